@@ -14,6 +14,7 @@ import { createAuthCalls } from './auth/calls.ts';
 import { createTurnstile } from './auth/turnstile.ts';
 import type { ControlDeps } from './deps.ts';
 import { createDeviceCalls } from './device/calls.ts';
+import { createSilentZones } from './dns/core/silent-zones.ts';
 import { createDomainCalls } from './domain/calls.ts';
 import { createDomainLoss } from './domain/ownership.ts';
 import { createGroupCalls } from './group/calls.ts';
@@ -63,6 +64,8 @@ const expireEveryMs = 60_000;
 // A name server that never answers occupies two of the resolver's 32 places for 5 s. The page of a tunnel asks for all of its domains.
 const dnsAtOnce = 4;
 const dnsWaiting = 2 * limits.ingressDomainsPerTunnel;
+/** About 100 bytes each. */
+const silentZonesMost = 10_000;
 
 const chooseBotCheck = ({ settings, store, keyRing, clock, log }: ControlDeps): BotCheck =>
   settings.turnstile
@@ -80,6 +83,7 @@ const createParts = (deps: ControlDeps) => ({
   cookies: cookieNames(deps.settings.origin),
   jobs: createJobQueue({ ...deps, handlers: createJobHandlers(deps) }),
   limiter: deps.limiter ?? createLimiter(deps.store),
+  silentZones: createSilentZones(silentZonesMost),
   /** DNS look-ups, limited for each user. */
   dnsTurns: createTurns(dnsAtOnce, dnsWaiting, rateLimits.dnsPerUser.sentence),
 });

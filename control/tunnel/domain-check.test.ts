@@ -147,6 +147,45 @@ describe('by slow name servers', () => {
   });
 });
 
+describe('by many silent zones', () => {
+  it('a live zone waits for none that was silent before, and one that answers again is found', async (t) => {
+    const zones: string[] = [];
+    for (let made = 0; made < 9; made++) zones.push((await make(test, ann, ['www'])).apex);
+    const [live, ...dead] = zones.toReversed();
+    const ingressDomains = [...dead, live].map((apex) => `many.${apex}`);
+    const project = `project=${ann.projectId}`;
+    await ann.call('POST', `/api/tunnels?${project}`, { name: 'many-dead', region: 'local', type: 'ingress', ingressDomains });
+    const silent = new Set(dead);
+    const open: (() => void)[] = [];
+    const lookup = test.dns.lookup;
+    t.after(() => {
+      test.dns.lookup = lookup;
+    });
+    test.dns.lookup = async (host) => {
+      if (!silent.has(host.slice('many.'.length))) return ['192.0.2.1'];
+      await new Promise<void>((resolve) => open.push(resolve));
+      return 'unknown';
+    };
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const checkOnce = async () => {
+      const answer = check(ann, { tunnel: 'many-dead', apex: '' });
+      await settle();
+      t.mock.timers.tick(3_000);
+      const found = outcomes(await answer);
+      for (const end of open.splice(0)) end();
+      await settle();
+      test.time.now += 13_000;
+      return found;
+    };
+    await checkOnce();
+    await checkOnce();
+    assert.equal((await checkOnce()).at(-1), '192.0.2.1');
+    silent.delete(dead[7]!);
+    await checkOnce();
+    assert.equal((await checkOnce())[7], '192.0.2.1');
+  });
+});
+
 describe('by floods', () => {
   it('callers share one question for a host, and its answer for a moment unless they ask for a fresh one', async () => {
     const made = await make(test, ann, ['www']);

@@ -6,6 +6,7 @@ import type { CheckedDomain, TunnelDomains } from '@underpass/rules/resource.ts'
 import { tunnelTypes } from '@underpass/rules/tunnel-type.ts';
 import type { CallContext, Handlers } from '../access/call.ts';
 import type { CertificatePort, NameCertificate } from '../certificate/port.ts';
+import type { SilentZones } from '../dns/core/silent-zones.ts';
 import { isUnderNew } from '../domain/look-up-right.ts';
 import { orMissing, refuse } from '../http/refusal.ts';
 import type { TunnelHostsTable } from '../store/schema.ts';
@@ -54,6 +55,25 @@ async function findAddresses(lookUps: HostLookUps, host: TunnelHostsTable, mayLo
   return mayLookUpNew ? lookUps.unproven(host.host) : { unchecked: 'unverified' };
 }
 
+/**
+ * The hosts of silent zones come last, the one asked longest ago first: they hold every turn of the caller until the call ends.
+ * Returns the answers in the order of `hosts`.
+ */
+async function checkSilentLast(
+  hosts: readonly TunnelHostsTable[],
+  { askedAt }: SilentZones,
+  check: (host: TunnelHostsTable) => Promise<CheckedDomain>,
+): Promise<readonly CheckedDomain[]> {
+  const silent = hosts.flatMap((host) => {
+    const at = askedAt(host.apex_name);
+    return at === undefined ? [] : [{ host, at }];
+  });
+  const late = silent.sort((one, other) => one.at - other.at).map(({ host }) => host);
+  const checked = await Promise.all(hosts.filter((host) => !late.includes(host)).map(check));
+  const all = [...checked, ...(await Promise.all(late.map(check)))];
+  return hosts.map(({ host }) => all.find(({ name }) => name === host)!);
+}
+
 const toCertificate = ({ until, lastOrderFailed }: NameCertificate): Pick<CheckedDomain, 'certificate'> => ({
   certificate: { lastOrderFailed, ...(until === undefined ? {} : { until: new Date(until).toISOString() }) },
 });
@@ -75,7 +95,10 @@ async function checkDomains(deps: DomainCheckDeps, context: CallContext<'checkTu
     return { name: host.host, ...found, ...(certificate && toCertificate(certificate)) };
   };
   try {
-    const [ours, domains] = await Promise.all([lookUps.shared(dataPlaneHost, dataPlaneHost), Promise.all(hosts.map(check))]);
+    const [ours, domains] = await Promise.all([
+      lookUps.shared(dataPlaneHost, dataPlaneHost),
+      checkSilentLast(hosts, deps.silentZones, check),
+    ]);
     return { dataPlaneHost, ...(ours.ips && { dataPlaneIps: ours.ips }), domains };
   } finally {
     lookUps.end();

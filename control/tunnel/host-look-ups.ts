@@ -3,6 +3,7 @@
 import type { CheckedDomain } from '@underpass/rules/resource.ts';
 import { takeAllowance, userShare } from '../access/allowance.ts';
 import type { Caller } from '../access/caller.ts';
+import type { SilentZones } from '../dns/core/silent-zones.ts';
 import type { DnsPort } from '../dns/port.ts';
 import { LimitReached } from '../limit/limit-reached.ts';
 import type { Limiter } from '../limit/limiter.ts';
@@ -12,6 +13,7 @@ export interface LookUpDeps {
   readonly dns: DnsPort;
   readonly dnsTurns: Turns;
   readonly limiter: Limiter;
+  readonly silentZones: SilentZones;
 }
 
 export type Found = Pick<CheckedDomain, 'ips' | 'unchecked'>;
@@ -48,7 +50,11 @@ const createZones = () => {
   };
 };
 
-export function createHostLookUps({ dns, dnsTurns, limiter }: LookUpDeps, caller: Caller, fresh: boolean): HostLookUps {
+export function createHostLookUps(
+  { dns, dnsTurns, limiter, silentZones }: LookUpDeps,
+  caller: Caller,
+  fresh: boolean,
+): HostLookUps {
   const late = Promise.withResolvers<'unknown'>();
   let isOver = false;
   const timer = setTimeout(() => {
@@ -71,15 +77,22 @@ export function createHostLookUps({ dns, dnsTurns, limiter }: LookUpDeps, caller
   };
 
   /** In its turn the host is looked for again: another caller may have asked by then. */
-  const ask = async (host: string): Promise<Found> => {
+  const ask = async (host: string, zone: string): Promise<Found> => {
     const recent = fresh ? undefined : dns.hosts.recent(host);
     if (recent !== undefined && recent !== 'unknown') return { ips: [...recent] };
     if (recent === 'unknown') return { unchecked: 'unanswered' };
-    return lookUp(async () => (fresh ? undefined : dns.hosts.recent(host)) ?? dns.hosts.ask(host));
+    return lookUp(async () => {
+      const kept = fresh ? undefined : dns.hosts.recent(host);
+      if (kept !== undefined) return kept;
+      silentZones.ask(zone, performance.now());
+      const answer = await dns.hosts.ask(host);
+      if (answer !== 'unknown') silentZones.hear(zone);
+      return answer;
+    });
   };
 
   return {
-    shared: (host, zone) => inZone(zone, () => ask(host)),
+    shared: (host, zone) => inZone(zone, () => ask(host, zone)),
     unproven: (host) =>
       lookUp(async () => {
         await limiter.take('newDomainDnsPerUser', userShare(caller));

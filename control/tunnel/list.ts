@@ -59,9 +59,7 @@ const statusesOf = (word: string): readonly string[] =>
 
 type Found = ListRow & { readonly status: string; readonly ingressDomains: number; readonly connectedClients: number };
 
-type FoundRow = { readonly id: string; readonly sorts_by: string; readonly hosts: number } & Readonly<
-  Record<string, unknown>
->;
+type FoundRow = { readonly id: string; readonly sorts_by: string; readonly hosts: number } & Readonly<Record<string, unknown>>;
 
 const findRows = async (deps: TunnelReadDeps, project: Reader, { words, sort }: ListQuery): Promise<Found[]> => {
   const { db } = deps.store;
