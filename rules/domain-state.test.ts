@@ -18,8 +18,8 @@ test('a domain is without DNS only if name servers said so', (t) => {
   const rows: [TunnelDomains | undefined, string | undefined, string, string, string?][] = [
     [undefined, undefined, 'loading', ''],
     [undefined, 'You are offline.', 'unknown', 'You are offline.'],
-    [answer({ ips: ok }), undefined, 'dns_ok', ''],
-    [answer({ ips: ok }), 'You are offline.', 'dns_ok', '', 'the older answer stays'],
+    [answer({ ips: ok }), undefined, 'dns_ok', 'Found: 192.0.2.1.'],
+    [answer({ ips: ok }), 'You are offline.', 'dns_ok', 'Found: 192.0.2.1.', 'the older answer stays'],
     [answer({ ips: [] }), undefined, 'no_dns', 'No address found. Expected: 192.0.2.1.'],
     [answer({ ips: ['198.51.100.7'] }), undefined, 'no_dns', 'Found: 198.51.100.7. Expected: 192.0.2.1.'],
     [answer({ unchecked: 'unanswered' }), undefined, 'unknown', 'The name servers did not answer.'],

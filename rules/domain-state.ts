@@ -52,8 +52,9 @@ function dnsText(
 ): string {
   switch (badge) {
     case 'loading':
-    case 'dns_ok':
       return '';
+    case 'dns_ok':
+      return checked?.certificate === undefined && checked?.ips !== undefined ? foundText(checked.ips) : '';
     case 'unverified':
       return `Prove that you own ${apexName}.`;
     case 'no_dns':

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { formatDateTime } from './date-format.ts';
+import { formatAgo, formatDateTime } from './date-format.ts';
 
 test("the text has the spec's format in the reader's zone; the tooltip names the zone and the time in UTC", () => {
   const { text, title } = formatDateTime('2026-11-01T10:20:30Z', 'long', 'Europe/London');
@@ -15,4 +15,20 @@ test('the date follows the time zone across midnight', () => {
 
 test('text that is not a date reads n/a', () => {
   assert.deepEqual(formatDateTime('soon', 'short', 'UTC'), { text: 'n/a', title: 'n/a' });
+});
+
+test('how long ago is in the largest whole unit', () => {
+  const now = Date.parse('2026-11-20T10:00:00Z');
+  for (const [seconds, text] of [
+    [-30, 'just now'],
+    [59, 'just now'],
+    [60, '1 minute ago'],
+    [3599, '59 minutes ago'],
+    [3600, '1 hour ago'],
+    [86_399, '23 hours ago'],
+    [3 * 86_400, '3 days ago'],
+  ] as const) {
+    assert.equal(formatAgo(new Date(now - seconds * 1000).toISOString(), now), text, `${seconds}`);
+  }
+  assert.equal(formatAgo('soon', now), 'n/a');
 });

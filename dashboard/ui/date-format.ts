@@ -20,6 +20,21 @@ export function formatDateTime(at: string, style: DateStyle = 'long', timeZone =
   return { text, title: `${local} (${timeZone}) · ${moment.toISOString()}` };
 }
 
+const AGO_UNITS = [
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+] as const;
+
+/** Such as `4 minutes ago`. A clock that runs ahead of the server's counts as now. */
+export function formatAgo(at: string, nowMs: number): string {
+  const seconds = (nowMs - Date.parse(at)) / 1000;
+  if (Number.isNaN(seconds)) return 'n/a';
+  const [unit, length] = AGO_UNITS.find(([, each]) => seconds >= each) ?? [];
+  if (unit === undefined) return 'just now';
+  return new Intl.RelativeTimeFormat('en').format(-Math.floor(seconds / length), unit);
+}
+
 /** The time of day, such as 14:03. */
 export const formatTimeOfDay = (atMs: number, timeZone = readersZone()): string =>
   new Intl.DateTimeFormat('en-GB', { timeStyle: 'short', timeZone }).format(atMs);

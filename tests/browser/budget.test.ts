@@ -1,6 +1,6 @@
 // The cost of a screen's first load: bytes on the wire, answers, and layout shift.
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import type { Page } from '@playwright/test';
 import { expect, visit } from '../helpers/browser.ts';
 import { connectClient, makeTunnel, makeVerifiedDomain, openStage, projectUrl } from '../helpers/dashboard.ts';
@@ -39,6 +39,13 @@ const watchShifts = `
     for (const entry of list.getEntries()) if (!entry.hadRecentInput) shifts += entry.value;
   }).observe({ type: 'layout-shift', buffered: true });
 `;
+
+async function assertStill(t: TestContext, page: Page, what: string): Promise<void> {
+  const shift = await page.evaluate<number>('shifts');
+  t.diagnostic(`${what}: ${shift.toFixed(4)}`);
+  // Web Vitals calls 0.1 good; our limit is a fifth of that.
+  assert.ok(shift < 0.02, `layout shift of ${shift}`);
+}
 
 test('budgets', async (t) => {
   const stage = await openStage(t);
@@ -110,7 +117,9 @@ test('budgets', async (t) => {
 
   // Only its DNS is missing: the page learns last that it shows the checklist.
   await makeVerifiedDomain(stage, 'example.com');
-  const connected = await makeTunnel(account, 'connected', { ingressDomains: ['nowhere.example.com'] });
+  const connected = await makeTunnel(account, 'connected', {
+    ingressDomains: ['nowhere.example.com', 'no.example.com', 'none.example.com'],
+  });
   await connectClient(t, connected, 'http://127.0.0.1:9');
   for (const path of [
     'dashboard',
@@ -129,10 +138,28 @@ test('budgets', async (t) => {
       await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
       await expect(page.getByRole('status', { name: 'Loading' })).toHaveCount(0);
       await page.waitForLoadState('networkidle');
-      const shift = await page.evaluate<number>('shifts');
-      t.diagnostic(`${path}: ${shift.toFixed(4)}`);
-      // Web Vitals calls 0.1 good; our limit is a fifth of that.
-      assert.ok(shift < 0.02, `layout shift of ${shift}`);
+      await assertStill(t, page, path);
+    });
+  }
+
+  for (const width of [390, 1440]) {
+    await t.test(`DNS answers that come late push nothing at ${width} px`, async (t) => {
+      const page = await visit(t, browser, product, { account, viewport: { width, height: 900 } });
+      await page.addInitScript(watchShifts);
+      const held = Promise.withResolvers<void>();
+      await page.route('**/api/tunnels/connected/domains?*', async (route) => {
+        await held.promise;
+        await route.continue();
+      });
+      await page.goto(projectUrl(account, 'tunnels/connected'));
+      await expect(page.getByText('nowhere.example.com').first()).toBeVisible();
+      await expect(page.getByText('Loading', { exact: true }).first()).toBeVisible();
+      await expect(page.getByRole('heading', { name: 'Connected clients' })).toBeVisible();
+      held.resolve();
+      await expect(page.getByText('No DNS')).toHaveCount(3);
+      await expect(page.getByRole('heading', { name: 'Setup' })).toBeAttached();
+      await page.waitForLoadState('networkidle');
+      await assertStill(t, page, `${width} px`);
     });
   }
 });

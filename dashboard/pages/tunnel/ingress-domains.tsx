@@ -80,7 +80,14 @@ function DomainList({ tunnel, checks }: IngressDomainsProps) {
       {isLong && <Search query={query} onChange={setQuery} found={found.length} all={all.length} />}
       <ul aria-label="Ingress domains" className="divide-y border-t">
         {rows.map(({ domain, state }) => (
-          <DomainRow key={domain.name} tunnel={tunnel.name} domain={domain} state={state} onQrCode={setQrAddress} />
+          <DomainRow
+            key={domain.name}
+            tunnel={tunnel.name}
+            domain={domain}
+            state={state}
+            isOpen={checks.answer === undefined && checks.failure === undefined}
+            onQrCode={setQrAddress}
+          />
         ))}
       </ul>
       {isLong && wanted === '' && (
@@ -124,10 +131,12 @@ interface DomainRowProps {
   readonly tunnel: string;
   readonly domain: IngressDomain;
   readonly state: DomainState;
+  /** The first check still runs. */
+  readonly isOpen: boolean;
   readonly onQrCode: (address: string) => void;
 }
 
-function DomainRow({ tunnel, domain, state: { badge, detail }, onQrCode }: DomainRowProps) {
+function DomainRow({ tunnel, domain, state: { badge, detail }, isOpen, onQrCode }: DomainRowProps) {
   const project = useProject();
   const { pathname } = useLocation();
   const label = domainBadgeLabels[badge];
@@ -162,7 +171,8 @@ function DomainRow({ tunnel, domain, state: { badge, detail }, onQrCode }: Domai
             Configure DNS
           </ButtonLink>
         )}
-        {detail && <p className="w-full text-sm wrap-anywhere text-ink-soft">{detail}</p>}
+        {/* Keeps the line free until the answer fills it, so that it pushes nothing down. */}
+        {(detail || isOpen) && <p className="min-h-5 w-full text-sm wrap-anywhere text-ink-soft">{detail}</p>}
       </div>
       <DomainMenu domain={domain} onQrCode={onQrCode} />
     </li>

@@ -5,7 +5,7 @@ import type { ClientErrorCode } from '@underpass/rules/resource.ts';
 import { useEffect } from 'react';
 import { callApi } from '../../api/request.ts';
 import { useFetched } from '../../api/use-fetched.ts';
-import { DateTime } from '../../ui/date-time.tsx';
+import { TimeAgo } from '../../ui/date-time.tsx';
 
 const ERRORS: Record<ClientErrorCode, string> = {
   'token-refused': 'token refused',
@@ -14,6 +14,7 @@ const ERRORS: Record<ClientErrorCode, string> = {
   'upstream-down': 'upstream does not answer',
 };
 
+/** Also renews how long ago it was. */
 const REFRESH_MS = 15_000;
 
 /** Shows nothing until it is known: it must not push anything down. */
@@ -33,12 +34,12 @@ export function LastClientNote({ project, tunnel }: { readonly project: string; 
     <div className="grid gap-1 border-t px-4 py-3 text-sm text-ink-soft sm:px-5">
       {seen && (
         <p>
-          Last seen <DateTime at={seen.at} /> from <span className="font-mono">{seen.address}</span>.
+          Last seen <TimeAgo at={seen.at} /> from <span className="font-mono">{seen.address}</span>.
         </p>
       )}
       {data?.error && (
         <p>
-          Last error: {ERRORS[data.error.code]}, <DateTime at={data.error.at} />, client at{' '}
+          Last error: {ERRORS[data.error.code]}, <TimeAgo at={data.error.at} />, client at{' '}
           <span className="font-mono">{data.error.address}</span>.
         </p>
       )}

@@ -47,7 +47,8 @@ function TunnelView({ loaded }: { readonly loaded: Tunnel }) {
   const project = useProject();
   const { revalidate, state } = useRevalidator();
   const checks = useDomainChecks(project.id, tunnel);
-  const held = useHeld(waitsForDns({ tunnel, checks }));
+  const hold = useHold(waitsForDns({ tunnel, checks }));
+  const checklist = <SetupChecklist tunnel={tunnel} checks={checks} />;
   const refresh = () => {
     revalidate();
     checks.reload();
@@ -59,15 +60,16 @@ function TunnelView({ loaded }: { readonly loaded: Tunnel }) {
         <TunnelMetrics tunnel={tunnel} />
         {tunnel.expiresAt !== undefined && <Expiry tunnel={tunnel} />}
         {isWaitingForVerification(tunnel.status) && <Banner tone="info">{waitingText}</Banner>}
-        {held ? (
+        {hold === 'waits' ? (
           <RestSkeleton />
         ) : (
           <>
-            <SetupChecklist tunnel={tunnel} checks={checks} />
+            {hold === 'over' && checklist}
             <IngressDomains tunnel={tunnel} checks={checks} />
             {showsConnect(tunnel) && <Connect tunnel={tunnel} />}
             <Traffic project={project.id} tunnel={tunnel.name} />
             <Clients project={project.id} tunnel={tunnel} />
+            {hold === 'given-up' && checklist}
           </>
         )}
       </div>
@@ -75,16 +77,21 @@ function TunnelView({ loaded }: { readonly loaded: Tunnel }) {
   );
 }
 
-/** DNS checks take 0.5 s for a name without addresses. If they take longer than this, the rest of the page does not wait. */
-const MOST_HELD_MS = 3000;
+/** The server answers within 3 s, with or without the name servers. */
+const MOST_HELD_MS = 3500;
 
-/** True at first while `waits`: a checklist that appeared above the rest of the page would push it down. Never true again. */
-function useHeld(waits: boolean): boolean {
-  const [held, setHeld] = useState(waits);
-  if (held && !waits) setHeld(false);
+type Hold = 'waits' | 'over' | 'given-up';
+
+/**
+ * At first, the rest of the page waits for the checks: a checklist that appeared above it would push it down. Once that has taken
+ * too long, the checklist comes last instead, until the page is opened again.
+ */
+function useHold(waits: boolean): Hold {
+  const [hold, setHold] = useState<Hold>(waits ? 'waits' : 'over');
+  if (hold === 'waits' && !waits) setHold('over');
   useEffect(() => {
-    const timer = setTimeout(() => setHeld(false), MOST_HELD_MS);
+    const timer = setTimeout(() => setHold((now) => (now === 'waits' ? 'given-up' : now)), MOST_HELD_MS);
     return () => clearTimeout(timer);
   }, []);
-  return held && waits;
+  return hold;
 }
