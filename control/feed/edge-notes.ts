@@ -1,16 +1,22 @@
-// The health of all edges, stored once a minute in one row: commands that run beside the server read it.
+// The health of all edges, stored in one row, once a minute and soon after an edge comes or goes. Commands that run beside the
+// server read it, and a control process that starts learns from it which edges its regions have.
 
 import type { EdgeHealth } from '@underpass/rules/resource.ts';
 import type { Queries } from '../store/store.ts';
 
 const settingName = 'edges-noted';
 
-export interface EdgeNote extends EdgeHealth {
+/** An edge, and where the others of its region reach it. */
+export interface KnownEdge extends EdgeHealth {
+  readonly hopAddress?: string | undefined;
+}
+
+export interface EdgeNote extends KnownEdge {
   /** ISO 8601. */
   readonly notedAt: string;
 }
 
-export async function noteEdges(db: Queries, edges: readonly EdgeHealth[], nowMs: number): Promise<void> {
+export async function noteEdges(db: Queries, edges: readonly KnownEdge[], nowMs: number): Promise<void> {
   const notedAt = new Date(nowMs).toISOString();
   const value = JSON.stringify(edges.map((edge): EdgeNote => ({ ...edge, notedAt })));
   await db

@@ -787,4 +787,28 @@ describe('what edges report', () => {
       'an edge without hops is listed too',
     );
   });
+
+  test('an edge that dials a new process first learns of the edges that the last one knew', async () => {
+    const one = connect(hub);
+    const two = connect(hub);
+    one.hello('eu', { hopAddress: '10.0.0.1:7000' });
+    two.hello('eu', { edgeId: 'edge-2', hopAddress: '10.0.0.2:7000' });
+    await one.until((edge) => edge.state.peers.length === 2);
+    await hub.close();
+    let now = 0;
+    const next = await openHub(store, createTestBus(), { steady: () => now, timing: { pingMs: 10, silenceMs: 60_000 } });
+    const first = connect(next);
+    first.hello('eu', { hopAddress: '10.0.0.1:7000' });
+    await first.until((edge) => edge.messages('snapshot').length === 1);
+    assert.deepEqual(
+      first
+        .messages('snapshot')[0]
+        ?.state.peers.map((peer) => peer.address)
+        .sort(),
+      ['10.0.0.1:7000', '10.0.0.2:7000'],
+    );
+    now = 31_000;
+    await first.until((edge) => edge.state.peers.length === 1);
+    assert.equal(first.closed, false);
+  });
 });

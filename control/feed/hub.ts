@@ -12,7 +12,7 @@ import type { Bus } from '../bus/bus.ts';
 import type { KeyRing } from '../secret/key-ring.ts';
 import type { Store } from '../store/store.ts';
 import { reconcilePauseMs } from './core/reconcile.ts';
-import { noteEdges } from './edge-notes.ts';
+import { noteEdges, readEdgeNotes } from './edge-notes.ts';
 import type { EdgeAbout, EdgeReport } from './edge-view.ts';
 import { readHistory, writeTally } from './history.ts';
 import { createHubBus, type HubBus, type HubHandlers, type HubMessages } from './hub-bus.ts';
@@ -53,6 +53,9 @@ export interface FeedHubDeps {
   readonly timing?: Partial<FeedTiming>;
 }
 
+/** A new edge is noted this soon: a process that starts has to know all edges (presence-board.ts). */
+const noteMs = 1_000;
+
 /** Time for the bus and another process to deliver a change. */
 const otherProcessMs = 2_000;
 
@@ -72,6 +75,7 @@ export class FeedHub implements FeedPort {
   readonly #joiner = createReportJoiner();
   readonly #stops: (() => void)[] = [];
   #reconcileTimer: NodeJS.Timeout | undefined;
+  #noteTimer: NodeJS.Timeout | undefined;
   #isClosing = false;
   /** Everything was read once. Before that, an edge would take what is not read yet for deleted. */
   #isWhole = false;
@@ -116,6 +120,8 @@ export class FeedHub implements FeedPort {
 
   /** Loads, and then stays up to date. */
   async start(): Promise<void> {
+    const unreadable = this.#logError('feed: the noted edges could not be read');
+    await readEdgeNotes(this.#deps.store.db).then((noted) => this.#board.expect(noted), unreadable);
     this.#stops.push(this.#bus.listen(this.#handlers));
     await this.load();
     this.#reconcileAfter(this.#timing.reconcileMs);
@@ -195,13 +201,14 @@ export class FeedHub implements FeedPort {
     await this.#refresh.idle();
     const feed = this.#regions.get(region);
     const isHere = (feed?.connections().length ?? 0) > 0;
-    if (isHere || this.#board.peers(region).length === 0) await feed?.acknowledged(this.#timing.deliveryMs);
+    if (isHere || !this.#board.hears(region)) await feed?.acknowledged(this.#timing.deliveryMs);
     else await sleep(otherProcessMs);
   }
 
   async close(): Promise<void> {
     this.#isClosing = true;
     clearTimeout(this.#reconcileTimer);
+    clearTimeout(this.#noteTimer);
     for (const stop of this.#stops.splice(0)) stop();
     this.#regions.close();
     await this.#refresh.idle();
@@ -238,8 +245,16 @@ export class FeedHub implements FeedPort {
 
   #hear(process: string, about: EdgeAbout): void {
     this.#live.hearEdge(process, about);
-    this.#board.hear(about);
+    if (this.#board.hear(about)) this.#noteSoon();
     this.#regions.publishPeers(about.region);
+  }
+
+  #noteSoon(): void {
+    if (this.#isClosing) return;
+    this.#noteTimer ??= setTimeout(() => {
+      this.#noteTimer = undefined;
+      void this.#note().catch(this.#logError('feed: the edges were not noted'));
+    }, noteMs);
   }
 
   #hearOwn(about: EdgeAbout): void {
@@ -270,7 +285,12 @@ export class FeedHub implements FeedPort {
   async #flush(ending: boolean): Promise<void> {
     const { store, clock } = this.#deps;
     await writeTally(store, this.#tally, clock(), ending);
-    const known = this.edges();
+    await this.#note();
+  }
+
+  async #note(): Promise<void> {
+    const { store, clock } = this.#deps;
+    const known = this.#board.known(clock());
     if (known.length > 0) await noteEdges(store.db, known, clock());
   }
 

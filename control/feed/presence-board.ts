@@ -7,6 +7,7 @@ import type { FeedPeer } from '@underpass/wire/feed.ts';
 import { latest } from './core/last-client.ts';
 import { connectedClients, provenWithinMs } from './core/presence.ts';
 import { addRates, type Traffic } from './core/rate-window.ts';
+import type { KnownEdge } from './edge-notes.ts';
 import { type EdgeAbout, type EdgeReport, EdgeView } from './edge-view.ts';
 
 /** An edge that is silent for longer is forgotten, with its part of the rates. */
@@ -14,6 +15,7 @@ const edgeKeptMs = 600_000;
 /** Shown as down after this; a working edge sends something every few seconds. */
 const edgeHeardWithinMs = 30_000;
 
+const keyOf = (region: string, edgeId: string): string => `${region}/${edgeId}`;
 const isoTime = (ms: number): string => new Date(ms).toISOString();
 
 type Listener = (tunnelIds: readonly string[]) => void;
@@ -26,15 +28,29 @@ export class PresenceBoard {
   /** Keys of edges whose clients count as gone. */
   readonly #silent = new Set<string>();
   readonly #listeners = new Set<Listener>();
+  /** Edges that were up before this process started. */
+  #earlier: readonly KnownEdge[] = [];
 
   constructor(steady: () => number) {
     this.#steady = steady;
     this.#startMs = steady();
   }
 
-  /** The edge works, and this is what it says about itself. */
-  hear(about: EdgeAbout): void {
+  /**
+   * At the start: the edges as an earlier process noted them. Each counts as up until it is heard, or until it would be silent
+   * for too long. Otherwise the first edge to dial a new process would take itself for the only one of its region, and its
+   * visitors could not reach clients at the others.
+   */
+  expect(noted: readonly KnownEdge[]): void {
+    this.#earlier = noted.filter(({ connected }) => connected);
+  }
+
+  /** The edge works, and this is what it says about itself. True if it was not up before. */
+  hear(about: EdgeAbout): boolean {
+    const before = this.#edges.get(keyOf(about.region, about.edgeId));
+    const isNew = before === undefined || !this.#isUp(before);
     this.#viewOf(about).hear(about, this.#steady());
+    return isNew;
   }
 
   /** Returns what passed since the edge's last report. */
@@ -80,8 +96,19 @@ export class PresenceBoard {
 
   /** `clockMs`: the time of day, into which readings of the steady clock are converted. */
   health(clockMs: number): readonly EdgeHealth[] {
+    return [...this.#edges.values()].map((edge) => this.#healthOf(edge, clockMs));
+  }
+
+  /** What the next process has to know about the edges. */
+  known(clockMs: number): readonly KnownEdge[] {
+    const heard = [...this.#edges.values()];
+    const now = heard.map((edge) => ({ ...this.#healthOf(edge, clockMs), hopAddress: edge.about.hopAddress }));
+    return [...now, ...this.#expected()];
+  }
+
+  #healthOf(edge: EdgeView, clockMs: number): EdgeHealth {
     const toClock = (steadyMs: number): number => steadyMs + clockMs - this.#steady();
-    return [...this.#edges.values()].map((edge) => ({
+    return {
       id: edge.edgeId,
       region: edge.region,
       version: edge.about.software,
@@ -90,14 +117,28 @@ export class PresenceBoard {
       lastSeenAt: isoTime(toClock(edge.heardAtMs)),
       acknowledged: edge.about.acknowledged,
       clients: edge.clientCount(),
-    }));
+    };
   }
 
   /** The edges of a region that are up, as the others of the region get them. */
   peers(region: string): readonly FeedPeer[] {
-    return [...this.#edges.values()]
-      .filter((edge) => edge.region === region && this.#isUp(edge))
-      .map(({ edgeId, about }) => ({ edgeId, address: about.hopAddress ?? '' }));
+    const heard = this.#upIn(region).map(({ edgeId, about }) => ({ edgeId, address: about.hopAddress ?? '' }));
+    const expected = this.#expected().filter((edge) => edge.region === region);
+    return [...heard, ...expected.map(({ id, hopAddress }) => ({ edgeId: id, address: hopAddress ?? '' }))];
+  }
+
+  /** An edge of the region is up, and this process or another one hears it. */
+  hears(region: string): boolean {
+    return this.#upIn(region).length > 0;
+  }
+
+  #upIn(region: string): readonly EdgeView[] {
+    return [...this.#edges.values()].filter((edge) => edge.region === region && this.#isUp(edge));
+  }
+
+  #expected(): readonly KnownEdge[] {
+    if (this.#steady() - this.#startMs > edgeHeardWithinMs) return [];
+    return this.#earlier.filter(({ region, id }) => !this.#edges.has(keyOf(region, id)));
   }
 
   /** Calls back with the tunnels whose presence or metrics may have changed; returns the function that stops it. */
@@ -125,7 +166,7 @@ export class PresenceBoard {
   }
 
   #viewOf(about: EdgeAbout): EdgeView {
-    const key = `${about.region}/${about.edgeId}`;
+    const key = keyOf(about.region, about.edgeId);
     const view = this.#edges.get(key) ?? new EdgeView(about, this.#startMs);
     this.#edges.set(key, view);
     this.#silent.delete(key);

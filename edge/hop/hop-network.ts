@@ -3,6 +3,7 @@
 
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { FeedPeer } from '@underpass/wire/feed.ts';
 import type { Logger } from 'pino';
 import type { RouteTable } from '../routes/route-table.ts';
@@ -20,9 +21,16 @@ export interface HopNetworkOptions {
   readonly secret: string | undefined;
   /** Sockets of the other workers of this edge, as of now. */
   readonly siblingPaths: () => readonly string[];
+  /** How long a visitor waits for a client: usually, and just after a restart. */
   readonly clientWaitMs: number;
+  readonly returnWaitMs: number;
   readonly log: Logger;
 }
+
+/** After a restart clients dial again with growing pauses (client/carry/backoff.ts); most are back within this time. */
+const returnMs = 30_000;
+/** A neighbour that answers does so in milliseconds; one that is dead must not hold up the start of a whole region. */
+const meetMs = 2_000;
 
 /** A new worker gets to know its siblings within this time. */
 const meetEveryMs = 250;
@@ -39,13 +47,18 @@ export class HopNetwork {
   /** By unix socket or host:port. */
   readonly #neighbours = new Map<string, Neighbour>();
   #meeting: NodeJS.Timeout | undefined;
+  #returnUntilMs = 0;
 
   constructor(options: HopNetworkOptions) {
     const { table, software, secret, clientWaitMs } = options;
     this.#options = options;
     this.#key = secret === undefined ? null : hopKey(secret);
-    this.forVisitors = new Neighbours(() => [...this.#siblings(), ...this.#peers()], clientWaitMs);
-    this.#forPeers = new Neighbours(() => this.#siblings(), clientWaitMs);
+    const brieflyMs = (isAlone: boolean): number => (isAlone ? 0 : clientWaitMs);
+    this.forVisitors = new Neighbours(
+      () => [...this.#siblings(), ...this.#peers()],
+      (isAlone) => Math.max(brieflyMs(isAlone), this.#returnWaitMs()),
+    );
+    this.#forPeers = new Neighbours(() => this.#siblings(), brieflyMs);
     this.#siblingGate = new HopGate({ table, dialer: new Dialer(null), software });
     this.#peerGate = new HopGate({
       table,
@@ -61,7 +74,34 @@ export class HopNetwork {
 
   /** Null without a secret. */
   createPeerServer(): Server | null {
-    return this.#key === null ? null : createHopServer(this.#key, (socket) => this.#peerGate.receive(socket));
+    if (this.#key === null) return null;
+    return createHopServer(this.#key, (socket) => {
+      this.#peerGate.receive(socket);
+      this.#peerArrived();
+    });
+  }
+
+  /** A peer that dials works, although a dial to it may have failed a moment ago. */
+  #peerArrived(): void {
+    for (const neighbour of this.#neighbours.values()) neighbour.endRest();
+    this.forVisitors.clientsChanged();
+  }
+
+  /** Dials every neighbour, so that this process knows their clients before it has visitors. Waits for a dead one only briefly. */
+  async meet(): Promise<void> {
+    const over = new AbortController();
+    const met = [...this.#siblings(), ...this.#peers()].map((neighbour) => neighbour.open());
+    await Promise.race([Promise.all(met), wait(meetMs, undefined, { signal: over.signal })]);
+    over.abort();
+  }
+
+  /** The process serves again after a restart: for a while, visitors wait for clients to come back. */
+  awaitReturn(): void {
+    this.#returnUntilMs = performance.now() + returnMs;
+  }
+
+  #returnWaitMs(): number {
+    return Math.min(this.#options.returnWaitMs, this.#returnUntilMs - performance.now());
   }
 
   /** Keeps sessions with all siblings, so that other edges hear of every client of this edge. */

@@ -326,7 +326,7 @@ describe('several workers', () => {
       balancers: [],
       workers: 2,
       hop: hop(),
-      siblings: { socketPath: join(folder, 'own'), siblingPaths: () => siblings },
+      siblings: { socketPath: join(folder, 'own'), siblingPaths: () => siblings, isRestart: false },
       ticketKeys: createTicketKeys(),
       feed: control.dial,
       snapshot: null,

@@ -25,6 +25,8 @@ export class Neighbour {
   #connecting: Promise<Session | null> | null = null;
   #restUntilMs = 0;
   #closed = false;
+  /** Its offers by tunnel, made when they are first asked for. */
+  #index: { readonly of: readonly Offer[]; readonly byKey: ReadonlyMap<string, Offer> } = { of: [], byKey: new Map() };
   /** Its offers changed. */
   onOffers: () => void = () => {};
 
@@ -47,9 +49,16 @@ export class Neighbour {
   standing(tunnelId: string): Standing {
     const offers = this.session?.peerOffers ?? null;
     if (offers === null) return 'unknown';
-    const offer = offers.find(({ key }) => key === tunnelId);
+    if (this.#index.of !== offers) this.#index = { of: offers, byKey: new Map(offers.map((offer) => [offer.key, offer])) };
+    const { byKey } = this.#index;
+    const offer = byKey.get(tunnelId);
     if (offer !== undefined) return offer.healthy ? 'working' : 'doubtful';
-    return offers.some(({ key }) => key === '*') ? 'doubtful' : 'none';
+    return byKey.has('*') ? 'doubtful' : 'none';
+  }
+
+  /** It may have started since the last dial failed: the next visitor dials it at once. */
+  endRest(): void {
+    this.#restUntilMs = 0;
   }
 
   /** The session, dialled if there is none, once its first offers are here. Null if that fails. */

@@ -38,8 +38,11 @@ function createScene(...neighbours: Place[]) {
       return sessions[index];
     },
   }));
-  const hopsWith = (clientWaitMs: number): Neighbours =>
-    new Neighbours(() => made as unknown as Iterable<Neighbour>, clientWaitMs);
+  const hopsWith = (waitMs: number, aloneMs = 0): Neighbours =>
+    new Neighbours(
+      () => made as unknown as Iterable<Neighbour>,
+      (isAlone) => (isAlone ? aloneMs : waitMs),
+    );
   const tunnel = new TunnelState({ id: 't', allowList: [], hosts: [], tokens: [] } as never);
   const indexOf = (session: Session | null): number => (session === null ? -1 : sessions.indexOf(session));
   return { hops: hopsWith(patientMs), hopsWith, tunnel, sessions, indexOf };
@@ -150,5 +153,16 @@ describe('if no neighbour has a client', () => {
     const { hops, tunnel } = createScene({ standing: 'none', connected: true });
     assert.equal(await assertAtOnce(hops.next(tunnel, new Set([{} as Session]))), null);
     assert.equal(await assertAtOnce(createScene().hops.next(tunnel, none)), null);
+  });
+
+  it('a visitor waits for a client to come back after a restart, also without neighbours', async () => {
+    const { hopsWith, tunnel } = createScene();
+    const hops = hopsWith(patientMs, patientMs);
+    const found = hops.next(tunnel, none);
+    await new Promise((resolve) => setImmediate(resolve));
+    hops.clientsChanged();
+    tunnel.clients.push({ session: { takesStreams: true } } as never);
+    hops.clientsChanged();
+    assert.equal(await assertAtOnce(found), null, 'the dialer takes the client of this process');
   });
 });

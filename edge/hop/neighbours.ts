@@ -5,14 +5,18 @@ import type { TunnelState } from '../routes/tunnel-state.ts';
 import type { HopSource } from '../upstream/dialer.ts';
 import type { Neighbour } from './neighbour.ts';
 
+const none: ReadonlySet<Session> = new Set();
+
 export class Neighbours implements HopSource {
   readonly #neighbours: () => Iterable<Neighbour>;
-  readonly #clientWaitMs: number;
-  readonly #waiting = new Set<() => void>();
+  readonly #waitMs: (isAlone: boolean) => number;
+  /** What to call once a client of the tunnel is known. */
+  readonly #waiting = new Map<TunnelState, Set<() => void>>();
 
-  constructor(neighbours: () => Iterable<Neighbour>, clientWaitMs: number) {
+  /** `waitMs`: how long a visitor waits now if no client is known; `isAlone`: there are no neighbours. */
+  constructor(neighbours: () => Iterable<Neighbour>, waitMs: (isAlone: boolean) => number) {
     this.#neighbours = neighbours;
-    this.#clientWaitMs = clientWaitMs;
+    this.#waitMs = waitMs;
   }
 
   working(tunnel: TunnelState, tried: ReadonlySet<Session>): Session | null {
@@ -27,16 +31,24 @@ export class Neighbours implements HopSource {
 
   async next(tunnel: TunnelState, tried: ReadonlySet<Session>): Promise<Session | null> {
     const found = this.#known(tunnel, tried) ?? (await this.#asked(tunnel, tried));
-    return found !== null || tried.size > 0 || this.#isAlone ? found : this.#awaited(tunnel);
+    if (found !== null || tried.size > 0) return found;
+    const waitMs = this.#waitMs(this.#isAlone);
+    return waitMs > 0 ? this.#awaited(tunnel, waitMs) : null;
   }
 
   /** A client came, went or changed, here or at a neighbour. */
   clientsChanged(): void {
-    for (const wake of this.#waiting) wake();
+    for (const [tunnel, wakes] of this.#waiting) {
+      if (this.#hasClient(tunnel)) for (const wake of [...wakes]) wake();
+    }
   }
 
   get #isAlone(): boolean {
     return this.#neighbours()[Symbol.iterator]().next().done === true;
+  }
+
+  #hasClient(tunnel: TunnelState): boolean {
+    return tunnel.takesStreams || this.#known(tunnel, none) !== null;
   }
 
   #known(tunnel: TunnelState, tried: ReadonlySet<Session>): Session | null {
@@ -54,26 +66,24 @@ export class Neighbours implements HopSource {
     return Promise.any(asked).catch(() => null);
   }
 
-  /** Waits briefly: a client may have just connected elsewhere. Null too if one connects to this process. */
-  async #awaited(tunnel: TunnelState): Promise<Session | null> {
-    const untilMs = performance.now() + this.#clientWaitMs;
-    for (let leftMs = this.#clientWaitMs; leftMs > 0; leftMs = untilMs - performance.now()) {
-      await this.#news(leftMs);
-      const known = this.#known(tunnel, new Set());
-      if (known !== null || tunnel.takesStreams) return known;
-    }
-    return null;
+  /** Waits: a client may have just connected elsewhere, or may be about to. Null too if one connects to this process. */
+  async #awaited(tunnel: TunnelState, waitMs: number): Promise<Session | null> {
+    // A client may have come while neighbours were dialled.
+    if (!this.#hasClient(tunnel)) await this.#clientOf(tunnel, waitMs);
+    return this.#known(tunnel, none);
   }
 
-  #news(withinMs: number): Promise<void> {
+  #clientOf(tunnel: TunnelState, withinMs: number): Promise<void> {
     return new Promise((resolve) => {
+      const wakes = this.#waiting.get(tunnel) ?? new Set();
       const wake = (): void => {
         clearTimeout(timer);
-        this.#waiting.delete(wake);
+        wakes.delete(wake);
+        if (wakes.size === 0) this.#waiting.delete(tunnel);
         resolve();
       };
       const timer = setTimeout(wake, withinMs);
-      this.#waiting.add(wake);
+      this.#waiting.set(tunnel, wakes.add(wake));
     });
   }
 

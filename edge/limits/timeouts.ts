@@ -17,6 +17,8 @@ export interface Timeouts {
   readonly halfClosedMs: number;
   /** No client is known: one may have just connected to another worker or edge. */
   readonly clientWaitMs: number;
+  /** The same just after a restart of the edge: clients that were connected before are on their way back. */
+  readonly returnWaitMs: number;
   /**
    * A kept upstream connection takes new requests for this long. Its client may be draining: a visitor that keeps asking
    * leaves it well before the drain ends (30 s in client/carry/start.ts), and finds clients that connected later.
@@ -33,5 +35,6 @@ export const defaultTimeouts: Timeouts = {
   visitorEndedMs: 15_000,
   halfClosedMs: 300_000,
   clientWaitMs: 250,
+  returnWaitMs: 10_000,
   reuseMs: 10_000,
 };

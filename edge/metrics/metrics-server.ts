@@ -9,7 +9,7 @@ export interface MetricsOptions {
   readonly listen: Listen;
   readonly stats: () => EdgeStats;
   readonly feedConnected: () => boolean;
-  /** True once the edge has routes. */
+  /** True once the edge has routes, and knows which clients its neighbours have. */
   readonly ready: () => boolean;
 }
 
@@ -24,7 +24,7 @@ export async function createMetricsServer(options: MetricsOptions): Promise<Serv
       response.end('ok\n');
     } else if (request.url === '/readyz') {
       response.statusCode = options.ready() ? 200 : 503;
-      response.end(options.ready() ? 'ready\n' : 'no routes yet\n');
+      response.end(options.ready() ? 'ready\n' : 'no routes yet, or neighbours not known yet\n');
     } else {
       response.statusCode = 404;
       response.end('Not found\n');
@@ -67,7 +67,7 @@ export function createEdgeRegistry({ stats, feedConnected, ready }: Omit<Metrics
   });
   new Gauge({
     name: 'underpass_edge_ready',
-    help: '1 once there are routes',
+    help: '1 once there are routes and the neighbours are known',
     registers,
     collect: setGauge(() => Number(ready())),
   });

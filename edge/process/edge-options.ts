@@ -28,6 +28,8 @@ export interface HopOptions {
 export interface SiblingOptions {
   readonly socketPath: string;
   readonly siblingPaths: () => readonly string[];
+  /** The edge, or this worker of it, served before: clients may be on their way back. */
+  readonly isRestart: boolean;
 }
 
 export interface EdgeProcessOptions {

@@ -53,6 +53,8 @@ export class EdgeProcess {
   #tending: NodeJS.Timeout | undefined;
   #rotation: NodeJS.Timeout | undefined;
   #hopPort: number | null = null;
+  /** It knows which clients its neighbours have. */
+  #hasMet = false;
 
   private constructor(options: EdgeProcessOptions) {
     const { edgeId, software, hop, siblings, log } = options;
@@ -67,6 +69,7 @@ export class EdgeProcess {
       secret: hop?.secret,
       siblingPaths: siblings?.siblingPaths ?? (() => []),
       clientWaitMs: timeouts.clientWaitMs,
+      returnWaitMs: timeouts.returnWaitMs,
       log,
     });
     const limiter = new ConnectionLimiter(
@@ -115,6 +118,9 @@ export class EdgeProcess {
     this.#feedLink = this.#createFeedLink(held?.position ?? null);
     // A worker gets visitors from the kernel as soon as it listens, so it must have its routes first.
     if (siblings !== undefined) await this.#feedLink.synced;
+    // Visitors of tunnels whose clients are elsewhere come with the first ones.
+    if (this.#table.loaded) await this.#meet();
+    if (siblings === undefined ? held : siblings.isRestart) this.#hops.awaitReturn();
     await listen(this.#httpsDoor.server, this.#shared(https));
     await listen(this.#httpDoor.server, this.#shared(http));
     if (siblings === undefined) this.#rotation = setInterval(() => this.setTicketKeys(createTicketKeys()), ticketKeysMs).unref();
@@ -124,6 +130,11 @@ export class EdgeProcess {
       memoryReclaim.check();
     }, tendMs).unref();
     if (hop !== undefined) this.#hops.meetSiblings();
+  }
+
+  async #meet(): Promise<void> {
+    await this.#hops.meet();
+    this.#hasMet = true;
   }
 
   /** All workers listen on the same ports, and the kernel spreads connections over them. */
@@ -195,6 +206,7 @@ export class EdgeProcess {
         snapshot?.save(() => ({ position: at, state: this.#table.state() }));
         this.#gate.changed((change.type === 'snapshot' ? change.state : change.put).tunnels ?? []);
         this.#hops.forgetGone();
+        if (!this.#hasMet) void this.#meet();
       },
       report: (all) => reporter.report(all),
       log,
@@ -212,7 +224,7 @@ export class EdgeProcess {
   }
 
   get ready(): boolean {
-    return this.#table.loaded;
+    return this.#table.loaded && this.#hasMet;
   }
 
   get feedConnected(): boolean {

@@ -25,6 +25,9 @@ export interface WorkerStart {
   readonly edgeId: string;
   readonly feedPath: string;
   readonly socketPath: string;
+  /** Of the workers that run already. */
+  readonly siblingPaths: readonly string[];
+  readonly isRestart: boolean;
   readonly ticketKeys: string;
   readonly logLevel: string;
 }
@@ -36,7 +39,7 @@ export type ToWorker =
   | { readonly type: 'drain'; readonly graceMs: number };
 
 export type FromWorker =
-  | ({ readonly type: 'listening' } & EdgePorts)
+  | ({ readonly type: 'listening'; readonly ready: boolean } & EdgePorts)
   | { readonly type: 'failed'; readonly code: string; readonly message: string }
-  | { readonly type: 'stats'; readonly stats: EdgeStats }
+  | { readonly type: 'stats'; readonly stats: EdgeStats; readonly ready: boolean }
   | { readonly type: 'drained' };

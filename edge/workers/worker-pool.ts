@@ -56,7 +56,8 @@ export class WorkerPool {
     // If a port is 0, the first worker gets one from the system, and the others share it.
     const { folder } = primary;
     const ticketKeys = createTicketKeys();
-    const first = await startWorker(options, { folder, ticketKeys }, 0, {
+    const isRestart = held !== null && held !== undefined;
+    const first = await startWorker(options, { folder, ticketKeys, siblingPaths: [], isRestart }, 0, {
       https: options.https,
       http: options.http,
       hop: options.hop?.listen,
@@ -64,14 +65,15 @@ export class WorkerPool {
     const feedLink = createFeedLink(options, primary, held?.position ?? null);
     onReport = () => feedLink.presenceChanged();
     const pool = new WorkerPool(options, primary, feedLink, ticketKeys, first);
-    const others = Array.from({ length: options.workers - 1 }, (_, i) => pool.#launch(i + 1));
+    const others = Array.from({ length: options.workers - 1 }, (_, i) => pool.#launch(i + 1, isRestart));
     await Promise.all(others).catch((error) => pool.close().then(() => Promise.reject(error)));
     return pool;
   }
 
-  async #launch(index: number): Promise<void> {
+  async #launch(index: number, isRestart: boolean): Promise<void> {
     const { https, http, hop } = this.#options;
-    const shared = { folder: this.#primary.folder, ticketKeys: this.#ticketKeys };
+    const siblingPaths = [...this.#workers.values()].map(({ socketPath }) => socketPath);
+    const shared = { folder: this.#primary.folder, ticketKeys: this.#ticketKeys, siblingPaths, isRestart };
     const listens = {
       https: { ...https, port: this.ports.https },
       http: { ...http, port: this.ports.http },
@@ -86,7 +88,7 @@ export class WorkerPool {
     this.#workers.set(worker.index, worker);
     worker.child.on('message', (message: FromWorker) => {
       worker.silentTicks = 0;
-      if (message.type === 'stats') worker.stats = message.stats;
+      if (message.type === 'stats') Object.assign(worker, { stats: message.stats, ready: message.ready });
     });
     worker.child.once('exit', (code, signal) => this.#lost(worker, code, signal));
     this.#introduce();
@@ -122,7 +124,7 @@ export class WorkerPool {
   async #relaunch(index: number): Promise<void> {
     if (this.#ending) return;
     try {
-      await this.#launch(index);
+      await this.#launch(index, true);
     } catch (error) {
       this.#options.log.error({ worker: index, error: (error as Error).message }, 'worker does not start');
       setTimeout(() => void this.#relaunch(index), restartMs);
@@ -136,7 +138,8 @@ export class WorkerPool {
   }
 
   get ready(): boolean {
-    return this.#primary.table.loaded;
+    const workers = [...this.#workers.values()];
+    return this.#primary.table.loaded && workers.length > 0 && workers.every(({ ready }) => ready);
   }
 
   get feedConnected(): boolean {

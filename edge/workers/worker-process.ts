@@ -16,6 +16,8 @@ export interface Worker {
   readonly child: ChildProcess;
   readonly socketPath: string;
   stats: EdgeStats | null;
+  /** It has routes, and knows which clients the others have. */
+  ready: boolean;
   /** Ticks since its last message; it sends one each second. Not a time: a primary that was itself paused has read none. */
   silentTicks: number;
 }
@@ -23,6 +25,12 @@ export interface Worker {
 const startMs = 20_000;
 /** Extra time after a drain, and for a worker to end before it is killed. */
 const lateMs = 2_000;
+
+/** What the primary knows when a worker starts. */
+interface Circumstances extends Pick<WorkerStart, 'siblingPaths' | 'isRestart'> {
+  readonly folder: string;
+  readonly ticketKeys: Buffer;
+}
 
 export interface Listens {
   readonly https: Listen;
@@ -32,7 +40,7 @@ export interface Listens {
 
 export async function startWorker(
   options: WorkerOptions,
-  { folder, ticketKeys }: { readonly folder: string; readonly ticketKeys: Buffer },
+  { folder, ticketKeys, siblingPaths, isRestart }: Circumstances,
   index: number,
   { https, http, hop }: Listens,
 ): Promise<{ worker: Worker; ports: EdgePorts }> {
@@ -75,13 +83,16 @@ export async function startWorker(
     edgeId,
     feedPath,
     socketPath,
+    siblingPaths,
+    isRestart,
     ticketKeys: ticketKeys.toString('base64'),
     logLevel: log.level,
   });
-  return { worker: { index, name, child, socketPath, stats: null, silentTicks: 0 }, ports: await started };
+  const { ready, ...ports } = await started;
+  return { worker: { index, name, child, socketPath, stats: null, ready, silentTicks: 0 }, ports };
 }
 
-function whenListening(child: ChildProcess): Promise<EdgePorts> {
+function whenListening(child: ChildProcess): Promise<EdgePorts & { readonly ready: boolean }> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => fail(new Error('worker did not start in time')), startMs);
     const fail = (error: Error): void => {

@@ -14,21 +14,23 @@ let siblingPaths: readonly string[] = [];
 /** Ignores failures: 'disconnect' tells that the primary has gone. */
 const say = (message: FromWorker): void => void process.send?.(message, undefined, undefined, () => {});
 
-async function start({ edge: options, name, edgeId, feedPath, socketPath, ticketKeys, logLevel }: WorkerStart): Promise<void> {
+async function start({ edge: options, name, edgeId, feedPath, ticketKeys, logLevel, ...own }: WorkerStart): Promise<void> {
+  siblingPaths = own.siblingPaths;
+  const { socketPath, isRestart } = own;
   edge = await EdgeProcess.start({
     ...options,
     edgeId,
     reportAs: name,
-    siblings: { socketPath, siblingPaths: () => siblingPaths },
+    siblings: { socketPath, siblingPaths: () => siblingPaths, isRestart },
     ticketKeys: Buffer.from(ticketKeys, 'base64'),
     feed: async () => connect({ path: feedPath }),
     snapshot: null,
     // Standard output is reserved for what the start command prints.
     log: pino({ level: logLevel }, createLogOutput()).child({ worker: name }),
   });
-  say({ type: 'listening', ...edge.ports });
+  say({ type: 'listening', ready: edge.ready, ...edge.ports });
   const running = edge;
-  setInterval(() => say({ type: 'stats', stats: running.stats() }), statsEveryMs);
+  setInterval(() => say({ type: 'stats', stats: running.stats(), ready: running.ready }), statsEveryMs);
 }
 
 async function receive(message: ToWorker): Promise<void> {
