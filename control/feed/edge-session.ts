@@ -9,10 +9,15 @@ import type { RegionState } from './region-state.ts';
 /** Carries the messages: wire/feed-stream.ts over the edge's Duplex. */
 export interface FeedChannel {
   readonly send: (message: ToEdge) => void;
+  /** Resolves in a later turn of the event loop, once the edge has taken what was sent or is gone. */
+  readonly ready: () => Promise<void>;
   readonly close: () => void;
 }
 
 type Hello = Extract<FromEdge, { type: 'hello' }>;
+
+/** Changes that wait while an edge gets a snapshot, for a second or two. An edge that needs longer is cut, and dials again. */
+const mostWaiting = 1_000;
 
 /** A report keeps this many clients per tunnel. With the longest texts (core/edge-words.ts) they still fit a bus message. */
 const maxClients = 1_000;
@@ -54,6 +59,8 @@ export class EdgeSession {
   #acked = 0;
   #owesSinceMs: number | undefined;
   #heardAtMs: number;
+  /** Changes for an edge that is still being brought up to date; null once it is. */
+  #waiting: ToEdge[] | null = null;
   #reports = 0;
   #pings = 0;
 
@@ -92,7 +99,9 @@ export class EdgeSession {
 
   /** Skips an edge that has not said hello: its hello brings it up to date. */
   send(message: ToEdge): void {
-    if (this.#hello !== undefined) this.#send(message);
+    if (this.#hello === undefined) return;
+    if (this.#waiting === null) this.#send(message);
+    else if (this.#waiting.push(message) > mostWaiting) this.close();
   }
 
   ping(): void {
@@ -124,11 +133,24 @@ export class EdgeSession {
     this.#hello = hello;
     channel.send({ type: 'welcome', version: feedVersion, epoch: state.epoch, region });
     const held = hello.epoch === state.epoch ? hello.seq : undefined;
-    const missing = state.catchUp(held);
-    for (const each of missing) this.#send(each);
+    this.#bringUp(held).catch((error: Error) => this.#refuse(error.message));
+    const lacksNothing = this.#sent === 0;
     this.#deps.onHello(hello.edgeId);
     this.#deps.onHeard(this.#about(hello));
-    if (missing.length === 0 && held !== undefined) this.#acknowledge(held);
+    if (lacksNothing && held !== undefined) this.#acknowledge(held);
+  }
+
+  /** Sends the first message at once, and each further piece of a large snapshot in a turn of its own. */
+  async #bringUp(held: number | undefined): Promise<void> {
+    const { state, channel } = this.#deps;
+    const waiting: ToEdge[] = [];
+    this.#waiting = waiting;
+    for (const each of state.catchUp(held)) {
+      this.#send(each);
+      if (each.more === true) await channel.ready();
+    }
+    this.#waiting = null;
+    for (const message of waiting) this.#send(message);
   }
 
   #acknowledge(seq: number): void {

@@ -2,10 +2,10 @@
 // their acknowledgements and reports. The bus brings changes; what the bus loses is found when everything is read again.
 
 import type { Duplex } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { TunnelMetrics } from '@underpass/rules/entity.ts';
 import type { ConnectedClient, EdgeHealth, HistoryRange, LastClient, TunnelHistory } from '@underpass/rules/resource.ts';
-import type { FeedCertificate } from '@underpass/wire/feed.ts';
+import type { FeedCertificate, ToEdge } from '@underpass/wire/feed.ts';
 import { createControlFeed } from '@underpass/wire/feed-stream.ts';
 import type { Logger } from 'pino';
 import type { Bus } from '../bus/bus.ts';
@@ -141,7 +141,12 @@ export class FeedHub implements FeedPort {
     }
     const feed = this.#regions.open(region);
     const stream = createControlFeed(duplex);
-    const session = feed.open({ send: (message) => void stream.send(message), close: () => stream.destroy() }, keyHash);
+    const ready = async (): Promise<void> => {
+      await stream.ready();
+      await nextTurn();
+    };
+    const channel = { send: (message: ToEdge) => void stream.send(message), ready, close: () => stream.destroy() };
+    const session = feed.open(channel, keyHash);
     stream.onMessage = (message) => session.receive(message);
     stream.onClose = (error) => {
       feed.closed(session);

@@ -7,6 +7,7 @@ import { certifiedSeq, readySeq } from './core/liveness.ts';
 import {
   applyChange,
   type Change,
+  countChars,
   diffParts,
   emptyIndex,
   type FeedPart,
@@ -20,10 +21,12 @@ import { createSentCertificates } from './sent-certificates.ts';
 
 /** Changes kept for edges that come back. An edge that lacks older ones gets a snapshot. */
 const keptChanges = 256;
-/** Changes are numbered from here. Lower numbers are for the pieces of a snapshot that is too large for one message. */
+/** Changes are numbered from here. Lower numbers are for the pieces of a snapshot. */
 const firstSeq = 1_000;
-/** Half of the 64 MiB that a message may have (wire/feed-stream.ts), counted in characters. */
-const snapshotChars = 32 * 1024 * 1024;
+/** A piece of a snapshot takes control and the edge two or three milliseconds each: other work goes on between the pieces. */
+const pieceChars = 256 * 1024;
+/** Of two pieces in a row, one is more than half full. So there are less than twice as many, which is below `firstSeq`. */
+const mostFullPieces = 400;
 
 /** What the edges have already acknowledged, from the store: tunnel id to its hosts, joined. */
 export type Marks = ReadonlyMap<string, string>;
@@ -45,13 +48,15 @@ interface Route {
  * Routes first, then the certificates that did not fit. Only the last piece has the number of a change: an edge that is cut
  * off before it gets a snapshot again, because no change follows the number that it holds.
  */
-function cutSnapshot(index: IndexedState, seq: number): readonly Numbered[] {
-  const pieces = splitIndex(index, snapshotChars).map(stateOf);
-  return pieces.map((state, at) => {
-    const isLast = at === pieces.length - 1;
-    const numbered = isLast ? { seq } : { seq: at + 1, more: true };
-    return at === 0 ? { type: 'snapshot', ...numbered, state } : { type: 'delta', ...numbered, put: state, drop: {} };
-  });
+function* cutSnapshot(index: IndexedState, seq: number): Generator<Numbered, void> {
+  const groups = splitIndex(index, Math.max(pieceChars, Math.ceil(countChars(index) / mostFullPieces)));
+  let group = groups.next();
+  for (let at = 0; group.done !== true; at++) {
+    const state = stateOf(group.value);
+    group = groups.next();
+    const numbered = group.done === true ? { seq } : { seq: at + 1, more: true };
+    yield at === 0 ? { type: 'snapshot', ...numbered, state } : { type: 'delta', ...numbered, put: state, drop: {} };
+  }
 }
 
 const joinHosts = (hosts: readonly string[]): string => [...hosts].sort().join(',');
@@ -107,8 +112,11 @@ export class RegionState {
     return this.#commit({ part, from: this.#index[part], to: indexPart(values) }, new Map());
   }
 
-  /** The messages that bring an edge up to date from the number that it holds (of this epoch, or undefined). */
-  catchUp(held: number | undefined): readonly Numbered[] {
+  /**
+   * The messages that bring an edge from the number that it holds (of this epoch, or undefined) to the number of now. Each is made
+   * when it is asked for, from the state as it was at the first.
+   */
+  catchUp(held: number | undefined): Iterable<Numbered> {
     const oldest = this.#changes[0]?.seq ?? this.#seq + 1;
     const near = held !== undefined && held <= this.#seq && held >= oldest - 1;
     if (!near) return cutSnapshot(this.#index, this.#seq);

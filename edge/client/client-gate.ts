@@ -54,7 +54,7 @@ export class ClientGate {
   changed(tunnels: readonly FeedTunnel[]): void {
     const { table, countEdges } = this.#options;
     const edges = countEdges();
-    const concerned = edges === this.#edges ? tunnels.flatMap(({ id }) => table.tunnels.get(id) ?? []) : table.tunnels.values();
+    const concerned = edges === this.#edges ? tunnels.flatMap(({ id }) => table.tunnels.get(id) ?? []) : table.active;
     this.#edges = edges;
     for (const tunnel of concerned) for (const client of tunnel.clients) this.#tell(client, tunnel);
   }
@@ -100,7 +100,7 @@ export class ClientGate {
     if (refusal !== null || tunnel === null) {
       this.#options.log.info({ address, tunnel: tunnel?.feed.name, refusal }, 'client refused');
       if (tunnel !== null && refusal !== null && reportedRefusals.has(refusal))
-        tunnel.refused = { code: refusal, address, atMs: Date.now() };
+        tunnel.refuse({ code: refusal, address, atMs: Date.now() });
       refuseUpgrade(socket, refusal ?? 'token-refused', retryAfterSeconds);
       return;
     }
@@ -129,7 +129,7 @@ export class ClientGate {
     const session = createSession(socket, { side: 'acceptor', peerMayOpen: false, info, budget: this.#windows.take(projectId) });
     const client = new TunnelClient(session, facts, Date.now(), info);
     this.#retireOldest(tunnel, facts.clientId);
-    tunnel.clients.push(client);
+    tunnel.addClient(client);
     session.onReady = () => {
       settled.resolve();
       onPresence();
@@ -167,7 +167,7 @@ export class ClientGate {
   /** Lets carriers finish while clients connect to other edges. */
   drain(): void {
     this.draining = true;
-    for (const tunnel of this.#options.table.tunnels.values()) {
+    for (const tunnel of this.#options.table.active) {
       for (const { session } of [...tunnel.clients]) session.drain('the edge is draining');
     }
   }

@@ -49,7 +49,7 @@ export class HttpDoor {
     const isOurs = this.#options.isRegionHost(host) || host === this.#options.dashboard?.host;
     const target = bytes.toString('latin1', head.targetStart, head.targetEnd);
     const tunnel = host === this.#options.dashboard?.host ? null : context.table.tunnelOf(host);
-    if (tunnel !== null) tunnel.connections++;
+    if (tunnel !== null) tunnel.countConnection();
     if (tunnel !== null && portUse[tunnel.type].http === 'passthrough') return this.#pass(connection, bytes, head, tunnel, host);
     const proof = target.startsWith(challengePath) ? context.table.httpChallenge(host, target.slice(challengePath.length)) : null;
     if (proof !== null) return this.#answer(connection, renderProof(proof));

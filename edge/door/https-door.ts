@@ -137,7 +137,7 @@ export class HttpsDoor {
     const version = peek.tls13 ? 'tls13' : 'tls12';
     if (destination.kind === 'dashboard') return this.#handToDashboard(connection, this.#dashboard[version]);
     this.#peeked.set(connection.socket, { host: destination.host, tunnel: destination.tunnel, ends: connection.ends });
-    if (destination.tunnel !== null) destination.tunnel.connections++;
+    if (destination.tunnel !== null) destination.tunnel.countConnection();
     return this.#options.isRegionHost(destination.host)
       ? this.#handOver(this.#tls[version], connection, connection.read, this.#clients)
       : this.#handOver(this.#tls[version], connection, connection.take());
@@ -174,7 +174,7 @@ export class HttpsDoor {
     const { context } = this.#options;
     const { socket, ends } = connection;
     const first = connection.take();
-    tunnel.connections++;
+    tunnel.countConnection();
     const refusal = tunnel.refusal(ends.sourceAddress);
     if (refusal !== null) {
       context.counters.countError(refusal);

@@ -52,6 +52,8 @@ export class FeedLink {
   #feed: FeedStream<FromEdge, ToEdge> | null = null;
   /** Pieces of an incomplete snapshot. Until it is complete, the earlier state stays in use. */
   #pieces: Partial<FeedState>[] = [];
+  /** Ends with the change that is being applied: a feed that was lost during a large one must not mix it with the next. */
+  #applying: Promise<void> = Promise.resolve();
   #epoch = '';
   #failures = 0;
   #onSynced: () => void = () => {};
@@ -159,13 +161,19 @@ export class FeedLink {
   }
 
   async #apply(feed: FeedStream<FromEdge, ToEdge>, change: Change): Promise<void> {
-    const known = this.position?.epoch === this.#epoch ? this.position.seq : -1;
-    if (change.type === 'snapshot' || change.seq > known) {
-      const position = { epoch: this.#epoch, seq: change.seq };
-      await this.#options.apply(change, position);
-      this.position = position;
-    }
+    const epoch = this.#epoch;
+    const applied = this.#applying.then(() => this.#applyNext(change, epoch));
+    this.#applying = applied.catch(() => {});
+    await applied;
     feed.send({ type: 'ack', seq: change.seq });
+  }
+
+  async #applyNext(change: Change, epoch: string): Promise<void> {
+    const known = this.position?.epoch === epoch ? this.position.seq : -1;
+    if (change.type === 'delta' && change.seq <= known) return;
+    const position = { epoch, seq: change.seq };
+    await this.#options.apply(change, position);
+    this.position = position;
   }
 
   #report(all: boolean): void {

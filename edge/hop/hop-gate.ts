@@ -141,7 +141,7 @@ export class HopGate {
       const before = byKey.get(key);
       byKey.set(key, { key, healthy: healthy || before?.healthy === true, times: times || before?.times === true });
     };
-    for (const { feed, clients, takesStreams } of this.#options.table.tunnels.values()) {
+    for (const { feed, clients, takesStreams } of this.#options.table.active) {
       if (!takesStreams) continue;
       const times = clients.some(({ session }) => asksTimes(session.peerOffers, null));
       add({ key: feed.id, healthy: clients.some((client) => client.isWorking(nowMs)), times });

@@ -18,7 +18,7 @@ import { Deadlines } from '../limits/deadlines.ts';
 import { readProcessLimits } from '../limits/process-limits.ts';
 import { defaultTimeouts } from '../limits/timeouts.ts';
 import type { EdgeStats } from '../metrics/stats.ts';
-import { RouteTable } from '../routes/route-table.ts';
+import { changesNothing, RouteTable } from '../routes/route-table.ts';
 import { Dialer } from '../upstream/dialer.ts';
 import { Upstreams } from '../upstream/upstreams.ts';
 import { DashboardHost } from '../visitor/dashboard-host.ts';
@@ -190,7 +190,7 @@ export class EdgeProcess {
 
   #createFeedLink(position: FeedLink['position']): FeedLink {
     const { feed, edgeId, reportAs, region, software, hop, snapshot, siblings, log } = this.#options;
-    const reporter = new Reporter(() => this.#table.tunnels.values().map(renderReport));
+    const reporter = new Reporter(() => this.#table.active.values().map(renderReport));
     return new FeedLink({
       dial: feed,
       edgeId: reportAs ?? edgeId,
@@ -200,13 +200,13 @@ export class EdgeProcess {
       startedAtMs: Date.now(),
       position,
       pace: siblings === undefined ? 'control' : 'primary',
-      apply: (change, at) => {
-        if (change.type === 'snapshot') this.#table.applySnapshot(change);
-        else this.#table.applyDelta(change);
+      apply: async (given, at) => {
+        const change = await this.#table.apply(given);
+        if (!this.#hasMet) void this.#meet();
+        if (changesNothing(change)) return;
         snapshot?.save(() => ({ position: at, state: this.#table.state() }));
         this.#gate.changed((change.type === 'snapshot' ? change.state : change.put).tunnels ?? []);
         this.#hops.forgetGone();
-        if (!this.#hasMet) void this.#meet();
       },
       report: (all) => reporter.report(all),
       log,
@@ -248,7 +248,7 @@ export class EdgeProcess {
     this.#httpDoor.server.close();
     this.#gate.drain();
     this.#hops.drain();
-    for (const tunnel of this.#table.tunnels.values()) for (const visitor of tunnel.visitors) visitor.drain();
+    for (const tunnel of this.#table.active) for (const visitor of tunnel.visitors) visitor.drain();
     while (this.#sockets.size > 0 && performance.now() < endsAtMs) await new Promise((resolve) => setTimeout(resolve, 50));
   }
 

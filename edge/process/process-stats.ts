@@ -5,7 +5,7 @@ import type { EdgeStats } from '../metrics/stats.ts';
 import type { VisitorContext } from '../visitor/visitor-context.ts';
 
 export function readStats({ table, deadlines, limiter, counters }: VisitorContext, sockets: number): EdgeStats {
-  const tunnels = [...table.tunnels.values()];
+  const tunnels = [...table.active];
   const clients = tunnels.flatMap((tunnel) => tunnel.clients);
   const sum = (key: 'rxBytes' | 'txBytes' | 'connections' | 'requests'): number =>
     tunnels.reduce((total, tunnel) => total + tunnel[key], table.retired[key]);

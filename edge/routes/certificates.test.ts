@@ -15,7 +15,6 @@ const certificatesOf = (lives: Readonly<Record<string, number>>) => {
     const notAfterMs = Date.now() + days * dayMs;
     certificates.put({ id: host, hosts: [host], certificatePem: '', privateKeyPem: '', notAfterMs });
   }
-  certificates.reindex();
   return certificates;
 };
 

@@ -13,7 +13,8 @@ interface Entry {
 
 export class Certificates {
   readonly #entries = new Map<string, Entry>();
-  #byHost = new Map<string, Entry>();
+  /** The certificate that expires last comes first. */
+  readonly #byHost = new Map<string, readonly Entry[]>();
   readonly #log: Logger;
 
   constructor(log: Logger) {
@@ -21,23 +22,27 @@ export class Certificates {
   }
 
   put(certificate: FeedCertificate): void {
-    this.#entries.set(certificate.id, { certificate, context: undefined });
+    this.drop(certificate.id);
+    const entry = { certificate, context: undefined };
+    this.#entries.set(certificate.id, entry);
+    for (const host of certificate.hosts) {
+      const others = this.#byHost.get(host) ?? [];
+      this.#byHost.set(
+        host,
+        [...others, entry].sort((a, b) => b.certificate.notAfterMs - a.certificate.notAfterMs),
+      );
+    }
   }
 
   drop(id: string): void {
+    const entry = this.#entries.get(id);
+    if (entry === undefined) return;
     this.#entries.delete(id);
-  }
-
-  /** Call it after a batch of changes. The certificate that expires last wins a host. */
-  reindex(): void {
-    const byHost = new Map<string, Entry>();
-    for (const entry of this.#entries.values()) {
-      for (const host of entry.certificate.hosts) {
-        const other = byHost.get(host);
-        if (other === undefined || other.certificate.notAfterMs < entry.certificate.notAfterMs) byHost.set(host, entry);
-      }
+    for (const host of entry.certificate.hosts) {
+      const others = (this.#byHost.get(host) ?? []).filter((other) => other !== entry);
+      if (others.length === 0) this.#byHost.delete(host);
+      else this.#byHost.set(host, others);
     }
-    this.#byHost = byHost;
   }
 
   contextOf(host: string): SecureContext | null {
@@ -49,9 +54,9 @@ export class Certificates {
 
   /** The host's own certificate until it expires: one that replaced a wildcard for a while is not renewed. */
   #entryOf(host: string): Entry | undefined {
-    const own = this.#byHost.get(host);
+    const own = this.#byHost.get(host)?.[0];
     if (own !== undefined && own.certificate.notAfterMs > Date.now()) return own;
-    return this.#byHost.get(servingNames(host)[1]) ?? own;
+    return this.#byHost.get(servingNames(host)[1])?.[0] ?? own;
   }
 
   #build({ id, certificatePem, privateKeyPem }: FeedCertificate): SecureContext | null {

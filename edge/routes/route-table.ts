@@ -1,9 +1,11 @@
 // What the feed sent, indexed for lookups: hosts, tokens, certificates, challenges, peers.
 
 import { createSecureContext, type SecureContext } from 'node:tls';
-import type { FeedChallenge, FeedPeer, FeedState, FeedTunnel, ToEdge } from '@underpass/wire/feed.ts';
+import { isDeepStrictEqual } from 'node:util';
+import type { FeedCertificate, FeedChallenge, FeedPeer, FeedState, FeedTunnel, ToEdge } from '@underpass/wire/feed.ts';
 import type { Logger } from 'pino';
 import type { VisitorError } from '../core/visitor-error.ts';
+import { atOnce, inTurns } from '../limits/in-turns.ts';
 import { Certificates } from './certificates.ts';
 import { TunnelState } from './tunnel-state.ts';
 
@@ -16,10 +18,12 @@ export class RouteTable {
   /** False until the first snapshot, from disk or from control. */
   loaded = false;
   readonly tunnels: Map<string, TunnelState> = new Map();
+  /** Tunnels that have had a client or a visitor: what is looked at again and again must not grow with all the others. */
+  readonly active: Set<TunnelState> = new Set();
   /** Counters of deleted tunnels, so that totals never fall. */
   readonly retired = { rxBytes: 0, txBytes: 0, connections: 0, requests: 0 };
   readonly certificates: Certificates;
-  readonly #feedCertificates = new Map<string, FeedState['certificates'][number]>();
+  readonly #feedCertificates = new Map<string, FeedCertificate>();
   readonly #challenges = new Map<string, FeedChallenge>();
   readonly #peers = new Map<string, FeedPeer>();
   /** Tunnels that claim a host, the latest last: a name that moves to another tunnel is in both for a moment. */
@@ -90,28 +94,61 @@ export class RouteTable {
     };
   }
 
-  applySnapshot({ state }: Snapshot): void {
-    const drop = {
-      tunnels: goneIds(this.tunnels, state.tunnels),
-      certificates: goneIds(this.#feedCertificates, state.certificates),
-      challenges: goneIds(this.#challenges, state.challenges),
-      peers: goneIds(
-        this.#peers,
-        state.peers.map(({ edgeId }) => ({ id: edgeId })),
-      ),
-    };
-    this.#apply({ put: state, drop });
-    this.loaded = true;
+  applySnapshot(snapshot: Snapshot): void {
+    atOnce(this.#steps(snapshot));
   }
 
   applyDelta(delta: Delta): void {
-    this.#apply(delta);
+    atOnce(this.#steps(delta));
   }
 
-  #apply({ put, drop }: Pick<Delta, 'put' | 'drop'>): void {
-    for (const id of drop.tunnels ?? []) this.#dropTunnel(id);
-    for (const tunnel of put.tunnels ?? []) this.#putTunnel(tunnel);
-    this.#applyCertificates(put.certificates ?? [], drop.certificates ?? []);
+  /**
+   * Applies a change over several turns of the event loop if it is large. Resolves with what it changes here: of a snapshot, the
+   * entries that differ, if there was a state before. One call at a time.
+   */
+  apply(change: Snapshot | Delta): Promise<Snapshot | Delta> {
+    return inTurns(this.#steps(change));
+  }
+
+  *#steps(change: Snapshot | Delta): Generator<void, Snapshot | Delta> {
+    if (change.type === 'delta') {
+      yield* this.#put(change);
+      return change;
+    }
+    const wasLoaded = this.loaded;
+    const different = yield* this.#differences(change.state);
+    yield* this.#put(different);
+    this.loaded = true;
+    return wasLoaded ? { type: 'delta', seq: change.seq, ...different } : change;
+  }
+
+  *#differences(state: FeedState): Generator<void, Pick<Delta, 'put' | 'drop'>> {
+    const tunnelOf = (id: string): FeedTunnel | undefined => this.tunnels.get(id)?.feed;
+    const parts = {
+      tunnels: yield* different(this.tunnels.keys(), tunnelOf, state.tunnels, ({ id }) => id),
+      certificates: yield* differentIn(this.#feedCertificates, state.certificates),
+      challenges: yield* differentIn(this.#challenges, state.challenges),
+      peers: yield* different(
+        this.#peers.keys(),
+        (id) => this.#peers.get(id),
+        state.peers,
+        ({ edgeId }) => edgeId,
+      ),
+    };
+    const pick = <Key extends 'put' | 'drop'>(key: Key): Delta[Key] =>
+      Object.fromEntries(Object.entries(parts).flatMap(([part, each]) => (each[key].length > 0 ? [[part, each[key]]] : [])));
+    return { put: pick('put'), drop: pick('drop') };
+  }
+
+  /**
+   * New certificates first and old ones last: an edge serves a route as soon as it knows it. New tunnels before old ones go: a host
+   * that moves is never without one.
+   */
+  *#put({ put, drop }: Pick<Delta, 'put' | 'drop'>): Generator<void, void> {
+    for (const certificate of put.certificates ?? []) yield this.#putCertificate(certificate);
+    for (const tunnel of put.tunnels ?? []) yield this.#putTunnel(tunnel);
+    for (const id of drop.tunnels ?? []) yield this.#dropTunnel(id);
+    for (const id of drop.certificates ?? []) yield this.#dropCertificate(id);
     for (const id of drop.challenges ?? []) this.#challenges.delete(id);
     for (const challenge of put.challenges ?? []) this.#challenges.set(challenge.id, challenge);
     for (const id of drop.peers ?? []) this.#peers.delete(id);
@@ -119,24 +156,23 @@ export class RouteTable {
     this.version++;
   }
 
-  #applyCertificates(put: FeedState['certificates'], drop: readonly string[]): void {
-    if (put.length === 0 && drop.length === 0) return;
-    for (const id of drop) {
-      this.#feedCertificates.delete(id);
-      this.certificates.drop(id);
-    }
-    for (const certificate of put) {
-      this.#feedCertificates.set(certificate.id, certificate);
-      this.certificates.put(certificate);
-    }
-    this.certificates.reindex();
+  #putCertificate(certificate: FeedCertificate): void {
+    this.#feedCertificates.set(certificate.id, certificate);
+    this.certificates.put(certificate);
+  }
+
+  #dropCertificate(id: string): void {
+    this.#feedCertificates.delete(id);
+    this.certificates.drop(id);
   }
 
   #dropTunnel(id: string): void {
     const tunnel = this.tunnels.get(id);
     if (tunnel === undefined) return;
     this.tunnels.delete(id);
+    this.active.delete(tunnel);
     this.#unindex(tunnel);
+    this.version++;
     tunnel.remove();
     this.retired.rxBytes += tunnel.rxBytes;
     this.retired.txBytes += tunnel.txBytes;
@@ -145,9 +181,10 @@ export class RouteTable {
   }
 
   #putTunnel(feed: FeedTunnel): void {
+    this.version++;
     const known = this.tunnels.get(feed.id);
     if (known === undefined) {
-      const tunnel = new TunnelState(feed);
+      const tunnel = new TunnelState(feed, this.active);
       this.tunnels.set(feed.id, tunnel);
       this.#index(tunnel);
       return;
@@ -175,14 +212,44 @@ export class RouteTable {
 
   /** Rotated tokens expire by the clock; control sends no message for it. */
   expireTokens(nowMs: number): void {
-    for (const tunnel of this.tunnels.values()) {
+    for (const tunnel of this.active) {
       if (tunnel.clients.length > 0 && tunnel.feed.tokens.some(({ expiresAtMs }) => expiresAtMs !== null))
         tunnel.refuseClients(nowMs);
     }
   }
 }
 
-function goneIds(held: ReadonlyMap<string, unknown>, kept: readonly { readonly id: string }[]): string[] {
-  const ids = new Set(kept.map(({ id }) => id));
-  return [...held.keys()].filter((id) => !ids.has(id));
+/** What a list of entries changes in those that are held. */
+function* different<Entry>(
+  heldIds: Iterable<string>,
+  held: (id: string) => Entry | undefined,
+  given: readonly Entry[],
+  idOf: (entry: Entry) => string,
+): Generator<void, { readonly put: readonly Entry[]; readonly drop: readonly string[] }> {
+  const ids = new Set<string>();
+  const put: Entry[] = [];
+  for (const entry of given) {
+    const id = idOf(entry);
+    ids.add(id);
+    if (!isDeepStrictEqual(held(id), entry)) put.push(entry);
+    yield;
+  }
+  const drop: string[] = [];
+  for (const id of heldIds) {
+    if (!ids.has(id)) drop.push(id);
+    yield;
+  }
+  return { put, drop };
 }
+
+const differentIn = <Entry extends { readonly id: string }>(held: ReadonlyMap<string, Entry>, given: readonly Entry[]) =>
+  different(
+    held.keys(),
+    (id) => held.get(id),
+    given,
+    ({ id }) => id,
+  );
+
+/** A delta without content, as a snapshot gives that equals the state. */
+export const changesNothing = (change: Snapshot | Delta): boolean =>
+  change.type === 'delta' && [change.put, change.drop].every((parts) => Object.keys(parts).length === 0);

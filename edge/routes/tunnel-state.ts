@@ -37,11 +37,29 @@ export class TunnelState {
   formerTokens: readonly string[] = [];
   /** Rotates the choice among equal clients. */
   turn = 0;
-  #permits: (address: string) => boolean;
+  /** Gets this tunnel at its first client or visitor. */
+  readonly #active: Set<TunnelState>;
+  /** Compiled for the first visitor: most of many tunnels have none for a long time. */
+  #permits: ((address: string) => boolean) | null = null;
 
-  constructor(feed: FeedTunnel) {
+  constructor(feed: FeedTunnel, active: Set<TunnelState> = new Set()) {
     this.feed = feed;
-    this.#permits = compileAllowList(feed.allowList);
+    this.#active = active;
+  }
+
+  countConnection(): void {
+    this.connections++;
+    this.#active.add(this);
+  }
+
+  addClient(client: TunnelClient): void {
+    this.clients.push(client);
+    this.#active.add(this);
+  }
+
+  refuse(refusal: FeedRefusal): void {
+    this.refused = refusal;
+    this.#active.add(this);
   }
 
   get type(): TunnelType {
@@ -54,6 +72,7 @@ export class TunnelState {
   }
 
   permits(address: string): boolean {
+    this.#permits ??= compileAllowList(this.feed.allowList);
     return this.#permits(address);
   }
 
@@ -70,9 +89,9 @@ export class TunnelState {
     const ended = [...this.feed.tokens.map(({ hash }) => hash), ...this.formerTokens].filter((hash) => !valid.has(hash));
     this.formerTokens = ended.slice(0, mostFormerTokens);
     this.feed = feed;
-    this.#permits = compileAllowList(feed.allowList);
+    this.#permits = null;
     for (const visitor of this.visitors) {
-      const stays = !typeChanged && !feed.suspended && feed.hosts.includes(visitor.host) && this.#permits(visitor.address);
+      const stays = !typeChanged && !feed.suspended && feed.hosts.includes(visitor.host) && this.permits(visitor.address);
       if (stays) visitor.endOtherHosts(feed.hosts);
       else visitor.cut();
     }

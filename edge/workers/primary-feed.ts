@@ -8,7 +8,7 @@ import { listen } from '../door/listen.ts';
 import { FeedLink } from '../feed/feed-link.ts';
 import { Reporter } from '../feed/reporter.ts';
 import type { EdgeProcessOptions } from '../process/edge-options.ts';
-import { RouteTable } from '../routes/route-table.ts';
+import { changesNothing, RouteTable } from '../routes/route-table.ts';
 import { WorkerFeed } from './worker-feed.ts';
 
 type PrimaryFeedOptions = Pick<EdgeProcessOptions, 'feed' | 'region' | 'edgeId' | 'software' | 'hop' | 'snapshot' | 'log'>;
@@ -53,9 +53,9 @@ export function createFeedLink(
     startedAtMs: Date.now(),
     position,
     pace: 'control',
-    apply: async (change, at) => {
-      if (change.type === 'snapshot') table.applySnapshot(change);
-      else table.applyDelta(change);
+    apply: async (given, at) => {
+      const change = await table.apply(given);
+      if (changesNothing(change)) return;
       snapshot?.save(() => ({ position: at, state: table.state() }));
       await feed.broadcast(change);
     },

@@ -113,9 +113,12 @@ export class WorkerFeed {
 
   /** Passes a change on; resolves when every worker has applied it. The table has it already. */
   async broadcast(change: Change): Promise<void> {
-    const seq = ++this.#seq;
     this.#forgetGone(change);
-    const messages = change.type === 'snapshot' ? cutSnapshot(seq, change.state) : [{ ...change, seq }];
+    const messages =
+      change.type === 'snapshot'
+        ? cutSnapshot(++this.#seq, change.state)
+        : cutDelta(change).map((piece) => ({ ...piece, seq: ++this.#seq }));
+    const seq = this.#seq;
     for (const { feed } of this.#members) for (const message of messages) feed.send(message);
     const late = performance.now() + ackMs;
     while ([...this.#members].some(({ ackedSeq }) => ackedSeq < seq) && performance.now() < late) await this.#nextAck(late);
@@ -159,17 +162,31 @@ export class WorkerFeed {
   }
 }
 
-const parts = ['tunnels', 'certificates', 'challenges', 'peers'] as const;
+/** Certificates before the tunnels that need them. */
+const parts = ['certificates', 'tunnels', 'challenges', 'peers'] as const;
 
 function cutSnapshot(seq: number, state: FeedState): readonly Change[] {
-  const entries = parts.flatMap((part) => state[part].map((value) => ({ part, value })));
+  const pieces = cutState(state);
+  return pieces.map((put, at) => {
+    const numbered = at === pieces.length - 1 ? { seq } : { seq, more: true };
+    return at === 0 ? { type: 'snapshot', ...numbered, state: put } : { type: 'delta', ...numbered, put, drop: {} };
+  });
+}
+
+/** Changes of their own, which a worker applies one after the other. What is dropped goes last: a host that moves is never without a tunnel. */
+function cutDelta(delta: Extract<Change, { type: 'delta' }>): readonly Change[] {
+  const count = parts.reduce((sum, part) => sum + (delta.put[part]?.length ?? 0), 0);
+  if (count <= pieceEntries) return [delta];
+  const pieces = cutState(delta.put);
+  return pieces.map((put, at) => ({ ...delta, put, drop: at === pieces.length - 1 ? delta.drop : {} }));
+}
+
+function cutState(state: Partial<FeedState>): readonly FeedState[] {
+  const entries = parts.flatMap((part) => (state[part] ?? []).map((value) => ({ part, value })));
   const count = Math.max(1, Math.ceil(entries.length / pieceEntries));
   return Array.from({ length: count }, (_, at) => {
     const own = Object.groupBy(entries.slice(at * pieceEntries, (at + 1) * pieceEntries), ({ part }) => part);
-    const piece = Object.fromEntries(parts.map((part) => [part, own[part]?.map(({ value }) => value) ?? []]));
-    const numbered = at === count - 1 ? { seq } : { seq, more: true };
-    const put = piece as unknown as FeedState;
-    return at === 0 ? { type: 'snapshot', ...numbered, state: put } : { type: 'delta', ...numbered, put, drop: {} };
+    return Object.fromEntries(parts.map((part) => [part, own[part]?.map(({ value }) => value) ?? []])) as unknown as FeedState;
   });
 }
 

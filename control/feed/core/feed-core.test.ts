@@ -114,7 +114,7 @@ describe('state differences', () => {
     fc.assert(
       fc.property(someState, fc.integer({ min: 1, max: 200 }), (state, bound) => {
         const whole = indexOf(state as never);
-        const groups = splitIndex(whole, bound);
+        const groups = [...splitIndex(whole, bound)];
         const joined = emptyIndex();
         for (const group of groups) applyChange(joined, { put: stateOf(group), drop: {} });
         assert.deepEqual(sorted(joined), sorted(whole));

@@ -64,19 +64,30 @@ export function applyChange(index: IndexedState, change: Change): void {
   }
 }
 
-/** The same entries in groups of at most `maxChars`; a larger entry has a group of its own. */
-export function splitIndex(index: IndexedState, maxChars: number): readonly IndexedState[] {
-  const groups: IndexedState[] = [emptyIndex()];
+/**
+ * The entries, as they are at the first group, in groups of at most `maxChars`; a larger entry has a group of its own. At least
+ * one group.
+ */
+export function* splitIndex(index: IndexedState, maxChars: number): Generator<IndexedState, void> {
+  const entries = feedParts.map((part) => [part, [...index[part]]] as const);
+  let group = emptyIndex();
   let chars = 0;
-  for (const part of feedParts) {
-    for (const [id, entry] of index[part]) {
+  for (const [part, held] of entries) {
+    for (const [id, entry] of held) {
       if (chars > 0 && chars + entry.text.length > maxChars) {
-        groups.push(emptyIndex());
+        yield group;
+        group = emptyIndex();
         chars = 0;
       }
       chars += entry.text.length;
-      groups.at(-1)?.[part].set(id, entry);
+      group[part].set(id, entry);
     }
   }
-  return groups;
+  yield group;
+}
+
+export function countChars(index: IndexedState): number {
+  let chars = 0;
+  for (const part of feedParts) for (const { text } of index[part].values()) chars += text.length;
+  return chars;
 }
