@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import { Banner } from '../ui/banner.tsx';
 import { Button } from '../ui/button.tsx';
 import { DialogActions } from '../ui/dialog.tsx';
-import { PanelActions, PanelBody, ProgressBar } from '../ui/side-panel.tsx';
+import { PanelActions, PanelBody, PanelCancel, ProgressBar } from '../ui/side-panel.tsx';
 import type { Form } from './use-form.ts';
 
 export interface OverlayFormProps {
@@ -29,7 +29,8 @@ export function PanelForm(props: OverlayFormProps) {
         {children}
       </PanelBody>
       <PanelActions>
-        <Answers {...props} />
+        <PanelCancel onCancel={props.onCancel} />
+        <Submit {...props} />
       </PanelActions>
     </form>
   );
@@ -45,7 +46,8 @@ export function DialogForm(props: OverlayFormProps) {
         {children}
       </div>
       <DialogActions>
-        <Answers {...props} />
+        <Button onClick={props.onCancel}>Cancel</Button>
+        <Submit {...props} />
       </DialogActions>
     </form>
   );
@@ -60,13 +62,10 @@ function Failure({ form, failureTitle, failureAction }: OverlayFormProps) {
   );
 }
 
-function Answers({ form, submitLabel, ready = true, onCancel }: OverlayFormProps) {
+function Submit({ form, submitLabel, ready = true }: OverlayFormProps) {
   return (
-    <>
-      <Button onClick={onCancel}>Cancel</Button>
-      <Button type="submit" variant="primary" busy={form.busy} disabled={!ready}>
-        {submitLabel}
-      </Button>
-    </>
+    <Button type="submit" variant="primary" busy={form.busy} disabled={!ready}>
+      {submitLabel}
+    </Button>
   );
 }

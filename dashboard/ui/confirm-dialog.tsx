@@ -8,6 +8,7 @@ export interface ConfirmDialogProps {
   readonly onOpenChange: (open: boolean) => void;
   readonly title: string;
   readonly warning: ReactNode;
+  readonly cancelLabel?: string;
   /** The text of the red button. */
   readonly confirmLabel: string;
   readonly busy?: boolean;
@@ -22,6 +23,7 @@ export function ConfirmDialog({
   onOpenChange,
   title,
   warning,
+  cancelLabel = 'Cancel',
   confirmLabel,
   busy = false,
   ready = true,
@@ -39,7 +41,7 @@ export function ConfirmDialog({
       actions={
         <>
           <Button ref={cancel} onClick={() => onOpenChange(false)}>
-            Cancel
+            {cancelLabel}
           </Button>
           <Button variant="danger" busy={busy} disabled={!ready} onClick={onConfirm}>
             {confirmLabel}

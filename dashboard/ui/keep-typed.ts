@@ -1,4 +1,4 @@
-// A click beside a panel or dialog closes it, unless it would discard what somebody has typed there.
+// Keeps what somebody has typed in a panel or dialog: a click beside it does not close it, and a panel asks before it closes.
 import type { Dialog } from '@base-ui/react/dialog';
 import { useRef } from 'react';
 
@@ -6,19 +6,27 @@ export interface KeepTyped {
   readonly onOpenChange: (open: boolean, details: Dialog.Root.ChangeEventDetails) => void;
   /** For the popup: hears every field in it. */
   readonly onInput: () => void;
+  /** Closes it by another way, such as a Cancel button. */
+  readonly leave: (close: () => void) => void;
 }
 
-/** Escape, Cancel and the close button still close it. */
-export function useKeepTyped(open: boolean, onOpenChange: (open: boolean) => void): KeepTyped {
+/**
+ * Escape, Cancel and the close button call `ask`, which shows a question; where it returns false, and without it, they close at
+ * once.
+ */
+export function useKeepTyped(open: boolean, onOpenChange: (open: boolean) => void, ask = () => false): KeepTyped {
   const typed = useRef(false);
   if (!open) typed.current = false;
   return {
     onOpenChange: (next, details) => {
-      if (details.reason === 'outside-press' && typed.current) details.cancel();
+      if (typed.current && (details.reason === 'outside-press' || ask())) details.cancel();
       else onOpenChange(next);
     },
     onInput: () => {
       typed.current = true;
+    },
+    leave: (close) => {
+      if (!(typed.current && ask())) close();
     },
   };
 }

@@ -1,10 +1,11 @@
-// A panel beside the page for a form. The page stays visible; the panel traps the focus.
+// A panel beside the page for a form. The page stays visible; the panel traps the focus, and asks before it discards typed text.
 import { Dialog as Base } from '@base-ui/react/dialog';
 import { X } from 'lucide-react';
-import { type ReactNode, useEffect, useRef } from 'react';
-import { IconButton } from './button.tsx';
+import { createContext, type ReactNode, type RefObject, useContext, useEffect, useRef, useState } from 'react';
+import { Button, IconButton } from './button.tsx';
+import { ConfirmDialog } from './confirm-dialog.tsx';
 import { backdropClass } from './dialog.tsx';
-import { useKeepTyped } from './keep-typed.ts';
+import { type KeepTyped, useKeepTyped } from './keep-typed.ts';
 import { OverlayContainer } from './overlay-container.tsx';
 
 export interface SidePanelProps {
@@ -15,8 +16,25 @@ export interface SidePanelProps {
   readonly children: ReactNode;
 }
 
+interface Panel {
+  readonly leave: KeepTyped['leave'];
+  /** Its form is on the way: closing it discards nothing. */
+  readonly isSending: RefObject<boolean>;
+}
+
+const PanelContext = createContext<Panel>({ leave: (close) => close(), isSending: { current: false } });
+
 export function SidePanel({ open, onOpenChange, title, description, children }: SidePanelProps) {
-  const keep = useKeepTyped(open, onOpenChange);
+  const [asks, setAsks] = useState(false);
+  const isSending = useRef(false);
+  const keep = useKeepTyped(open, onOpenChange, () => {
+    setAsks(!isSending.current);
+    return !isSending.current;
+  });
+  const discard = () => {
+    setAsks(false);
+    onOpenChange(false);
+  };
   return (
     <Base.Root open={open} onOpenChange={keep.onOpenChange}>
       <Base.Portal>
@@ -34,13 +52,28 @@ export function SidePanel({ open, onOpenChange, title, description, children }: 
                 </div>
                 <Base.Close render={<IconButton label="Close panel" icon={<X aria-hidden="true" />} />} />
               </div>
-              {children}
+              <PanelContext value={{ leave: keep.leave, isSending }}>{children}</PanelContext>
             </OverlayContainer>
+            <ConfirmDialog
+              open={asks}
+              onOpenChange={setAsks}
+              title="Discard what you entered?"
+              warning="It is not saved."
+              cancelLabel="Keep editing"
+              confirmLabel="Discard"
+              onConfirm={discard}
+            />
           </Base.Popup>
         </Base.Viewport>
       </Base.Portal>
     </Base.Root>
   );
+}
+
+/** Cancels the form of the panel around it. */
+export function PanelCancel({ onCancel }: { readonly onCancel: () => void }) {
+  const { leave } = useContext(PanelContext);
+  return <Button onClick={() => leave(onCancel)}>Cancel</Button>;
 }
 
 /** The scrolling middle of a panel. Its first control gets the focus on opening. */
@@ -59,8 +92,15 @@ export function PanelActions({ children }: { readonly children: ReactNode }) {
   return <div className="flex justify-end gap-2 border-t bg-sunken/60 px-5 py-3 sm:px-6">{children}</div>;
 }
 
-/** At the upper edge of a form while it is being sent. */
+/** At the upper edge of a panel's form while it is being sent. */
 export function ProgressBar() {
+  const { isSending } = useContext(PanelContext);
+  useEffect(() => {
+    isSending.current = true;
+    return () => {
+      isSending.current = false;
+    };
+  }, [isSending]);
   return (
     <div role="progressbar" aria-label="Sending" className="absolute inset-x-0 -top-px h-0.5 animate-lanes text-accent lanes" />
   );

@@ -98,6 +98,7 @@ async function listTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(panel(page).getByLabel('Name')).toHaveValue('Office');
     await expect(panel(page).getByRole('textbox', { name: 'Allow' })).toHaveValue('10.0.0.1');
     await panel(page).getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('button', { name: 'Discard' }).click();
     await openPanel(page);
     await expect(panel(page).getByLabel('Name')).toHaveValue('');
     await expect(panel(page).getByRole('alert')).toBeHidden();

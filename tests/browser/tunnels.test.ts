@@ -46,6 +46,32 @@ test('tunnels', async (t) => {
     }
   });
 
+  await t.test('a half-filled panel asks before it closes, and a click beside it does nothing', async (t) => {
+    const page = await stage.open(t, 'tunnels');
+    const question = page.getByRole('dialog', { name: 'Discard what you entered?' });
+    await openPanel(page);
+    await field(page, 'Name').fill('half');
+    await page.mouse.click(5, 400);
+    await expect(question).toBeHidden();
+    for (const close of [
+      () => page.getByRole('button', { name: 'Close panel' }).click(),
+      () => panel(page).getByRole('button', { name: 'Cancel' }).click(),
+      () => page.keyboard.press('Escape'),
+    ]) {
+      await close();
+      await expect(question.getByRole('button', { name: 'Keep editing' })).toBeFocused();
+      await page.keyboard.press('Escape');
+      await expect(question).toBeHidden();
+      await expect(field(page, 'Name')).toHaveValue('half');
+    }
+    await page.keyboard.press('Escape');
+    await question.getByRole('button', { name: 'Discard' }).click();
+    await expect(panel(page)).toBeHidden();
+    await expect(page.getByRole('button', { name: 'Add Tunnel' }).first()).toBeFocused();
+    await openPanel(page);
+    await expect(field(page, 'Name')).toHaveValue('');
+  });
+
   await t.test('Back closes the panel, and closing it leaves no history entry', async (t) => {
     const page = await stage.open(t, 'dashboard');
     const length = () => page.evaluate<number>('history.length');

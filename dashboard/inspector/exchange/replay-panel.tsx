@@ -8,7 +8,7 @@ import { Banner } from '../../ui/banner.tsx';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { Field } from '../../ui/field.tsx';
 import { Input, Textarea } from '../../ui/input.tsx';
-import { PanelActions, PanelBody, ProgressBar, SidePanel } from '../../ui/side-panel.tsx';
+import { PanelActions, PanelBody, PanelCancel, ProgressBar, SidePanel } from '../../ui/side-panel.tsx';
 import { replay } from '../api/calls.ts';
 import { formatSize } from '../core/format.ts';
 import { type DraftHeader, draftOf, type ReplayDraft, requestOf } from '../core/replay-draft.ts';
@@ -88,7 +88,7 @@ export function ReplayPanel({ exchange: given, onClose }: ReplayPanelProps) {
             <BodyField exchange={exchange} body={draft.body} onChange={(body) => change({ body })} />
           </PanelBody>
           <PanelActions>
-            <Button onClick={onClose}>Cancel</Button>
+            <PanelCancel onCancel={onClose} />
             <Button variant="primary" type="submit" busy={task.busy}>
               Replay
             </Button>
