@@ -79,6 +79,8 @@ export const Tunnel = entity({
   dataPlaneHost: hostname(),
   proxyProtocol: ProxyProtocol,
   securityGroup: string(),
+  /** Absent: anybody whom the security group allows may visit. */
+  accessPolicy: maybe(string()),
   /** When a person last changed the tunnel. */
   updatedAt: time(),
   /** Only of a quick tunnel that nobody keeps: it is deleted then. While a client is connected, the time moves on, up to `endsAt`. */

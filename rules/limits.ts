@@ -48,6 +48,7 @@ export const durations = {
 /** How long control keeps the records that the privacy policy names. The policy's text shows these numbers. */
 export const retentionDays = {
   auditLog: 365,
+  accessSignIn: 30,
   /** Registrations that were not approved. */
   registration: 365,
   closedAbuseReport: 730,
@@ -72,6 +73,7 @@ export const projectQuotas = {
   tunnels: 100,
   domains: 100,
   securityGroups: 100,
+  accessPolicies: 100,
   rulesPerGroup: 500,
   ingressDomainsPerTunnel: 50,
   members: 100,
@@ -83,6 +85,7 @@ export const highestQuotas: ProjectQuotas = {
   tunnels: 10_000,
   domains: 10_000,
   securityGroups: 1_000,
+  accessPolicies: 1_000,
   rulesPerGroup: limits.rulesPerGroup,
   ingressDomainsPerTunnel: limits.ingressDomainsPerTunnel,
   members: 10_000,
@@ -93,6 +96,7 @@ const quotaNouns: Readonly<Record<QuotaName, string>> = {
   tunnels: 'tunnels',
   domains: 'domains',
   securityGroups: 'security groups',
+  accessPolicies: 'access policies',
   rulesPerGroup: 'rules in a security group',
   ingressDomainsPerTunnel: 'ingress domains on a tunnel',
   members: 'members and invitations',

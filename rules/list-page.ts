@@ -22,6 +22,8 @@ export const tunnelList = {
 export const domainList = { statuses: ['Verified', 'Unverified'], sorts: ['domain', 'status'] } as const satisfies ListRules;
 export const securityGroupList = { statuses: [], sorts: ['name', 'updated', 'assigned', 'rules'] } as const satisfies ListRules;
 
+export const accessPolicyList = { statuses: [], sorts: ['name', 'updated', 'tunnels'] } as const satisfies ListRules;
+
 export interface AskedList {
   readonly q?: string | undefined;
   readonly status?: string | undefined;

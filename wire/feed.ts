@@ -2,6 +2,7 @@
 // Plain data; the framing is in feed-stream.ts. docs/protocol.md 10, The feed.
 
 import type { ProxyProtocol, TunnelType } from '@underpass/rules/entity.ts';
+import type { VisitRules } from '@underpass/rules/visit/grants.ts';
 
 export const feedVersion = 1;
 
@@ -20,6 +21,23 @@ export interface FeedTunnel {
   readonly proxyProtocol: ProxyProtocol;
   /** A suspended tunnel refuses clients and visitors, and says so. */
   readonly suspended: boolean;
+  /** The access policy of an http tunnel; absent: none. */
+  readonly visit?: FeedVisit;
+}
+
+/** An access policy as an edge needs it, with the secrets that vouch for visitors. */
+export interface FeedVisit extends VisitRules {
+  readonly policyId: string;
+  /** The security group's rules. The tunnel's own `allowList` is empty, so an edge that knows no policies denies everybody. */
+  readonly allowList: readonly string[];
+  /** 32 bytes, base64url: seals tickets, sessions and programs' tokens (visit-seal.ts). */
+  readonly sealKey: string;
+  /** ES256, private: signs the assertion for the upstream. PKCS #8, PEM. */
+  readonly assertionKeyPem: string;
+  /** `kid` of its public half, which control publishes. */
+  readonly assertionKeyId: string;
+  /** Control's public address without a trailing slash: the issuer of assertions, and where visitors sign in. */
+  readonly origin: string;
 }
 
 /** A host may begin with one wildcard label (`*.example.com`). Of two certificates for a host the later notAfterMs wins. */

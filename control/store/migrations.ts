@@ -171,6 +171,43 @@ const quickTunnels = [
   'create index quick_tunnels_expiry on quick_tunnels (expires_at)',
 ];
 
+// A tunnel without a policy is as before; the previous release ignores the column and the tables.
+const accessPolicies = [
+  `create table access_policies (
+    id text primary key, project_id text not null references projects (id) on delete cascade, name text not null,
+    content text not null, provider_secret_sealed text, password_hash text, password_id text, keys_sealed text not null,
+    assertion_jwk text not null, valid_from bigint not null, created_at bigint not null, updated_at bigint not null,
+    unique (project_id, name))`,
+  `create table access_tokens (
+    id text primary key, policy_id text not null references access_policies (id) on delete cascade, name text not null,
+    token_hash text not null unique, created_by text not null, created_at bigint not null, expires_at bigint)`,
+  'create index access_tokens_policy on access_tokens (policy_id)',
+  `create table access_links (
+    id text primary key, policy_id text not null references access_policies (id) on delete cascade, name text not null,
+    secret_hash text not null unique, uses bigint not null, most_uses bigint, used_at bigint, created_by text not null,
+    created_at bigint not null, expires_at bigint)`,
+  'create index access_links_policy on access_links (policy_id)',
+  `create table access_sign_outs (
+    policy_id text not null references access_policies (id) on delete cascade, subject text not null, at bigint not null,
+    primary key (policy_id, subject))`,
+  `create table access_flows (
+    id text primary key, policy_id text not null references access_policies (id) on delete cascade, kind text not null,
+    content_sealed text not null, tries integer not null, created_at bigint not null, expires_at bigint not null)`,
+  'create index access_flows_policy on access_flows (policy_id)',
+  'create index access_flows_expiry on access_flows (expires_at)',
+  `create table access_sign_ins (
+    id text primary key, project_id text not null references projects (id) on delete cascade, policy text not null,
+    host text not null, who text not null, method text not null, allowed integer not null, reason text not null,
+    address text not null, at bigint not null)`,
+  'create index access_sign_ins_project on access_sign_ins (project_id, id)',
+  'create index access_sign_ins_at on access_sign_ins (at)',
+  `create table access_clients (
+    id text primary key, content text not null, created_at bigint not null, used_at bigint not null)`,
+  'create index access_clients_used on access_clients (used_at)',
+  'alter table tunnels add column access_policy_id text references access_policies (id)',
+  'create index tunnels_access_policy on tunnels (access_policy_id)',
+];
+
 const migration = (statements: readonly string[]): Migration => ({
   up: async (db: Kysely<unknown>) => {
     for (const statement of statements) await sql.raw(statement).execute(db);
@@ -188,4 +225,5 @@ export const migrations: Record<string, Migration> = {
   '0008-known-browsers': migration(knownBrowsers),
   '0009-passkeys': migration(passkeys),
   '0010-quick-tunnels': migration(quickTunnels),
+  '0011-access-policies': migration(accessPolicies),
 };

@@ -162,6 +162,8 @@ export interface TunnelsTable {
   region: string;
   proxy_protocol: ProxyProtocol;
   security_group_id: string;
+  /** Of http tunnels only; null: none. */
+  access_policy_id: string | null;
   suspended_at: number | null;
   created_at: number;
   updated_at: number;
@@ -211,6 +213,95 @@ export interface SecurityGroupsTable {
   allow_list: string;
   created_at: number;
   updated_at: number;
+}
+
+export interface AccessPoliciesTable {
+  id: string;
+  project_id: string;
+  /** Unique in its project. */
+  name: string;
+  /** JSON: rules, members, people, the provider without its secret, tokenHeader, sessionHours, log. */
+  content: string;
+  /** Sealed by the key ring; null: no provider, or one without a secret. */
+  provider_secret_sealed: string | null;
+  /** scrypt with its salt and cost; null: no password. */
+  password_hash: string | null;
+  /** Changes with the password: sessions name it. */
+  password_id: string | null;
+  /** JSON of the seal key and the assertion's key pair, sealed by the key ring. */
+  keys_sealed: string;
+  /** The public half of the assertion's key: a JWK. */
+  assertion_jwk: string;
+  /** Sessions from before this are over. */
+  valid_from: number;
+  created_at: number;
+  updated_at: number;
+}
+
+export interface AccessTokensTable {
+  id: string;
+  policy_id: string;
+  name: string;
+  token_hash: string;
+  created_by: string;
+  created_at: number;
+  expires_at: number | null;
+}
+
+export interface AccessLinksTable {
+  id: string;
+  policy_id: string;
+  name: string;
+  secret_hash: string;
+  uses: number;
+  most_uses: number | null;
+  used_at: number | null;
+  created_by: string;
+  created_at: number;
+  expires_at: number | null;
+}
+
+/** Visitors whose sessions an owner ended. A row outlives the longest session that it ends. */
+export interface AccessSignOutsTable {
+  policy_id: string;
+  subject: string;
+  at: number;
+}
+
+/** A sign-in that is under way, and what programs hold to renew theirs. */
+export interface AccessFlowsTable {
+  /** SHA-256, hex, of the secret that continues it. */
+  id: string;
+  policy_id: string;
+  kind: 'code' | 'oidc' | 'grant' | 'refresh';
+  /** JSON, sealed by the key ring. */
+  content_sealed: string;
+  tries: number;
+  created_at: number;
+  expires_at: number;
+}
+
+/** The sign-in log. */
+export interface AccessSignInsTable {
+  id: string;
+  project_id: string;
+  policy: string;
+  host: string;
+  who: string;
+  method: string;
+  allowed: Flag;
+  reason: string;
+  address: string;
+  at: number;
+}
+
+/** Programs that registered themselves (RFC 7591). */
+export interface AccessClientsTable {
+  id: string;
+  /** JSON: name and redirect URIs. */
+  content: string;
+  created_at: number;
+  used_at: number;
 }
 
 export interface ApiTokensTable {
@@ -406,6 +497,13 @@ export interface Schema {
   quick_tunnels: QuickTunnelsTable;
   tunnel_tokens: TunnelTokensTable;
   security_groups: SecurityGroupsTable;
+  access_policies: AccessPoliciesTable;
+  access_tokens: AccessTokensTable;
+  access_links: AccessLinksTable;
+  access_sign_outs: AccessSignOutsTable;
+  access_flows: AccessFlowsTable;
+  access_sign_ins: AccessSignInsTable;
+  access_clients: AccessClientsTable;
   api_tokens: ApiTokensTable;
   device_logins: DeviceLoginsTable;
   audit: AuditTable;

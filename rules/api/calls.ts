@@ -1,5 +1,6 @@
 // Every call that browsers, the client and other programs make. Control serves this table, and the OpenAPI document shows it.
 
+import { accessCalls } from './access-calls.ts';
 import { accountCalls } from './account-calls.ts';
 import { domainCalls } from './domain-calls.ts';
 import { operatorCalls } from './operator-calls.ts';
@@ -16,6 +17,7 @@ export const calls = {
   ...domainCalls,
   ...tunnelCalls,
   ...securityGroupCalls,
+  ...accessCalls,
   ...projectCalls,
   ...accountCalls,
   ...passkeyCalls,
@@ -26,4 +28,14 @@ export type Calls = typeof calls;
 export type CallName = keyof Calls;
 
 /** Names of path segments and body fields that hold secrets. Logs leave them out. */
-export const secretNames = ['token', 'deviceCode', 'userCode', 'bot-check', 'credential', 'recoveryCode', 'key'] as const;
+export const secretNames = [
+  'token',
+  'deviceCode',
+  'userCode',
+  'bot-check',
+  'credential',
+  'recoveryCode',
+  'key',
+  'password',
+  'clientSecret',
+] as const;

@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import { abuseTextMaxChars } from '../abuse-report.ts';
+import { policyLimits } from '../access-policy.ts';
 import { botCheckField, botCheckMaxChars } from '../bot-check.ts';
 import { isoTime } from '../date.ts';
 import { emailMaxChars } from '../email.ts';
@@ -12,6 +13,7 @@ import { regionDescriptionMaxChars, regionNamePattern } from '../region.ts';
 import { optionalNameMaxChars, personNameMaxChars, tickedValues } from '../registration.ts';
 import { AbuseReportState } from '../resource.ts';
 import {
+  array,
   blobField,
   booleanField,
   countsField,
@@ -24,6 +26,7 @@ import {
 } from '../schema.ts';
 import { securityGroupNameMaxChars, securityGroupNamePattern } from '../security-group-name.ts';
 import { tunnelNameMaxChars, tunnelNamePattern } from '../tunnel-name.ts';
+import { pathActions } from '../visit/path-rule.ts';
 
 const role = wordField(Role);
 /** A text that the rules refuse when it is empty or blank. */
@@ -66,11 +69,15 @@ export const NewTunnel = z.object({
   ingressDomains: optionalField(ingressDomains),
   proxyProtocol: optionalField(wordField(ProxyProtocol)),
   type: optionalField(wordField(TunnelType)),
+  /** Of http tunnels only. */
+  accessPolicy: optionalField(textField()),
 });
 export const TunnelChange = z.object({
   ingressDomains: optionalField(ingressDomains),
   proxyProtocol: optionalField(wordField(ProxyProtocol)),
   securityGroup: optionalField(textField()),
+  /** Of http tunnels only; empty: none. */
+  accessPolicy: optionalField(textField()),
 });
 export const QuickTunnel = z.object({
   /** A secret of the caller that stands for the folder: the same key gets the same address. */
@@ -93,6 +100,64 @@ export const NewSecurityGroup = z.object({
   allow,
 });
 export const SecurityGroupChange = z.object({ allow });
+
+const people = (maxItems: number) =>
+  textsField({ description: 'An e-mail address, or `*@` and a domain for everybody there.' }, { maxItems });
+const policy = {
+  rules: optionalField(
+    array(z.object({ path: textField({ maxLength: policyLimits.pathChars }), action: wordField(z.enum(pathActions)) })).max(
+      policyLimits.rules,
+    ),
+  ),
+  members: optionalField(booleanField()),
+  people: optionalField(people(policyLimits.people)),
+  /** `false` removes it. */
+  provider: optionalField(
+    z.union([
+      z.literal(false),
+      z.object({
+        issuer: textField({ format: 'uri' }),
+        clientId: textField(),
+        /** Absent: the secret stays. */
+        clientSecret: optionalField(textField()),
+        label: optionalField(textField()),
+        people: optionalField(people(policyLimits.people)),
+        groupClaim: optionalField(textField()),
+        groups: optionalField(textsField({}, { maxItems: policyLimits.groups })),
+      }),
+    ]),
+  ),
+  /** Empty: the password is removed. */
+  password: optionalField(textField()),
+  tokenHeader: optionalField(textField()),
+  sessionHours: optionalField(numberField({ minimum: policyLimits.sessionHoursLeast, maximum: policyLimits.sessionHoursMost })),
+  log: optionalField(booleanField()),
+};
+const policyName = { pattern: securityGroupNamePattern.source, maxLength: securityGroupNameMaxChars };
+
+export const NewAccessPolicy = z.object({ name: textField(policyName), ...policy });
+export const AccessPolicyChange = z.object(policy);
+export const AccessTestRequest = z.object({
+  /** At a tunnel of the policy. */
+  url: textField({ format: 'uri' }),
+  /** Who visits: an e-mail address, or a machine's token; neither: somebody who has not signed in. */
+  email: optionalField(textField()),
+  token: optionalField(textField()),
+  /** Where from; absent: the caller's address. */
+  address: optionalField(textField()),
+});
+/** Absent: everybody. */
+export const VisitorSignOut = z.object({ email: optionalField(textField(email)) });
+export const AccessTokenRequest = z.object({
+  name: textField(apiTokenName),
+  /** Absent: it does not end. */
+  expiresInDays: optionalField(numberField({ minimum: 1, maximum: limits.apiTokenDays })),
+});
+export const AccessLinkRequest = z.object({
+  name: textField(apiTokenName),
+  expiresInHours: optionalField(numberField({ minimum: 1, maximum: 24 * limits.apiTokenDays })),
+  mostUses: optionalField(numberField({ minimum: 1, maximum: 10_000 })),
+});
 
 export const ProjectName = z.object({ name: textField(projectName) });
 export const RoleChange = z.object({ role });

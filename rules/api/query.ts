@@ -2,7 +2,15 @@
 
 import { z } from 'zod';
 import { isoTime } from '../date.ts';
-import { domainList, type ListRules, pageMostRows, searchMostChars, securityGroupList, tunnelList } from '../list-page.ts';
+import {
+  accessPolicyList,
+  domainList,
+  type ListRules,
+  pageMostRows,
+  searchMostChars,
+  securityGroupList,
+  tunnelList,
+} from '../list-page.ts';
 import { AbuseReportState, HistoryRange, RegistrationState } from '../resource.ts';
 import { textField, wordField } from '../schema.ts';
 
@@ -33,6 +41,8 @@ export const InProject = z.object({ project });
 export const TunnelListQuery = z.object({ ...listQuery(tunnelList), status: status(tunnelList) });
 export const DomainListQuery = z.object({ ...listQuery(domainList), status: status(domainList) });
 export const SecurityGroupListQuery = z.object(listQuery(securityGroupList));
+export const AccessPolicyListQuery = z.object(listQuery(accessPolicyList));
+export const AccessSignInQuery = z.object({ project, before, policy: textField().optional() });
 /** Without a project: the only project of the caller that has the group. */
 export const InProjectOrOnly = z.object({ project: project.optional() });
 export const TunnelQuery = z.object({ project, metrics: wordField(z.enum(['1'])).optional() });

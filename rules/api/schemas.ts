@@ -1,12 +1,15 @@
 // Every schema of the API by name. At run time only control and tests need them; others import the types.
 
 import type { z } from 'zod';
+import * as accessPolicies from '../access-policy.ts';
 import * as entities from '../entity.ts';
 import * as resources from '../resource.ts';
 import * as payloads from './payload.ts';
 import * as queries from './query.ts';
 
-export const answerSchemas = { ...entities, ...resources };
+const { policyLimits: _, ...policies } = accessPolicies;
+
+export const answerSchemas = { ...entities, ...policies, ...resources };
 export const payloadSchemas = { ...payloads };
 export const querySchemas = { ...queries };
 

@@ -1,0 +1,44 @@
+// The texts by which control and the edges of a region vouch for a visitor: JSON and an HMAC of it, bound to one use and one
+// host. A policy has one key, which its edges hold beside the certificates' keys. docs/protocol.md 10, The feed.
+
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { VisitorClaims } from '@underpass/rules/visit/grants.ts';
+
+/**
+ * `ticket`: control hands a visitor over to an edge, once. `session`: the cookie at the host. `agent`: the access token of a
+ * program. A text that is sealed for one use does not open for another.
+ */
+export type SealUse = 'ticket' | 'session' | 'agent';
+
+export interface Sealed {
+  readonly claims: VisitorClaims;
+  /** When the text itself ends: seconds for a ticket, the session's end for the others. */
+  readonly untilMs: number;
+  /** Of a ticket: SHA-256, base64url, of the nonce in the visitor's cookie, so no other browser can use it. */
+  readonly state?: string;
+}
+
+/** Cookies of more than 4 kB are dropped by browsers; claims are bounded far below. */
+export const sealedMostChars = 3_500;
+
+const macOf = (key: Buffer, use: SealUse, host: string, body: string): Buffer =>
+  createHmac('sha256', key).update(`${use}\0${host}\0${body}`).digest();
+
+/** `host`: without a port, in lower case. */
+export function sealVisit(key: Buffer, use: SealUse, host: string, sealed: Sealed): string {
+  const body = Buffer.from(JSON.stringify(sealed)).toString('base64url');
+  return `${body}.${macOf(key, use, host, body).toString('base64url')}`;
+}
+
+/** Null for whatever this policy did not seal for this use and host, or that has ended. */
+export function openVisit(key: Buffer, use: SealUse, host: string, text: string, nowMs: number): Sealed | null {
+  if (text.length > sealedMostChars) return null;
+  const dot = text.indexOf('.');
+  if (dot < 1) return null;
+  const body = text.slice(0, dot);
+  const given = Buffer.from(text.slice(dot + 1), 'base64url');
+  const right = macOf(key, use, host, body);
+  if (given.length !== right.length || !timingSafeEqual(given, right)) return null;
+  const sealed = JSON.parse(Buffer.from(body, 'base64url').toString()) as Sealed;
+  return sealed.untilMs > nowMs ? sealed : null;
+}
