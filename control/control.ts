@@ -28,6 +28,7 @@ import { createTurns } from './limit/turns.ts';
 import { createOperatorCalls } from './operator/calls.ts';
 import { createOperatorDesk, type OperatorDesk } from './operator/desk.ts';
 import { createPasskeyCalls } from './passkey/calls.ts';
+import { createPolicyCalls } from './policy/calls.ts';
 import { createProjectCalls } from './project/calls.ts';
 import { createRegistrationCalls } from './registration/calls.ts';
 import { takeSubscriptionWebhook } from './registration/webhook.ts';
@@ -106,6 +107,7 @@ const createHandlers = (parts: Parts, events: EventStreams): Handlers => {
     ...createDomainCheckCalls(parts),
     ...events.calls,
     ...createGroupCalls(parts),
+    ...createPolicyCalls(parts),
     ...createAuditCalls(parts),
     ...createOperatorCalls(parts),
     ...createSiteCalls({ version, origin, operator }, createReleases(releases)),

@@ -2,7 +2,11 @@
 
 const namedAtMost = 5;
 
-export function renderInUse(thing: 'Domain' | 'Security group', name: string, tunnels: readonly string[]): string {
+export function renderInUse(
+  thing: 'Domain' | 'Security group' | 'Access policy',
+  name: string,
+  tunnels: readonly string[],
+): string {
   const named = tunnels.slice(0, namedAtMost).map((tunnel) => `'${tunnel}'`);
   const more = tunnels.length - named.length;
   const list = [...named, ...(more > 0 ? [`${more} more`] : [])].join(', ');

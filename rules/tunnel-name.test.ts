@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { mayDeleteSecurityGroup, parseSecurityGroupName, securityGroupChoices } from './security-group-name.ts';
+import { parseObjectName } from './object-name.ts';
+import { mayDeleteSecurityGroup, securityGroupChoices } from './security-group-name.ts';
 import { eachAccepted, eachCase, eachRefused } from './test-kit.ts';
 import { lowerTunnelName, parseTunnelName } from './tunnel-name.ts';
 
@@ -70,7 +71,7 @@ test('an accepted tunnel name is a path segment that needs no encoding', () => {
 const shape = "Name must be letters, digits, spaces, '.', '-' or '_', and start and end with a letter or digit.";
 
 test('a security group is named', (t) => {
-  eachAccepted(t, parseSecurityGroupName, [
+  eachAccepted(t, parseObjectName, [
     ['office', 'office'],
     [' Office network ', 'Office network'],
     ['v1.2_a-b', 'v1.2_a-b'],
@@ -81,11 +82,11 @@ test('a security group is named', (t) => {
 });
 
 test('a security group needs a name', (t) => {
-  eachRefused(t, parseSecurityGroupName, 'Name is required.', [[''], ['  '], ['\n']]);
+  eachRefused(t, parseObjectName, 'Name is required.', [[''], ['  '], ['\n']]);
 });
 
 test('a security group name that could be mistaken for a path is refused', (t) => {
-  eachRefused(t, parseSecurityGroupName, shape, [
+  eachRefused(t, parseObjectName, shape, [
     ['.'],
     ['..'],
     ['a/b'],
@@ -101,7 +102,7 @@ test('a security group name that could be mistaken for a path is refused', (t) =
     ['a\u202Eb'],
     ['<b>'],
   ]);
-  assert.equal(parseSecurityGroupName('g'.repeat(64)).ok, false);
+  assert.equal(parseObjectName('g'.repeat(64)).ok, false);
 });
 
 test('the default group stays, and is offered where there is no other', (t) => {
@@ -114,7 +115,7 @@ test('the default group stays, and is offered where there is no other', (t) => {
 test('an accepted security group name survives a URL', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.stringMatching(/^[A-Za-z0-9 ._-]{0,12}$/)), (text) => {
-      const parsed = parseSecurityGroupName(text);
+      const parsed = parseObjectName(text);
       if (!parsed.ok) return;
       const url = new URL(`http://h/security-groups/${encodeURIComponent(parsed.value)}`);
       assert.equal(decodeURIComponent(url.pathname.split('/')[2]!), parsed.value);

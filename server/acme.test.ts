@@ -135,6 +135,7 @@ test('a real edge answers tls-alpn-01', async () => {
     clock,
     log: silentLog,
     givenCertificates: () => [],
+    origin: 'https://console.example.com',
     keyOpens: async () => true,
   });
   await hub.start();

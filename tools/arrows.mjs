@@ -23,7 +23,7 @@ export const arrows = {
  * A folder may import the folders of its own group and of lower groups.
  */
 export const layers = {
-  rules: [['.'], ['connect', 'inspect', 'api']],
+  rules: [['.'], ['visit'], ['connect', 'inspect', 'api']],
   dashboard: [
     ['api', 'routing'],
     ['ui', 'session', 'live'],
@@ -55,12 +55,12 @@ export const layers = {
     ['.'],
   ],
   control: [
-    ['bus', 'certificate', 'dns', 'feed', 'job', 'limit', 'mail', 'region', 'secret', 'store'],
+    ['admission', 'bus', 'certificate', 'dns', 'feed', 'job', 'limit', 'mail', 'region', 'secret', 'store'],
     ['http'],
     ['access'],
     [
       ...['account', 'audit', 'auth', 'device', 'domain', 'group', 'invitation', 'operator', 'project', 'registration'],
-      ...['passkey', 'site', 'sweep', 'token', 'tunnel'],
+      ...['passkey', 'policy', 'site', 'sweep', 'token', 'tunnel'],
     ],
     ['api'],
     ['.'],
@@ -108,7 +108,7 @@ function impurities(file, imports, code) {
 
 /** Files of rules/ that describe the API with zod, which is pure itself. */
 function isSchema(file) {
-  return /^rules\/(api\/)?(schema|schemas|entity|resource|payload|query|call)\.ts$/.test(file);
+  return /^rules\/((api|visit)\/)?(schema|schemas|entity|resource|access-policy|payload|query|call)\.ts$/.test(file);
 }
 
 function isPure(file) {

@@ -6,12 +6,13 @@ import type { Queries } from '../store/store.ts';
 import type { Access } from './project-access.ts';
 import { lockProject } from './project-lock.ts';
 
-type Counted = Extract<QuotaName, 'tunnels' | 'domains' | 'securityGroups' | 'apiTokens' | 'members'>;
+type Counted = Extract<QuotaName, 'tunnels' | 'domains' | 'securityGroups' | 'accessPolicies' | 'apiTokens' | 'members'>;
 
 const tableOf = {
   tunnels: 'tunnels',
   domains: 'domains',
   securityGroups: 'security_groups',
+  accessPolicies: 'access_policies',
   apiTokens: 'api_tokens',
   members: 'members',
 } as const satisfies Record<Counted, string>;

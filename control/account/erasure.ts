@@ -4,6 +4,7 @@
 import { type Belonging, decideDeparture, deletedUser, isAlone, lastOperatorMessage } from '@underpass/rules/account.ts';
 import { writeAudit } from '../access/audit.ts';
 import { lockProject } from '../access/project-lock.ts';
+import { guardedTunnelsOf } from '../admission/guarded-tunnels.ts';
 import { refuse } from '../http/refusal.ts';
 import { addJob } from '../job/queue.ts';
 import { deleteProject } from '../project/deletion.ts';
@@ -68,6 +69,9 @@ const refuseLastOperator = async (trx: Queries, user: UsersTable): Promise<void>
 const anonymise = async (trx: Queries, email: string): Promise<void> => {
   await trx.updateTable('audit').set({ actor: deletedUser, address: '' }).where('actor', '=', email).execute();
   await trx.updateTable('audit').set({ target: deletedUser }).where('target', '=', email).execute();
+  for (const table of ['access_tokens', 'access_links'] as const)
+    await trx.updateTable(table).set({ created_by: deletedUser }).where('created_by', '=', email).execute();
+  await trx.updateTable('access_sign_ins').set({ who: deletedUser, address: '' }).where('who', '=', email).execute();
   await trx.updateTable('registrations').set({ decided_by: deletedUser }).where('decided_by', '=', email).execute();
 };
 
@@ -87,7 +91,7 @@ const forget = async (trx: Queries, { id, email }: UsersTable): Promise<void> =>
 const auditDeparture = (trx: Queries, { byOperator, nowMs }: Erasure, projectId: string | null, action: string, target: string) =>
   writeAudit(trx, { projectId, actor: byOperator ? 'operator' : deletedUser, action, target, address: '' }, nowMs);
 
-/** Runs in the caller's transaction. Returns the tunnels that the edges must drop after the commit. */
+/** Runs in the caller's transaction. Returns the tunnels that the edges must drop or look at again after the commit. */
 export const eraseUser = async (trx: Queries, erasure: Erasure): Promise<string[]> => {
   const { user, byOperator, nowMs } = erasure;
   await refuseLastOperator(trx, user);
@@ -103,6 +107,7 @@ export const eraseUser = async (trx: Queries, erasure: Erasure): Promise<string[
   for (const { id } of projects.filter((project) => !isAlone(project))) {
     await auditDeparture(trx, erasure, id, 'member.leave', deletedUser);
   }
+  tunnelIds.push(...(await guardedTunnelsOf(trx, user.id)));
   await forget(trx, user);
   await anonymise(trx, user.email);
   await auditDeparture(trx, erasure, null, 'user.delete', deletedUser);

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import type { Call } from '@underpass/rules/api/call.ts';
 import { type CallName, calls } from '@underpass/rules/api/calls.ts';
 import { queryShapeOf } from '@underpass/rules/api/schemas.ts';
+import type { Tunnel } from '@underpass/rules/entity.ts';
 import type { PasskeyOptions, RecoveryCodes } from '@underpass/rules/resource.ts';
 import { addJob } from '../job/queue.ts';
 import { addPasskey, createAuthenticator } from '../passkey/test-kit.ts';
@@ -45,6 +46,30 @@ const makeGroup = async (world: World): Promise<string> => {
   await world.owner.call('POST', `/api/security-groups${withProject(world)}`, { name, allow: ['192.0.2.0/24'] });
   return name;
 };
+
+const makePolicy = async (world: World): Promise<string> => {
+  const name = unique('policy');
+  const body = { name, members: true, rules: [{ path: '/docs/*', action: 'public' }] };
+  await world.owner.call('POST', `/api/access-policies${withProject(world)}`, body);
+  return name;
+};
+
+/** A policy that a tunnel has, and the tunnel's host. */
+const attachPolicy = async (world: World): Promise<{ readonly name: string; readonly host: string }> => {
+  const accessPolicy = await makePolicy(world);
+  const body = { name: unique('tunnel'), region: 'local', ingressDomains: [], accessPolicy };
+  const { ingressDomains } = await world.owner.call<Tunnel>('POST', `/api/tunnels${withProject(world)}`, body);
+  return { name: accessPolicy, host: ingressDomains[0]!.name };
+};
+
+const addTo =
+  (part: 'tokens' | 'links'): Prepare =>
+  async (world) => {
+    const { name } = await attachPolicy(world);
+    const path = `/api/access-policies/${name}/${part}${withProject(world)}`;
+    const { id } = await world.owner.call<{ id: string }>('POST', path, { name: 'ci' });
+    return { segments: { name, id } };
+  };
 
 const makeMember = async ({ test, owner }: World): Promise<string> => {
   const member = await test.signUp(`${unique('member')}@example.com`);
@@ -175,6 +200,7 @@ const onceThereIs =
     return {};
   };
 const tunnelSegment: Prepare = async (world) => ({ segments: { name: await makeTunnel(world) } });
+const policySegment: Prepare = async (world) => ({ segments: { name: await makePolicy(world) } });
 const report = { host: 'bad.example.com', email: 'a@example.com', text: 'Phishing', 'bot-check': rightAnswer };
 
 /** Calls that an invited person makes. The project's owner cannot make them: they are a member already. */
@@ -212,6 +238,31 @@ export const prepareCall: { readonly [Name in CallName]: Prepare } = {
   createSecurityGroup: async () => ({ body: { name: unique('g'), allow: ['2001:db8::/32'] } }),
   updateSecurityGroup: async (world) => ({ segments: { name: await makeGroup(world) }, body: { allow: ['192.0.2.1'] } }),
   deleteSecurityGroup: async (world) => ({ segments: { name: await makeGroup(world) } }),
+  listAccessPolicies: nothing,
+  getAccessPolicy: policySegment,
+  createAccessPolicy: async () => ({
+    body: { name: unique('p'), people: ['*@example.com'], rules: [], tokenHeader: 'x-api-key' },
+  }),
+  updateAccessPolicy: async (world) => ({
+    segments: { name: await makePolicy(world) },
+    body: { people: ['a@example.com'], tokenHeader: 'x-key', members: false },
+  }),
+  deleteAccessPolicy: policySegment,
+  testAccessPolicy: async (world) => {
+    const { name, host } = await attachPolicy(world);
+    return { segments: { name }, body: { url: `https://${host}/`, email: 'a@example.com', address: '192.0.2.1' } };
+  },
+  signOutVisitors: async (world) => ({ segments: { name: await makePolicy(world) }, body: { email: 'a@example.com' } }),
+  listAccessTokens: policySegment,
+  createAccessToken: async (world) => ({ segments: { name: await makePolicy(world) }, body: { name: 'ci', expiresInDays: 1 } }),
+  deleteAccessToken: addTo('tokens'),
+  listAccessLinks: policySegment,
+  createAccessLink: async (world) => ({
+    segments: { name: (await attachPolicy(world)).name },
+    body: { name: 'client', expiresInHours: 1, mostUses: 3 },
+  }),
+  deleteAccessLink: addTo('links'),
+  listAccessSignIns: nothing,
   checkLoginLink: async (world, caller) => ({ body: new URLSearchParams({ token: await makeLink(world, caller) }) }),
   logOutByPost: nothing,
   getMeta: nothing,

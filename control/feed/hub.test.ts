@@ -34,7 +34,10 @@ const dialled: FeedCertificate = {
 
 async function openHub(store: Store, bus: Bus, over: Partial<FeedHubDeps> = {}): Promise<FeedHub> {
   const givenCertificates = () => [dialled];
-  const base = { store, bus, keyRing, clock: Date.now, log: silentLog, givenCertificates, keyOpens: async () => true };
+  const base = {
+    ...{ store, bus, keyRing, clock: Date.now, log: silentLog, givenCertificates },
+    ...{ keyOpens: async () => true, origin: 'https://console.example.com' },
+  };
   const hub = new FeedHub({ ...base, ...over });
   opened.hubs.push(hub);
   await hub.start();

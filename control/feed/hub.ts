@@ -42,6 +42,8 @@ export interface FeedHubDeps {
   readonly store: Store;
   readonly bus: Bus;
   readonly keyRing: KeyRing;
+  /** Control's public address without a trailing slash: visitors sign in there. */
+  readonly origin: string;
   readonly clock: () => number;
   /** Starts as the clock and never jumps: measures silence. The clock, if absent. */
   readonly steady?: () => number;

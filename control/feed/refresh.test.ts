@@ -44,8 +44,9 @@ test('a host that a tunnel gets during a full reading keeps its certificate', as
     if (changes.length === 0 && message?.type === 'delta' && message.put.tunnels !== undefined) addHost();
     publish(message);
   };
+  const reading = { store, keyRing, clock: Date.now, origin: 'https://console.example.com' };
   const refresh = new Refresh({
-    reader: new StateReader({ store, keyRing, clock: Date.now, givenCertificates: () => [], regions, onLive: ignore }),
+    reader: new StateReader({ ...reading, givenCertificates: () => [], regions, onLive: ignore }),
     onWhole: ignore,
     onError: (error) => assert.fail(String(error)),
   });

@@ -1,7 +1,8 @@
 // Reads from the store what the edges of a region must hold. The only place that turns rows into feed messages.
 
 import { servingNames } from '@underpass/rules/hostname.ts';
-import type { FeedCertificate, FeedChallenge, FeedTunnel } from '@underpass/wire/feed.ts';
+import type { FeedCertificate, FeedChallenge, FeedTunnel, FeedVisit } from '@underpass/wire/feed.ts';
+import { type ReadPolicy, readPolicies } from '../admission/visit-rules.ts';
 import { readConsoleHost } from '../region/console-host.ts';
 import type { KeyRing } from '../secret/key-ring.ts';
 import type { Queries } from '../store/store.ts';
@@ -27,6 +28,7 @@ interface TunnelRow {
   region: string;
   proxy_protocol: FeedTunnel['proxyProtocol'];
   allow_list: string;
+  access_policy_id: string | null;
   mark: string | null;
   data_plane_host: string;
   tunnel_suspended_at: number | null;
@@ -41,6 +43,7 @@ const tunnelQuery = (db: Queries) =>
     .innerJoin('regions', 'regions.name', 't.region')
     .leftJoin('tunnel_routes as r', 'r.tunnel_id', 't.id')
     .select(['t.id', 't.project_id', 't.name', 't.type', 't.region', 't.proxy_protocol', 'g.allow_list', 'r.hosts as mark'])
+    .select('t.access_policy_id')
     .select(['t.suspended_at as tunnel_suspended_at', 'p.suspended_at as project_suspended_at', 'regions.data_plane_host']);
 
 /** An unreadable list denies. */
@@ -94,7 +97,7 @@ function gather<Row, T>(rows: readonly Row[], keyOf: (row: Row) => string, pick:
 }
 
 /** Projects whose owners are all suspended: their tunnels are suspended too. */
-async function orphanedProjects(db: Queries): Promise<ReadonlySet<string>> {
+export async function orphanedProjects(db: Queries): Promise<ReadonlySet<string>> {
   const rows = await db
     .selectFrom('members as m')
     .innerJoin('users as u', 'u.id', 'm.user_id')
@@ -117,10 +120,42 @@ async function orphanedProjects(db: Queries): Promise<ReadonlySet<string>> {
   return new Set(rows.map((row) => row.project_id));
 }
 
-async function complete(db: Queries, nowMs: number, rows: readonly TunnelRow[]): Promise<StoredTunnel[]> {
+/** What tunnels are read with. */
+export interface TunnelSource {
+  readonly keyRing: KeyRing;
+  /** Control's public address without a trailing slash. */
+  readonly origin: string;
+}
+
+type Policies = ReadonlyMap<string, ReadPolicy>;
+
+const readVisitPolicies = (db: Queries, { keyRing }: TunnelSource, nowMs: number, rows: readonly TunnelRow[]) => {
+  const ids = new Set(rows.flatMap(({ access_policy_id: id }) => (id === null ? [] : [id])));
+  return readPolicies(db, keyRing, [...ids], nowMs);
+};
+
+/** Edges that know no policies see an empty list and deny, as every edge does for a policy that cannot be read. */
+function admissionOf(row: TunnelRow, policies: Policies, origin: string): Pick<FeedTunnel, 'allowList' | 'visit'> {
+  const allowList = readAllowList(row.allow_list);
+  if (row.access_policy_id === null) return { allowList };
+  const policy = policies.get(row.access_policy_id);
+  return policy === undefined ? { allowList: [] } : { allowList: [], visit: toVisit(policy, allowList, origin) };
+}
+
+const toVisit = (policy: ReadPolicy, allowList: readonly string[], origin: string): FeedVisit => ({
+  ...{ policyId: policy.policyId, allowList, origin, ...policy.keys },
+  ...{ rules: policy.rules, grants: policy.grants, tokens: policy.tokens, tokenHeader: policy.tokenHeader },
+});
+
+async function complete(db: Queries, source: TunnelSource, nowMs: number, rows: readonly TunnelRow[]): Promise<StoredTunnel[]> {
   if (rows.length === 0) return [];
   const ids = rows.map((row) => row.id);
-  const [tokens, hosts, orphaned] = await Promise.all([readTokens(db, nowMs, ids), readHosts(db, ids), orphanedProjects(db)]);
+  const [tokens, hosts, orphaned, policies] = await Promise.all([
+    readTokens(db, nowMs, ids),
+    readHosts(db, ids),
+    orphanedProjects(db),
+    readVisitPolicies(db, source, nowMs, rows),
+  ]);
   return rows.map((row) => ({
     region: row.region,
     mark: row.mark,
@@ -132,7 +167,7 @@ async function complete(db: Queries, nowMs: number, rows: readonly TunnelRow[]):
       type: row.type,
       hosts: hosts.get(row.id) ?? [],
       tokens: tokens.get(row.id) ?? [],
-      allowList: readAllowList(row.allow_list),
+      ...admissionOf(row, policies, source.origin),
       proxyProtocol: row.proxy_protocol,
       suspended: row.tunnel_suspended_at !== null || row.project_suspended_at !== null || orphaned.has(row.project_id),
     },
@@ -140,16 +175,22 @@ async function complete(db: Queries, nowMs: number, rows: readonly TunnelRow[]):
 }
 
 /** The tunnels after an id, in the order of ids; an empty page is the end. */
-export async function readTunnelPage(db: Queries, after: string, nowMs: number): Promise<StoredTunnel[]> {
+export async function readTunnelPage(db: Queries, source: TunnelSource, after: string, nowMs: number): Promise<StoredTunnel[]> {
   const rows = await tunnelQuery(db).where('t.id', '>', after).orderBy('t.id').limit(idsAtOnce).execute();
-  return complete(db, nowMs, rows);
+  return complete(db, source, nowMs, rows);
 }
 
-export async function readTunnels(db: Queries, ids: readonly string[], nowMs: number): Promise<StoredTunnel[]> {
+export async function readTunnels(
+  db: Queries,
+  source: TunnelSource,
+  ids: readonly string[],
+  nowMs: number,
+): Promise<StoredTunnel[]> {
   const found: StoredTunnel[] = [];
   for (let from = 0; from < ids.length; from += idsAtOnce) {
     const some = ids.slice(from, from + idsAtOnce);
-    found.push(...(await complete(db, nowMs, await tunnelQuery(db).where('t.id', 'in', some).execute())));
+    const rows = await tunnelQuery(db).where('t.id', 'in', some).execute();
+    found.push(...(await complete(db, source, nowMs, rows)));
   }
   return found;
 }

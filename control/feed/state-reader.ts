@@ -21,6 +21,8 @@ import type { Regions } from './regions.ts';
 export interface StateReaderDeps {
   readonly store: Store;
   readonly keyRing: KeyRing;
+  /** Control's public address without a trailing slash. */
+  readonly origin: string;
   readonly clock: () => number;
   readonly givenCertificates: () => readonly FeedCertificate[];
   readonly regions: Pick<Regions, 'open' | 'all' | 'publishPeers'>;
@@ -66,7 +68,7 @@ export class StateReader {
 
   async #page(ids: readonly string[]): Promise<void> {
     const { store, keyRing, clock, regions } = this.#deps;
-    const found = await readTunnels(store.db, ids, clock());
+    const found = await readTunnels(store.db, this.#deps, ids, clock());
     const hosts = found.flatMap(({ tunnel }) => tlsHosts(tunnel));
     const certificates = await readCertificatesFor(store.db, keyRing, hosts, clock());
     const names: NamesByRegion = new Map();
@@ -100,7 +102,7 @@ export class StateReader {
     const gone = new Set([...regions.all()].flatMap(([, feed]) => [...feed.state.ids('tunnels')]));
     this.#needed = new Map();
     for (let last: string | undefined = ''; last !== undefined; ) {
-      const page = await readTunnelPage(store.db, last, clock());
+      const page = await readTunnelPage(store.db, this.#deps, last, clock());
       const ids = page.map((each) => each.tunnel.id);
       this.#putTunnels(ids, page);
       for (const { region, tunnel } of page) addNeeded(this.#needed, region, tunnel);

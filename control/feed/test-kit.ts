@@ -111,6 +111,7 @@ export async function addTunnel(db: Queries, seed: TunnelSeed): Promise<string> 
     region,
     proxy_protocol: '',
     security_group_id: groupId,
+    access_policy_id: null,
     ...times,
   } as const;
   await db.insertInto('tunnels').values(tunnel).execute();

@@ -3,10 +3,12 @@
 import type { SecurityGroup } from '@underpass/rules/entity.ts';
 import { renderInUse } from '@underpass/rules/in-use.ts';
 import { parseListQuery, securityGroupList } from '@underpass/rules/list-page.ts';
-import { mayDeleteSecurityGroup, parseSecurityGroupName } from '@underpass/rules/security-group-name.ts';
+import { parseObjectName } from '@underpass/rules/object-name.ts';
+import { mayDeleteSecurityGroup } from '@underpass/rules/security-group-name.ts';
 import { parseAllowList } from '@underpass/rules/source-address.ts';
 import { auditCall } from '../access/audit.ts';
 import type { CallContext, Handlers } from '../access/call.ts';
+import { findNameAlike } from '../access/name-alike.ts';
 import type { Access } from '../access/project-access.ts';
 import { lockProject } from '../access/project-lock.ts';
 import { takeQuota, withinQuota } from '../access/quota.ts';
@@ -15,7 +17,7 @@ import { nextUpdate, refuseStale } from '../http/if-match.ts';
 import { answerPage } from '../http/page.ts';
 import { orInvalid, orMissing, refuse } from '../http/refusal.ts';
 import type { Queries, Store } from '../store/store.ts';
-import { assignedTunnels, findGroup, findNameAlike, insertGroup, readGroupPage, toGroup } from './groups.ts';
+import { assignedTunnels, findGroup, insertGroup, readGroupPage, toGroup } from './groups.ts';
 
 export interface GroupDeps {
   readonly store: Store;
@@ -43,12 +45,12 @@ const changeOf = (before: readonly string[], after: readonly string[]): Readonly
 
 const createGroup = async (deps: GroupDeps, context: CallContext<'createSecurityGroup'>): Promise<SecurityGroup> => {
   const { access, body, nowMs } = context;
-  const name = orInvalid(parseSecurityGroupName(body.name));
+  const name = orInvalid(parseObjectName(body.name));
   const allowList = parseRules(access, body.allow);
   await deps.store.write(async (trx) => {
     // It also locks the project, so no two calls find the name free.
     await takeQuota(trx, access, 'securityGroups');
-    const alike = await findNameAlike(trx, access.id, name);
+    const alike = await findNameAlike(trx, 'security_groups', access.id, name);
     if (alike !== undefined) refuse('conflict', `Security group '${alike}' already exists`);
     await insertGroup(trx, { projectId: access.id, name, allowList }, nowMs);
     await auditCall(trx, context, 'security-group.create', name, { allow: allowList });

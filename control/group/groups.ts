@@ -81,12 +81,6 @@ export const readGroupPage = async (db: Queries, projectId: string, query: ListQ
 export const findGroup = (db: Queries, projectId: string, name: string): Promise<GroupRow | undefined> =>
   groupRows(db, projectId).where('g.name', '=', name).executeTakeFirst();
 
-/** The name of a group that differs at most in upper and lower case: people would take one for the other. */
-export const findNameAlike = async (db: Queries, projectId: string, name: string): Promise<string | undefined> => {
-  const query = db.selectFrom('security_groups').select('name').where('project_id', '=', projectId);
-  return (await query.where((eb) => eb(eb.fn('lower', ['name']), '=', name.toLowerCase())).executeTakeFirst())?.name;
-};
-
 /** Ids of the caller's projects that have a group of this name; at most two, which is enough to see that the name is ambiguous. */
 export const findGroupProjects = async (db: Queries, caller: Caller, name: string): Promise<string[]> => {
   const query = db

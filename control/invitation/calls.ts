@@ -13,6 +13,8 @@ import { addNotices, ownersOf } from '../access/notice.ts';
 import { findAccess, refuseStopped } from '../access/project-access.ts';
 import { lockProject } from '../access/project-lock.ts';
 import { takeMemberQuota } from '../access/quota.ts';
+import { guardedTunnels } from '../admission/guarded-tunnels.ts';
+import type { FeedPort } from '../feed/port.ts';
 import { orInvalid, orMissing, refuse } from '../http/refusal.ts';
 import { addJob, type JobQueue } from '../job/queue.ts';
 import type { Limiter } from '../limit/limiter.ts';
@@ -25,6 +27,7 @@ import type { Queries, Store } from '../store/store.ts';
 
 export interface InvitationDeps {
   readonly store: Store;
+  readonly feed: Pick<FeedPort, 'tunnelsChanged'>;
   readonly limiter: Limiter;
   readonly jobs: Pick<JobQueue, 'wake'>;
   readonly origin: string;
@@ -153,10 +156,11 @@ const acceptInvitation = async (deps: InvitationDeps, context: CallContext<'acce
     refuseStopped(access);
     const mail = newOwnerMail(caller.email, caller.email, access.name, deps.origin);
     if (role === 'owner') await addNotices(trx, await ownersOf(trx, projectId), mail, nowMs);
-    return toProject(access, caller);
+    return { project: toProject(access, caller), tunnelIds: await guardedTunnels(trx, [projectId]) };
   });
+  deps.feed.tunnelsChanged(joined.tunnelIds);
   deps.jobs.wake();
-  return joined;
+  return joined.project;
 };
 
 type InvitationCalls = 'listInvitations' | 'createInvitation' | 'deleteInvitation' | 'checkInvitation' | 'acceptInvitation';

@@ -1,6 +1,7 @@
 // Every sealed text of the store: reads them all, and discards those whose key is lost.
 
 import { durations } from '@underpass/rules/limits.ts';
+import { giveUpPolicies, readSealedPolicies } from '../admission/sealed-policies.ts';
 import type { KeyRing } from '../secret/key-ring.ts';
 import { sealedSettings } from '../secret/sealed-setting.ts';
 import type { Queries } from '../store/store.ts';
@@ -13,12 +14,14 @@ export const readSealed = async (db: Queries, nowMs: number): Promise<string[]> 
   const open = db.selectFrom('challenges').select('payload_sealed as sealed').where('expires_at', '>', nowMs);
   const challenges = await open.execute();
   const settings = await sealedSettings(db);
-  return [...tokens, ...certificates, ...challenges, ...settings].map(({ sealed }) => sealed);
+  const policies = await readSealedPolicies(db, nowMs);
+  return [...tokens, ...certificates, ...challenges, ...settings, ...policies].map(({ sealed }) => sealed);
 };
 
 /**
  * For keys that are lost for good. Tunnels get new tokens; the old ones keep working for the overlap of a rotation, by their
- * hashes. Upkeep then makes new certificates and a new account at the authority; quick tunnels get new addresses.
+ * hashes. Upkeep then makes new certificates and a new account at the authority; quick tunnels get new addresses;
+ * visitors sign in again.
  */
 export const giveUpSealed = async (trx: Queries, keyRing: KeyRing, nowMs: number): Promise<void> => {
   await giveUpTunnelTokens(trx, keyRing, nowMs, nowMs + durations.tokenOverlapHours * 3600_000);
@@ -27,6 +30,7 @@ export const giveUpSealed = async (trx: Queries, keyRing: KeyRing, nowMs: number
   for (const { id } of certificates.filter(isLost)) await trx.deleteFrom('certificates').where('id', '=', id).execute();
   const challenges = await trx.selectFrom('challenges').select(['id', 'payload_sealed as sealed']).execute();
   for (const { id } of challenges.filter(isLost)) await trx.deleteFrom('challenges').where('id', '=', id).execute();
+  await giveUpPolicies(trx, keyRing);
   for (const { name } of (await sealedSettings(trx)).filter(isLost))
     await trx.deleteFrom('settings').where('name', '=', name).execute();
 };

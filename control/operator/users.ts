@@ -6,6 +6,7 @@ import { sql } from 'kysely';
 import { addNotices, operatorsOf } from '../access/notice.ts';
 import { endSignIns } from '../access/session.ts';
 import { eraseUser } from '../account/erasure.ts';
+import { guardedTunnelsOf } from '../admission/guarded-tunnels.ts';
 import { createLoginLink, loginUrl } from '../auth/login-link.ts';
 import { tellNarrowed } from '../bus/access.ts';
 import { orInvalid, orMissing, refuse } from '../http/refusal.ts';
@@ -77,7 +78,8 @@ export const changeUser = async (desk: Desk, id: string, change: UserChange): Pr
     await auditDesk(trx, desk, { action: 'user.change', target: user.email, detail: { ...change } });
     const mail = newOperatorMail(user.email, desk.by, deps.origin);
     if (change.operator && !before.includes(user.email)) await addNotices(trx, [...before, user.email], mail, nowMs);
-    return { row: user, tunnelIds: await ownedTunnels(trx, id) };
+    const tunnelIds = [...(await ownedTunnels(trx, id)), ...(await guardedTunnelsOf(trx, id))];
+    return { row: user, tunnelIds: [...new Set(tunnelIds)] };
   });
   deps.feed.tunnelsChanged(tunnelIds);
   deps.jobs.wake();

@@ -11,6 +11,7 @@ import type { CallContext, Handlers } from '../access/call.ts';
 import { addNotices, ownersOf } from '../access/notice.ts';
 import { findAccess, refuseStopped } from '../access/project-access.ts';
 import { lockProject } from '../access/project-lock.ts';
+import { guardedTunnels } from '../admission/guarded-tunnels.ts';
 import { tellNarrowed } from '../bus/access.ts';
 import type { Bus } from '../bus/bus.ts';
 import type { FeedPort } from '../feed/port.ts';
@@ -167,7 +168,7 @@ const changeMember = async (deps: ProjectDeps, context: CallContext<'changeMembe
 
 const removeMember = async (deps: ProjectDeps, context: CallContext<'removeMember'>): Promise<void> => {
   const { access, caller, segments } = context;
-  await deps.store.write(async (trx) => {
+  const tunnelIds = await deps.store.write(async (trx) => {
     const member = await decideChange(trx, context, null);
     const { id } = member;
     await trx.deleteFrom('members').where('project_id', '=', access.id).where('user_id', '=', id).execute();
@@ -180,7 +181,9 @@ const removeMember = async (deps: ProjectDeps, context: CallContext<'removeMembe
       .where('default_project', '=', access.id)
       .execute();
     await auditCall(trx, context, id === caller.userId ? 'member.leave' : 'member.remove', member.email, { role: member.role });
+    return guardedTunnels(trx, [access.id]);
   });
+  deps.feed.tunnelsChanged(tunnelIds);
   tellNarrowed(deps.bus, segments.id);
 };
 

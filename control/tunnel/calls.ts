@@ -1,5 +1,6 @@
 // The calls about tunnels (spec 7).
 
+import { isDeepStrictEqual } from 'node:util';
 import type { ProxyProtocol, Tunnel } from '@underpass/rules/entity.ts';
 import { parseIngressDomains } from '@underpass/rules/ingress-domain.ts';
 import { parseListQuery, tunnelList } from '@underpass/rules/list-page.ts';
@@ -20,6 +21,7 @@ import { answerPage } from '../http/page.ts';
 import { orInvalid, orMissing, refuse } from '../http/refusal.ts';
 import type { Limiter } from '../limit/limiter.ts';
 import { listRegionRows, ownHosts, toRegion } from '../region/regions.ts';
+import type { TunnelsTable } from '../store/schema.ts';
 import type { Queries, Store } from '../store/store.ts';
 import { generateName, writeHosts } from './ingress-hosts.ts';
 import { listTunnels } from './list.ts';
@@ -30,6 +32,7 @@ import {
   deleteTunnelRow,
   generatedNames,
   getGroupId,
+  getPolicyId,
   insertTunnel,
   type NewTunnel,
   takeTunnelName,
@@ -62,7 +65,8 @@ const parseNewTunnel = async (deps: TunnelDeps, { body }: CallContext<'createTun
   const asked = body.ingressDomains ?? [];
   const wildcardDomain = asked.length === 0 ? generatorDomain(region, type) : null;
   const hosts = orInvalid(parseIngressDomains(asked, { generate: wildcardDomain !== null }));
-  return { name, type, region: region.name, proxyProtocol, hosts, wildcardDomain };
+  const { accessPolicy } = body;
+  return { name, type, region: region.name, proxyProtocol, hosts, wildcardDomain, accessPolicy };
 };
 
 /** Somebody may delete the tunnel in the meantime: the answer is then as it was. */
@@ -96,12 +100,15 @@ interface TunnelChange {
   readonly hosts: readonly string[] | undefined;
   readonly proxyProtocol: ProxyProtocol | undefined;
   readonly securityGroup: string | undefined;
+  /** Empty: none. */
+  readonly accessPolicy: string | undefined;
 }
 
 const parseChange = ({ body }: CallContext<'updateTunnel'>): TunnelChange => ({
   hosts: body.ingressDomains,
   proxyProtocol: body.proxyProtocol === undefined ? undefined : orInvalid(parseProxyProtocol(body.proxyProtocol)),
   securityGroup: body.securityGroup,
+  accessPolicy: body.accessPolicy,
 });
 
 /** An empty list keeps the generated name: the screen cannot edit it (spec 2, Update tunnel panel). */
@@ -121,6 +128,17 @@ const changeHosts = async (
   return writeHosts(trx, { access, tunnelId, hosts, generated, ownHosts: await ownHosts(trx, deps.origin), nowMs });
 };
 
+const columnsOf = async (trx: Queries, access: Access, row: TunnelsTable, change: TunnelChange) => {
+  const { proxyProtocol, securityGroup, accessPolicy } = change;
+  const { type } = row;
+  return {
+    proxy_protocol: proxyProtocol ?? row.proxy_protocol,
+    security_group_id: securityGroup === undefined ? row.security_group_id : await getGroupId(trx, access, securityGroup),
+    access_policy_id:
+      accessPolicy === undefined ? row.access_policy_id : await getPolicyId(trx, access, { name: accessPolicy, type }),
+  };
+};
+
 /** Saving the values that the tunnel already has changes nothing: no audit row, no message to the edges. */
 const updateTunnel = async (deps: TunnelDeps, context: CallContext<'updateTunnel'>): Promise<Tunnel> => {
   const { access, segments, nowMs } = context;
@@ -129,13 +147,9 @@ const updateTunnel = async (deps: TunnelDeps, context: CallContext<'updateTunnel
     await lockProject(trx, access.id);
     const row = await getRow(trx, access, segments.name);
     refuseSuspended(row);
-    const set = {
-      proxy_protocol: change.proxyProtocol ?? row.proxy_protocol,
-      security_group_id:
-        change.securityGroup === undefined ? row.security_group_id : await getGroupId(trx, access, change.securityGroup),
-    };
+    const set = await columnsOf(trx, access, row, change);
     const hostsChanged = change.hosts !== undefined && (await changeHosts(deps, trx, context, row.id, change.hosts));
-    const same = set.proxy_protocol === row.proxy_protocol && set.security_group_id === row.security_group_id;
+    const same = isDeepStrictEqual({ ...row, ...set }, row);
     if (same && !hostsChanged) return undefined;
     refuseStale(context.request, row.updated_at, `Tunnel '${row.name}'`);
     await trx

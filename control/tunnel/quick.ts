@@ -25,7 +25,7 @@ import type { QuickTunnelsTable, TunnelsTable } from '../store/schema.ts';
 import type { Queries, Store } from '../store/store.ts';
 import { writeHosts } from './ingress-hosts.ts';
 import { findTunnelRow, refuseSuspended } from './tunnels.ts';
-import { generatedNames, getGroupId, insertTunnel, takeTunnelName, writeUnlessTaken } from './write-tunnel.ts';
+import { generatedNames, getGroupId, getPolicyId, insertTunnel, takeTunnelName, writeUnlessTaken } from './write-tunnel.ts';
 
 export interface QuickDeps {
   readonly store: Store;
@@ -46,6 +46,8 @@ interface Wish {
   /** Undefined: the generated name. */
   readonly hosts: readonly string[] | undefined;
   readonly securityGroup: string | undefined;
+  /** Undefined: as it is; empty: none. */
+  readonly accessPolicy: string | undefined;
   readonly lease: Pick<QuickTunnelsTable, 'expires_at' | 'ends_at'>;
 }
 
@@ -86,7 +88,8 @@ const parseWish = async (deps: QuickDeps, context: Start): Promise<Wish> => {
   const kept = body.keep === true;
   if (kept && endsAt !== null) refuse('invalid', 'A tunnel that is kept has no end.');
   const lease = { expires_at: kept ? null : leaseFrom(nowMs, endsAt), ends_at: endsAt };
-  return { label, name: given ?? label, region, hosts, securityGroup: body.securityGroup, lease };
+  const { securityGroup, accessPolicy } = body;
+  return { label, name: given ?? label, region, hosts, securityGroup, accessPolicy, lease };
 };
 
 const findQuick = (db: Queries, projectId: string, label: string) =>
@@ -124,6 +127,7 @@ const insertQuick = async (deps: QuickDeps, trx: Queries, { context, wish, ownHo
     region: wish.region.name,
     proxyProtocol: '' as const,
     securityGroup: wish.securityGroup ?? defaultSecurityGroupName,
+    accessPolicy: wish.accessPolicy,
     hosts: wish.hosts ?? generated,
     generated: new Set(generated),
   };
@@ -149,12 +153,14 @@ const reuseQuick = async (trx: Queries, row: QuickRow, { context, wish, ownHosts
   const hostsChanged =
     hosts !== undefined && (await writeHosts(trx, { access, tunnelId: row.id, hosts, generated, ownHosts, nowMs }));
   const group = wish.securityGroup === undefined ? row.security_group_id : await getGroupId(trx, access, wish.securityGroup);
+  const asked = wish.accessPolicy;
+  const policy = asked === undefined ? row.access_policy_id : await getPolicyId(trx, access, { name: asked, type: row.type });
   const keeps = row.expires_at !== null && wish.lease.expires_at === null;
   if (row.expires_at !== null) await trx.updateTable('quick_tunnels').set(wish.lease).where('tunnel_id', '=', row.id).execute();
-  if (hostsChanged || group !== row.security_group_id) {
-    const set = { security_group_id: group, updated_at: nextUpdate(row.updated_at, nowMs) };
+  if (hostsChanged || group !== row.security_group_id || policy !== row.access_policy_id) {
+    const set = { security_group_id: group, access_policy_id: policy, updated_at: nextUpdate(row.updated_at, nowMs) };
     await trx.updateTable('tunnels').set(set).where('id', '=', row.id).execute();
-    await auditCall(trx, context, 'tunnel.update', row.name, { hosts, securityGroup: wish.securityGroup });
+    await auditCall(trx, context, 'tunnel.update', row.name, { hosts, securityGroup: wish.securityGroup, accessPolicy: asked });
   }
   if (keeps) await auditCall(trx, context, 'tunnel.keep', row.name);
 };

@@ -25,9 +25,10 @@ const tunnelRows = (db: Queries) =>
     .innerJoin('regions as r', 'r.name', 't.region')
     .innerJoin('security_groups as g', 'g.id', 't.security_group_id')
     .leftJoin('quick_tunnels as q', 'q.tunnel_id', 't.id')
+    .leftJoin('access_policies as a', 'a.id', 't.access_policy_id')
     .select(['t.id', 't.name', 't.type', 't.region', 't.proxy_protocol', 't.updated_at', 'g.name as security_group'])
     .select(['r.description as region_description', 'r.data_plane_host', 'r.https_port'])
-    .select(['q.expires_at', 'q.ends_at'])
+    .select(['q.expires_at', 'q.ends_at', 'a.name as access_policy'])
     .orderBy('t.id');
 
 type TunnelRow = Awaited<ReturnType<ReturnType<typeof tunnelRows>['execute']>>[number];
@@ -69,6 +70,7 @@ const toTunnel = (deps: TunnelReadDeps, row: TunnelRow, { hosts, token }: Facts,
     dataPlaneHost: row.data_plane_host,
     proxyProtocol: row.proxy_protocol,
     securityGroup: row.security_group,
+    ...(row.access_policy === null ? {} : { accessPolicy: row.access_policy }),
     updatedAt: new Date(row.updated_at).toISOString(),
     ...(row.expires_at === null ? {} : { expiresAt: new Date(row.expires_at).toISOString() }),
     ...(row.ends_at === null ? {} : { endsAt: new Date(row.ends_at).toISOString() }),

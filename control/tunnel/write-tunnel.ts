@@ -8,6 +8,7 @@ import type { Access } from '../access/project-access.ts';
 import { takeQuota } from '../access/quota.ts';
 import { findGroup } from '../group/groups.ts';
 import { refuse } from '../http/refusal.ts';
+import { findPolicy } from '../policy/policies.ts';
 import type { KeyRing } from '../secret/key-ring.ts';
 import { createId } from '../store/id.ts';
 import { isForeignKeyViolation, isUniqueViolation, type Queries, type Store } from '../store/store.ts';
@@ -21,6 +22,8 @@ export interface NewTunnel {
   readonly region: string;
   readonly proxyProtocol: ProxyProtocol;
   readonly securityGroup: string;
+  /** Undefined or empty: none. */
+  readonly accessPolicy?: string | undefined;
   readonly hosts: readonly string[];
   /** Those of `hosts` that the service made up. */
   readonly generated: ReadonlySet<string>;
@@ -47,6 +50,20 @@ export const getGroupId = async (db: Queries, access: Access, name: string): Pro
   return group?.id ?? refuse('invalid', `Security group '${name}' does not exist`);
 };
 
+const policyTypeMessage = 'An access policy needs an http tunnel: the service cannot see inside an ingress tunnel.';
+
+/** Null for an empty name: no policy. The project must be locked, so that the policy stays until the tunnel has it. */
+export const getPolicyId = async (
+  db: Queries,
+  access: Access,
+  { name, type }: { readonly name: string; readonly type: Tunnel['type'] },
+): Promise<string | null> => {
+  if (name === '') return null;
+  if (type !== 'http') refuse('invalid', policyTypeMessage);
+  const policy = await findPolicy(db, access.id, name);
+  return policy?.id ?? refuse('invalid', `Access policy '${name}' does not exist`);
+};
+
 /** Takes the quota and the name under the project's lock. */
 export const takeTunnelName = async (trx: Queries, access: Access, name: string): Promise<void> => {
   await takeQuota(trx, access, 'tunnels');
@@ -69,7 +86,7 @@ export const insertTunnel = async (
   detail: Readonly<Record<string, unknown>> = {},
 ): Promise<string> => {
   const { access, nowMs } = source;
-  const { name, type, region, hosts, generated } = tunnel;
+  const { name, type, region, hosts, generated, accessPolicy = '' } = tunnel;
   const id = createId(nowMs);
   await trx
     .insertInto('tunnels')
@@ -81,6 +98,7 @@ export const insertTunnel = async (
       region,
       proxy_protocol: tunnel.proxyProtocol,
       security_group_id: await getGroupId(trx, access, tunnel.securityGroup),
+      access_policy_id: await getPolicyId(trx, access, { name: accessPolicy, type }),
       suspended_at: null,
       created_at: nowMs,
       updated_at: nowMs,
@@ -88,7 +106,8 @@ export const insertTunnel = async (
     .execute();
   await writeHosts(trx, { access, tunnelId: id, hosts, generated, ownHosts, nowMs });
   await insertTunnelToken(trx, keyRing, id, nowMs);
-  await auditCall(trx, source, 'tunnel.create', name, { type, region, hosts, ...detail });
+  const guard = accessPolicy === '' ? {} : { accessPolicy };
+  await auditCall(trx, source, 'tunnel.create', name, { type, region, hosts, ...guard, ...detail });
   return id;
 };
 

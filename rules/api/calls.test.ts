@@ -46,11 +46,11 @@ test('no two calls share method and path', () => {
   assert.equal(new Set(places).size, places.length);
 });
 
-test('the payloads are those of spec section 3', (t) => {
+test('the payloads are those of spec section 3, and the access policy of a tunnel', (t) => {
   const fields = (call: Call) => Object.keys(payloadSchemaOf(call)?.shape ?? {});
   const rows: [Call, string[]][] = [
-    [calls.createTunnel, ['name', 'region', 'ingressDomains', 'proxyProtocol', 'type']],
-    [calls.updateTunnel, ['ingressDomains', 'proxyProtocol', 'securityGroup']],
+    [calls.createTunnel, ['name', 'region', 'ingressDomains', 'proxyProtocol', 'type', 'accessPolicy']],
+    [calls.updateTunnel, ['ingressDomains', 'proxyProtocol', 'securityGroup', 'accessPolicy']],
     [calls.createDomain, ['name']],
     [calls.createSecurityGroup, ['name', 'allow']],
     [calls.updateSecurityGroup, ['allow']],

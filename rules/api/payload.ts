@@ -2,12 +2,12 @@
 
 import { z } from 'zod';
 import { abuseTextMaxChars } from '../abuse-report.ts';
-import { policyLimits } from '../access-policy.ts';
 import { botCheckField, botCheckMaxChars } from '../bot-check.ts';
 import { isoTime } from '../date.ts';
 import { emailMaxChars } from '../email.ts';
 import { ProxyProtocol, Role, TunnelType } from '../entity.ts';
 import { highestQuotas, limits } from '../limits.ts';
+import { objectNameMaxChars, objectNamePattern } from '../object-name.ts';
 import { lastsSecondsLeast, lastsSecondsMost } from '../quick-tunnel.ts';
 import { regionDescriptionMaxChars, regionNamePattern } from '../region.ts';
 import { optionalNameMaxChars, personNameMaxChars, tickedValues } from '../registration.ts';
@@ -24,9 +24,9 @@ import {
   transportsField,
   wordField,
 } from '../schema.ts';
-import { securityGroupNameMaxChars, securityGroupNamePattern } from '../security-group-name.ts';
 import { tunnelNameMaxChars, tunnelNamePattern } from '../tunnel-name.ts';
 import { pathActions } from '../visit/path-rule.ts';
+import { policyLimits } from '../visit/policy-limits.ts';
 
 const role = wordField(Role);
 /** A text that the rules refuse when it is empty or blank. */
@@ -37,6 +37,7 @@ const projectName = filled(limits.projectNameChars);
 const apiTokenName = filled(limits.apiTokenNameChars);
 /** At least two labels. */
 const hostname = { format: 'idn-hostname', pattern: '[^.]\\.[^.]' };
+const objectName = { pattern: objectNamePattern.source, maxLength: objectNameMaxChars };
 const ingressDomains = textsField(hostname, { maxItems: limits.ingressDomainsPerTunnel });
 const allow = textsField(
   { description: 'An IP address or a range in CIDR notation.' },
@@ -93,10 +94,12 @@ export const QuickTunnel = z.object({
   keep: optionalField(booleanField()),
   /** The tunnel ends after this time, connected or not. */
   lastsSeconds: optionalField(numberField({ minimum: lastsSecondsLeast, maximum: lastsSecondsMost })),
+  /** Empty: none; absent: as the folder's tunnel has it. */
+  accessPolicy: optionalField(textField()),
 });
 
 export const NewSecurityGroup = z.object({
-  name: textField({ pattern: securityGroupNamePattern.source, maxLength: securityGroupNameMaxChars }),
+  name: textField(objectName),
   allow,
 });
 export const SecurityGroupChange = z.object({ allow });
@@ -133,9 +136,7 @@ const policy = {
   sessionHours: optionalField(numberField({ minimum: policyLimits.sessionHoursLeast, maximum: policyLimits.sessionHoursMost })),
   log: optionalField(booleanField()),
 };
-const policyName = { pattern: securityGroupNamePattern.source, maxLength: securityGroupNameMaxChars };
-
-export const NewAccessPolicy = z.object({ name: textField(policyName), ...policy });
+export const NewAccessPolicy = z.object({ name: textField(objectName), ...policy });
 export const AccessPolicyChange = z.object(policy);
 export const AccessTestRequest = z.object({
   /** At a tunnel of the policy. */

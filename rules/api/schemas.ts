@@ -1,15 +1,13 @@
 // Every schema of the API by name. At run time only control and tests need them; others import the types.
 
 import type { z } from 'zod';
-import * as accessPolicies from '../access-policy.ts';
 import * as entities from '../entity.ts';
 import * as resources from '../resource.ts';
+import * as accessPolicies from '../visit/access-policy.ts';
 import * as payloads from './payload.ts';
 import * as queries from './query.ts';
 
-const { policyLimits: _, ...policies } = accessPolicies;
-
-export const answerSchemas = { ...entities, ...policies, ...resources };
+export const answerSchemas = { ...entities, ...accessPolicies, ...resources };
 export const payloadSchemas = { ...payloads };
 export const querySchemas = { ...queries };
 

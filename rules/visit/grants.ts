@@ -42,7 +42,7 @@ export interface VisitorGrants {
   readonly links: readonly { readonly id: string; readonly expiresAtMs: number | null }[];
   /** Sessions from before this are over. */
   readonly validFromMs: number;
-  /** Sessions of these subjects from before `atMs` are over. */
+  /** Sessions from before `atMs` are over whose subject or e-mail address this is. */
   readonly signedOut: readonly { readonly subject: string; readonly atMs: number }[];
 }
 
@@ -67,8 +67,8 @@ export interface VisitRules {
 export function refusalOf(claims: VisitorClaims, grants: VisitorGrants, nowMs: number): RefusedVisit | null {
   if (claims.expiresAtMs <= nowMs) return 'expired';
   if (claims.signedInAtMs < grants.validFromMs) return 'signed-out';
-  if (grants.signedOut.some(({ subject, atMs }) => subject === claims.subject && claims.signedInAtMs <= atMs))
-    return 'signed-out';
+  const isSelf = (subject: string): boolean => subject === claims.subject || subject === claims.email;
+  if (grants.signedOut.some(({ subject, atMs }) => isSelf(subject) && claims.signedInAtMs <= atMs)) return 'signed-out';
   return isAdmitted[claims.method](claims, grants, nowMs) ? null : 'not-admitted';
 }
 

@@ -24,7 +24,11 @@ export async function openControlCore(settings: Settings, state: State): Promise
   const { store, bus, keyRing, clock, steady, log } = state;
   const sources = await openCertificateSources(settings, state);
   const keyOpens = (region: string, keyHash: string): Promise<boolean> => keyOpensRegion(store.db, region, keyHash, clock());
-  const hub = new FeedHub({ store, bus, keyRing, clock, steady, log, givenCertificates: sources.certificates, keyOpens });
+  const hub = new FeedHub({
+    ...{ store, bus, keyRing, clock, steady, log, keyOpens },
+    origin: settings.origin,
+    givenCertificates: sources.certificates,
+  });
   const resolver = createResolver({ servers: settings.dnsServers });
   const dns = createDns({ resolver, ownHosts: () => ownHosts(store.db, settings.origin) });
   const { sendMail, mailbox, closeMail } = await openMail(settings, clock);

@@ -1,5 +1,6 @@
 // Control in this process, from start to stop: state, API, feed, certificates, domains.
 
+import { resealPolicies } from '@underpass/control/admission/sealed-policies.ts';
 import { resealCertificates } from '@underpass/control/certificate/reseal.ts';
 import { createRecheck } from '@underpass/control/dns/recheck.ts';
 import { resealSettings } from '@underpass/control/secret/sealed-setting.ts';
@@ -71,7 +72,8 @@ export async function startControl(
 /** Seals with the newest key what older keys sealed, so that `keys prune` may remove those. */
 async function resealAll({ store, keyRing, log }: State): Promise<void> {
   let count = 0;
-  for (const reseal of [resealTunnelTokens, resealCertificates, resealSettings]) count += await reseal(store.db, keyRing);
+  for (const reseal of [resealTunnelTokens, resealCertificates, resealSettings, resealPolicies])
+    count += await reseal(store.db, keyRing);
   if (count > 0) log.info({ count }, 'keys: sealed with the newest key');
 }
 

@@ -74,6 +74,7 @@ beforeEach(async () => {
     clock: Date.now,
     log: silentLog,
     givenCertificates: () => [],
+    origin: 'https://console.example.com',
     keyOpens: async () => true,
   });
   await hub.start();

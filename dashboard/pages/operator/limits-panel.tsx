@@ -15,6 +15,7 @@ const LABELS: Readonly<Record<QuotaName, string>> = {
   tunnels: 'Tunnels',
   domains: 'Domains',
   securityGroups: 'Security groups',
+  accessPolicies: 'Access policies',
   rulesPerGroup: 'Rules per security group',
   ingressDomainsPerTunnel: 'Ingress domains per tunnel',
   members: 'Members and invitations',

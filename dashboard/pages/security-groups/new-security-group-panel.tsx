@@ -1,7 +1,7 @@
 // Creates a security group (spec 2, Security groups list).
 import { securityGroupCalls } from '@underpass/rules/api/security-group-calls.ts';
+import { parseObjectName } from '@underpass/rules/object-name.ts';
 import { accept, collectErrors, type ParsedForm } from '@underpass/rules/parsed.ts';
-import { parseSecurityGroupName } from '@underpass/rules/security-group-name.ts';
 import { parseAllowList } from '@underpass/rules/source-address.ts';
 import { text } from '@underpass/rules/text.ts';
 import { callApi } from '../../api/request.ts';
@@ -42,7 +42,7 @@ interface NewGroupValues {
 type NewGroup = Pick<NewGroupValues, 'name' | 'allow'>;
 
 function parseNewGroup(values: NewGroupValues): ParsedForm<NewGroup, keyof NewGroup> {
-  const name = parseSecurityGroupName(values.name);
+  const name = parseObjectName(values.name);
   const allow = parseAllowList(values.allow, values.pending);
   if (name.ok && allow.ok) return accept({ name: name.value, allow: allow.value });
   return { ok: false, errors: collectErrors({ name, allow }) };

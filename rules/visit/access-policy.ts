@@ -1,24 +1,9 @@
 // Access policies: who may visit the http tunnels that they are attached to. Their JSON, and the bounds of their parts.
 
 import { z } from 'zod';
-import { array, boolean, count, type Described, entity, maybe, nullable, number, string, time } from './schema.ts';
-import { signInMethods } from './visit/grants.ts';
-import { pathActions } from './visit/path-rule.ts';
-
-/** Bounds of one policy. Everything but links reaches every edge that serves one of its tunnels. */
-export const policyLimits = {
-  rules: 100,
-  people: 500,
-  groups: 50,
-  tokens: 100,
-  links: 200,
-  pathChars: 512,
-  sessionHoursLeast: 1,
-  sessionHoursMost: 30 * 24,
-  sessionHoursDefault: 24,
-  passwordCharsLeast: 8,
-  passwordCharsMost: 200,
-} as const;
+import { array, boolean, count, type Described, entity, maybe, nullable, number, secret, string, time } from '../schema.ts';
+import { signInMethods } from './grants.ts';
+import { pathActions } from './path-rule.ts';
 
 export const AccessProvider = entity({
   issuer: z.url(),
@@ -68,7 +53,7 @@ export const AccessToken = entity({
 export type AccessToken = Described<typeof AccessToken>;
 
 /** Answered once, at creation: afterwards only a hash of the token exists. */
-export const NewAccessToken = entity({ ...AccessToken.shape, token: string() });
+export const NewAccessToken = entity({ ...AccessToken.shape, token: secret() });
 
 export const AccessLink = entity({
   id: string(),
@@ -84,7 +69,7 @@ export const AccessLink = entity({
 export type AccessLink = Described<typeof AccessLink>;
 
 /** Answered once, at creation. The secret is the fragment of the address, which no server and no log sees. */
-export const NewAccessLink = entity({ ...AccessLink.shape, urls: array(z.url()) });
+export const NewAccessLink = entity({ ...AccessLink.shape, urls: array(secret()) });
 
 export const AccessSignIn = entity({
   id: string(),

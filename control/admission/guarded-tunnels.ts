@@ -1,0 +1,19 @@
+// Tunnels whose visitors depend on who is a member: the edges must hear of them when members come and go.
+
+import type { Queries } from '../store/store.ts';
+
+/** Of these projects, with any access policy: few, and a message that changes nothing is not sent. */
+export const guardedTunnels = async (db: Queries, projectIds: readonly string[]): Promise<string[]> => {
+  if (projectIds.length === 0) return [];
+  const query = db.selectFrom('tunnels').select('id').where('project_id', 'in', projectIds);
+  return (await query.where('access_policy_id', 'is not', null).execute()).map((row) => row.id);
+};
+
+/** Of all projects that the user is a member of. */
+export const guardedTunnelsOf = async (db: Queries, userId: string): Promise<string[]> => {
+  const rows = await db.selectFrom('members').select('project_id').where('user_id', '=', userId).execute();
+  return guardedTunnels(
+    db,
+    rows.map((row) => row.project_id),
+  );
+};

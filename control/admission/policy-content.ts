@@ -1,0 +1,31 @@
+// What an access policy's row says apart from secrets: JSON, in the column `content`.
+
+import { createHash } from 'node:crypto';
+import type { Provider } from '@underpass/rules/visit/parse-provider.ts';
+import type { PathRule } from '@underpass/rules/visit/path-rule.ts';
+
+export interface PolicyContent {
+  readonly rules: readonly PathRule[];
+  readonly members: boolean;
+  readonly people: readonly string[];
+  readonly provider: Provider | null;
+  readonly tokenHeader: string;
+  readonly sessionHours: number;
+  readonly log: boolean;
+}
+
+/** Throws if it is none: who reads it must deny then. */
+export const readContent = (text: string): PolicyContent => {
+  const content = JSON.parse(text) as PolicyContent;
+  const { rules, people, provider } = content;
+  const lists: unknown[] = [rules, people, ...(provider === null ? [] : [provider.people, provider.groups])];
+  if (lists.every((list) => Array.isArray(list))) return content;
+  throw new Error('access policy: its row holds no policy');
+};
+
+/** Names the provider in sessions: another issuer or client ends them. */
+export const providerId = ({ issuer, clientId }: Pick<Provider, 'issuer' | 'clientId'>): string =>
+  createHash('sha256')
+    .update(JSON.stringify([issuer, clientId]))
+    .digest('base64url')
+    .slice(0, 16);

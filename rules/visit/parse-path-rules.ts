@@ -1,0 +1,54 @@
+// The path of a rule as people write it: decoded, and in one spelling only, so that a rule never seems to say what it does not.
+
+import { accept, type Parsed, refuse } from '../parsed.ts';
+import type { PathAction, PathRule } from './path-rule.ts';
+import { pathActions } from './path-rule.ts';
+import { policyLimits } from './policy-limits.ts';
+
+const actionMessage = "Choose 'public', 'sign-in' or 'deny' for each path.";
+
+/** `/docs`, `/docs/*`, `/*` and `/`. */
+export function parsePathPattern(text: string): Parsed<string> {
+  const path = text.trim();
+  const problem = path === '' ? 'Path is required.' : problemOf(path);
+  return problem === null ? accept(path) : refuse(problem);
+}
+
+function problemOf(path: string): string | null {
+  const most = policyLimits.pathChars;
+  if (!path.startsWith('/')) return "Path must begin with '/'.";
+  if (path.length > most) return `Path must be at most ${most} characters; this has ${path.length}.`;
+  const odd = oddText.find(([pattern]) => pattern.test(path));
+  return odd === undefined ? null : odd[1];
+}
+
+/** What a server may read as another path, or not as a part of the path. */
+const oddText: readonly (readonly [RegExp, string])[] = [
+  [/[?#]/, "Path must not hold '?' or '#': a rule looks at the path alone."],
+  [/\\/, "Path must not hold a backslash. Use '/'."],
+  [/;/, "Path must not hold ';'. Parameters of a path do not count for a rule."],
+  [/%/, "Path must not hold '%'. Write the character itself."],
+  [/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u, 'Path must be visible characters.'],
+  [/\/\//, "Path must not hold '//'."],
+  [/\/\.{1,2}(\/|$)/, "Path must not hold '.' or '..' as a part."],
+  [/\*(?!$)|[^/]\*/, "Path may hold '*' only as its last part, as in '/docs/*'."],
+];
+
+/** A path occurs once: the second rule for it would never decide. */
+export function parsePathRules(
+  rules: readonly { readonly path: string; readonly action: string }[],
+): Parsed<readonly PathRule[]> {
+  const most = policyLimits.rules;
+  if (rules.length > most) return refuse(`Provide at most ${most} path rules; this list has ${rules.length}.`);
+  const found = new Map<string, PathRule>();
+  for (const { path: text, action } of rules) {
+    const path = parsePathPattern(text);
+    if (!path.ok) return path;
+    if (!isAction(action)) return refuse(actionMessage);
+    if (found.has(path.value)) return refuse(`Path '${path.value}' has two rules. Remove one.`);
+    found.set(path.value, { path: path.value, action });
+  }
+  return accept([...found.values()]);
+}
+
+const isAction = (text: string): text is PathAction => (pathActions as readonly string[]).includes(text);

@@ -1,0 +1,31 @@
+// Whom a policy admits by e-mail: addresses, and `*@domain` for everybody there.
+
+import { parseEmail } from '../email.ts';
+import { parseHostname } from '../hostname.ts';
+import { accept, type Parsed, refuse } from '../parsed.ts';
+import { policyLimits } from './policy-limits.ts';
+
+const personMessage = (text: string): string => `Not an e-mail address or '*@' and a domain: '${text}'.`;
+
+export function parsePerson(text: string): Parsed<string> {
+  const typed = text.trim();
+  if (typed === '') return refuse('Required.');
+  const domain = typed.startsWith('*@') ? parseHostname(typed.slice(2)) : null;
+  if (domain?.includes('.')) return accept(`*@${domain}`);
+  const email = parseEmail(typed);
+  // The local part of an address may hold `*`, which people would take for a pattern.
+  return email.ok && !email.value.includes('*') ? email : refuse(personMessage(typed));
+}
+
+/** Sorts out duplicates. */
+export function parsePeople(list: readonly string[]): Parsed<readonly string[]> {
+  const most = policyLimits.people;
+  if (list.length > most) return refuse(`Provide at most ${most} people; this list has ${list.length}.`);
+  const people = new Set<string>();
+  for (const text of list) {
+    const person = parsePerson(text);
+    if (!person.ok) return person;
+    people.add(person.value);
+  }
+  return accept([...people]);
+}

@@ -1,0 +1,45 @@
+// The small settings of an access policy: header of tokens, length of sessions, password.
+
+import { accept, type Parsed, refuse } from '../parsed.ts';
+import { policyLimits } from './policy-limits.ts';
+
+export const defaultTokenHeader = 'authorization';
+
+/** RFC 9110 5.6.2. */
+const token = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
+const headerMaxChars = 64;
+/** Fields that the edge sets or removes, or that decide about the request itself. */
+const ownedFields = new Set([
+  ...['accept', 'accept-encoding', 'connection', 'content-encoding', 'content-length', 'content-type', 'cookie', 'date'],
+  ...['expect', 'forwarded', 'host', 'http2-settings', 'keep-alive', 'max-forwards', 'origin', 'range', 'referer'],
+  ...['set-cookie', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'user-agent', 'via', 'x-real-ip'],
+]);
+const ownedPrefixes = /^(?:access-control-|proxy-|sec-|x-forwarded-|x-underpass-|underpass-)/;
+
+/** Lower case: names of fields have no case. `_` counts as `-`, as servers that make variables of fields read it. */
+export function parseTokenHeader(text: string): Parsed<string> {
+  const name = text.trim().toLowerCase();
+  if (name === '') return accept(defaultTokenHeader);
+  if (name.length > headerMaxChars || !token.test(name))
+    return refuse("Header must be letters, digits and '-', such as 'X-Api-Key'.");
+  const read = name.replaceAll('_', '-');
+  if (ownedFields.has(read) || ownedPrefixes.test(read))
+    return refuse(`Header '${name}' is used by the service itself. Choose another, such as 'X-Api-Key'.`);
+  return accept(name);
+}
+
+export function parseSessionHours(hours: number): Parsed<number> {
+  const { sessionHoursLeast: least, sessionHoursMost: most } = policyLimits;
+  const fits = Number.isInteger(hours) && hours >= least && hours <= most;
+  return fits ? accept(hours) : refuse(`Sessions must last from ${least} to ${most} hours.`);
+}
+
+/** NFC, so that it is the same password on every keyboard. */
+export function parseVisitPassword(text: string): Parsed<string> {
+  const { passwordCharsLeast: least, passwordCharsMost: most } = policyLimits;
+  const password = text.normalize('NFC');
+  const length = [...password].length;
+  if (length < least) return refuse(`Password must be at least ${least} characters; this has ${length}.`);
+  if (length > most) return refuse(`Password must be at most ${most} characters; this has ${length}.`);
+  return /\p{Cc}/u.test(password) ? refuse('Password must be one line.') : accept(password);
+}
