@@ -8,7 +8,7 @@ import { startBalancer } from '../helpers/balancer.ts';
 import { watchFootprints } from '../helpers/footprint.ts';
 import { eventually, keepVisiting } from '../helpers/load.ts';
 import { freePorts } from '../helpers/port.ts';
-import { type EdgeOptions, figureOf, type StartedEdge, startRegion } from '../helpers/region.ts';
+import { figureOf, hopSettings, type StartedEdge, startRegion } from '../helpers/region.ts';
 import { type Door, getRequest, openVisitor, visit, visitUntil } from '../helpers/visitor.ts';
 import { startUpstream } from './stage.ts';
 
@@ -55,18 +55,12 @@ async function beginDownload(door: Door, path = '/slow'): Promise<{ whole: Promi
 /** A client looks for a second edge at the latest after 5, 15 and 35 s; on a busy machine that edge may still be starting. */
 const foundWithinMs = 120_000;
 
-/** Settings that an edge needs to pass visitors on to other edges. */
-async function hopSettings(): Promise<EdgeOptions> {
-  const [port = 0] = await freePorts(1);
-  return { env: { UNDERPASS_HOP_PORT: String(port), UNDERPASS_HOP_ADDRESS: `127.0.0.1:${port}` } };
-}
-
 const clientsAt = (edge: StartedEdge): Promise<number> => figureOf(edge, 'underpass_edge_clients');
 
 test('replacing edges and clients one by one breaks no download and fails no visit', async (t) => {
   const balancer = await startBalancer(t);
   const region = await startRegion(t, balancer.port);
-  const edges = [await region.startEdge(await hopSettings()), await region.startEdge(await hopSettings())];
+  const edges = [await region.startEdge({ env: await hopSettings() }), await region.startEdge({ env: await hopSettings() })];
   balancer.backends = edges.map(({ port }) => port);
   const tunnel = await region.createTunnel('web');
   const door = region.doorOf(tunnel, balancer.port);

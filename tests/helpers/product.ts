@@ -159,6 +159,14 @@ export async function signInBy(origin: string, link: string): Promise<Account> {
   return { email: user.email, cookie, project: user.defaultProject || (projects[0]?.id ?? ''), call };
 }
 
+/** The same browser at another process of the same installation, which browsers know by `origin`. */
+export function accountAt(account: Account, origin: string, server: string): Account {
+  return {
+    ...account,
+    call: (method, path, body) => callAs(server, { cookie: account.cookie, origin }, method, path, body),
+  };
+}
+
 async function callAs<T>(
   server: string,
   headers: Record<string, string>,

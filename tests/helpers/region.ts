@@ -1,11 +1,12 @@
-// Control and the edges of one region, each in its own process, as in production but on one machine.
+// Control and the edges of one region, each in its own process, as in production but on one machine. Each may run from another
+// copy of this repository (`tree`, previous-version.ts); without one it runs from here.
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import { freePorts } from './port.ts';
 import { type ProcessOf, startProcess, temporaryHome } from './process.ts';
-import { type Account, signInBy, tunnelCreated } from './product.ts';
+import { type Account, accountAt, signInBy, tunnelCreated } from './product.ts';
 import type { Door } from './visitor.ts';
 
 export interface StartedEdge {
@@ -13,13 +14,14 @@ export interface StartedEdge {
   readonly home: string;
   readonly port: number;
   readonly metricsPort: number;
-  /** Starts the edge again on the same home and ports, after it ended. */
-  restart(): Promise<void>;
+  /** Starts the edge again on the same home and ports, after it ended. `more` adds settings. */
+  restart(tree?: string, more?: Record<string, string>): Promise<void>;
 }
 
 export interface EdgeOptions {
   readonly env?: Record<string, string>;
   readonly home?: string;
+  readonly tree?: string;
 }
 
 export interface RegionTunnel {
@@ -37,22 +39,35 @@ export interface StartedRegion {
   readonly caPem: string;
   startEdge(options?: EdgeOptions): Promise<StartedEdge>;
   /** Starts control again on the same home and port, after it ended. */
-  restartControl(): Promise<void>;
-  createTunnel(name: string): Promise<RegionTunnel>;
+  restartControl(tree?: string): Promise<void>;
+  /** Starts a second control process on the same database, and signs in there too. */
+  startSecondControl(tree?: string): Promise<{ readonly process: ProcessOf; readonly port: number; readonly account: Account }>;
+  createTunnel(name: string, account?: Account): Promise<RegionTunnel>;
   /** Starts `underpass http` and waits until it is connected. */
-  startClient(tunnel: RegionTunnel, upstream: string, env?: Record<string, string>): Promise<ProcessOf>;
+  startClient(tunnel: RegionTunnel, upstream: string, env?: Record<string, string>, tree?: string): Promise<ProcessOf>;
   doorOf(tunnel: RegionTunnel, port: number): Door;
 }
 
-const server = ['server/main.ts', 'start'];
+const serverOf = (tree = ''): string[] => [join(tree, 'server/main.ts'), 'start'];
+
+/** Settings that an edge needs to pass visitors on to other edges. */
+export async function hopSettings(): Promise<Record<string, string>> {
+  const [port = 0] = await freePorts(1);
+  return { UNDERPASS_HOP_PORT: String(port), UNDERPASS_HOP_ADDRESS: `127.0.0.1:${port}` };
+}
 
 /** `httpsPort`: the public port of the region, which clients and visitors dial. */
-export async function startRegion(t: TestContext, httpsPort: number, env: Record<string, string> = {}): Promise<StartedRegion> {
+export async function startRegion(
+  t: TestContext,
+  httpsPort: number,
+  env: Record<string, string> = {},
+  tree?: string,
+): Promise<StartedRegion> {
   const home = await temporaryHome(t);
   const [port = 0] = await freePorts(1);
   const origin = `http://localhost:${port}`;
   const controlEnv = { UNDERPASS_ROLE: 'control', UNDERPASS_HOME: home, UNDERPASS_PORT: String(port), ...env };
-  const control = startProcess(t, server, controlEnv);
+  const control = startProcess(t, serverOf(tree), controlEnv);
   const [, link = ''] = await control.seen(/(http\S+\/magiclink\/\S+)/);
   const account = await signInBy(origin, link);
   const key = await createRegion(account, httpsPort);
@@ -62,14 +77,24 @@ export async function startRegion(t: TestContext, httpsPort: number, env: Record
     account,
     caPem: await readFile(join(home, 'ca.pem'), 'utf8'),
     startEdge: (options = {}) => startEdge(t, origin, key, options),
-    restartControl: async () => {
-      region.control = startProcess(t, server, controlEnv);
+    restartControl: async (next) => {
+      region.control = startProcess(t, serverOf(next), controlEnv);
       await region.control.seen(/localhost:\d+/);
     },
-    createTunnel: (name) => createTunnel(account, name, home),
-    startClient: async ({ url, tokenFile }, upstream, clientEnv) => {
+    startSecondControl: async (next) => {
+      const [second = 0] = await freePorts(1);
+      const process = startProcess(t, serverOf(next), {
+        ...controlEnv,
+        UNDERPASS_PORT: String(second),
+        UNDERPASS_ORIGIN: origin,
+      });
+      await process.seen(/localhost:\d+/);
+      return { process, port: second, account: accountAt(account, origin, `http://localhost:${second}`) };
+    },
+    createTunnel: (name, by = account) => createTunnel(by, name, home),
+    startClient: async ({ url, tokenFile }, upstream, clientEnv, from = '') => {
       const flags = ['--url', url, '--token-file', tokenFile, '--upstream', upstream];
-      const client = startProcess(t, ['client/main.ts', 'http', ...flags], clientEnv);
+      const client = startProcess(t, [join(from, 'client/main.ts'), 'http', ...flags], clientEnv);
       await client.seen(/ connected /);
       return client;
     },
@@ -107,18 +132,18 @@ async function startEdge(t: TestContext, origin: string, key: string, options: E
     UNDERPASS_METRICS_PORT: String(metrics),
     ...options.env,
   };
-  const start = async (): Promise<ProcessOf> => {
-    const started = startProcess(t, server, env);
+  const start = async (tree?: string, more: Record<string, string> = {}): Promise<ProcessOf> => {
+    const started = startProcess(t, serverOf(tree), { ...env, ...more });
     await started.seen(/ports \d+/);
     return started;
   };
   const edge: StartedEdge = {
-    process: await start(),
+    process: await start(options.tree),
     home,
     port: https,
     metricsPort: metrics,
-    restart: async () => {
-      edge.process = await start();
+    restart: async (tree, more) => {
+      edge.process = await start(tree, more);
     },
   };
   return edge;
