@@ -17,6 +17,7 @@ import { upstreamsOfFlags } from '../config/upstream-flags.ts';
 import { judgeDomains } from '../doctor/domains.ts';
 import { type Finding, ok, problem, renderFinding, skipped, warning } from '../doctor/finding.ts';
 import { checkPath } from '../doctor/network-path.ts';
+import { checkProgramAccess } from '../doctor/program-access.ts';
 import { checkToken } from '../doctor/token.ts';
 import { checkUpstream, type UpstreamTarget, unknownHost } from '../doctor/upstream.ts';
 import { ClientError, errors } from '../process/error.ts';
@@ -53,11 +54,12 @@ export function addDoctorCommand(program: Command, shell: Shell): void {
   withProject(
     describe(
       program.command('doctor [tunnel]'),
-      'Find out what is wrong: DNS, TCP, TLS, proxy, clock, token, version, domains, upstream.',
+      'Find out what is wrong: DNS, TCP, TLS, proxy, clock, token, version, domains, upstream; for an https address, how programs sign in.',
       [
         'underpass doctor',
         'underpass doctor shop --upstream http://127.0.0.1:8080',
         'underpass doctor --url https://eu1.example.com --token-file shop.token --upstream http://127.0.0.1:8080',
+        'underpass doctor https://shop.example.com/mcp',
       ],
     ),
   )
@@ -80,13 +82,30 @@ async function doctor(shell: Shell, name: string | undefined, flags: DoctorFlags
     findings.push(...found);
     if (!output.json) for (const finding of found) shell.io.stdout.write(`${renderFinding(finding)}\n`);
   };
+  if (name?.startsWith('https://')) await checkAddress(shell.io, name, flags, report);
+  else await checkNamed(shell, name, flags, report);
+  const problems = findings.filter(({ state }) => state === 'problem').length;
+  if (output.json) output.result({ findings, problems }, '');
+  if (problems > 0) throw new ClientError('doctor-found-problems', problems === 1 ? '1 problem' : `${problems} problems`);
+}
+
+async function checkNamed(shell: Shell, name: string | undefined, flags: DoctorFlags, report: Report): Promise<void> {
   const needsServer = name !== undefined || flags.url === undefined;
   if (needsServer) await checkServer(shell.io, flags, report);
   const subject = await findSubject(shell, name, flags, report);
   if (subject !== undefined) await checkTunnel(shell, subject, flags, report);
-  const problems = findings.filter(({ state }) => state === 'problem').length;
-  if (output.json) output.result({ findings, problems }, '');
-  if (problems > 0) throw new ClientError('doctor-found-problems', problems === 1 ? '1 problem' : `${problems} problems`);
+}
+
+/** What programs meet at an address of a tunnel that has an access policy. */
+async function checkAddress(io: Io, text: string, flags: DoctorFlags, report: Report): Promise<void> {
+  if (!URL.canParse(text)) throw new ClientError('usage', `"${text}" is not an address, such as https://shop.example.com/mcp`);
+  const url = new URL(text);
+  const caPem = flags.ca === undefined ? undefined : await readPem(flags.ca);
+  if (caPem !== undefined) io.trust(caPem);
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  const path = await checkPath(io, { what: 'address', host, port: Number(url.port || 443), tls: true, pin: null, caPem });
+  report(path);
+  if (path.every(({ state }) => state !== 'problem')) report(await checkProgramAccess(io, url.href));
 }
 
 type Report = (findings: readonly Finding[]) => void;
