@@ -10,6 +10,9 @@ export const SHELL = 'shell';
 
 const react = /node_modules\/(react|react-dom|scheduler|react-router)\//;
 
+/** One file for three pages that belong together: the start of the application names every file. */
+const accessPages = /dashboard\/pages\/access\//;
+
 /** What every screen needs, and the sign-in, which is small and must show at once. */
 const startEntries = ['main.tsx', 'shell/public-layout.tsx', 'pages/login.tsx', 'form/text-field.tsx'];
 
@@ -44,4 +47,5 @@ export const chunkGroups = [
   { name: 'react', test: react, priority: 3 },
   { name: chunkOf('start', startEntries), debugName: 'start', priority: 2 },
   { name: chunkOf(SHELL, shellEntries), debugName: SHELL, priority: 1 },
+  { name: 'access', test: accessPages },
 ];

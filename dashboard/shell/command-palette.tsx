@@ -1,6 +1,7 @@
-// The command palette: finds pages, tunnels, domains, groups, projects and actions. Loads when it first opens.
+// The command palette: finds pages, tunnels, domains, groups, access policies, projects and actions. Loads when it first opens.
 import { Autocomplete } from '@base-ui/react/autocomplete';
 import { Dialog } from '@base-ui/react/dialog';
+import { accessCalls } from '@underpass/rules/api/access-calls.ts';
 import { domainCalls } from '@underpass/rules/api/domain-calls.ts';
 import { securityGroupCalls } from '@underpass/rules/api/security-group-calls.ts';
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
@@ -126,15 +127,16 @@ function useContents(projectId: string | undefined, query: string) {
 
 /** Leaves out a list that fails to load: pages and actions still work. */
 async function findContents(project: string | undefined, query: string, signal: AbortSignal): Promise<ProjectContents> {
-  if (project === undefined) return { tunnels: [], domains: [], groups: [] };
+  if (project === undefined) return { tunnels: [], domains: [], groups: [], policies: [] };
   const asked = { project, limit: String(SHOWN_MATCHES), q: query.slice(0, searchMostChars) };
-  const [tunnels, domains, groups] = await Promise.allSettled([
+  const [tunnels, domains, groups, policies] = await Promise.allSettled([
     callApi(tunnelCalls.listTunnels, { ...asked, sort: 'name' }, { signal }),
     callApi(domainCalls.listDomains, { ...asked, sort: 'domain' }, { signal }),
     callApi(securityGroupCalls.listSecurityGroups, { ...asked, sort: 'name' }, { signal }),
+    callApi(accessCalls.listAccessPolicies, { ...asked, sort: 'name' }, { signal }),
   ]);
   signal.throwIfAborted();
-  return { tunnels: listOf(tunnels), domains: listOf(domains), groups: listOf(groups) };
+  return { tunnels: listOf(tunnels), domains: listOf(domains), groups: listOf(groups), policies: listOf(policies) };
 }
 
 const listOf = <T,>(result: PromiseSettledResult<readonly T[]>): readonly T[] =>

@@ -34,6 +34,7 @@ const contents = {
   tunnels: [{ name: 'web', ingressDomains: [{ name: 'web.example.com' }, { name: 'shop.example.com' }] } as never],
   domains: [{ apexName: 'example.com', verified: true, challenge: '' }],
   groups: [{ name: 'Office', updatedAt: '', assignmentCount: 0, allowList: [] }],
+  policies: [{ name: 'Staff' } as never],
 };
 
 test('finds a tunnel by any of its ingress domains, shows that one, and nothing that the server found for another query', () => {
@@ -45,13 +46,14 @@ test('finds a tunnel by any of its ingress domains, shows that one, and nothing 
   assert.deepEqual(commandGroups(shell('owner'), 'blog', contents), []);
 });
 
-test('lists the tunnels, domains and groups of the project', () => {
+test('lists the tunnels, domains, groups and access policies of the project', () => {
   const groups = commandGroups(shell('owner'), '', contents);
   const byName = new Map(groups.map(({ value, items }) => [value, items]));
   assert.equal(byName.get('Tunnels')?.[0]?.to, '/projects/p/tunnels/web');
   assert.equal(byName.get('Tunnels')?.[0]?.detail, 'web.example.com');
   assert.equal(byName.get('Domains')?.[0]?.to, '/projects/p/domains/example.com');
   assert.equal(byName.get('Security groups')?.[0]?.to, '/projects/p/security-groups/Office');
+  assert.equal(byName.get('Access policies')?.[0]?.to, '/projects/p/access/policies/Staff');
 });
 
 test('every command has a value of its own', () => {

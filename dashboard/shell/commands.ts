@@ -1,8 +1,10 @@
 // The commands of the palette, in groups. Pure.
+
 import type { Domain, SecurityGroup, Tunnel } from '@underpass/rules/entity.ts';
 import { findShown, searchWords } from '@underpass/rules/list-page.ts';
 import { may } from '@underpass/rules/permission.ts';
 import { text } from '@underpass/rules/text.ts';
+import type { AccessPolicy } from '@underpass/rules/visit/access-policy.ts';
 import { newTunnelParam, paths } from '../routing/paths.ts';
 import { namesakeNotes } from '../session/namesakes.ts';
 import type { ShellData } from '../session/session.ts';
@@ -30,9 +32,10 @@ export interface ProjectContents {
   readonly tunnels: readonly Tunnel[];
   readonly domains: readonly Domain[];
   readonly groups: readonly SecurityGroup[];
+  readonly policies: readonly AccessPolicy[];
 }
 
-const NOTHING: ProjectContents = { tunnels: [], domains: [], groups: [] };
+const NOTHING: ProjectContents = { tunnels: [], domains: [], groups: [], policies: [] };
 
 /**
  * What a query finds. `contents`: what the server found, maybe for the query before: Enter must not open something that no longer
@@ -63,7 +66,7 @@ const pages = ({ user, project }: ShellData): readonly Command[] =>
 
 function contentGroups(
   projectId: string,
-  { tunnels, domains, groups }: ProjectContents,
+  { tunnels, domains, groups, policies }: ProjectContents,
   words: readonly string[],
 ): readonly CommandGroup[] {
   const command = (label: string, to: string): Command => ({ value: to, label, to });
@@ -71,6 +74,7 @@ function contentGroups(
     { value: 'Tunnels', items: tunnels.map((tunnel) => tunnelCommand(projectId, tunnel, words)) },
     { value: 'Domains', items: domains.map(({ apexName }) => command(apexName, paths.domain(projectId, apexName))) },
     { value: 'Security groups', items: groups.map(({ name }) => command(name, paths.securityGroup(projectId, name))) },
+    { value: 'Access policies', items: policies.map(({ name }) => command(name, paths.accessPolicy(projectId, name))) },
   ];
 }
 

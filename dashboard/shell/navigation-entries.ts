@@ -2,6 +2,7 @@
 import type { Project, User } from '@underpass/rules/entity.ts';
 import { may } from '@underpass/rules/permission.ts';
 import {
+  DoorOpen,
   Gauge,
   Globe,
   KeyRound,
@@ -37,11 +38,13 @@ export function navigationSections(user: User, project: Project | undefined): re
   ];
 }
 
+/** The entries of the specification, with the access policies beside the security groups. */
 const specEntries = (projectId: string): readonly NavigationEntry[] => [
   { label: 'Dashboard', to: paths.dashboard(projectId), icon: Gauge },
   { label: 'Tunnels', to: paths.tunnels(projectId), icon: TrainFrontTunnel },
   { label: 'Domains', to: paths.domains(projectId), icon: Globe },
   { label: 'Security Groups', to: paths.securityGroups(projectId), icon: ShieldCheck },
+  { label: 'Access', to: paths.accessPolicies(projectId), icon: DoorOpen },
 ];
 
 const projectEntries = ({ id: projectId, role }: Project): readonly NavigationEntry[] => [

@@ -1,5 +1,5 @@
 // Shows a new secret once, with a copy button.
-import { useRef } from 'react';
+import { type ReactNode, useRef } from 'react';
 import { Banner } from './banner.tsx';
 import { Button } from './button.tsx';
 import { CopyTextButton } from './copy-button.tsx';
@@ -14,9 +14,10 @@ export interface SecretDialogProps {
   /** How it is used. */
   readonly hint?: string;
   readonly onClose: () => void;
+  readonly children?: ReactNode;
 }
 
-export function SecretDialog({ title, label, secret, hint, onClose }: SecretDialogProps) {
+export function SecretDialog({ title, label, secret, hint, onClose, children }: SecretDialogProps) {
   // While the dialog fades out, the page's state no longer has the secret.
   const shown = useRef(secret);
   if (secret !== undefined) shown.current = secret;
@@ -43,6 +44,7 @@ export function SecretDialog({ title, label, secret, hint, onClose }: SecretDial
           <CopyTextButton text={shown.current ?? ''} />
         </div>
         {hint && <Banner>{hint}</Banner>}
+        {children}
       </div>
     </Dialog>
   );

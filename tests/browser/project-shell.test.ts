@@ -55,7 +55,7 @@ async function shellTests(t: TestContext, stage: Stage): Promise<void> {
     const page = await stage.open(t, 'tunnels');
     await expect(navigation(page)).toBeVisible();
     const entries = await navigation(page).getByRole('link').allInnerTexts();
-    assert.deepEqual(entries.slice(0, 5), ['Dashboard', 'Tunnels', 'Domains', 'Security Groups', 'CLI']);
+    assert.deepEqual(entries.slice(0, 6), ['Dashboard', 'Tunnels', 'Domains', 'Security Groups', 'Access', 'CLI']);
     await expect(navigation(page).getByRole('link', { name: 'Tunnels' })).toHaveAttribute('aria-current', 'page');
     await navigation(page).getByRole('link', { name: 'CLI' }).click();
     await expect(page).toHaveURL('/download');

@@ -1,5 +1,11 @@
 // Pages of an audit log: the filter from the URL, and the merge of a reloaded first page with older pages. Pure.
-import type { AuditPage } from '@underpass/rules/resource.ts';
+
+/** A page of any log. */
+export interface LogPage<Entry> {
+  readonly entries: readonly Entry[];
+  /** The next page's `before`; null on the last. */
+  readonly next: string | null;
+}
 
 export interface AuditFilter {
   readonly action?: string | undefined;
@@ -31,7 +37,7 @@ function startOfDay(day: string, plusDays = 0): string | undefined {
 
 /** The known entries with newer ones on top. If the newest page has only new entries, some between may be missing, so only that
     page is kept. */
-export function withNewest(known: AuditPage, newest: AuditPage): AuditPage {
+export function withNewest<Entry extends { readonly id: string }>(known: LogPage<Entry>, newest: LogPage<Entry>): LogPage<Entry> {
   const joint = newest.entries.findIndex(({ id }) => id === known.entries[0]?.id);
   return joint < 0 ? newest : { ...known, entries: [...newest.entries.slice(0, joint), ...known.entries] };
 }

@@ -4,6 +4,7 @@ import { may } from '@underpass/rules/permission.ts';
 import { tunnelTypes } from '@underpass/rules/tunnel-type.ts';
 import { EllipsisVertical, KeyRound, Pencil, RefreshCw, Trash2 } from 'lucide-react';
 import { useState } from 'react';
+import { Link } from 'react-router';
 import { paths } from '../../routing/paths.ts';
 import { useProject } from '../../session/session.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
@@ -42,6 +43,7 @@ export function TunnelHeader({ tunnel, busy, onRefresh }: TunnelHeaderProps) {
 
 /** Dots separate the facts. The dot before the first fact of a line lies outside the box, which hides it. */
 function Facts({ tunnel }: { readonly tunnel: Tunnel }) {
+  const project = useProject();
   const { label, description } = tunnelTypes[tunnel.type];
   return (
     <div className="overflow-hidden">
@@ -51,6 +53,17 @@ function Facts({ tunnel }: { readonly tunnel: Tunnel }) {
         <li>
           {label}: {description}
         </li>
+        {tunnel.accessPolicy && (
+          <li>
+            Access:{' '}
+            <Link
+              to={paths.accessPolicy(project.id, tunnel.accessPolicy)}
+              className="font-semibold underline underline-offset-4 hover:text-ink"
+            >
+              {tunnel.accessPolicy}
+            </Link>
+          </li>
+        )}
       </ul>
     </div>
   );

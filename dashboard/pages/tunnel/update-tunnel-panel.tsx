@@ -7,10 +7,12 @@ import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
 import { proxyProtocolWarning } from '@underpass/rules/proxy-protocol.ts';
 import { defaultSecurityGroupName, securityGroupChoices } from '@underpass/rules/security-group-name.ts';
 import { text } from '@underpass/rules/text.ts';
-import { useState } from 'react';
+import { tunnelTypes } from '@underpass/rules/tunnel-type.ts';
+import { lazy, Suspense, useState } from 'react';
 import { useRevalidator } from 'react-router';
 import { isApiError, isStale } from '../../api/error.ts';
 import { callApi } from '../../api/request.ts';
+import { loadCode } from '../../api/retry-once.ts';
 import { useFetched } from '../../api/use-fetched.ts';
 import { LoadNewest } from '../../form/load-newest.tsx';
 import { PanelForm } from '../../form/overlay-form.tsx';
@@ -25,6 +27,11 @@ import { toast } from '../../ui/toast.tsx';
 import { ProxyProtocolField } from '../tunnels/proxy-protocol-field.tsx';
 import type { TunnelDialogProps } from './delete-tunnel-dialog.tsx';
 
+/** Code of its own: few open this panel, and the page of a tunnel has to load fast. */
+const AccessPolicyField = lazy(() =>
+  loadCode(() => import('./access-policy-field.tsx')).then(({ AccessPolicyField }) => ({ default: AccessPolicyField })),
+);
+
 export function UpdateTunnelPanel({ tunnel, open, onOpenChange }: TunnelDialogProps) {
   const [round, setRound] = useState(0);
   return (
@@ -38,6 +45,8 @@ interface TunnelChange {
   readonly ingressDomains: readonly string[];
   readonly proxyProtocol: ProxyProtocol;
   readonly securityGroup: string;
+  /** Empty: none. Undefined: the tunnel is of a type that takes none. */
+  readonly accessPolicy: string | undefined;
 }
 
 interface UpdateValues extends TunnelChange {
@@ -45,11 +54,12 @@ interface UpdateValues extends TunnelChange {
   readonly pending: string;
 }
 
-const valuesOf = ({ ingressDomains, proxyProtocol, securityGroup }: Tunnel): UpdateValues => ({
+const valuesOf = ({ type, ingressDomains, proxyProtocol, securityGroup, accessPolicy = '' }: Tunnel): UpdateValues => ({
   ingressDomains: ingressDomains.map(({ name }) => name),
   pending: '',
   proxyProtocol,
   securityGroup: securityGroup || defaultSecurityGroupName,
+  accessPolicy: tunnelTypes[type].edgeEndsTls ? accessPolicy : undefined,
 });
 
 /** Only a tunnel whose every domain has an apexName shows the domains editor (spec 2). */
@@ -117,6 +127,9 @@ function UpdateForm({ tunnel, onDone, onStartOver }: UpdateFormProps) {
       <ProxyProtocolField value={values.proxyProtocol} onChange={(protocol) => set('proxyProtocol', protocol)} />
       <ProxyWarning saved={tunnel.proxyProtocol} chosen={values.proxyProtocol} />
       <SecurityGroupField project={project.id} value={values.securityGroup} onChange={(group) => set('securityGroup', group)} />
+      <Suspense>
+        <AccessPolicyField project={project.id} value={values.accessPolicy} onChange={(policy) => set('accessPolicy', policy)} />
+      </Suspense>
     </PanelForm>
   );
 }

@@ -1,0 +1,15 @@
+// The public address of a tunnel that uses the policy, for examples and for the test.
+import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
+import { callApi } from '../../api/request.ts';
+import { useFetched } from '../../api/use-fetched.ts';
+import { useProject } from '../../session/session.ts';
+
+/** Undefined while it loads, and where no tunnel with an address uses the policy. */
+export function useFirstAddress(tunnels: readonly string[]): string | undefined {
+  const project = useProject().id;
+  const [name] = tunnels;
+  const { data } = useFetched(`address ${project} ${name}`, async (signal) =>
+    name === undefined ? undefined : callApi(tunnelCalls.getTunnel, { project, name }, { signal }),
+  );
+  return data?.ingressDomains?.[0]?.url;
+}

@@ -1,0 +1,163 @@
+// The share links of a policy: created, shown once, revoked.
+
+import { accessCalls } from '@underpass/rules/api/access-calls.ts';
+import type { AnswerOf } from '@underpass/rules/api/call.ts';
+import type { AccessLink } from '@underpass/rules/visit/access-policy.ts';
+import { Plus } from 'lucide-react';
+import { useRef, useState } from 'react';
+import { useRevalidator } from 'react-router';
+import { callApi } from '../../api/request.ts';
+import { useFetched } from '../../api/use-fetched.ts';
+import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
+import { useProject } from '../../session/session.ts';
+import { Button } from '../../ui/button.tsx';
+import { Card } from '../../ui/card.tsx';
+import { buttonColumn, dateColumn } from '../../ui/columns.tsx';
+import { CopyTextButton } from '../../ui/copy-button.tsx';
+import { DataTable } from '../../ui/data-table.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import type { Column } from '../../ui/table-view.tsx';
+import { NewLinkPanel } from './new-link-panel.tsx';
+import { PolicyRows } from './policy-rows.tsx';
+import type { PolicyTabProps } from './tokens.tsx';
+
+type NewLink = AnswerOf<typeof accessCalls.createAccessLink>;
+
+export function Links({ policy: { name, tunnels }, readOnly }: PolicyTabProps) {
+  const project = useProject();
+  const { revalidate } = useRevalidator();
+  const [open, setOpen] = useState(false);
+  const [created, setCreated] = useState<NewLink>();
+  const confirm = useConfirm();
+  const links = useFetched(`links ${project.id} ${name}`, (signal) =>
+    callApi(accessCalls.listAccessLinks, { project: project.id, name }, { signal }),
+  );
+  const showCreated = (link: NewLink) => {
+    setOpen(false);
+    setCreated(link);
+    links.reload();
+    revalidate();
+  };
+  const create = !readOnly && tunnels.length > 0 && (
+    <Button size="sm" icon={<Plus aria-hidden="true" />} onClick={() => setOpen(true)}>
+      Create link
+    </Button>
+  );
+  const emptyText = tunnels.length === 0 ? 'A link leads to a tunnel: let one use this policy first.' : 'No share links.';
+  return (
+    <Card
+      title="Share links"
+      description="Whoever has a link may visit until it expires, is used up or is revoked."
+      actions={create}
+      flush
+    >
+      <div className="border-t">
+        <PolicyRows fetched={links} what="share links" emptyText={emptyText}>
+          {(rows) => <LinkTable policy={name} rows={rows} readOnly={readOnly} ask={confirm.ask} reload={links.reload} />}
+        </PolicyRows>
+      </div>
+      <NewLinkPanel policy={name} open={open} onOpenChange={setOpen} onCreated={showCreated} />
+      <NewLinkDialog urls={created?.urls} onClose={() => setCreated(undefined)} />
+      {confirm.dialog}
+    </Card>
+  );
+}
+
+interface LinkTableProps {
+  readonly policy: string;
+  readonly rows: readonly AccessLink[];
+  readonly readOnly: boolean;
+  readonly ask: Confirm['ask'];
+  readonly reload: () => void;
+}
+
+function LinkTable({ rows, ...rest }: LinkTableProps) {
+  return (
+    <DataTable
+      label="Share links"
+      bare
+      columns={columnsOf(rest)}
+      rows={rows}
+      rowKey={({ id }) => id}
+      searchText={({ name, createdBy }) => `${name} ${createdBy}`}
+      noun="links"
+      initialSort={{ key: 'name', direction: 'ascending' }}
+    />
+  );
+}
+
+function columnsOf({ readOnly, ...rest }: Omit<LinkTableProps, 'rows'>): readonly Column<AccessLink>[] {
+  return [
+    {
+      key: 'name',
+      header: 'Name',
+      width: 'minmax(0, 1.2fr)',
+      cell: ({ name }) => <span className="font-semibold">{name}</span>,
+      sortBy: ({ name }) => name,
+    },
+    {
+      key: 'uses',
+      header: 'Uses',
+      width: '6rem',
+      cell: ({ uses, mostUses }) => <span className="tabular">{mostUses === null ? uses : `${uses} of ${mostUses}`}</span>,
+      sortBy: ({ uses }) => uses,
+    },
+    dateColumn('used', 'Last used', ({ usedAt }) => usedAt, { text: 'Never', sortsAs: 'first' }),
+    dateColumn('expires', 'Expires', ({ expiresAt }) => expiresAt, { text: 'Never', sortsAs: 'last' }),
+    ...(readOnly ? [] : [buttonColumn<AccessLink>('Revoke', '6rem', (link) => <RevokeLink link={link} {...rest} />)]),
+  ];
+}
+
+function RevokeLink({ link, policy, ask, reload }: Omit<LinkTableProps, 'rows' | 'readOnly'> & { readonly link: AccessLink }) {
+  const project = useProject();
+  const revoke = () =>
+    ask({
+      title: 'Revoke Share Link',
+      warning: `The link ${link.name} stops working, and the sessions of those who came by it end within seconds. This operation is permanent.`,
+      confirmLabel: 'Revoke',
+      work: async () => {
+        await callApi(accessCalls.deleteAccessLink, { project: project.id, name: policy, id: link.id });
+        reload();
+      },
+      done: `${link.name} revoked.`,
+    });
+  return (
+    <Button size="sm" onClick={revoke} aria-label={`Revoke ${link.name}`}>
+      Revoke
+    </Button>
+  );
+}
+
+interface NewLinkDialogProps {
+  /** One for each address of the policy's tunnels; undefined keeps the dialog closed. */
+  readonly urls: readonly string[] | undefined;
+  readonly onClose: () => void;
+}
+
+function NewLinkDialog({ urls, onClose }: NewLinkDialogProps) {
+  // While the dialog fades out, the page's state no longer has the addresses.
+  const shown = useRef(urls);
+  if (urls !== undefined) shown.current = urls;
+  return (
+    <Dialog
+      open={urls !== undefined}
+      onOpenChange={(open) => open || onClose()}
+      title="Your new share link"
+      description="Copy it now. It will not be shown again."
+      actions={
+        <Button variant="primary" onClick={onClose}>
+          Done
+        </Button>
+      }
+    >
+      <ul aria-label="Share link" className="grid max-h-80 gap-2 overflow-y-auto">
+        {shown.current?.map((url) => (
+          <li key={url} className="flex flex-wrap items-center gap-2 rounded-md border bg-sunken p-2 pl-3">
+            <span className="min-w-0 flex-1 basis-56 font-mono text-sm break-all select-all">{url}</span>
+            <CopyTextButton text={url} aria-label={`Copy the link to ${new URL(url).host}`} />
+          </li>
+        ))}
+      </ul>
+    </Dialog>
+  );
+}

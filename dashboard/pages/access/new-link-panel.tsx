@@ -1,0 +1,87 @@
+// Creates a share link.
+import { accessCalls } from '@underpass/rules/api/access-calls.ts';
+import type { AnswerOf, PayloadOf } from '@underpass/rules/api/call.ts';
+import { accept, collectErrors, type Parsed, type ParsedForm, refuse } from '@underpass/rules/parsed.ts';
+import { parseApiTokenName } from '@underpass/rules/project-name.ts';
+import { callApi } from '../../api/request.ts';
+import { PanelForm } from '../../form/overlay-form.tsx';
+import { TextField } from '../../form/text-field.tsx';
+import { useForm } from '../../form/use-form.ts';
+import { useProject } from '../../session/session.ts';
+import { Field } from '../../ui/field.tsx';
+import { Select } from '../../ui/select.tsx';
+import { SidePanel } from '../../ui/side-panel.tsx';
+import { linkHours, numberOf } from './expiry-choice.ts';
+
+export interface NewLinkPanelProps {
+  readonly policy: string;
+  readonly open: boolean;
+  readonly onOpenChange: (open: boolean) => void;
+  readonly onCreated: (link: AnswerOf<typeof accessCalls.createAccessLink>) => void;
+}
+
+export function NewLinkPanel({ open, onOpenChange, ...form }: NewLinkPanelProps) {
+  return (
+    <SidePanel open={open} onOpenChange={onOpenChange} title="Create share link" description="It is shown only once.">
+      <LinkForm {...form} onCancel={() => onOpenChange(false)} />
+    </SidePanel>
+  );
+}
+
+interface LinkValues {
+  readonly name: string;
+  readonly hours: string;
+  readonly mostUses: string;
+}
+
+type LinkRequest = PayloadOf<typeof accessCalls.createAccessLink>;
+
+function parseLink(values: LinkValues): ParsedForm<LinkRequest, 'name' | 'mostUses'> {
+  const name = parseApiTokenName(values.name);
+  const mostUses = parseUses(values.mostUses);
+  if (!name.ok || !mostUses.ok) return { ok: false, errors: collectErrors({ name, mostUses }) };
+  return accept({ name: name.value, expiresInHours: numberOf(values.hours), mostUses: mostUses.value });
+}
+
+/** As the schema of the call. */
+const usesMost = 10_000;
+
+function parseUses(text: string): Parsed<number | undefined> {
+  const typed = text.trim();
+  if (typed === '') return accept(undefined);
+  const fits = /^\d{1,5}$/.test(typed) && Number(typed) >= 1 && Number(typed) <= usesMost;
+  return fits ? accept(Number(typed)) : refuse(`Type a number from 1 to ${usesMost.toLocaleString('en-US')}.`);
+}
+
+interface LinkFormProps extends Pick<NewLinkPanelProps, 'policy' | 'onCreated'> {
+  readonly onCancel: () => void;
+}
+
+function LinkForm({ policy, onCreated, onCancel }: LinkFormProps) {
+  const project = useProject();
+  const form = useForm<LinkValues, LinkRequest>({
+    initial: { name: '', hours: '168', mostUses: '' },
+    parse: parseLink,
+    send: async (payload) =>
+      onCreated(await callApi(accessCalls.createAccessLink, { project: project.id, name: policy, payload })),
+  });
+  return (
+    <PanelForm form={form} submitLabel="Create" onCancel={onCancel} failureTitle="The link was not created.">
+      <TextField form={form} name="name" label="Name" hint="Whom it is for, such as ‘design review’." autoComplete="off" />
+      <Field label="Expires after">
+        {(control) => (
+          <Select {...control} value={form.values.hours} options={linkHours} onChange={(hours) => form.set('hours', hours)} />
+        )}
+      </Field>
+      <TextField
+        form={form}
+        name="mostUses"
+        label="Number of uses"
+        optional
+        hint="Empty: any number until it expires. A use is a sign-in, which lasts as long as any other."
+        inputMode="numeric"
+        autoComplete="off"
+      />
+    </PanelForm>
+  );
+}

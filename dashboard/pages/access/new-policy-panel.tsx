@@ -1,0 +1,89 @@
+// Creates an access policy with the ways to sign in that need no set-up elsewhere; its page has the rest.
+import { accessCalls } from '@underpass/rules/api/access-calls.ts';
+import { parseObjectName } from '@underpass/rules/object-name.ts';
+import { accept, collectErrors, type ParsedForm } from '@underpass/rules/parsed.ts';
+import { callApi } from '../../api/request.ts';
+import { useNavigateOrReload } from '../../api/use-navigate-or-reload.ts';
+import { PanelForm } from '../../form/overlay-form.tsx';
+import { TextField } from '../../form/text-field.tsx';
+import { useForm } from '../../form/use-form.ts';
+import { paths } from '../../routing/paths.ts';
+import { useProject } from '../../session/session.ts';
+import { ListEditor } from '../../ui/list-editor.tsx';
+import { SidePanel } from '../../ui/side-panel.tsx';
+import { Switch } from '../../ui/switch.tsx';
+import { toast } from '../../ui/toast.tsx';
+import { addPerson, parseTypedPeople } from './policy-form.ts';
+import { membersHint, peopleHint, peoplePlaceholder } from './words.ts';
+
+export interface NewPolicyPanelProps {
+  readonly open: boolean;
+  readonly onOpenChange: (open: boolean) => void;
+}
+
+export function NewPolicyPanel({ open, onOpenChange }: NewPolicyPanelProps) {
+  return (
+    <SidePanel
+      open={open}
+      onOpenChange={onOpenChange}
+      title="New Access Policy"
+      description="Choose who may sign in. The policy’s page has more: a sign-in provider, a password, rules for paths, tokens and share links."
+    >
+      <NewPolicyForm onCancel={() => onOpenChange(false)} />
+    </SidePanel>
+  );
+}
+
+interface NewPolicyValues {
+  readonly name: string;
+  readonly members: boolean;
+  readonly people: readonly string[];
+  readonly pending: string;
+}
+
+type NewPolicy = Pick<NewPolicyValues, 'name' | 'members' | 'people'>;
+
+function parseNewPolicy({ members, ...values }: NewPolicyValues): ParsedForm<NewPolicy, 'name' | 'people'> {
+  const name = parseObjectName(values.name);
+  const people = parseTypedPeople(values.people, values.pending);
+  if (name.ok && people.ok) return accept({ name: name.value, members, people: people.value });
+  return { ok: false, errors: collectErrors({ name, people }) };
+}
+
+function NewPolicyForm({ onCancel }: { readonly onCancel: () => void }) {
+  const project = useProject();
+  const navigateOrReload = useNavigateOrReload();
+  const form = useForm<NewPolicyValues, NewPolicy>({
+    initial: { name: '', members: true, people: [], pending: '' },
+    parse: parseNewPolicy,
+    send: async (payload) => {
+      await callApi(accessCalls.createAccessPolicy, { project: project.id, payload });
+      toast.done(`Access policy ${payload.name} created.`);
+      await navigateOrReload(paths.accessPolicy(project.id, payload.name));
+    },
+  });
+  const { values, set } = form;
+  return (
+    <PanelForm form={form} submitLabel="Create" onCancel={onCancel} failureTitle="The access policy was not created.">
+      <TextField form={form} name="name" label="Name" autoComplete="off" />
+      <Switch
+        label="Members of the project"
+        hint={membersHint}
+        checked={values.members}
+        onChange={(members) => set('members', members)}
+      />
+      <ListEditor
+        label="People"
+        items={values.people}
+        onChange={(people) => set('people', people)}
+        pending={values.pending}
+        onPendingChange={(pending) => set('pending', pending)}
+        add={addPerson}
+        error={form.errors.people}
+        hint={peopleHint}
+        placeholder={peoplePlaceholder}
+        emptyText="Nobody else."
+      />
+    </PanelForm>
+  );
+}

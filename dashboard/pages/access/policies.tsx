@@ -1,0 +1,126 @@
+// The access policies of a project.
+
+import { accessCalls } from '@underpass/rules/api/access-calls.ts';
+import { accessPolicyList, type ListPage } from '@underpass/rules/list-page.ts';
+import { may } from '@underpass/rules/permission.ts';
+import type { AccessPolicy } from '@underpass/rules/visit/access-policy.ts';
+import { admitsNobody, describeVisitors, isOpen } from '@underpass/rules/visit/describe.ts';
+import { Plus } from 'lucide-react';
+import { type ReactNode, useState } from 'react';
+import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
+import { later } from '../../api/later.ts';
+import { callPage } from '../../api/request.ts';
+import { paths } from '../../routing/paths.ts';
+import { useProject } from '../../session/session.ts';
+import { Breakable } from '../../ui/breakable.tsx';
+import { Button, ButtonLink } from '../../ui/button.tsx';
+import { DateTime, dateWidth } from '../../ui/date-time.tsx';
+import { EmptyState } from '../../ui/empty-state.tsx';
+import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
+import { askedOf, useListAddress } from '../../ui/list-address.ts';
+import { Load } from '../../ui/load.tsx';
+import { PageHeader } from '../../ui/page-header.tsx';
+import { PagedTable } from '../../ui/paged-table.tsx';
+import type { Column } from '../../ui/table-view.tsx';
+import { NewPolicyPanel } from './new-policy-panel.tsx';
+
+export function loader({ params, request }: LoaderFunctionArgs) {
+  const asked = askedOf(new URL(request.url).searchParams, accessPolicyList);
+  const input = { project: params.projectID!, ...asked };
+  return { page: later(callPage(accessCalls.listAccessPolicies, input, { signal: request.signal })) };
+}
+
+export function Component() {
+  const { page } = useLoaderData<typeof loader>();
+  const project = useProject();
+  const [adding, setAdding] = useState(false);
+  const add = may(project.role, 'access-policy.create') && (
+    <Button variant="primary" icon={<Plus aria-hidden="true" />} onClick={() => setAdding(true)}>
+      Add Access Policy
+    </Button>
+  );
+  const log = may(project.role, 'access-sign-in.read') && (
+    <ButtonLink to={paths.accessSignIns(project.id)}>Sign-in log</ButtonLink>
+  );
+  return (
+    <>
+      <PageHeader
+        title="Access"
+        subtitle="Who may visit your http tunnels."
+        actions={
+          <>
+            {log}
+            {add}
+          </>
+        }
+      />
+      <Load promise={page} isKept>
+        {(loaded) => <PolicyList page={loaded} add={add} />}
+      </Load>
+      <NewPolicyPanel open={adding} onOpenChange={setAdding} />
+    </>
+  );
+}
+
+function PolicyList({ page, add }: { readonly page: ListPage<AccessPolicy>; readonly add: ReactNode }) {
+  const { isNarrowed } = useListAddress(accessPolicyList);
+  const project = useProject();
+  if (page.total === 0 && !isNarrowed) {
+    return (
+      <EmptyState
+        title="No Access Policies"
+        text="An access policy says who may visit an http tunnel: people who sign in, programs with a token, or everybody on some paths. Without one, everybody whom the security group allows may visit."
+        action={add}
+        illustration={<NothingHereIllustration />}
+      />
+    );
+  }
+  return (
+    <PagedTable
+      label="Access policies"
+      columns={columns}
+      page={page}
+      rules={accessPolicyList}
+      rowKey={({ name }) => name}
+      rowTo={({ name }) => paths.accessPolicy(project.id, name)}
+      noun="access policies"
+    />
+  );
+}
+
+const columns: readonly Column<AccessPolicy>[] = [
+  { key: 'name', header: 'Name', width: 'minmax(0, 1.2fr)', cell: ({ name }) => name },
+  {
+    key: 'visitors',
+    header: 'Who May Visit',
+    width: 'minmax(0, 1.8fr)',
+    card: 'wide',
+    cell: (policy) => <Visitors policy={policy} />,
+  },
+  {
+    key: 'tunnels',
+    header: 'Tunnels',
+    width: 'minmax(0, 1fr)',
+    cell: ({ tunnels }) =>
+      tunnels.length === 0 ? <span className="text-ink-faint">None</span> : <Breakable text={shortList(tunnels)} />,
+  },
+  {
+    key: 'updated',
+    header: 'Last Updated',
+    width: dateWidth,
+    cell: ({ updatedAt }) => <DateTime at={updatedAt} style="short" />,
+  },
+];
+
+/** Names beyond these are counted. */
+const SHOWN_NAMES = 2;
+
+const shortList = (names: readonly string[]): string =>
+  names.length <= SHOWN_NAMES + 1
+    ? names.join(', ')
+    : `${names.slice(0, SHOWN_NAMES).join(', ')} and ${names.length - SHOWN_NAMES} more`;
+
+function Visitors({ policy }: { readonly policy: AccessPolicy }) {
+  const warns = isOpen(policy) || admitsNobody(policy);
+  return <span className={warns ? 'font-semibold text-warn' : undefined}>{describeVisitors(policy)}</span>;
+}

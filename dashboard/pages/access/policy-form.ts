@@ -1,0 +1,184 @@
+// The form of an access policy: its values, and the change that a save sends. Pure.
+
+import type { accessCalls } from '@underpass/rules/api/access-calls.ts';
+import type { PayloadOf } from '@underpass/rules/api/call.ts';
+import { counted } from '@underpass/rules/counted.ts';
+import { accept, collectErrors, type Parsed, type ParsedForm } from '@underpass/rules/parsed.ts';
+import { splitEntries } from '@underpass/rules/typed-list.ts';
+import type { AccessPolicy } from '@underpass/rules/visit/access-policy.ts';
+import type { Admission } from '@underpass/rules/visit/describe.ts';
+import { parsePathRules } from '@underpass/rules/visit/parse-path-rules.ts';
+import { parsePeople, parsePerson } from '@underpass/rules/visit/parse-people.ts';
+import { type GivenProvider, parseProvider } from '@underpass/rules/visit/parse-provider.ts';
+import { parseTokenHeader, parseVisitPassword } from '@underpass/rules/visit/parse-settings.ts';
+import type { PathAction } from '@underpass/rules/visit/path-rule.ts';
+
+/** A rule that is being edited. `id` stays with it when it moves. */
+export interface TypedRule {
+  readonly id: number;
+  readonly path: string;
+  readonly action: PathAction;
+}
+
+export interface PolicyValues {
+  readonly members: boolean;
+  readonly people: readonly string[];
+  /** Typed and not added yet, as the other texts that end in `Pending`. */
+  readonly peoplePending: string;
+  readonly hasProvider: boolean;
+  readonly issuer: string;
+  readonly clientId: string;
+  /** Empty: the saved secret stays. */
+  readonly clientSecret: string;
+  readonly label: string;
+  readonly providerPeople: readonly string[];
+  readonly providerPeoplePending: string;
+  readonly groupClaim: string;
+  readonly groups: readonly string[];
+  readonly groupsPending: string;
+  readonly hasPassword: boolean;
+  /** Empty: the saved password stays. */
+  readonly password: string;
+  readonly rules: readonly TypedRule[];
+  readonly sessionHours: string;
+  readonly tokenHeader: string;
+  readonly log: boolean;
+}
+
+export type PolicyChange = PayloadOf<typeof accessCalls.updateAccessPolicy>;
+
+const noProvider = { issuer: '', clientId: '', label: '', people: [], groupClaim: 'groups', groups: [] };
+
+export function valuesOf(policy: AccessPolicy): PolicyValues {
+  const { issuer, clientId, label, people, groupClaim, groups } = policy.provider ?? noProvider;
+  return {
+    members: policy.members,
+    people: policy.people,
+    peoplePending: '',
+    hasProvider: policy.provider !== null,
+    issuer,
+    clientId,
+    clientSecret: '',
+    label,
+    providerPeople: people,
+    providerPeoplePending: '',
+    groupClaim,
+    groups,
+    groupsPending: '',
+    hasPassword: policy.password,
+    password: '',
+    rules: policy.rules.map(({ path, action }, id) => ({ id, path, action })),
+    sessionHours: String(policy.sessionHours),
+    tokenHeader: policy.tokenHeader,
+    log: policy.log,
+  };
+}
+
+export const isChanged = (values: PolicyValues, policy: AccessPolicy): boolean =>
+  JSON.stringify(comparable(values)) !== JSON.stringify(comparable(valuesOf(policy)));
+
+const comparable = ({ rules, ...values }: PolicyValues) => ({
+  ...values,
+  rules: rules.map(({ path, action }) => [path, action]),
+});
+
+/** `saved`: the policy that the form edits. */
+export function parsePolicyValues(values: PolicyValues, saved: AccessPolicy): ParsedForm<PolicyChange, keyof PolicyValues> {
+  const people = parseTypedPeople(values.people, values.peoplePending);
+  const password = parsePassword(values, saved);
+  const rules = parsePathRules(values.rules);
+  const tokenHeader = parseTokenHeader(values.tokenHeader);
+  const provider = parseProviderValues(values);
+  if (!people.ok || !password.ok || !rules.ok || !tokenHeader.ok || !provider.ok) {
+    const errors = collectErrors({ people, password, rules, tokenHeader });
+    return { ok: false, errors: { ...errors, ...(provider.ok ? {} : provider.errors) } };
+  }
+  return accept({
+    members: values.members,
+    people: people.value,
+    provider: provider.value,
+    ...(password.value === undefined ? {} : { password: password.value }),
+    rules: rules.value,
+    sessionHours: Number(values.sessionHours),
+    tokenHeader: tokenHeader.value,
+    log: values.log,
+  });
+}
+
+/** The list with the typed person at its end; a duplicate changes nothing. */
+export function addPerson(list: readonly string[], text: string): Parsed<readonly string[]> {
+  const parsed = parsePerson(text);
+  if (!parsed.ok) return parsed;
+  return accept(list.includes(parsed.value) ? list : [...list, parsed.value]);
+}
+
+export const parseTypedPeople = (list: readonly string[], pending: string): Parsed<readonly string[]> =>
+  parsePeople([...list, ...splitEntries(pending)]);
+
+type Provider = NonNullable<PolicyChange['provider']>;
+
+/** Which addresses are allowed without TLS is for control to decide, which knows how it runs. */
+const judgeProvider = (given: GivenProvider) => parseProvider(given, { plainLoopback: true });
+
+const goodProvider = { issuer: 'https://accounts.example.com', clientId: 'x', groups: ['x'] };
+
+function parseProviderValues(values: PolicyValues): ParsedForm<Provider, keyof PolicyValues> {
+  if (!values.hasProvider) return accept(false);
+  const { issuer, clientId, clientSecret, label, groupClaim } = values;
+  const people = [...values.providerPeople, ...splitEntries(values.providerPeoplePending)];
+  const groups = allGroups(values);
+  const whole = judgeProvider({ issuer, clientId, label, people, groupClaim, groups });
+  if (whole.ok) return accept({ ...whole.value, ...(clientSecret === '' ? {} : { clientSecret }) });
+  // Each field alone, so that each gets its own message.
+  const alone = {
+    issuer: judgeProvider({ ...goodProvider, issuer }),
+    clientId: judgeProvider({ ...goodProvider, clientId }),
+    label: judgeProvider({ ...goodProvider, label }),
+    providerPeople: judgeProvider({ ...goodProvider, people, groups: groups.length > 0 ? goodProvider.groups : [] }),
+    groupClaim: judgeProvider({ ...goodProvider, groupClaim }),
+    groups: judgeProvider({ ...goodProvider, groups: groups.length > 0 ? groups : goodProvider.groups }),
+  };
+  return { ok: false, errors: collectErrors(alone) };
+}
+
+/** Names of groups may contain spaces, so only commas, semicolons and line ends separate them. */
+export const splitGroups = (text: string): readonly string[] =>
+  text
+    .split(/[\n,;]+/)
+    .map((group) => group.trim())
+    .filter((group) => group !== '');
+
+const allGroups = ({ groups, groupsPending }: PolicyValues): readonly string[] => [
+  ...new Set([...groups, ...splitGroups(groupsPending)]),
+];
+
+/** Undefined: the saved password stays, or there is none. */
+function parsePassword({ hasPassword, password }: PolicyValues, saved: AccessPolicy): Parsed<string | undefined> {
+  if (!hasPassword) return accept(saved.password ? '' : undefined);
+  return password === '' && saved.password ? accept(undefined) : parseVisitPassword(password);
+}
+
+/** What the values would admit after a save. */
+export const admissionOf = (values: PolicyValues, { tokenCount, linkCount }: AccessPolicy): Admission => ({
+  members: values.members,
+  people: [...values.people, ...splitEntries(values.peoplePending)],
+  provider: values.hasProvider
+    ? {
+        label: values.label,
+        people: [...values.providerPeople, ...splitEntries(values.providerPeoplePending)],
+        groups: allGroups(values),
+      }
+    : null,
+  password: values.hasPassword,
+  tokenCount,
+  linkCount,
+  rules: values.rules.map(({ path, action }) => ({ path: path.trim(), action })),
+});
+
+const sessionChoices = [1, 8, 24, 7 * 24, 30 * 24];
+
+/** A length that another program set is a choice too. */
+export const sessionOptions = (saved: number) =>
+  [...new Set([...sessionChoices, saved])]
+    .sort((a, b) => a - b)
+    .map((hours) => ({ value: String(hours), label: hours % 24 === 0 ? counted(hours / 24, 'day') : counted(hours, 'hour') }));

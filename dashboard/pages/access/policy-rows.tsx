@@ -1,0 +1,40 @@
+// The rows of a policy's tab: loading, failed, none, or a table.
+import { text } from '@underpass/rules/text.ts';
+import type { ReactNode } from 'react';
+import { messageOf } from '../../api/error.ts';
+import type { Fetched } from '../../api/use-fetched.ts';
+import { Banner } from '../../ui/banner.tsx';
+import { Button } from '../../ui/button.tsx';
+import { LoadingArea } from '../../ui/spinner.tsx';
+
+export interface PolicyRowsProps<Row> {
+  readonly fetched: Fetched<readonly Row[]>;
+  /** Plural: `share links`. */
+  readonly what: string;
+  readonly emptyText: string;
+  readonly children: (rows: readonly Row[]) => ReactNode;
+}
+
+export function PolicyRows<Row>({ fetched, what, emptyText, children }: PolicyRowsProps<Row>) {
+  const { data, error, busy, reload } = fetched;
+  if (error !== undefined && !data) {
+    return (
+      <div className="p-4 sm:p-5">
+        <Banner
+          tone="danger"
+          title={`The ${what} could not be loaded.`}
+          action={
+            <Button size="sm" busy={busy} onClick={reload}>
+              {text.error.retry}
+            </Button>
+          }
+        >
+          {messageOf(error)}
+        </Banner>
+      </div>
+    );
+  }
+  if (!data) return <LoadingArea label={`Loading ${what}`} className="h-24" />;
+  if (data.length === 0) return <p className="px-5 py-8 text-center text-ink-soft">{emptyText}</p>;
+  return children(data);
+}

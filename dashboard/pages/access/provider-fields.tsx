@@ -1,0 +1,130 @@
+// Sign-in through an OpenID Connect provider: its client, and whom of its users the policy admits.
+import { accept } from '@underpass/rules/parsed.ts';
+import { TextField } from '../../form/text-field.tsx';
+import { Banner } from '../../ui/banner.tsx';
+import { CopyTextButton } from '../../ui/copy-button.tsx';
+import { ListEditor } from '../../ui/list-editor.tsx';
+import { Switch } from '../../ui/switch.tsx';
+import { addPerson, admissionOf, splitGroups } from './policy-form.ts';
+import type { PolicyPartProps } from './use-policy-form.ts';
+
+export function ProviderFields(props: PolicyPartProps) {
+  const { form, readOnly } = props;
+  const { hasProvider } = form.values;
+  return (
+    <div className="grid gap-4">
+      <Switch
+        label="Sign-in provider"
+        hint="Google, Microsoft Entra, Keycloak, or any other with OpenID Connect."
+        checked={hasProvider}
+        onChange={(next) => form.set('hasProvider', next)}
+        disabled={readOnly}
+      />
+      {hasProvider && (
+        <div className="grid gap-5 border-l-2 pl-4">
+          <RedirectAddress />
+          <ClientFields {...props} />
+          <AdmittedFields {...props} />
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** Control serves the dashboard, so its address is this page's. */
+const redirectAddress = () => `${location.origin}/access/oidc/callback`;
+
+function RedirectAddress() {
+  return (
+    <div className="grid gap-1.5">
+      <p className="text-sm font-semibold">Redirect URI</p>
+      <div className="flex flex-wrap items-center gap-2 rounded-md border bg-sunken p-2 pl-3">
+        <output aria-label="Redirect URI" className="min-w-0 flex-1 basis-56 font-mono text-sm break-all select-all">
+          {redirectAddress()}
+        </output>
+        <CopyTextButton text={redirectAddress()} />
+      </div>
+      <p className="text-sm text-ink-soft">Register a web application with this address at the provider.</p>
+    </div>
+  );
+}
+
+function ClientFields({ form, policy, readOnly }: PolicyPartProps) {
+  const keepsSecret = policy.provider !== null;
+  return (
+    <div className="grid gap-4 sm:grid-cols-2">
+      <TextField
+        form={form}
+        name="issuer"
+        label="Issuer"
+        mono
+        type="url"
+        placeholder="https://accounts.google.com"
+        autoComplete="off"
+      />
+      <TextField form={form} name="label" label="Name on the button" optional placeholder="Google" autoComplete="off" />
+      <TextField form={form} name="clientId" label="Client ID" mono autoComplete="off" />
+      {!readOnly && (
+        <TextField
+          form={form}
+          name="clientSecret"
+          label={keepsSecret ? 'New client secret' : 'Client secret'}
+          optional={keepsSecret}
+          hint={keepsSecret ? 'Leave this empty to keep the secret.' : undefined}
+          mono
+          type="password"
+          autoComplete="new-password"
+        />
+      )}
+    </div>
+  );
+}
+
+function AdmittedFields({ form, policy, readOnly }: PolicyPartProps) {
+  const { values, set } = form;
+  const { provider } = admissionOf(values, policy);
+  const admitsNobody = provider !== null && provider.people.length === 0 && provider.groups.length === 0;
+  return (
+    <>
+      {admitsNobody && <Banner tone="warn">List people or groups. Without either, the provider admits nobody.</Banner>}
+      <ListEditor
+        label="Allowed people"
+        items={values.providerPeople}
+        onChange={(people) => set('providerPeople', people)}
+        pending={values.providerPeoplePending}
+        onPendingChange={(pending) => set('providerPeoplePending', pending)}
+        add={addPerson}
+        error={form.errors.providerPeople}
+        hint="E-mail addresses that the provider has verified, or *@example.com for everybody there."
+        placeholder="*@example.com"
+        emptyText="Nobody by e-mail address."
+        disabled={readOnly}
+      />
+      <ListEditor
+        label="Allowed groups"
+        items={values.groups}
+        onChange={(groups) => set('groups', groups)}
+        pending={values.groupsPending}
+        onPendingChange={(pending) => set('groupsPending', pending)}
+        add={addGroup}
+        error={form.errors.groups}
+        hint="Members of any of these may visit."
+        placeholder="engineering"
+        emptyText="No groups."
+        disabled={readOnly}
+      />
+      <TextField
+        form={form}
+        name="groupClaim"
+        label="Group claim"
+        hint="The claim in which the provider lists a person’s groups."
+        mono
+        placeholder="groups"
+        autoComplete="off"
+        className="max-w-md"
+      />
+    </>
+  );
+}
+
+const addGroup = (groups: readonly string[], typed: string) => accept([...new Set([...groups, ...splitGroups(typed)])]);

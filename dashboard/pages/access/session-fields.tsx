@@ -1,0 +1,44 @@
+// How long a sign-in lasts, where programs send their token, and whether sign-ins are logged.
+import { retentionDays } from '@underpass/rules/limits.ts';
+import { TextField } from '../../form/text-field.tsx';
+import { Field } from '../../ui/field.tsx';
+import { Select } from '../../ui/select.tsx';
+import { Switch } from '../../ui/switch.tsx';
+import { sessionOptions } from './policy-form.ts';
+import type { PolicyPartProps } from './use-policy-form.ts';
+
+export function SessionFields({ form, policy, readOnly }: PolicyPartProps) {
+  const { values, set } = form;
+  return (
+    <div className="grid gap-5">
+      <div className="grid gap-4 sm:grid-cols-2">
+        <Field label="A sign-in lasts" hint="A change is for new sign-ins.">
+          {(control) => (
+            <Select
+              {...control}
+              value={values.sessionHours}
+              options={sessionOptions(policy.sessionHours)}
+              onChange={(hours) => set('sessionHours', hours)}
+            />
+          )}
+        </Field>
+        <TextField
+          form={form}
+          name="tokenHeader"
+          label="Header for machine tokens"
+          hint="With authorization, programs send ‘Bearer’ before the token."
+          mono
+          autoComplete="off"
+          spellCheck={false}
+        />
+      </div>
+      <Switch
+        label="Sign-in log"
+        hint={`Writes who signed in, when and from where. Kept ${retentionDays.accessSignIn} days.`}
+        checked={values.log}
+        onChange={(log) => set('log', log)}
+        disabled={readOnly}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,70 @@
+// The ways to sign in: members, people by e-mail, a provider, a password.
+import { policyLimits } from '@underpass/rules/visit/policy-limits.ts';
+import { TextField } from '../../form/text-field.tsx';
+import { ListEditor } from '../../ui/list-editor.tsx';
+import { Switch } from '../../ui/switch.tsx';
+import { addPerson } from './policy-form.ts';
+import { ProviderFields } from './provider-fields.tsx';
+import type { PolicyPartProps } from './use-policy-form.ts';
+import { membersHint, peopleHint, peoplePlaceholder } from './words.ts';
+
+export function SignInFields(props: PolicyPartProps) {
+  const { form, policy, readOnly } = props;
+  const { values, set } = form;
+  return (
+    <div className="grid gap-6">
+      <Switch
+        label="Members of the project"
+        hint={membersHint}
+        checked={values.members}
+        onChange={(members) => set('members', members)}
+        disabled={readOnly}
+      />
+      <ListEditor
+        label="People"
+        items={values.people}
+        onChange={(people) => set('people', people)}
+        pending={values.peoplePending}
+        onPendingChange={(pending) => set('peoplePending', pending)}
+        add={addPerson}
+        error={form.errors.people}
+        hint={peopleHint}
+        placeholder={peoplePlaceholder}
+        emptyText="Nobody signs in by e-mail."
+        disabled={readOnly}
+      />
+      <ProviderFields {...props} />
+      <PasswordFields form={form} policy={policy} readOnly={readOnly} />
+    </div>
+  );
+}
+
+function PasswordFields({ form, policy, readOnly }: PolicyPartProps) {
+  const { values, set } = form;
+  const hint = policy.password
+    ? 'A password is set. Leave this empty to keep it. A new one ends the sessions of those who signed in with the old one.'
+    : `At least ${policyLimits.passwordCharsLeast} characters. Whoever knows it may visit.`;
+  return (
+    <div className="grid gap-4">
+      <Switch
+        label="Password"
+        hint="One password for all who know it."
+        checked={values.hasPassword}
+        onChange={(hasPassword) => set('hasPassword', hasPassword)}
+        disabled={readOnly}
+      />
+      {values.hasPassword && !readOnly && (
+        <TextField
+          form={form}
+          name="password"
+          label={policy.password ? 'New password' : 'Password to visit'}
+          optional={policy.password}
+          type="password"
+          autoComplete="new-password"
+          hint={hint}
+          className="max-w-md"
+        />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,82 @@
+// Ends the sessions of one person or of everybody. Those whom the policy still admits may sign in again.
+import { accessCalls } from '@underpass/rules/api/access-calls.ts';
+import { parseEmail } from '@underpass/rules/email.ts';
+import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
+import { callApi } from '../../api/request.ts';
+import { DialogForm } from '../../form/overlay-form.tsx';
+import { TextField } from '../../form/text-field.tsx';
+import { useForm } from '../../form/use-form.ts';
+import { useProject } from '../../session/session.ts';
+import { Dialog } from '../../ui/dialog.tsx';
+import { RadioCards } from '../../ui/radio-cards.tsx';
+import { toast } from '../../ui/toast.tsx';
+
+export interface SignOutDialogProps {
+  readonly policy: string;
+  readonly open: boolean;
+  readonly onOpenChange: (open: boolean) => void;
+}
+
+export function SignOutDialog({ policy, open, onOpenChange }: SignOutDialogProps) {
+  return (
+    <Dialog
+      open={open}
+      onOpenChange={onOpenChange}
+      flush
+      title="Sign out visitors"
+      description="Their sessions end within seconds, open connections too. Those whom the policy still admits may sign in again. Machine tokens keep working."
+    >
+      <SignOutForm policy={policy} onDone={() => onOpenChange(false)} />
+    </Dialog>
+  );
+}
+
+interface SignOutValues {
+  readonly whom: 'one' | 'all';
+  readonly email: string;
+}
+
+/** Empty: everybody. */
+interface SignOut {
+  readonly email?: string;
+}
+
+function parseSignOut({ whom, email }: SignOutValues): ParsedForm<SignOut, 'email'> {
+  if (whom === 'all') return accept({});
+  const parsed = parseEmail(email);
+  return parsed.ok ? accept({ email: parsed.value }) : { ok: false, errors: { email: parsed.message } };
+}
+
+const choices = [
+  { value: 'one', label: 'One person', description: 'Everywhere they are signed in.' },
+  { value: 'all', label: 'Everybody', description: 'Also those with the password or a link.' },
+] as const;
+
+function SignOutForm({ policy, onDone }: { readonly policy: string; readonly onDone: () => void }) {
+  const project = useProject();
+  const form = useForm<SignOutValues, SignOut>({
+    initial: { whom: 'one', email: '' },
+    parse: parseSignOut,
+    send: async (payload) => {
+      await callApi(accessCalls.signOutVisitors, { project: project.id, name: policy, payload });
+      toast.done(`${payload.email ?? 'Everybody'} is signed out of ${policy}.`);
+      onDone();
+    },
+  });
+  const { values, set } = form;
+  return (
+    <DialogForm form={form} submitLabel="Sign out" onCancel={onDone} failureTitle="Nobody was signed out.">
+      <RadioCards label="Whom" value={values.whom} options={choices} onChange={(whom) => set('whom', whom)} />
+      {values.whom === 'one' && (
+        <TextField
+          form={form}
+          name="email"
+          label="E-mail address"
+          type="email"
+          autoComplete="off"
+          placeholder="ada@example.com"
+        />
+      )}
+    </DialogForm>
+  );
+}

@@ -1,0 +1,161 @@
+// The machine tokens of a policy: created, shown once, revoked.
+
+import { accessCalls } from '@underpass/rules/api/access-calls.ts';
+import type { AnswerOf } from '@underpass/rules/api/call.ts';
+import { quoteShellWord } from '@underpass/rules/connect/shell-word.ts';
+import type { AccessPolicy, AccessToken } from '@underpass/rules/visit/access-policy.ts';
+import { Plus } from 'lucide-react';
+import { useRef, useState } from 'react';
+import { useRevalidator } from 'react-router';
+import { callApi } from '../../api/request.ts';
+import { useFetched } from '../../api/use-fetched.ts';
+import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
+import { useProject } from '../../session/session.ts';
+import { Breakable } from '../../ui/breakable.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Card } from '../../ui/card.tsx';
+import { buttonColumn, dateColumn } from '../../ui/columns.tsx';
+import { CommandLine } from '../../ui/command-line.tsx';
+import { DataTable } from '../../ui/data-table.tsx';
+import { SecretDialog } from '../../ui/secret-dialog.tsx';
+import type { Column } from '../../ui/table-view.tsx';
+import { useFirstAddress } from './first-address.ts';
+import { NewTokenPanel } from './new-token-panel.tsx';
+import { PolicyRows } from './policy-rows.tsx';
+
+type NewToken = AnswerOf<typeof accessCalls.createAccessToken>;
+
+export interface PolicyTabProps {
+  readonly policy: AccessPolicy;
+  readonly readOnly: boolean;
+}
+
+export function Tokens({ policy, readOnly }: PolicyTabProps) {
+  const project = useProject();
+  const { revalidate } = useRevalidator();
+  const { name } = policy;
+  const [open, setOpen] = useState(false);
+  const [created, setCreated] = useState<NewToken>();
+  const confirm = useConfirm();
+  const tokens = useFetched(`tokens ${project.id} ${name}`, (signal) =>
+    callApi(accessCalls.listAccessTokens, { project: project.id, name }, { signal }),
+  );
+  const showCreated = (token: NewToken) => {
+    setOpen(false);
+    setCreated(token);
+    tokens.reload();
+    revalidate();
+  };
+  const create = !readOnly && (
+    <Button size="sm" icon={<Plus aria-hidden="true" />} onClick={() => setOpen(true)}>
+      Create token
+    </Button>
+  );
+  return (
+    <Card
+      title="Machine tokens"
+      description="For programs, which cannot sign in. The service keeps only a hash of each."
+      actions={create}
+      flush
+    >
+      <div className="border-t">
+        <PolicyRows fetched={tokens} what="machine tokens" emptyText="No machine tokens.">
+          {(rows) => <TokenTable policy={name} rows={rows} readOnly={readOnly} ask={confirm.ask} reload={tokens.reload} />}
+        </PolicyRows>
+      </div>
+      <NewTokenPanel policy={name} open={open} onOpenChange={setOpen} onCreated={showCreated} />
+      <NewTokenDialog policy={policy} token={created?.token} onClose={() => setCreated(undefined)} />
+      {confirm.dialog}
+    </Card>
+  );
+}
+
+interface TokenTableProps {
+  readonly policy: string;
+  readonly rows: readonly AccessToken[];
+  readonly readOnly: boolean;
+  readonly ask: Confirm['ask'];
+  readonly reload: () => void;
+}
+
+function TokenTable({ rows, ...rest }: TokenTableProps) {
+  return (
+    <DataTable
+      label="Machine tokens"
+      bare
+      columns={columnsOf(rest)}
+      rows={rows}
+      rowKey={({ id }) => id}
+      searchText={({ name, createdBy }) => `${name} ${createdBy}`}
+      noun="tokens"
+      initialSort={{ key: 'name', direction: 'ascending' }}
+    />
+  );
+}
+
+function columnsOf({ readOnly, ...rest }: Omit<TokenTableProps, 'rows'>): readonly Column<AccessToken>[] {
+  return [
+    {
+      key: 'name',
+      header: 'Name',
+      width: 'minmax(0, 1.2fr)',
+      cell: ({ name }) => <span className="font-semibold">{name}</span>,
+      sortBy: ({ name }) => name,
+    },
+    {
+      key: 'by',
+      header: 'Created by',
+      width: 'minmax(0, 1.2fr)',
+      cell: ({ createdBy }) => <Breakable text={createdBy} />,
+      sortBy: ({ createdBy }) => createdBy,
+    },
+    dateColumn('created', 'Created', ({ createdAt }) => createdAt),
+    dateColumn('expires', 'Expires', ({ expiresAt }) => expiresAt, { text: 'Never', sortsAs: 'last' }),
+    ...(readOnly ? [] : [buttonColumn<AccessToken>('Revoke', '6rem', (token) => <RevokeToken token={token} {...rest} />)]),
+  ];
+}
+
+function RevokeToken({
+  token,
+  policy,
+  ask,
+  reload,
+}: Omit<TokenTableProps, 'rows' | 'readOnly'> & { readonly token: AccessToken }) {
+  const project = useProject();
+  const revoke = () =>
+    ask({
+      title: 'Revoke Machine Token',
+      warning: `Programs that use ${token.name} are refused within seconds. This operation is permanent.`,
+      confirmLabel: 'Revoke',
+      work: async () => {
+        await callApi(accessCalls.deleteAccessToken, { project: project.id, name: policy, id: token.id });
+        reload();
+      },
+      done: `${token.name} revoked.`,
+    });
+  return (
+    <Button size="sm" onClick={revoke} aria-label={`Revoke ${token.name}`}>
+      Revoke
+    </Button>
+  );
+}
+
+interface NewTokenDialogProps {
+  readonly policy: AccessPolicy;
+  readonly token: string | undefined;
+  readonly onClose: () => void;
+}
+
+function NewTokenDialog({ policy: { tokenHeader, tunnels }, token, onClose }: NewTokenDialogProps) {
+  const address = useFirstAddress(tunnels) ?? 'https://app.example.com';
+  // While the dialog fades out, the page's state no longer has the token.
+  const shown = useRef(token);
+  if (token !== undefined) shown.current = token;
+  const value = tokenHeader === 'authorization' ? `Bearer ${shown.current}` : shown.current;
+  return (
+    <SecretDialog title="Your new machine token" label="Machine token" secret={token} onClose={onClose}>
+      <p className="text-sm font-semibold">Example</p>
+      <CommandLine command={`curl -H "${tokenHeader}: ${value}" ${quoteShellWord(address)}`} what="the curl command" />
+    </SecretDialog>
+  );
+}
