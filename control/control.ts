@@ -42,6 +42,8 @@ import { createTunnelCalls } from './tunnel/calls.ts';
 import { createDomainCheckCalls } from './tunnel/domain-check.ts';
 import { createEventStreams, type EventStreams } from './tunnel/events.ts';
 import { expireTunnels } from './tunnel/expiry.ts';
+import { addVisits } from './visit/routes.ts';
+import { noPrograms } from './visit/visit-deps.ts';
 
 export interface Control {
   fetch(request: Request, connection?: Connection): Promise<Response>;
@@ -74,7 +76,7 @@ const chooseBotCheck = ({ settings, store, keyRing, clock, log }: ControlDeps): 
     : createAltcha({ store, clock, secret: keyRing.derive('altcha'), cost: 5_000 });
 
 /** Everything that an area may ask for. Each takes the few things that its own deps name. */
-const createParts = (deps: ControlDeps) => ({
+const createParts = (deps: ControlDeps, limiter = deps.limiter ?? createLimiter(deps.store)) => ({
   ...deps,
   origin: deps.settings.origin,
   version: deps.settings.version,
@@ -82,8 +84,8 @@ const createParts = (deps: ControlDeps) => ({
   quickTunnels: deps.settings.quickTunnels,
   botCheck: deps.botCheck ?? chooseBotCheck(deps),
   cookies: cookieNames(deps.settings.origin),
-  jobs: createJobQueue({ ...deps, handlers: createJobHandlers(deps) }),
-  limiter: deps.limiter ?? createLimiter(deps.store),
+  jobs: createJobQueue({ ...deps, handlers: createJobHandlers({ ...deps, limiter }) }),
+  limiter,
   silentZones: createSilentZones(silentZonesMost),
   /** DNS look-ups, limited for each user. */
   dnsTurns: createTurns(dnsAtOnce, dnsWaiting, rateLimits.dnsPerUser.sentence),
@@ -120,6 +122,7 @@ const addPages = (app: App, parts: Parts, isStopping: () => boolean): void => {
   app.post('/hooks/subscriptions', (c) => takeSubscriptionWebhook(webhook, c.req.raw, c.env.address));
   app.all('/hooks/subscriptions', (c) => answerMethod(c.req.raw, ['POST']));
   if (mailbox !== undefined && !settings.production) addMailbox(app, { ...parts, mailbox });
+  addVisits(app, { ...parts, production: settings.production, programs: noPrograms });
   addSite(app, { ...parts, isStopping });
 };
 

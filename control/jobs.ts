@@ -4,6 +4,7 @@ import { createLoginLink, loginUrl, proofUrl } from './auth/login-link.ts';
 import type { ControlDeps } from './deps.ts';
 import { byActiveMember } from './invitation/calls.ts';
 import { addJob, type JobHandlers, type JobPayloads } from './job/queue.ts';
+import type { Limiter } from './limit/limiter.ts';
 import {
   accountDeletedMail,
   domainLostMail,
@@ -22,8 +23,9 @@ import { isSubscribed } from './registration/subscription.ts';
 import { createToken, hashToken } from './secret/token.ts';
 import { endOfIds } from './store/id.ts';
 import type { Queries } from './store/store.ts';
+import { sendAccessCode } from './visit/code-mail.ts';
 
-type Deps = Pick<ControlDeps, 'store' | 'settings' | 'clock' | 'log' | 'sendMail'>;
+type Deps = Pick<ControlDeps, 'store' | 'settings' | 'clock' | 'log' | 'sendMail' | 'keyRing'> & { readonly limiter: Limiter };
 
 const send = (deps: Deps, to: string, mail: MailText): Promise<void> => deps.sendMail({ to, ...mail });
 
@@ -117,6 +119,7 @@ const sendInvitation = async (deps: Deps, { invitationId }: JobPayloads['invitat
 
 export const createJobHandlers = (deps: Deps): JobHandlers => ({
   'login-link': (payload) => sendLoginLink(deps, payload),
+  'access-code': (payload) => sendAccessCode(deps, payload),
   registration: (payload) => takeRegistration(deps, payload),
   'registration-mail': ({ email, firstName, step }) =>
     send(deps, email, registrationMails[step](firstName, deps.settings.origin)),

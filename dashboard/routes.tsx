@@ -1,6 +1,6 @@
 // The route table, in the order of spec section 2, then the pages beyond the spec. Every page is its own chunk.
 // A page module exports Component and, if it needs them, loader and action.
-import { type RouteObject, redirect } from 'react-router';
+import { type RouteObject, redirect, redirectDocument } from 'react-router';
 import { loadCode } from './api/retry-once.ts';
 import { paths } from './routing/paths.ts';
 import { loadSession, projectOfScreen, SHELL_ROUTE } from './session/session.ts';
@@ -49,6 +49,8 @@ const projectPages: RouteObject[] = [
 ];
 
 const beyondTheSpec: RouteObject[] = [
+  // Pages of control, to which a sign-in can lead back.
+  { path: 'access/*', loader: ({ request }) => redirectDocument(request.url) },
   { path: 'download/releases', lazy: page(() => import('./pages/download/releases.tsx')) },
   { path: 'projects/:projectID/access', lazy: page(() => import('./pages/access/policies.tsx')) },
   { path: 'projects/:projectID/access/policies/:policy', lazy: page(() => import('./pages/access/policy.tsx')) },

@@ -23,6 +23,8 @@ export const durations = {
   loginLinkMinutes: 15,
   invitationDays: 7,
   deviceCodeMinutes: 10,
+  /** A visitor's sign-in that is under way. */
+  accessCodeMinutes: 10,
   devicePollSeconds: 5,
   /** How long calls that need a recent proof stay open after a sign-in or another proof. */
   proofMinutes: 10,
@@ -127,6 +129,8 @@ const changeSentence = 'Too many changes. Please slow down.';
 const dnsSentence = 'Too many DNS lookups. Please try again in a minute.';
 const reportSentence = 'Too many reports. Please write to the operator.';
 const invitationSentence = 'Too many invitations. Please try again tomorrow.';
+const codeSentence = 'Too many codes were requested. Please try again later.';
+const passwordSentence = 'Too many passwords were tried. Please try again later.';
 const registerSentence = 'Too many registrations. Please try again later.';
 
 /** Enough for people, too little for scripts. Per address unless the name says otherwise. */
@@ -187,6 +191,30 @@ export const rateLimits = {
   dnsPerUser: { points: 600, windowSeconds: 60, sentence: dnsSentence },
   /** Look-ups under domains that the person has added and nobody has verified: enough to set them up, too few to list names. */
   newDomainDnsPerUser: { points: 500, windowSeconds: 86_400, sentence: 'Too many DNS lookups. Please verify the domain first.' },
+  // Visitors of tunnels with an access policy (control/visit).
+  accessPage: { points: 600, windowSeconds: 60, sentence: requestSentence },
+  accessCodePerAddress: { points: 20, windowSeconds: 3600, sentence: codeSentence },
+  accessCodePerPolicy: { points: 120, windowSeconds: 60, sentence: codeSentence },
+  /** Once `accessCodePerPolicy` is used up, each network gets these for itself. */
+  accessCodePerNetwork: { points: 5, windowSeconds: 3600, sentence: codeSentence },
+  /** Beyond them no mail is sent, and the answer is the same. */
+  accessMailPerEmailAndNetwork: { points: 5, windowSeconds: 600, sentence: codeSentence },
+  accessMailPerEmail: { points: 30, windowSeconds: 3600, sentence: codeSentence },
+  /** Only codes that are wrong. */
+  accessCodeTry: { points: 60, windowSeconds: 900, sentence: 'Too many codes were tried. Please try again later.' },
+  // Wrong passwords of one policy, by address: a person who mistypes waits seconds, a script a day.
+  accessPasswordSoon: { points: 5, windowSeconds: 20, sentence: passwordSentence },
+  accessPassword: { points: 20, windowSeconds: 900, sentence: passwordSentence },
+  accessPasswordDay: { points: 60, windowSeconds: 86_400, sentence: passwordSentence },
+  accessPasswordPerPolicy: { points: 300, windowSeconds: 900, sentence: passwordSentence },
+  /** Once `accessPasswordPerPolicy` is used up, each network gets these for itself. */
+  accessPasswordPerNetwork: { points: 5, windowSeconds: 900, sentence: passwordSentence },
+  /** Only links that are unknown. */
+  accessLinkTry: { points: 60, windowSeconds: 900, sentence: 'Too many links were tried. Please try again later.' },
+  accessProvider: { points: 60, windowSeconds: 900, sentence: requestSentence },
+  accessProviderPerPolicy: { points: 600, windowSeconds: 60, sentence: requestSentence },
+  /** Refused sign-ins in the sign-in log, by policy. Beyond it they are not logged. */
+  accessRefusalInLog: { points: 200, windowSeconds: 3600, sentence: '' },
   // Each sends a mail. Both count over all projects of the person who invites, and one that was deleted still counts: as many in
   // a day as a project may have members, and a few to one mailbox. They count per inviter, so nobody can use up what others have.
   invitationPerUser: { points: 100, windowSeconds: 86_400, sentence: invitationSentence },

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseReturnPath } from './return-path.ts';
+import { parseReturnPath, parseVisitorPath } from './return-path.ts';
 
 const kept: readonly (readonly [text: string, path: string])[] = [
   ['/projects/01m83/tunnels/web', '/projects/01m83/tunnels/web'],
   ['/projects/01m83/security-groups/a%2Fb%20c', '/projects/01m83/security-groups/a%2Fb%20c'],
   ['/projects/01m83/tunnels?new=1#x', '/projects/01m83/tunnels'],
   ['/account', '/account'],
+  [`/access/member/app.example.com/${'s'.repeat(43)}`, `/access/member/app.example.com/${'s'.repeat(43)}`],
 ];
 
 const refused: readonly (readonly [text: string, why: string])[] = [
@@ -28,8 +29,13 @@ const refused: readonly (readonly [text: string, why: string])[] = [
   ['/confirm/abc', 'redeems a link'],
   ['/magiclink/abc', 'redeems a link'],
   ['/login', 'is for people without a session'],
-  [`/projects/${'x'.repeat(300)}`, 'too long'],
+  [`/projects/${'x'.repeat(320)}`, 'too long'],
   ['javascript:alert(1)', 'a script'],
+  ['/access/oidc/start', 'begins a sign-in elsewhere'],
+  [`/access/member/grant/${'s'.repeat(43)}`, 'lets a program act for the person who opens it'],
+  [`/access/member/a/../${'s'.repeat(43)}`, 'dots'],
+  [`/access/member/evil.example/x/${'s'.repeat(43)}`, 'one part too many'],
+  [`/access/member/a@evil.example/${'s'.repeat(43)}`, 'a host with a user name'],
 ];
 
 test('keeps pages that only show, without their query', () => {
@@ -38,4 +44,18 @@ test('keeps pages that only show, without their query', () => {
 
 test('refuses everything else', () => {
   for (const [text, why] of refused) assert.equal(parseReturnPath(text), undefined, why);
+});
+
+test('leads back to the sign-in of a visitor, and of a program in the same browser', () => {
+  const state = 's'.repeat(43);
+  for (const path of [`/access/member/app.example.com/${state}`, `/access/member/grant/${state}`])
+    assert.equal(parseVisitorPath(path), path);
+  for (const path of [
+    '',
+    '/projects/1',
+    `//access/member/grant/${state}`,
+    `/access/member/grant/${state}?x`,
+    `/access/link/${state}`,
+  ])
+    assert.equal(parseVisitorPath(path), undefined, path);
 });

@@ -60,7 +60,7 @@ export const layers = {
     ['access'],
     [
       ...['account', 'audit', 'auth', 'device', 'domain', 'group', 'invitation', 'operator', 'project', 'registration'],
-      ...['passkey', 'policy', 'site', 'sweep', 'token', 'tunnel'],
+      ...['passkey', 'policy', 'site', 'sweep', 'token', 'tunnel', 'visit'],
     ],
     ['api'],
     ['.'],

@@ -55,7 +55,8 @@ const refusalAnswer = ({ code, message, status, retryAfterSeconds }: Refusal): R
 /** What says nothing about caches may be private (RFC 9111 5.2.2.5). */
 const withHeaders = (response: Response, headers: readonly (readonly [string, string])[], requestId: string): Response => {
   const copy = new Response(response.body, response);
-  for (const [name, value] of headers) copy.headers.set(name, value);
+  // A page may be stricter.
+  for (const [name, value] of headers) if (!copy.headers.has(name)) copy.headers.set(name, value);
   if (!copy.headers.has('cache-control')) copy.headers.set('cache-control', 'no-store');
   copy.headers.set('x-request-id', requestId);
   return copy;

@@ -92,7 +92,7 @@ const readMultipart = async (request: Request, schema: z.ZodObject): Promise<Rec
   return readForm(schema, form.entries());
 };
 
-const readUrlEncoded = async (request: Request, schema: z.ZodObject): Promise<Record<string, unknown>> => {
+export const readUrlEncoded = async (request: Request, schema: z.ZodObject): Promise<Record<string, unknown>> => {
   expectType(request, 'application/x-www-form-urlencoded');
   return readForm(schema, new URLSearchParams(decodeUtf8(await readBounded(request, bodyMaxBytes.form))));
 };

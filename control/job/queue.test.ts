@@ -23,6 +23,7 @@ const handlersWith = (
   loginLink: JobHandlers['login-link'] = unexpected,
 ): JobHandlers => ({
   'login-link': loginLink,
+  'access-code': unexpected,
   registration: unexpected,
   'registration-mail': unexpected,
   'operator-mail': operatorMail,

@@ -24,6 +24,14 @@ export interface JobPayloads {
     /** The page to open after the sign-in (rules/return-path.ts). */
     readonly path?: string;
   };
+  /** A visitor's code. `isMailed` is false beyond the limits of mails. */
+  'access-code': {
+    readonly flowId: string;
+    readonly host: string;
+    readonly email: string;
+    readonly address: string;
+    readonly isMailed: boolean;
+  };
   registration: {
     readonly email: string;
     readonly firstName: string;
@@ -52,6 +60,7 @@ const day = 24 * 3600_000;
 /** How long a job is tried. A login link expires after 15 minutes. */
 const lifeMs: Readonly<Record<JobKind, number>> = {
   'login-link': 15 * 60_000,
+  'access-code': 10 * 60_000,
   registration: 3 * day,
   'registration-mail': 3 * day,
   'operator-mail': day,
@@ -120,15 +129,16 @@ const takeJob = async (db: Queries, job: JobsTable, nowMs: number): Promise<bool
   return taken.numUpdatedRows > 0n;
 };
 
-/** Login links have their own lane, because a user waits for them. */
-const lanes = ['=', '<>'] as const;
+/** Login links and codes have their own lane, because a person waits for them. */
+const awaited: readonly string[] = ['login-link', 'access-code'] satisfies JobKind[];
+const lanes = ['in', 'not in'] as const;
 type Lane = (typeof lanes)[number];
 
 const dueJobs = (db: Queries, lane: Lane, nowMs: number): Promise<JobsTable[]> => {
   const due = db
     .selectFrom('jobs')
     .selectAll()
-    .where('kind', lane, 'login-link')
+    .where('kind', lane, awaited)
     // A job that is due later than any could be was added before the clock went back.
     .where((eb) => eb.or([eb('due_at', '<=', nowMs), eb('due_at', '>', nowMs + furthestMs)]));
   return due.orderBy('due_at').orderBy('id').limit(batch).execute();
@@ -140,9 +150,9 @@ const finish = async ({ store }: JobQueueDeps, job: JobsTable): Promise<void> =>
   await store.db.deleteFrom('jobs').where('id', '=', job.id).execute();
 };
 
-/** A clock that jumped gives up no mail. Only login links: nobody waits for one any more, and the person asks for another. */
+/** A clock that jumped gives up no mail. Only login links and codes: nobody waits for one any more, and the person asks for another. */
 const isOver = async ({ store, clock, log }: JobQueueDeps, job: JobsTable, atMs: number): Promise<boolean> =>
-  job.expires_at <= atMs && (job.kind === 'login-link' || !(await isTimeInDoubt(store, clock(), log)));
+  job.expires_at <= atMs && (awaited.includes(job.kind) || !(await isTimeInDoubt(store, clock(), log)));
 
 const postpone = async (deps: JobQueueDeps, job: JobsTable, error: unknown): Promise<void> => {
   const attempts = job.attempts + 1;

@@ -27,6 +27,7 @@ const inMemoryAlways = new Set<RateLimitName>([
   'changePerUser',
   'dnsPerCredential',
   'dnsPerUser',
+  'accessPage',
 ]);
 
 const memoryLimiter = (name: RateLimitName): RateLimiterAbstract =>

@@ -182,6 +182,22 @@ export const passkeyMail = (news: PasskeyNews, origin: string): MailText =>
     'remove passkeys that you do not recognise on your account page, and sign out everywhere else.',
   );
 
+export interface AccessCodeFacts {
+  readonly code: string;
+  readonly host: string;
+  readonly projectName: string;
+}
+
+/** To a visitor of a tunnel. The code is not in the subject, which locked screens show. */
+export const accessCodeMail = ({ code, host, projectName }: AccessCodeFacts): MailText =>
+  compose(
+    `Your code for ${host}`,
+    'Hello,',
+    `Enter this code to sign in to ${host}, a service of ${quoted(projectName, 'a project')}:`,
+    code,
+    `The code works once, only in the browser that asked for it, and expires after ${durations.accessCodeMinutes} minutes. If you did not ask for it, ignore this email, and give the code to nobody.`,
+  );
+
 export interface CertificateTroubleFacts {
   readonly name: string;
   readonly failures: number;

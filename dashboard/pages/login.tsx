@@ -2,7 +2,7 @@
 import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
 import { botCheckField } from '@underpass/rules/bot-check.ts';
 import { type Login, parseLoginForm } from '@underpass/rules/login-form.ts';
-import { parseReturnPath } from '@underpass/rules/return-path.ts';
+import { parseReturnPath, parseVisitorPath } from '@underpass/rules/return-path.ts';
 import { text } from '@underpass/rules/text.ts';
 import { useState } from 'react';
 import { Link, redirect, useLocation } from 'react-router';
@@ -12,15 +12,18 @@ import { TextField } from '../form/text-field.tsx';
 import { useForm } from '../form/use-form.ts';
 import { PasskeySignIn } from '../passkey/sign-in.tsx';
 import { paths } from '../routing/paths.ts';
-import { readReturnPath, sessionEnded } from '../routing/return-path.ts';
+import { keepReturnPath, readReturnPath, sessionEnded } from '../routing/return-path.ts';
 import { loadSession } from '../session/session.ts';
 import { Button } from '../ui/button.tsx';
 import { MailSentIllustration } from '../ui/illustrations/mail-sent.tsx';
 import { AuthCard, AuthForm, AuthOutcome } from './auth-card.tsx';
 
-/** spec 2: a signed-in user is redirected to /. */
+/** spec 2: a signed-in user is redirected to /. A member who came from the sign-in of a tunnel's visitors goes back there. */
 export async function loader() {
-  return (await loadSession()) ? redirect(paths.home()) : null;
+  const visit = parseVisitorPath(location.hash.slice(1));
+  if (await loadSession()) return redirect(visit ?? paths.home());
+  if (visit !== undefined) keepReturnPath(visit);
+  return null;
 }
 
 export function Component() {

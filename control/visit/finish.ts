@@ -1,0 +1,80 @@
+// The end of every sign-in: the policy is asked once more, the log is written, and the visitor goes on to the edge with a ticket,
+// or to the question whether a program may act for them.
+
+import { refusalOf, type VisitorClaims } from '@underpass/rules/visit/grants.ts';
+import { sealVisit } from '@underpass/wire/visit-seal.ts';
+import type { VisitPolicy } from '../policy/find-visit-policy.ts';
+import { html, renderNote } from './page.ts';
+import { logSignIn } from './sign-in-log.ts';
+import { type SignInTarget, targetQuery } from './target.ts';
+import type { Visit, VisitDeps } from './visit-deps.ts';
+
+/** The edge takes a ticket as soon as the browser follows. */
+const ticketMs = 60_000;
+
+const hourMs = 3600_000;
+
+/** `proven`: what the method has found out about the visitor. */
+export const claimsOf = (
+  { policy, nowMs }: Visit,
+  proven: Pick<VisitorClaims, 'method' | 'subject'> & Partial<Pick<VisitorClaims, 'email' | 'groups' | 'source'>>,
+): VisitorClaims => ({
+  email: '',
+  groups: [],
+  source: '',
+  ...proven,
+  signedInAtMs: nowMs,
+  expiresAtMs: nowMs + policy.content.sessionHours * hourMs,
+});
+
+export const signInUrl = (target: SignInTarget): string => `/access/sign-in?${targetQuery(target)}`;
+
+const seeOther = (location: string): Response => new Response(null, { status: 303, headers: { location } });
+
+const ticketUrl = (policy: VisitPolicy, state: string, claims: VisitorClaims, nowMs: number): string => {
+  const ticket = sealVisit(policy.sealKey, 'ticket', policy.host, { claims, untilMs: nowMs + ticketMs, state });
+  return `${policy.url}/.underpass/access/enter?ticket=${ticket}`;
+};
+
+const edgeAnswer = ({ policy, request, nowMs }: Visit, state: string, claims: VisitorClaims): Response => {
+  const url = ticketUrl(policy, state, claims, nowMs);
+  // A redirect that answers a form, here or at an identity provider, is subject to the page's form-action.
+  const isLink = request.method === 'GET' && !new URL(request.url).pathname.endsWith('/callback');
+  if (isLink) return seeOther(url);
+  const action = { label: 'Continue', url };
+  return renderNote('You are signed in', html`Your browser now goes on to ${policy.host}.`, { goesTo: url, action });
+};
+
+const refusals = {
+  expired: 'The session would be over at once.',
+  'signed-out': 'The visitor was signed out at the same moment.',
+  'not-admitted': 'The policy does not admit this visitor.',
+} as const;
+
+export const refuseVisitor = async (
+  deps: VisitDeps,
+  visit: Visit,
+  outcome: { readonly who: string; readonly method: VisitorClaims['method']; readonly reason: string },
+): Promise<Response> => {
+  await logSignIn(deps, visit, outcome);
+  const { policy, target } = visit;
+  const who = outcome.who === '' ? null : html`You signed in as <strong>${outcome.who}</strong>. `;
+  const action = { label: 'Sign in another way', url: signInUrl(target) };
+  const text = html`${who}This is not enough to visit ${policy.host}. Ask the people of ${policy.projectName} to let you in.`;
+  return renderNote('You may not visit this address', text, { status: 403, action });
+};
+
+/** `name` is what the sign-in log calls the visitor, if they have no e-mail address. */
+export const finishSignIn = async (deps: VisitDeps, visit: Visit, claims: VisitorClaims, name = ''): Promise<Response> => {
+  const { target, policy, nowMs } = visit;
+  const who = claims.email || name;
+  const refusal = refusalOf(claims, policy.grants, nowMs);
+  if (refusal !== null) return refuseVisitor(deps, visit, { who, method: claims.method, reason: refusals[refusal] });
+  await logSignIn(deps, visit, { who, method: claims.method, reason: '' });
+  switch (target.kind) {
+    case 'edge':
+      return edgeAnswer(visit, target.state, claims);
+    case 'grant':
+      return deps.programs.finish(target.id, claims);
+  }
+};

@@ -1,0 +1,82 @@
+// Requests to OpenID Connect providers. Members of projects choose the addresses, so they reach public ones only: control must not
+// become a way into the network that it runs in. `isAllowed` decides at the moment of the connection, on the address itself.
+
+import { lookup } from 'node:dns';
+import { request as requestPlain } from 'node:http';
+import { type RequestOptions, request as requestTls } from 'node:https';
+import { isIP } from 'node:net';
+import type { CustomFetch } from 'openid-client';
+import { isInside } from '../dns/inside.ts';
+
+/** Sets of keys are the largest answers; Microsoft's has some 30 kB. */
+const answerMaxBytes = 512 * 1024;
+
+export interface ProviderNet {
+  /** Development alone: plain http, and this machine. */
+  readonly allowsLoopback: boolean;
+}
+
+const isLoopback = (address: string): boolean => address === '::1' || /^127(\.\d+){3}$/.test(address);
+
+const isAllowed = (address: string, { allowsLoopback }: ProviderNet): boolean =>
+  !isInside(address) || (allowsLoopback && isLoopback(address));
+
+class InsideAddress extends Error {
+  override readonly name = 'InsideAddress';
+}
+
+const refuseInside = (host: string): InsideAddress => new InsideAddress(`${host} is not a public address`);
+
+/** A look-up that fails unless every address is allowed, so that a name with two cannot get past. */
+const guardedLookup =
+  (net: ProviderNet): NonNullable<RequestOptions['lookup']> =>
+  (host, options, done) => {
+    lookup(host, { ...options, all: true }, (error, found) => {
+      const foreign = error === null && found.find(({ address }) => !isAllowed(address, net));
+      if (error !== null || foreign || found.length === 0) return done(error ?? refuseInside(host), '', 4);
+      // Node asks for all when it races IPv4 and IPv6.
+      if (options.all === true) return (done as unknown as (error: null, all: typeof found) => void)(null, found);
+      done(null, found[0]!.address, found[0]!.family);
+    });
+  };
+
+const checkUrl = (url: URL, net: ProviderNet): void => {
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  if (url.protocol !== 'https:' && !(net.allowsLoopback && url.protocol === 'http:')) throw new Error('only https is allowed');
+  if (isIP(host) !== 0 && !isAllowed(host, net)) throw refuseInside(host);
+};
+
+const answerOf = (status: number, headers: Record<string, string | string[] | undefined>, body: Buffer): Response => {
+  const copied = new Headers();
+  for (const name of ['content-type', 'www-authenticate', 'location', 'dpop-nonce']) {
+    const value = headers[name];
+    if (typeof value === 'string') copied.set(name, value);
+  }
+  const isEmpty = [204, 205, 304].includes(status);
+  return new Response(isEmpty ? null : new Uint8Array(body), { status, headers: copied });
+};
+
+/** Follows no redirect, and reads no more than a bounded answer. Its caller's signal bounds the time. */
+export const createProviderFetch =
+  (net: ProviderNet): CustomFetch =>
+  (address, { method, headers, body, signal }) => {
+    const { promise, resolve, reject } = Promise.withResolvers<Response>();
+    const url = new URL(address);
+    checkUrl(url, net);
+    const send = url.protocol === 'https:' ? requestTls : requestPlain;
+    const options = { method, headers, agent: false, lookup: guardedLookup(net), ...(signal ? { signal } : {}) };
+    const sent = send(url, options as RequestOptions, (incoming) => {
+      const chunks: Buffer[] = [];
+      let size = 0;
+      incoming.on('data', (chunk: Buffer) => {
+        size += chunk.length;
+        if (size > answerMaxBytes) sent.destroy(new Error(`the answer has more than ${answerMaxBytes} bytes`));
+        else chunks.push(chunk);
+      });
+      incoming.on('end', () => resolve(answerOf(incoming.statusCode ?? 502, incoming.headers, Buffer.concat(chunks))));
+      incoming.on('error', reject);
+    });
+    sent.on('error', reject);
+    sent.end(body === undefined || body === null ? undefined : String(body));
+    return promise;
+  };

@@ -1,0 +1,50 @@
+// What the sign-in of visitors needs from the rest of control.
+
+import type { VisitorClaims } from '@underpass/rules/visit/grants.ts';
+import type { Logger } from 'pino';
+import type { CookieNames } from '../http/cookie.ts';
+import type { JobQueue } from '../job/queue.ts';
+import type { Limiter } from '../limit/limiter.ts';
+import type { VisitPolicy } from '../policy/find-visit-policy.ts';
+import type { KeyRing } from '../secret/key-ring.ts';
+import type { Store } from '../store/store.ts';
+import type { SignInTarget } from './target.ts';
+
+export interface VisitDeps {
+  readonly store: Store;
+  readonly keyRing: KeyRing;
+  readonly clock: () => number;
+  readonly log: Logger;
+  readonly limiter: Limiter;
+  readonly jobs: Pick<JobQueue, 'wake'>;
+  readonly cookies: CookieNames;
+  /** Control's public URL without a trailing slash. */
+  readonly origin: string;
+  readonly production: boolean;
+  readonly programs: ProgramGrants;
+}
+
+/** The requests of programs that wait for their visitor to sign in. */
+export interface ProgramGrants {
+  /** Undefined if there is none, or it has ended. */
+  readonly find: (id: string) => Promise<{ readonly host: string; readonly programName: string } | undefined>;
+  /** Goes on to the question whether the program may act for the visitor. */
+  readonly finish: (id: string, claims: VisitorClaims) => Promise<Response>;
+}
+
+/** One request of a sign-in, with its target and the policy that decides. */
+export interface Visit {
+  readonly target: SignInTarget;
+  readonly policy: VisitPolicy;
+  /** The program that asks; undefined for a visit with a browser. */
+  readonly programName: string | undefined;
+  readonly request: Request;
+  readonly address: string;
+  readonly nowMs: number;
+}
+
+/** No program waits. */
+export const noPrograms: ProgramGrants = {
+  find: async () => undefined,
+  finish: async () => Response.json({}, { status: 404 }),
+};
