@@ -25,10 +25,13 @@ import { createJobQueue } from './job/queue.ts';
 import { createJobHandlers } from './jobs.ts';
 import { createLimiter } from './limit/limiter.ts';
 import { createTurns } from './limit/turns.ts';
+import { createDocumentReader, publicNet } from './oauth/document.ts';
+import { addOAuth } from './oauth/routes.ts';
 import { createOperatorCalls } from './operator/calls.ts';
 import { createOperatorDesk, type OperatorDesk } from './operator/desk.ts';
 import { createPasskeyCalls } from './passkey/calls.ts';
 import { createPolicyCalls } from './policy/calls.ts';
+import { findVisitPolicy } from './policy/find-visit-policy.ts';
 import { createProjectCalls } from './project/calls.ts';
 import { createRegistrationCalls } from './registration/calls.ts';
 import { takeSubscriptionWebhook } from './registration/webhook.ts';
@@ -43,7 +46,6 @@ import { createDomainCheckCalls } from './tunnel/domain-check.ts';
 import { createEventStreams, type EventStreams } from './tunnel/events.ts';
 import { expireTunnels } from './tunnel/expiry.ts';
 import { addVisits } from './visit/routes.ts';
-import { noPrograms } from './visit/visit-deps.ts';
 
 export interface Control {
   fetch(request: Request, connection?: Connection): Promise<Response>;
@@ -122,7 +124,13 @@ const addPages = (app: App, parts: Parts, isStopping: () => boolean): void => {
   app.post('/hooks/subscriptions', (c) => takeSubscriptionWebhook(webhook, c.req.raw, c.env.address));
   app.all('/hooks/subscriptions', (c) => answerMethod(c.req.raw, ['POST']));
   if (mailbox !== undefined && !settings.production) addMailbox(app, { ...parts, mailbox });
-  addVisits(app, { ...parts, production: settings.production, programs: noPrograms });
+  const { store, keyRing, clock, dns, documentNet = publicNet(dns) } = parts;
+  const programs = addOAuth(app, {
+    ...parts,
+    findPolicy: (host) => findVisitPolicy(store.db, keyRing, host, clock()),
+    readDocument: createDocumentReader(documentNet),
+  });
+  addVisits(app, { ...parts, production: settings.production, programs });
   addSite(app, { ...parts, isStopping });
 };
 

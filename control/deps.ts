@@ -9,6 +9,7 @@ import type { DnsPort } from './dns/port.ts';
 import type { FeedPort } from './feed/port.ts';
 import type { Limiter } from './limit/limiter.ts';
 import type { KeptMail, SendMail } from './mail/mail.ts';
+import type { DocumentNet } from './oauth/document.ts';
 import type { SubscriptionLookup } from './registration/subscription.ts';
 import type { KeyRing } from './secret/key-ring.ts';
 import type { SiteSettings } from './site/site.ts';
@@ -46,6 +47,8 @@ export interface ControlDeps {
   readonly certificates: CertificatePort;
   /** Left out, the settings decide; tests pass a cheap one. */
   readonly botCheck?: BotCheck;
+  /** Where documents about programs may lie. Left out, at public addresses; a test passes one that leads to its own site. */
+  readonly documentNet?: DocumentNet;
   /** Left out, the limits of rules/limits.ts apply. */
   readonly limiter?: Limiter;
 }

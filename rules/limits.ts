@@ -132,6 +132,7 @@ const invitationSentence = 'Too many invitations. Please try again tomorrow.';
 const codeSentence = 'Too many codes were requested. Please try again later.';
 const passwordSentence = 'Too many passwords were tried. Please try again later.';
 const registerSentence = 'Too many registrations. Please try again later.';
+const programSentence = 'Too many programs were registered. Please try again later.';
 
 /** Enough for people, too little for scripts. Per address unless the name says otherwise. */
 export const rateLimits = {
@@ -162,6 +163,14 @@ export const rateLimits = {
   deviceStartPerNetwork: { points: 20, windowSeconds: 3600, sentence: deviceSentence },
   devicePoll: { points: 300, windowSeconds: 600, sentence: 'Polled too often. Please wait between polls.' },
   deviceCodePerUser: { points: 20, windowSeconds: 900, sentence: 'Too many device codes were tried. Please try again later.' },
+  /** Each stores a row for a day. A program registers once for each person and server. */
+  programRegistration: { points: 20, windowSeconds: 3600, sentence: programSentence },
+  programRegistrationOverall: { points: 100, windowSeconds: 60, sentence: programSentence },
+  programRegistrationPerNetwork: { points: 20, windowSeconds: 3600, sentence: programSentence },
+  /** Each stores a row for a quarter of an hour, and may fetch a document. */
+  programQuestion: { points: 60, windowSeconds: 600, sentence: 'Too many programs ask for access. Please try again later.' },
+  /** Programs of one office share an address, and each renews its token once an hour. */
+  programToken: { points: 600, windowSeconds: 600, sentence: requestSentence },
   /** Mails that tell of new tokens and owners, by person or project. Beyond it the change is made without a mail. */
   noticePerSubject: { points: 20, windowSeconds: 3600, sentence: '' },
   /** Refusals in the audit log, by caller; sign-ins that fail for an unknown person, together. Beyond it they are not logged. */

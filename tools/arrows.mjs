@@ -59,7 +59,7 @@ export const layers = {
     ['http'],
     ['access'],
     [
-      ...['account', 'audit', 'auth', 'device', 'domain', 'group', 'invitation', 'operator', 'project', 'registration'],
+      ...['account', 'audit', 'auth', 'device', 'domain', 'group', 'invitation', 'oauth', 'operator', 'project', 'registration'],
       ...['passkey', 'policy', 'site', 'sweep', 'token', 'tunnel', 'visit'],
     ],
     ['api'],

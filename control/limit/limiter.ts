@@ -102,7 +102,7 @@ export const hasRoom = async (limiter: Limiter, name: RateLimitName, key: string
 /** Counts against the limit for all callers together. Once that is used up, counts per network, so a flood locks out only its own networks. */
 export const takeShare = async (
   limiter: Limiter,
-  what: 'loginLink' | 'register' | 'deviceStart',
+  what: 'loginLink' | 'register' | 'deviceStart' | 'programRegistration',
   address: string,
 ): Promise<void> => {
   try {

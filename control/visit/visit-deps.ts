@@ -42,9 +42,3 @@ export interface Visit {
   readonly address: string;
   readonly nowMs: number;
 }
-
-/** No program waits. */
-export const noPrograms: ProgramGrants = {
-  find: async () => undefined,
-  finish: async () => Response.json({}, { status: 404 }),
-};

@@ -2,6 +2,7 @@
 
 import { readNameCertificates } from '@underpass/control/certificate/name-certificates.ts';
 import { type Control, createControl } from '@underpass/control/control.ts';
+import type { ControlDeps } from '@underpass/control/deps.ts';
 import { createDns } from '@underpass/control/dns/dns.ts';
 import type { DnsPort } from '@underpass/control/dns/port.ts';
 import { createResolver } from '@underpass/control/dns/resolver.ts';
@@ -20,7 +21,10 @@ export interface ControlCore {
   close(): Promise<void>;
 }
 
-export async function openControlCore(settings: Settings, state: State): Promise<ControlCore> {
+/** What a test puts in the place of the product's own; no setting can. */
+export type Replaced = Pick<ControlDeps, 'documentNet'>;
+
+export async function openControlCore(settings: Settings, state: State, replaced: Replaced = {}): Promise<ControlCore> {
   const { store, bus, keyRing, clock, steady, log } = state;
   const sources = await openCertificateSources(settings, state);
   const keyOpens = (region: string, keyHash: string): Promise<boolean> => keyOpensRegion(store.db, region, keyHash, clock());
@@ -44,6 +48,7 @@ export async function openControlCore(settings: Settings, state: State): Promise
       ofNames: (names) => readNameCertificates(store.db, sources.certificates(), names, clock()),
     },
     ...(mailbox === undefined ? {} : { mailbox }),
+    ...replaced,
   });
   return {
     control,

@@ -11,7 +11,7 @@ import type { Settings } from '../settings/settings.ts';
 import { findMissingKeys } from '../state/missing-keys.ts';
 import type { State } from '../state/state.ts';
 import { startUpkeep } from './certificate-part.ts';
-import { type ControlCore, openControlCore } from './control-core.ts';
+import { type ControlCore, openControlCore, type Replaced } from './control-core.ts';
 import { closeHttp, openHttp } from './control-http.ts';
 import { expectFolders } from './control-settings.ts';
 import { listen } from './listen.ts';
@@ -36,9 +36,10 @@ export async function startControl(
   settings: Settings,
   state: State,
   prepare: (core: ControlCore) => Promise<void>,
+  replaced: Replaced = {},
 ): Promise<RunningControl> {
   expectFolders(settings, state.log);
-  const core = await openControlCore(settings, state);
+  const core = await openControlCore(settings, state, replaced);
   const missing = await findMissingKeys(state.store.db, state, settings);
   if (missing !== undefined) throw new ServerError('keys-missing', `the database: ${missing}`);
   await resealAll(state);

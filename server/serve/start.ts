@@ -11,7 +11,7 @@ import type { Settings } from '../settings/settings.ts';
 import { expectNoLostDatabase, expectWholeDatabase } from '../state/database-file.ts';
 import { lockHome } from '../state/home-lock.ts';
 import { openState, type State } from '../state/state.ts';
-import type { ControlCore } from './control-core.ts';
+import type { ControlCore, Replaced } from './control-core.ts';
 import { type RunningControl, startControl } from './control-part.ts';
 import { openEdge } from './edge-part.ts';
 import { dialFeed } from './feed-dial.ts';
@@ -27,10 +27,10 @@ export interface Running {
   close(): Promise<void>;
 }
 
-export async function startServer(settings: Settings, log: Logger): Promise<Running> {
+export async function startServer(settings: Settings, log: Logger, replaced: Replaced = {}): Promise<Running> {
   const unlock = await lockHome(settings);
   try {
-    const running = await (settings.role === 'edge' ? startEdge(settings, log) : startWithControl(settings, log));
+    const running = await (settings.role === 'edge' ? startEdge(settings, log) : startWithControl(settings, log, replaced));
     return { ...running, close: () => running.close().finally(unlock) };
   } catch (error) {
     unlock();
@@ -124,7 +124,7 @@ async function startLocalEdge(settings: Settings, control: RunningControl, log: 
   return edge;
 }
 
-async function startWithControl(settings: Settings, log: Logger): Promise<Running> {
+async function startWithControl(settings: Settings, log: Logger, replaced: Replaced): Promise<Running> {
   expectNoLostDatabase(settings);
   await expectWholeDatabase(settings, log);
   const state = await openState(settings, log);
@@ -134,9 +134,10 @@ async function startWithControl(settings: Settings, log: Logger): Promise<Runnin
   };
   try {
     let first: First | undefined;
-    const control = await startControl(settings, state, async (core) => {
+    const begin = async (core: ControlCore): Promise<void> => {
       first = await prepare(settings, state, core);
-    });
+    };
+    const control = await startControl(settings, state, begin, replaced);
     opened.push(() => control.close());
     const edge = settings.role === 'all' ? await startLocalEdge(settings, control, log) : undefined;
     if (edge !== undefined) opened.push(() => closeEdge(edge, settings));

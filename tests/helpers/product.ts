@@ -5,6 +5,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import type { DocumentNet } from '@underpass/control/oauth/document.ts';
 import type { Project, Role, Tunnel } from '@underpass/rules/entity.ts';
 import { ServerError } from '@underpass/server/process/error.ts';
 import { createLog } from '@underpass/server/process/log.ts';
@@ -20,6 +21,8 @@ export interface ProductOptions {
   readonly env?: Environment;
   /** Folder of the built dashboard; without it the product serves only the API. */
   readonly dashboard?: string;
+  /** Where documents about programs may lie. */
+  readonly documentNet?: DocumentNet;
 }
 
 export interface Account {
@@ -78,7 +81,7 @@ export async function startProduct(t: TestContext, options: ProductOptions = {})
   }
 }
 
-async function startOnce(home: string, { env: extra = {}, dashboard }: ProductOptions): Promise<Product> {
+async function startOnce(home: string, { env: extra = {}, dashboard, documentNet }: ProductOptions): Promise<Product> {
   const [control = 0, https = 0, http = 0] = await freePorts(3);
   const env: Environment = {
     UNDERPASS_HOME: home,
@@ -90,7 +93,8 @@ async function startOnce(home: string, { env: extra = {}, dashboard }: ProductOp
     ...extra,
   };
   const settings = settingsOf(env);
-  const running = await startServer(settings, createLog(settings.log));
+  const replaced = documentNet === undefined ? {} : { documentNet };
+  const running = await startServer(settings, createLog(settings.log), replaced);
   return createProduct(running, settings, env);
 }
 

@@ -1,0 +1,104 @@
+// The rows of authorizations under way, and of the refresh tokens that programs hold. What a row says is sealed; its id is the
+// hash of a secret that only the browser or the program has.
+
+import type { VisitorClaims } from '@underpass/rules/visit/grants.ts';
+import { flowContext } from '../admission/policy-keys.ts';
+import type { KeyRing } from '../secret/key-ring.ts';
+import { hashToken, tokenLength } from '../secret/token.ts';
+import type { Queries } from '../store/store.ts';
+import type { Authorization, Program } from './core/authorization.ts';
+
+/** What all of them say. */
+interface Asked extends Omit<Authorization, 'state'> {
+  readonly program: Pick<Program, 'id' | 'name' | 'isDocument'>;
+  /** Of the resource; without a port. */
+  readonly host: string;
+}
+
+/** A person is signing in, or reads the question whether the program may act for them. */
+export interface Question extends Asked {
+  readonly stage: 'question';
+  readonly state: string | undefined;
+  /** Of the cookie of the browser in which it began. */
+  readonly browserHash: string;
+  /** Once the person is signed in. */
+  readonly claims?: VisitorClaims;
+}
+
+export interface Code extends Asked {
+  readonly stage: 'code';
+  readonly claims: VisitorClaims;
+  readonly untilMs: number;
+}
+
+/** A code that was used: if it comes again, the tokens that it gave end (RFC 6749 4.1.2). */
+export interface SpentCode {
+  readonly stage: 'spent';
+  readonly chainId: string;
+}
+
+/** All refresh tokens that follow from one code. */
+export interface Chain extends Asked {
+  readonly stage: 'chain';
+  readonly claims: VisitorClaims;
+  /** Hash of the one that is valid. */
+  readonly current: string;
+}
+
+export type FlowContent = Question | Code | SpentCode | Chain;
+const kindOf = { question: 'grant', code: 'grant', spent: 'grant', chain: 'refresh' } as const;
+
+export interface Flow<C extends FlowContent = FlowContent> {
+  readonly id: string;
+  readonly policyId: string;
+  readonly content: C;
+  readonly sealed: string;
+}
+
+export const insertFlow = async (
+  db: Queries,
+  keyRing: KeyRing,
+  secret: string,
+  { policyId, content, expiresAt }: { policyId: string; content: FlowContent; expiresAt: number },
+  nowMs: number,
+): Promise<void> => {
+  const id = hashToken(secret);
+  const sealed = keyRing.seal(JSON.stringify(content), flowContext(id));
+  const row = { id, policy_id: policyId, kind: kindOf[content.stage], content_sealed: sealed, tries: 0 };
+  await db
+    .insertInto('access_flows')
+    .values({ ...row, created_at: nowMs, expires_at: expiresAt })
+    .execute();
+};
+
+export const findFlow = async <S extends FlowContent['stage']>(
+  db: Queries,
+  keyRing: KeyRing,
+  secret: string,
+  stages: readonly S[],
+  nowMs: number,
+): Promise<Flow<Extract<FlowContent, { stage: S }>> | undefined> => {
+  if (secret.length !== tokenLength) return undefined;
+  const id = hashToken(secret);
+  const row = await db.selectFrom('access_flows').selectAll().where('id', '=', id).executeTakeFirst();
+  if (row === undefined || row.expires_at <= nowMs || !['grant', 'refresh'].includes(row.kind)) return undefined;
+  if (!keyRing.canOpen(row.content_sealed)) return undefined;
+  const content = JSON.parse(keyRing.open(row.content_sealed, flowContext(id))) as FlowContent;
+  if (!(stages as readonly string[]).includes(content.stage)) return undefined;
+  return { id, policyId: row.policy_id, content: content as never, sealed: row.content_sealed };
+};
+
+/** False if another request changed or took the row since it was read. */
+export const changeFlow = async (db: Queries, keyRing: KeyRing, flow: Flow, content: FlowContent): Promise<boolean> => {
+  const changed = await db
+    .updateTable('access_flows')
+    .set({ content_sealed: keyRing.seal(JSON.stringify(content), flowContext(flow.id)) })
+    .where('id', '=', flow.id)
+    .where('content_sealed', '=', flow.sealed)
+    .executeTakeFirst();
+  return changed.numUpdatedRows > 0n;
+};
+
+/** False if it was gone already. */
+export const deleteFlow = async (db: Queries, id: string): Promise<boolean> =>
+  (await db.deleteFrom('access_flows').where('id', '=', id).executeTakeFirst()).numDeletedRows > 0n;

@@ -1,0 +1,155 @@
+// The authorization server for programs: what honest programs and visitors get.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  allow,
+  askToken,
+  authorize,
+  callback,
+  claimsAt,
+  createOAuthWorld,
+  decide,
+  exchange,
+  goesTo,
+  grantOf,
+  hosts,
+  oauth,
+  opensAt,
+  origin,
+  refresh,
+  register,
+  resourceOf,
+} from './test-kit.ts';
+
+const open = async (t: { after(end: () => Promise<void>): void }, ...args: Parameters<typeof createOAuthWorld>) => {
+  const world = await createOAuthWorld(...args);
+  t.after(world.close);
+  return world;
+};
+
+test('metadata names endpoints under its own issuer, and pages of other sites may read it', async (t) => {
+  const world = await open(t);
+  const response = await world.send('/.well-known/oauth-authorization-server/access/oauth');
+  const metadata = (await response.json()) as Record<string, string>;
+  assert.equal(metadata.issuer, oauth);
+  for (const name of ['authorization_endpoint', 'token_endpoint', 'registration_endpoint', 'revocation_endpoint'])
+    assert.ok(metadata[name]?.startsWith(`${metadata.issuer}/`), name);
+  assert.deepEqual(metadata.code_challenge_methods_supported, ['S256']);
+  assert.equal(response.headers.get('access-control-allow-origin'), '*');
+  const preflight = await world.send('/access/oauth/token', { method: 'OPTIONS' });
+  assert.deepEqual([preflight.status, preflight.headers.get('access-control-allow-methods')], [204, 'POST']);
+});
+
+test('a registered program gets a code for its visitor, and tokens for the code', async (t) => {
+  const world = await open(t);
+  const { status, body: program } = await register(world);
+  assert.deepEqual([status, program.client_name, program.token_endpoint_auth_method], [201, 'Scribe', 'none']);
+  const jar = { cookie: '' };
+  const grant = grantOf(await authorize(world, { client_id: program.client_id }, jar))!;
+  assert.deepEqual(await world.grants.find(grant), { host: hosts.shop, programName: 'Scribe' });
+  const signedIn = await world.grants.finish(grant, claimsAt(world.time.now, { email: 'ann@example.com' }));
+  const page = await world.send(signedIn.headers.get('location')!, { headers: { cookie: jar.cookie } });
+  const text = await page.text();
+  for (const said of ['Scribe', resourceOf(hosts.shop), 'project Shop', 'ann@example.com', 'a program on this device'])
+    assert.ok(text.includes(said), said);
+  const url = (await goesTo(await decide(world, jar, { grant, decision: 'allow' })))!;
+  assert.equal(url.origin + url.pathname, callback);
+  assert.deepEqual([url.searchParams.get('state'), url.searchParams.get('iss')], ['the-state', oauth]);
+  const { body } = await exchange(world, program.client_id!, url.searchParams.get('code')!);
+  assert.deepEqual([body.token_type, body.expires_in], ['Bearer', 3600]);
+  const opened = opensAt(world, hosts.shop, body.access_token!);
+  assert.deepEqual([opened?.claims.agent, opened?.claims.email], ['Scribe', 'ann@example.com']);
+  const [row] = await world.signIns();
+  assert.deepEqual(
+    [row?.host, row?.who, row?.method, row?.allowed, row?.address],
+    [hosts.shop, 'Scribe, for ann@example.com', 'agent', 1, '192.0.2.1'],
+  );
+});
+
+test('a visitor who denies sends the program away with access_denied', async (t) => {
+  const world = await open(t);
+  const { client_id } = (await register(world)).body;
+  const jar = { cookie: '' };
+  const grant = grantOf(await authorize(world, { client_id }, jar))!;
+  await world.grants.finish(grant, claimsAt(world.time.now));
+  const url = (await goesTo(await decide(world, jar, { grant, decision: 'deny' })))!;
+  assert.deepEqual([...url.searchParams.keys()].sort(), ['error', 'iss', 'state']);
+  assert.equal(url.searchParams.get('error'), 'access_denied');
+  assert.equal((await world.signIns())[0]?.allowed, 0);
+});
+
+test('a refresh token gives new tokens until the sign-in ends, and no longer', async (t) => {
+  const world = await open(t);
+  const client = (await register(world)).body.client_id!;
+  const code = (await allow(world, { client_id: client })).searchParams.get('code')!;
+  let tokens = (await exchange(world, client, code)).body;
+  world.time.now += 23.5 * 3600_000;
+  tokens = (await refresh(world, client, tokens.refresh_token!)).body;
+  assert.equal(tokens.expires_in, 1800, 'capped by the sign-in');
+  assert.ok(opensAt(world, hosts.shop, tokens.access_token!));
+  world.time.now += 1800_000;
+  assert.equal((await refresh(world, client, tokens.refresh_token!)).body.error, 'invalid_grant');
+});
+
+test('a policy that no longer admits the visitor ends the refresh token', async (t) => {
+  const world = await open(t);
+  const client = (await register(world)).body.client_id!;
+  const { body } = await exchange(world, client, (await allow(world, { client_id: client })).searchParams.get('code')!);
+  const policy = world.policies.get(hosts.shop)!;
+  const signedOut = [{ subject: 'the-password', atMs: world.time.now }];
+  world.policies.set(hosts.shop, { ...policy, grants: { ...policy.grants, signedOut } });
+  assert.equal((await refresh(world, client, body.refresh_token!)).body.error, 'invalid_grant');
+  world.policies.set(hosts.shop, policy);
+  assert.equal((await refresh(world, client, body.refresh_token!)).body.error, 'invalid_grant', 'it does not come back');
+});
+
+test('a program can revoke its refresh token', async (t) => {
+  const world = await open(t);
+  const client_id = (await register(world)).body.client_id!;
+  const { body } = await exchange(world, client_id, (await allow(world, { client_id })).searchParams.get('code')!);
+  assert.equal((await askToken(world, { token: body.refresh_token!, client_id: 'another' }, 'revoke')).status, 200);
+  const { refresh_token } = (await refresh(world, client_id, body.refresh_token!)).body;
+  assert.equal((await askToken(world, { token: refresh_token!, client_id }, 'revoke')).status, 200);
+  assert.equal((await refresh(world, client_id, refresh_token!)).body.error, 'invalid_grant');
+  assert.equal((await askToken(world, { token: 'never given', client_id }, 'revoke')).body.error, 'unsupported_token_type');
+});
+
+test('a program whose id is a document needs no registration', async (t) => {
+  const id = 'https://scribe.example/program.json';
+  const world = await open(t, async (asked) =>
+    asked === id ? { id, name: 'Scribe', redirectUris: ['http://127.0.0.1/callback'], isDocument: true } : 'it is not there',
+  );
+  const jar = { cookie: '' };
+  const grant = grantOf(await authorize(world, { client_id: id }, jar))!;
+  const signedIn = await world.grants.finish(grant, claimsAt(world.time.now));
+  const page = await world.send(signedIn.headers.get('location')!, { headers: { cookie: jar.cookie } });
+  assert.match(await page.text(), /a program of <strong>scribe\.example<\/strong>/);
+  const url = (await goesTo(await decide(world, jar, { grant, decision: 'allow' })))!;
+  assert.equal((await exchange(world, id, url.searchParams.get('code')!)).status, 200);
+  assert.equal(await world.rows('access_clients'), 0);
+});
+
+test('an error of the request goes back to the program, with state and issuer', async (t) => {
+  const world = await open(t);
+  const { client_id } = (await register(world)).body;
+  for (const [fields, error] of [
+    [{ response_type: 'token' }, 'unsupported_response_type'],
+    [{ resource: undefined }, 'invalid_target'],
+    [{ resource: 'https://nowhere.example.com' }, 'invalid_target'],
+    [{ resource: `${resourceOf(hosts.shop)}#x` }, 'invalid_target'],
+    [{ resource: 'https://shop.example.com:8443/mcp' }, 'invalid_target'],
+    [{ code_challenge: 'short' }, 'invalid_request'],
+  ] as const) {
+    const url = new URL((await authorize(world, { client_id, ...fields })).headers.get('location')!);
+    assert.deepEqual([url.searchParams.get('error'), url.searchParams.get('iss')], [error, oauth], JSON.stringify(fields));
+    assert.equal(url.searchParams.get('state'), 'the-state');
+  }
+  assert.equal(await world.rows('access_flows'), 0);
+});
+
+test('what programs look for elsewhere is answered with 404', async (t) => {
+  const world = await open(t);
+  for (const path of ['/.well-known/openid-configuration/access/oauth', '/access/oauth/.well-known/openid-configuration'])
+    assert.equal((await world.send(origin + path)).status, 404);
+});

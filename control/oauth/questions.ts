@@ -1,0 +1,175 @@
+// From a program's request to its code: the request is checked and kept, the person signs in on the pages of visit/, reads who
+// asks for what, and allows or denies it. All of it happens in one browser.
+
+import { addressKey } from '@underpass/rules/address.ts';
+import { refusalOf, type VisitorClaims } from '@underpass/rules/visit/grants.ts';
+import { readBounded } from '../http/body.ts';
+import type { VisitPolicy } from '../policy/find-visit-policy.ts';
+import { createToken } from '../secret/token.ts';
+import { isFlowBrowser, keepFlowBrowser } from '../visit/flow.ts';
+import { renderNote } from '../visit/page.ts';
+import { logSignIn } from '../visit/sign-in-log.ts';
+import type { ProgramGrants } from '../visit/visit-deps.ts';
+import { renderConsent } from './consent-page.ts';
+import { type AuthorizationError, parseAuthorization, parseResource } from './core/authorization.ts';
+import { addToQuery } from './core/redirect-uri.ts';
+import type { OAuthDeps } from './deps.ts';
+import { type Code, changeFlow, deleteFlow, type Flow, findFlow, insertFlow, type Question } from './flows.ts';
+import { issuerOf, oauthPath } from './metadata.ts';
+import { findProgram, markUsed } from './programs.ts';
+
+/** A person may have to wait for a mail. */
+const questionMs = 15 * 60_000;
+const codeMs = 60_000;
+/** A used code is remembered for so long, to notice that it comes again. */
+const spentMs = 10 * 60_000;
+const formBytesMost = 2_048;
+
+export interface Questions {
+  readonly grants: ProgramGrants;
+  readonly authorize: (request: Request, address: string) => Promise<Response>;
+  readonly show: (request: Request) => Promise<Response>;
+  readonly decide: (request: Request, address: string) => Promise<Response>;
+}
+
+const refusedPage = (text: string): Response => renderNote('This program cannot connect', text, { status: 400 });
+
+const endedPage = (): Response =>
+  renderNote(
+    'This question has ended',
+    'Go back to the program and connect again. It must finish in the browser in which it began.',
+    {
+      status: 400,
+    },
+  );
+
+const redirect = (location: string, headers: Record<string, string> = {}): Response =>
+  new Response(null, { status: 303, headers: { location, ...headers } });
+
+const authorize = async (deps: OAuthDeps, request: Request, address: string): Promise<Response> => {
+  const { store, keyRing, origin, clock } = deps;
+  await deps.limiter.take('programQuestion', addressKey(address));
+  const query = new URL(request.url).searchParams;
+  const ids = query.getAll('client_id');
+  const program =
+    ids.length === 1 ? await findProgram(store.db, deps.readDocument, ids[0]!) : 'The program does not say which one it is.';
+  if (typeof program === 'string') return refusedPage(program);
+  const asked = parseAuthorization(query, program);
+  if (!asked.ok && 'page' in asked) return refusedPage(asked.page);
+  const refused = (redirectUri: string, state: string | undefined, error: AuthorizationError, description: string): Response =>
+    redirect(addToQuery(redirectUri, { error, error_description: description, state, iss: issuerOf(origin) }));
+  if (!asked.ok) return refused(asked.redirectUri, asked.state, asked.error, asked.description);
+  const { state, ...authorization } = asked.value;
+  const { host, origin: resourceOrigin } = parseResource(asked.value.resource)!;
+  const policy = await deps.findPolicy(host);
+  if (policy === undefined || new URL(policy.url).origin !== resourceOrigin)
+    return refused(
+      authorization.redirectUri,
+      state,
+      'invalid_target',
+      `No tunnel with an access policy is at ${resourceOrigin}.`,
+    );
+  const { browserHash, cookie } = keepFlowBrowser(deps, request.headers);
+  const { id, name, isDocument } = program;
+  const content: Question = {
+    stage: 'question',
+    ...authorization,
+    program: { id, name, isDocument },
+    host,
+    state,
+    browserHash,
+  };
+  const secret = createToken();
+  const nowMs = clock();
+  await insertFlow(store.db, keyRing, secret, { policyId: policy.policyId, content, expiresAt: nowMs + questionMs }, nowMs);
+  return redirect(`${origin}/access/sign-in?grant=${secret}`, { 'set-cookie': cookie });
+};
+
+const findQuestion = (deps: OAuthDeps, secret: string) =>
+  findFlow(deps.store.db, deps.keyRing, secret, ['question'], deps.clock());
+
+const finish = async (deps: OAuthDeps, secret: string, claims: VisitorClaims): Promise<Response> => {
+  const flow = await findQuestion(deps, secret);
+  if (flow === undefined) return endedPage();
+  // Not a second time: whoever signed in first is whom the page names.
+  const isKept =
+    flow.content.claims === undefined && (await changeFlow(deps.store.db, deps.keyRing, flow, { ...flow.content, claims }));
+  return isKept ? redirect(`${deps.origin}${oauthPath}/consent?grant=${secret}`) : endedPage();
+};
+
+interface Ready {
+  readonly flow: Flow<Question>;
+  readonly claims: VisitorClaims;
+  readonly policy: VisitPolicy;
+}
+
+/** The question, if this browser asked it, and its person is signed in and still admitted. */
+const findReady = async (deps: OAuthDeps, request: Request, secret: string): Promise<Ready | undefined> => {
+  const flow = await findQuestion(deps, secret);
+  const claims = flow?.content.claims;
+  if (flow === undefined || claims === undefined) return undefined;
+  if (!isFlowBrowser(deps, request.headers, flow.content.browserHash)) return undefined;
+  const policy = await deps.findPolicy(flow.content.host);
+  // Another policy may have taken the place of the one that the person signed in to.
+  if (policy === undefined || policy.policyId !== flow.policyId) return undefined;
+  return refusalOf(claims, policy.grants, deps.clock()) === null ? { flow, claims, policy } : undefined;
+};
+
+const show = async (deps: OAuthDeps, request: Request): Promise<Response> => {
+  const secret = new URL(request.url).searchParams.get('grant') ?? '';
+  const ready = await findReady(deps, request, secret);
+  if (ready === undefined) return endedPage();
+  return renderConsent({ ...ready.flow.content, claims: ready.claims, projectName: ready.policy.projectName, secret });
+};
+
+/** Browsers that do not send Sec-Fetch-Site prove by the secret, which only this page has, that the form is ours. */
+const isOurForm = ({ headers }: Request): boolean => ['same-origin', null].includes(headers.get('sec-fetch-site'));
+
+const nameOf = ({ program }: Question, claims: VisitorClaims): string =>
+  claims.email === '' ? program.name : `${program.name}, for ${claims.email}`;
+
+const decide = async (deps: OAuthDeps, request: Request, address: string): Promise<Response> => {
+  if (!isOurForm(request)) return endedPage();
+  const form = new URLSearchParams((await readBounded(request, formBytesMost)).toString('utf8'));
+  const ready = await findReady(deps, request, form.get('grant') ?? '');
+  // Only one answer counts: the row goes before anything follows from it.
+  if (ready === undefined || !(await deleteFlow(deps.store.db, ready.flow.id))) return endedPage();
+  const { flow, claims, policy } = ready;
+  const { content } = flow;
+  const allowed = form.get('decision') === 'allow';
+  const reason = allowed ? '' : 'The visitor denied it.';
+  const nowMs = deps.clock();
+  await logSignIn(deps, { policy, address, nowMs }, { who: nameOf(content, claims), method: 'agent', reason });
+  const answer = { state: content.state, iss: issuerOf(deps.origin) };
+  if (!allowed) return leave(content, addToQuery(content.redirectUri, { error: 'access_denied', ...answer }));
+  const code = createToken();
+  await insertFlow(deps.store.db, deps.keyRing, code, codeRow(flow, claims, nowMs), nowMs);
+  if (!content.program.isDocument) await markUsed(deps.store.db, content.program.id, nowMs);
+  return leave(content, addToQuery(content.redirectUri, { code, ...answer }));
+};
+
+const codeRow = ({ policyId, content }: Flow<Question>, claims: VisitorClaims, nowMs: number) => {
+  const { redirectUri, challenge, resource, host, program } = content;
+  const code: Code = { stage: 'code', redirectUri, challenge, resource, host, program, claims, untilMs: nowMs + codeMs };
+  return { policyId, content: code, expiresAt: nowMs + spentMs };
+};
+
+/** A page that goes on by itself. Its link stays, because some browsers open a program's own scheme only by a click. */
+const leave = ({ program }: Question, url: string): Response =>
+  renderNote('Back to the program', `You can close this page when ${program.name} is connected.`, {
+    goesTo: url,
+    action: { label: 'Continue', url },
+  });
+
+export const createQuestions = (deps: OAuthDeps): Questions => ({
+  grants: {
+    find: async (id) => {
+      const flow = await findQuestion(deps, id);
+      return flow && { host: flow.content.host, programName: flow.content.program.name };
+    },
+    finish: (id, claims) => finish(deps, id, claims),
+  },
+  authorize: (request, address) => authorize(deps, request, address),
+  show: (request) => show(deps, request),
+  decide: (request, address) => decide(deps, request, address),
+});
