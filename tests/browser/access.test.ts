@@ -1,5 +1,6 @@
 // Access policies: list, editor, tokens, links, the test of a policy, the sign-in log, and the choice of a policy for a tunnel.
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import type { Page } from '@playwright/test';
 import { expect, readClipboard } from '../helpers/browser.ts';
@@ -12,7 +13,7 @@ test('access policies', async (t) => {
   await t.test('list and editor', (t) => editorTests(t, stage));
   await t.test('tunnel', (t) => tunnelTests(t, stage));
   await t.test('tokens, links and test', (t) => tabTests(t, stage, web.ingressDomains[0]!.url));
-  await t.test('log and roles', (t) => logTests(t, stage));
+  await t.test('log and roles', (t) => logTests(t, stage, web.ingressDomains[0]!.name));
   await t.test('screens', (t) => screenTests(t, stage));
 });
 
@@ -119,7 +120,7 @@ async function editorTests(t: TestContext, stage: Stage): Promise<void> {
   await t.test('a provider shows the address to register, and must admit somebody', async (t) => {
     const page = await stage.open(t, 'access/policies/Staff');
     await page.getByRole('switch', { name: 'Sign-in provider' }).click();
-    await expect(page.getByLabel('Redirect URI')).toHaveText(`${stage.product.origin}/access/oidc/callback`);
+    await expect(page.getByLabel('Redirect URI')).toHaveText(`${stage.product.origin}/access/oidc/callback/${account.project}`);
     await page.getByLabel('Issuer').fill('https://id.example.com');
     await page.getByLabel('Client ID').fill('web');
     await page.getByRole('button', { name: 'Save' }).click();
@@ -154,6 +155,7 @@ async function tunnelTests(t: TestContext, stage: Stage): Promise<void> {
 
   await t.test('a policy in use is not deleted, and the palette finds it', async (t) => {
     const page = await stage.open(t, 'dashboard', { expectedErrors: /409/ });
+    await expect(page.getByRole('heading', { name: 'Tips' })).toBeVisible();
     await page.keyboard.press('Control+k');
     await page.keyboard.type('staff');
     await page.getByRole('option', { name: 'Staff' }).click();
@@ -266,7 +268,21 @@ async function showLog(page: Page): Promise<void> {
   );
 }
 
-async function logTests(t: TestContext, stage: Stage): Promise<void> {
+async function logTests(t: TestContext, stage: Stage, host: string): Promise<void> {
+  await t.test('a sign-in of a member is in the log', async (t) => {
+    const { product, account } = stage;
+    const state = randomBytes(32).toString('base64url');
+    const headers = { cookie: account.cookie };
+    const answer = await fetch(`${product.origin}/access/member/${host}/${state}`, { headers, redirect: 'manual' });
+    assert.equal(answer.status, 303);
+    const page = await stage.open(t, 'access/policies/Staff');
+    await page.getByRole('link', { name: 'Sign-in log' }).click();
+    const row = page.getByRole('row', { name: account.email });
+    await expect(row).toContainText('Member');
+    await expect(row).toContainText('Allowed');
+    await expect(row).toContainText(host);
+  });
+
   await t.test('the log names who, how and why not, goes back page by page, and is filtered by policy', async (t) => {
     const page = await stage.open(t, 'access');
     await showLog(page);

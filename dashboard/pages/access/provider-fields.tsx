@@ -1,6 +1,8 @@
 // Sign-in through an OpenID Connect provider: its client, and whom of its users the policy admits.
 import { accept } from '@underpass/rules/parsed.ts';
+import { providerCallbackPath } from '@underpass/rules/visit/provider-callback.ts';
 import { TextField } from '../../form/text-field.tsx';
+import { useProject } from '../../session/session.ts';
 import { Banner } from '../../ui/banner.tsx';
 import { CopyTextButton } from '../../ui/copy-button.tsx';
 import { ListEditor } from '../../ui/list-editor.tsx';
@@ -31,18 +33,17 @@ export function ProviderFields(props: PolicyPartProps) {
   );
 }
 
-/** Control serves the dashboard, so its address is this page's. */
-const redirectAddress = () => `${location.origin}/access/oidc/callback`;
-
 function RedirectAddress() {
+  // Control serves the dashboard, so its address is this page's.
+  const address = location.origin + providerCallbackPath(useProject().id);
   return (
     <div className="grid gap-1.5">
       <p className="text-sm font-semibold">Redirect URI</p>
       <div className="flex flex-wrap items-center gap-2 rounded-md border bg-sunken p-2 pl-3">
         <output aria-label="Redirect URI" className="min-w-0 flex-1 basis-56 font-mono text-sm break-all select-all">
-          {redirectAddress()}
+          {address}
         </output>
-        <CopyTextButton text={redirectAddress()} />
+        <CopyTextButton text={address} />
       </div>
       <p className="text-sm text-ink-soft">Register a web application with this address at the provider.</p>
     </div>
