@@ -15,6 +15,7 @@ export declare const systemTools: Record<
   | 'openssl'
   | 'jq'
   | 'python3'
+  | 'go'
   | 'ssh'
   | 'sshd'
   | 'git'

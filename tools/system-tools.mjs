@@ -24,6 +24,7 @@ export const systemTools = {
   openssl: { package: 'openssl', why: 'TLS peers in tests' },
   jq: { package: 'jq', why: 'commands of the docs' },
   python3: { package: 'python3', why: 'commands of the docs' },
+  go: { package: 'golang-go', why: 'servers in Go, and the verification of identity in Go' },
   ip: { package: 'iproute2', why: 'a client behind a wire that loses and delays' },
   faketime: { package: 'faketime', why: 'a clock that jumps' },
   ssh: { package: 'openssh-client', why: 'SSH through an ingress tunnel' },

@@ -13,7 +13,7 @@ export interface PathDecision {
 /** Of one path. Real paths have at most eight; a path with more is made to be misread. */
 const mostReadings = 64;
 /** Of all readings of a path together, so that a long path costs no more than a short one with many readings. */
-const mostChars = 128 * 1024;
+const mostChars = 64 * 1024;
 
 const severity: Readonly<Record<PathAction, number>> = { public: 0, 'sign-in': 1, deny: 2 };
 const needsSignIn: PathDecision = { action: defaultAction, rule: null };
@@ -99,14 +99,14 @@ function decideReadings(path: string, match: (path: string) => PathDecision, exc
 /** False for what no honest program sends and servers read in ways of their own: such a path is never public. */
 function isSound(path: string): boolean {
   const once = decodeOnce(path);
-  if (once === null) return false;
+  if (once === null || !/^\/[\x21-\x7e]*$/.test(path)) return false;
   const twice = decodeOnce(once);
   // A second decoding may fail: "100%25" is honest.
   if (twice !== null && twice !== once && decodeOnce(twice) !== twice) return false;
-  return path.startsWith('/') && ![path, once, twice ?? once].some((text) => /[\x00-\x1f\x7f-\x9f]|%u/i.test(text));
+  return ![path, once, twice ?? once].some((text) => /[\x00-\x1f\x7f-\x9f]|%u/i.test(text));
 }
 
-/** Strictly: null for a broken escape, for bytes that are not UTF-8, and for raw bytes outside ASCII. */
+/** Strictly: null for a broken escape and for bytes that are not UTF-8. */
 function decodeOnce(text: string): string | null {
   try {
     return decodeURIComponent(text);
