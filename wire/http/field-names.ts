@@ -23,6 +23,10 @@ export const fieldKind = {
   maxForwards: 12,
   /** Marks an answer of the edge: no upstream may set it. */
   edgeError: 13,
+  /** May hold the session of a visitor, which no upstream gets. */
+  cookie: 14,
+  /** May hold the token of a machine or a program, which no upstream gets. */
+  authorization: 15,
 } as const;
 
 const hopNames = [
@@ -36,7 +40,9 @@ const hopNames = [
 ];
 
 /** Proxies invent their own: -For, -Proto, -Client-Cert, -Email, ... Only the proxy in front of a service may set any of them. */
-const identityPrefix = 'x-forwarded-';
+const forwardedPrefix = 'x-forwarded-';
+/** Who the visitor is, by the tunnel's access policy. */
+const visitPrefix = 'x-underpass-';
 /** Further fields from which libraries take a visitor's address. */
 const identityNames = [
   'forwarded',
@@ -95,6 +101,8 @@ const kinds = new Map<string, number>([
   ['date', fieldKind.date],
   ['max-forwards', fieldKind.maxForwards],
   ['underpass-error', fieldKind.edgeError],
+  ['cookie', fieldKind.cookie],
+  ['authorization', fieldKind.authorization],
   ...hopNames.map((name) => [name, fieldKind.hop] as const),
   ...identityNames.map((name) => [name, fieldKind.identity] as const),
 ]);
@@ -132,8 +140,8 @@ export function kindOf(hash: number, bytes: Uint8Array, start: number, end: numb
     slot = (slot + 1) & (slots - 1);
     name = slotNames[slot];
   }
-  const forwarded = end - start >= identityPrefix.length && foldedIs(identityPrefix, bytes, start, start + identityPrefix.length);
-  return forwarded ? fieldKind.identity : fieldKind.other;
+  const prefixed = foldedStarts(forwardedPrefix, bytes, start, end) || foldedStarts(visitPrefix, bytes, start, end);
+  return prefixed ? fieldKind.identity : fieldKind.other;
 }
 
 /** A trailer must not carry a field that the head is read for (RFC 9110 6.5.1). */
@@ -143,10 +151,15 @@ export const maySayInTrailer = (kind: number): boolean => kind === fieldKind.oth
 export function kindOfName(name: string): number {
   let folded = '';
   for (let i = 0; i < name.length; i++) folded += String.fromCharCode(fold[name.charCodeAt(i) & 255] as number);
-  return kinds.get(folded) ?? (folded.startsWith(identityPrefix) ? fieldKind.identity : fieldKind.other);
+  const prefixed = folded.startsWith(forwardedPrefix) || folded.startsWith(visitPrefix);
+  return kinds.get(folded) ?? (prefixed ? fieldKind.identity : fieldKind.other);
 }
 
-function foldedIs(name: string, bytes: Uint8Array, start: number, end: number): boolean {
+const foldedStarts = (prefix: string, bytes: Uint8Array, start: number, end: number): boolean =>
+  end - start >= prefix.length && foldedIs(prefix, bytes, start, start + prefix.length);
+
+/** `name` is folded. */
+export function foldedIs(name: string, bytes: Uint8Array, start: number, end: number): boolean {
   if (end - start !== name.length) return false;
   for (let i = 0; i < name.length; i++) {
     if (fold[bytes[start + i] as number] !== name.charCodeAt(i)) return false;

@@ -118,6 +118,18 @@ export abstract class HeadScan {
     return true;
   }
 
+  /** Leaves a span out, after the scan. What is left out already stays so: Connection may name the field. */
+  cut(start: number, end: number): void {
+    const { drops } = this;
+    let at = 2 * this.dropCount;
+    while (at > 0 && (drops[at - 2] as number) >= end) at -= 2;
+    if (at > 0 && (drops[at - 1] as number) >= end) return;
+    for (let i = 2 * this.dropCount + 1; i > at + 1; i--) drops[i] = drops[i - 2] as number;
+    drops[at] = start;
+    drops[at + 1] = end;
+    this.dropCount++;
+  }
+
   private wantMore(limit: number, from: number): number {
     if (limit - from < this.limits.headBytes) return 0;
     this.refuse(431, `The head is larger than ${this.limits.headBytes / 1024} KiB.`);

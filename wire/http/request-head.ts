@@ -34,6 +34,11 @@ export class RequestHead extends HeadScan {
   trailersWelcome = false;
   /** Of an OPTIONS request: how many more proxies it may pass; 0 asks this one to answer (RFC 9110 7.6.2). -1 without the field. */
   maxForwards = -1;
+  /** Start of the line, start and end of the value of each Cookie and Authorization field. */
+  readonly cookies: number[] = [];
+  cookieCount = 0;
+  readonly authorizations: number[] = [];
+  authorizationCount = 0;
   /** Canonical authority of the Host field. Kept for the next head, because most visitors ask for one host. */
   authority = '';
   private knownHost: Buffer = Buffer.alloc(0);
@@ -50,6 +55,8 @@ export class RequestHead extends HeadScan {
     this.expectContinue = false;
     this.trailersWelcome = false;
     this.maxForwards = -1;
+    this.cookieCount = 0;
+    this.authorizationCount = 0;
     this.ownHops = 0;
   }
 
@@ -159,6 +166,8 @@ export class RequestHead extends HeadScan {
 
   protected override field(kind: number, bytes: Uint8Array, line: number, start: number, end: number): boolean {
     if (kind === fieldKind.host) return this.hostField(start, end);
+    if (kind === fieldKind.cookie) return noteField(this.cookies, this.cookieCount++, line, start, end);
+    if (kind === fieldKind.authorization) return noteField(this.authorizations, this.authorizationCount++, line, start, end);
     if (kind === fieldKind.identity || kind === fieldKind.hop) return this.drop(line, nextLine(bytes, end));
     if (kind === fieldKind.date || kind === fieldKind.edgeError) return true;
     if (kind === fieldKind.maxForwards) return this.maxForwardsField(bytes, line, start, end);
@@ -229,6 +238,13 @@ export class RequestHead extends HeadScan {
     this.knownHost = Buffer.from(authority === null ? [] : bytes.subarray(this.hostStart, this.hostEnd));
     return authority !== null;
   }
+}
+
+function noteField(spans: number[], index: number, line: number, start: number, end: number): true {
+  spans[3 * index] = line;
+  spans[3 * index + 1] = start;
+  spans[3 * index + 2] = end;
+  return true;
 }
 
 /** RFC 9112 2.2: one empty line may come before the request line. */
