@@ -24,15 +24,23 @@ export function renderIdentity({ address, proto, authority, version }: VisitorId
 
 const blankLine = [13, 10] as const;
 
-/** The request head for the upstream: origin-form target, kept fields, our hop-by-hop fields, identity. */
-export function buildRequest(head: RequestHead, bytes: Buffer, end: number, identity: Buffer, upgrading: boolean): Buffer {
+/** The request head for the upstream: origin-form target, kept fields, our hop-by-hop fields, identity, who the visitor is. */
+export function buildRequest(
+  head: RequestHead,
+  bytes: Buffer,
+  end: number,
+  identity: Buffer,
+  upgrading: boolean,
+  visitor: Buffer | null = null,
+): Buffer {
   const hop = hopLines(head, bytes, upgrading);
-  const out = Buffer.allocUnsafe(end - head.lineStart + hop.length + identity.length);
+  const out = Buffer.allocUnsafe(end - head.lineStart + hop.length + identity.length + (visitor?.length ?? 0));
   let at = copy(bytes, out, 0, head.lineStart, head.absolute ? head.methodEnd + 1 : head.fieldsAt);
   if (head.absolute) at = copyTarget(head, bytes, out, at);
   at = copyKept(head, bytes, out, at, head.fieldsAt, end - 2);
   at += out.write(hop, at, 'latin1');
   at = copy(identity, out, at, 0, identity.length);
+  if (visitor !== null) at = copy(visitor, out, at, 0, visitor.length);
   out[at] = blankLine[0];
   out[at + 1] = blankLine[1];
   return out.subarray(0, at + 2);

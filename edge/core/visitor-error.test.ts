@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { type ResetCode, resetCodes } from '@underpass/wire/core/code.ts';
-import { errorFields, errorOfFailure, renderErrorResponse, type VisitorError, visitorErrors } from './visitor-error.ts';
+import { answerOfError, renderErrorResponse } from './own-answer.ts';
+import { errorOfFailure, type VisitorError, visitorErrors } from './visitor-error.ts';
 
 it('every reset before a response has an error page', () => {
   const codes = Object.keys(resetCodes) as ResetCode[];
@@ -42,8 +43,8 @@ it('every error has a status line with a reason, its code, and the length of its
 
 it('sends Retry-After if a retry may help, and Allow with 405 and when the edge answers OPTIONS', () => {
   const codes = Object.keys(visitorErrors) as VisitorError[];
-  const saying = (field: string) => codes.filter((code) => field in errorFields(code, 0));
-  assert.deepEqual(saying('retry-after'), ['UNDERPASS_NO_CLIENT', 'UNDERPASS_BUSY']);
+  const saying = (field: string) => codes.filter((code) => field in answerOfError(code).fields);
+  assert.deepEqual(saying('retry-after'), ['UNDERPASS_NO_CLIENT', 'UNDERPASS_BUSY', 'UNDERPASS_SIGN_IN_UNAVAILABLE']);
   // RFC 9110 15.5.6.
   assert.deepEqual(saying('allow'), ['UNDERPASS_MAX_FORWARDS', 'UNDERPASS_METHOD_NOT_ALLOWED']);
 });

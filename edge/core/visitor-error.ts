@@ -1,5 +1,5 @@
-// The edge's own error answers: code, status and fixed text, without anything that the visitor sent.
-// docs/errors.md explains each code.
+// The errors that the edge answers itself: code, status and fixed text, without anything that the visitor sent.
+// docs/errors.md explains each code; own-answer.ts renders it.
 
 import type { ResetCode } from '@underpass/wire/core/code.ts';
 
@@ -13,12 +13,37 @@ const table = {
   UNDERPASS_MAX_FORWARDS: { status: 200, title: 'Answer from the edge', text: 'Max-Forwards is 0, so the request ends here.' },
   UNDERPASS_BAD_REQUEST: { status: 400, title: 'Bad request', text: 'The request is not well-formed HTTP.' },
   UNDERPASS_PLAIN_HTTP: { status: 400, title: 'Plain HTTP on an HTTPS port', text: 'Use https:// for this address.' },
+  UNDERPASS_SIGN_IN_REQUIRED: {
+    status: 401,
+    title: 'Sign-in required',
+    text: 'The owner of this address asks visitors to sign in. Open it in a browser, or send a token.',
+  },
   UNDERPASS_SOURCE_DENIED: {
     status: 403,
     title: 'Not allowed from here',
     text: 'The owner of this address does not allow visits from your network. Ask the owner to allow your address.',
   },
+  UNDERPASS_VISIT_DENIED: {
+    status: 403,
+    title: 'No access',
+    text: 'The owner of this address does not give you access to this page. Ask the owner if you need it.',
+  },
+  UNDERPASS_TICKET_REFUSED: {
+    status: 403,
+    title: 'Sign-in not finished',
+    text: 'The sign-in took too long, or it began in another browser.',
+  },
+  UNDERPASS_SESSION_NOT_KEPT: {
+    status: 403,
+    title: 'Sign-in not kept',
+    text: 'Your browser did not keep the sign-in. Allow cookies for this address, then try again.',
+  },
   UNDERPASS_NO_SUCH_HOST: { status: 404, title: 'No such host', text: 'No tunnel serves this address. Check its spelling.' },
+  UNDERPASS_NO_SUCH_PAGE: {
+    status: 404,
+    title: 'No such page',
+    text: 'Paths below /.underpass/access/ are for signing in and out, and nothing is at this one.',
+  },
   UNDERPASS_METHOD_NOT_ALLOWED: {
     status: 405,
     title: 'Method not allowed',
@@ -95,6 +120,11 @@ const table = {
   },
   UNDERPASS_BUSY: { status: 503, title: 'Too busy', text: 'The tunnel is at its limit. Try again soon.' },
   UNDERPASS_SUSPENDED: { status: 503, title: 'Tunnel suspended', text: 'This tunnel has been suspended.' },
+  UNDERPASS_SIGN_IN_UNAVAILABLE: {
+    status: 503,
+    title: 'Sign-in not available',
+    text: 'Signing in does not work at the moment. Visitors who are signed in already stay so. Try again soon.',
+  },
   UNDERPASS_UPSTREAM_TIMEOUT: { status: 504, title: 'Service too slow', text: 'The service did not answer in time.' },
   UNDERPASS_VERSION: {
     status: 505,
@@ -145,95 +175,4 @@ const byStatus: Readonly<Record<number, VisitorError>> = {
 /** The error for a head that the parser refused with this status. */
 export function errorOfStatus(status: number): VisitorError {
   return byStatus[status] ?? 'UNDERPASS_BAD_REQUEST';
-}
-
-const phrases: Readonly<Record<number, string>> = {
-  200: 'OK',
-  400: 'Bad Request',
-  403: 'Forbidden',
-  404: 'Not Found',
-  405: 'Method Not Allowed',
-  408: 'Request Timeout',
-  414: 'URI Too Long',
-  417: 'Expectation Failed',
-  421: 'Misdirected Request',
-  431: 'Request Header Fields Too Large',
-  502: 'Bad Gateway',
-  503: 'Service Unavailable',
-  504: 'Gateway Timeout',
-  505: 'HTTP Version Not Supported',
-  508: 'Loop Detected',
-};
-
-/** In seconds. A client that lost its carrier is usually back by then. */
-const soon = { 'retry-after': '5' };
-
-/** The service has its own list; these are the methods that the edge passes on. */
-const passed = { allow: 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS' };
-
-const fieldsOf: Partial<Record<VisitorError, Readonly<Record<string, string>>>> = {
-  UNDERPASS_NO_CLIENT: soon,
-  UNDERPASS_BUSY: soon,
-  UNDERPASS_MAX_FORWARDS: passed,
-  // RFC 9110 15.5.6 requires it.
-  UNDERPASS_METHOD_NOT_ALLOWED: passed,
-};
-
-export function renderErrorPage(code: VisitorError): string {
-  const { status, title, text } = visitorErrors[code];
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex">
-<title>${status} ${title}</title>
-<style>
-:root { color-scheme: light dark; --ink: #1c2430; --paper: #f7f8fa; --quiet: #5b6675 }
-@media (prefers-color-scheme: dark) { :root { --ink: #e8ecf2; --paper: #12161d; --quiet: #9aa5b4 } }
-body { margin: 0; min-height: 100vh; display: grid; place-items: center; background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif }
-main { max-width: 32rem; padding: 2rem }
-h1 { margin: 0 0 .5rem; font-size: 1.5rem; line-height: 1.25 }
-p { margin: 0 0 1rem }
-small { color: var(--quiet) }
-</style>
-</head>
-<body>
-<main>
-<h1>${title}</h1>
-<p>${text}</p>
-<small>${status} · <code>${code}</code> · Underpass</small>
-</main>
-</body>
-</html>
-`;
-}
-
-/** Header fields of an error page, with names in lower case and without those of the connection. */
-export function errorFields(code: VisitorError, pageBytes: number): Readonly<Record<string, string>> {
-  return {
-    'content-type': 'text/html; charset=utf-8',
-    'content-length': String(pageBytes),
-    'cache-control': 'no-store',
-    'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
-    'x-content-type-options': 'nosniff',
-    'underpass-error': code,
-    ...fieldsOf[code],
-  };
-}
-
-/** A whole HTTP/1.1 response; without the page for HEAD. */
-export function renderErrorResponse(
-  code: VisitorError,
-  options: { readonly close: boolean; readonly headOnly: boolean; readonly date: string },
-): string {
-  const page = renderErrorPage(code);
-  const { status } = visitorErrors[code];
-  const fields = {
-    ...errorFields(code, new TextEncoder().encode(page).length),
-    ...(options.close ? { connection: 'close' } : {}),
-    date: options.date,
-  };
-  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
-  return `HTTP/1.1 ${status} ${phrases[status] ?? 'Error'}\r\n${lines.join('')}\r\n${options.headOnly ? '' : page}`;
 }

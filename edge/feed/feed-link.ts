@@ -45,6 +45,8 @@ const silentMs = 45_000;
 
 export class FeedLink {
   connected = false;
+  /** Since when there is no feed; null while there is one. */
+  #awaySinceMs: number | null = performance.now();
   /** Resolves at the first ping: the state from before the feed began has been applied by then. */
   readonly synced: Promise<void>;
   position: FeedPosition | null;
@@ -72,6 +74,11 @@ export class FeedLink {
     this.#ticks = setInterval(() => this.#report(false), paces[options.pace].reportEveryMs);
     this.#ticks.unref();
     void this.#connect();
+  }
+
+  /** How long the edge has been without control. */
+  get awayMs(): number {
+    return this.#awaySinceMs === null ? 0 : performance.now() - this.#awaySinceMs;
   }
 
   /** A client came or went: report it soon. */
@@ -146,6 +153,7 @@ export class FeedLink {
   #welcome({ epoch, version, region }: Extract<ToEdge, { type: 'welcome' }>): void {
     this.#epoch = epoch;
     this.connected = true;
+    this.#awaySinceMs = null;
     this.#options.log.info({ region, version }, 'feed connected');
     this.#report(true);
   }
@@ -184,6 +192,7 @@ export class FeedLink {
 
   #lost(error: Error | null): void {
     this.connected = false;
+    this.#awaySinceMs ??= performance.now();
     this.#feed = null;
     clearTimeout(this.#silence);
     if (this.#closed) return;

@@ -25,6 +25,7 @@ import { DashboardHost } from '../visitor/dashboard-host.ts';
 import { Http1Visitor } from '../visitor/http1-visitor.ts';
 import { Http2Server } from '../visitor/http2-server.ts';
 import { createUploadBudget } from '../visitor/upload-windows.ts';
+import { VisitGate } from '../visitor/visit-gate.ts';
 import type { VisitorContext } from '../visitor/visitor-context.ts';
 import { VisitorCounters } from '../visitor/visitor-counters.ts';
 import type { EdgePorts, EdgeProcessOptions } from './edge-options.ts';
@@ -35,6 +36,8 @@ const backlog = 4_096;
 const tendMs = 1_000;
 /** A drain first accepts what waits in the kernel's queue, for at most this long if the queue keeps filling. */
 const lastArrivalsMs = 1_000;
+/** Without control for this long, the edge sends nobody there to sign in. A restart of control takes less. */
+export const controlAwayMs = 15_000;
 
 export class EdgeProcess {
   readonly #options: EdgeProcessOptions;
@@ -55,6 +58,8 @@ export class EdgeProcess {
   #hopPort: number | null = null;
   /** It knows which clients its neighbours have. */
   #hasMet = false;
+  /** As the primary says; an edge of one process sees it itself. */
+  hasControl = true;
 
   private constructor(options: EdgeProcessOptions) {
     const { edgeId, software, hop, siblings, log } = options;
@@ -79,6 +84,7 @@ export class EdgeProcess {
     const deadlines = new Deadlines();
     this.#context = {
       table,
+      visits: new VisitGate(() => (options.siblings === undefined ? this.#seesControl : this.hasControl)),
       upstreams: new Upstreams(new Dialer(this.#hops.forVisitors), deadlines, timeouts),
       deadlines,
       timeouts,
@@ -126,7 +132,7 @@ export class EdgeProcess {
     if (siblings === undefined) this.#rotation = setInterval(() => this.setTicketKeys(createTicketKeys()), ticketKeysMs).unref();
     const memoryReclaim = new MemoryReclaim(() => this.#context.limiter);
     this.#tending = setInterval(() => {
-      this.#table.expireTokens(Date.now());
+      this.#table.expire(Date.now());
       memoryReclaim.check();
     }, tendMs).unref();
     if (hop !== undefined) this.#hops.meetSiblings();
@@ -225,6 +231,10 @@ export class EdgeProcess {
 
   get ready(): boolean {
     return this.#table.loaded && this.#hasMet;
+  }
+
+  get #seesControl(): boolean {
+    return this.#feedLink !== null && this.#feedLink.awayMs < controlAwayMs;
   }
 
   get feedConnected(): boolean {

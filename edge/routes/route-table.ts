@@ -210,9 +210,10 @@ export class RouteTable {
     }
   }
 
-  /** Rotated tokens expire by the clock; control sends no message for it. */
-  expireTokens(nowMs: number): void {
+  /** Rotated tokens expire by the clock, as visits do; control sends no message for it. */
+  expire(nowMs: number): void {
     for (const tunnel of this.active) {
+      tunnel.endVisits(nowMs);
       if (tunnel.clients.length > 0 && tunnel.feed.tokens.some(({ expiresAtMs }) => expiresAtMs !== null))
         tunnel.refuseClients(nowMs);
     }

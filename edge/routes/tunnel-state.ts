@@ -5,6 +5,7 @@ import type { TunnelType } from '@underpass/rules/entity.ts';
 import type { FeedRefusal, FeedTunnel } from '@underpass/wire/feed.ts';
 import type { VisitorError } from '../core/visitor-error.ts';
 import type { TunnelClient } from './tunnel-client.ts';
+import { VisitPolicy } from './visit-policy.ts';
 
 /** A visitor's connection, as a tunnel sees it when its configuration changes. */
 export interface Visitor {
@@ -13,6 +14,8 @@ export interface Visitor {
   readonly host: string;
   /** Ends at once all requests for hosts that are not in `hosts`: a connection for one host of a tunnel may ask for others. */
   endOtherHosts(hosts: readonly string[]): void;
+  /** Ends at once what runs and the policy does not admit. Tells the policy when the grants of the rest end. */
+  endUnadmitted(policy: VisitPolicy, nowMs: number): void;
   /** Resets both sides at once. */
   cut(): void;
   /** Ends it as soon as no request runs. */
@@ -41,6 +44,8 @@ export class TunnelState {
   readonly #active: Set<TunnelState>;
   /** Compiled for the first visitor: most of many tunnels have none for a long time. */
   #permits: ((address: string) => boolean) | null = null;
+  /** Compiled for the first visitor too; null without an access policy. */
+  #visit: VisitPolicy | null | undefined;
 
   constructor(feed: FeedTunnel, active: Set<TunnelState> = new Set()) {
     this.feed = feed;
@@ -71,8 +76,13 @@ export class TunnelState {
     return this.clients.some(({ session }) => session.takesStreams);
   }
 
+  get visit(): VisitPolicy | null {
+    if (this.#visit === undefined) this.#visit = visitOf(this.feed);
+    return this.#visit;
+  }
+
   permits(address: string): boolean {
-    this.#permits ??= compileAllowList(this.feed.allowList);
+    this.#permits ??= compileAllowList(allowListOf(this.feed));
     return this.#permits(address);
   }
 
@@ -90,12 +100,25 @@ export class TunnelState {
     this.formerTokens = ended.slice(0, mostFormerTokens);
     this.feed = feed;
     this.#permits = null;
+    this.#visit = undefined;
     for (const visitor of this.visitors) {
       const stays = !typeChanged && !feed.suspended && feed.hosts.includes(visitor.host) && this.permits(visitor.address);
       if (stays) visitor.endOtherHosts(feed.hosts);
       else visitor.cut();
     }
+    if (this.visitors.size > 0) this.#endUnadmitted(nowMs);
     this.refuseClients(nowMs);
+  }
+
+  #endUnadmitted(nowMs: number): void {
+    const { visit } = this;
+    visit?.restartEnds();
+    if (visit !== null) for (const visitor of this.visitors) visitor.endUnadmitted(visit, nowMs);
+  }
+
+  /** Sessions, tokens and links end by the clock; control sends no message for it. */
+  endVisits(nowMs: number): void {
+    if (this.#visit && this.#visit.nextEndMs <= nowMs) this.#endUnadmitted(nowMs);
   }
 
   /** Disconnects clients whose token is no longer valid, or all of a suspended tunnel. */
@@ -121,3 +144,10 @@ export class TunnelState {
     for (const client of [...this.clients]) client.session.close('token-refused', 'the tunnel was deleted');
   }
 }
+
+/** Of an http tunnel alone. A tunnel of another type that has a policy keeps its own list, which is empty then. */
+const visitOf = ({ type, visit }: FeedTunnel): VisitPolicy | null =>
+  type === 'http' && visit !== undefined ? new VisitPolicy(visit) : null;
+
+const allowListOf = ({ type, allowList, visit }: FeedTunnel): readonly string[] =>
+  type === 'http' && visit !== undefined ? visit.allowList : allowList;

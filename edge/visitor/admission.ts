@@ -1,19 +1,26 @@
-// Whether a visitor may ask for a host, and the fields that tell the upstream who it is. Both are remembered until the
-// visitor asks for another host or the routes change: most visitors ask for one host.
+// Whether a visitor may ask for a host and a path, and the fields that tell the upstream who it is. What the host decides is
+// remembered until the visitor asks for another host or the routes change: most visitors ask for one host.
 
 import { hostOf } from '@underpass/wire/http/authority.ts';
 import type { RequestHead } from '@underpass/wire/http/request-head.ts';
 import { renderIdentity } from '../core/forwarded-head.ts';
+import { answerOfError, type OwnAnswer } from '../core/own-answer.ts';
 import type { VisitorError } from '../core/visitor-error.ts';
 import type { RouteTable } from '../routes/route-table.ts';
 import type { TunnelState } from '../routes/tunnel-state.ts';
+import type { Pass } from '../routes/visit-policy.ts';
+import type { Credential, VisitGate, VisitSide } from './visit-gate.ts';
 
-export class Admission {
+export class Admission implements VisitSide {
   /** The host of the last authority, without a port. */
   host = '';
   /** Field lines for its requests. */
   identity: Buffer = Buffer.alloc(0);
+  site = '';
+  credential: Credential | null = null;
+  pass: Pass | null = null;
   readonly #table: RouteTable;
+  readonly #gate: VisitGate;
   readonly #tunnel: TunnelState | null;
   readonly #address: string;
   readonly #version: '1.1' | '2.0';
@@ -22,16 +29,42 @@ export class Admission {
   #refusal: VisitorError | null = null;
 
   /** `version` is the HTTP version that the visitor speaks. */
-  constructor(table: RouteTable, tunnel: TunnelState | null, address: string, version: '1.1' | '2.0') {
+  constructor(
+    { table, visits }: { readonly table: RouteTable; readonly visits: VisitGate },
+    tunnel: TunnelState | null,
+    address: string,
+    version: '1.1' | '2.0',
+  ) {
     this.#table = table;
+    this.#gate = visits;
     this.#tunnel = tunnel;
     this.#address = address;
     this.#version = version;
   }
 
-  /** Null if the request goes to the upstream, else the error to answer. Sets host and identity. */
-  refusal(head: Pick<RequestHead, 'authority' | 'maxForwards'>): VisitorError | null {
-    return this.#refusalOf(head.authority) ?? (head.maxForwards === 0 ? 'UNDERPASS_MAX_FORWARDS' : null);
+  get tunnelId(): string {
+    return this.#tunnel?.feed.id ?? '';
+  }
+
+  /** Field lines about a visitor whom the access policy admits; null without one, and for public paths. */
+  get visitor(): Buffer | null {
+    return this.credential?.lines ?? null;
+  }
+
+  /** Null if the request goes to the upstream, else what to answer. Sets what the request is forwarded with. */
+  decide(head: RequestHead, bytes: Buffer, end: number): OwnAnswer | null {
+    const refusal = this.#refusalOf(head.authority) ?? (head.maxForwards === 0 ? 'UNDERPASS_MAX_FORWARDS' : null);
+    if (refusal !== null) return answerOfError(refusal);
+    const visit = this.#tunnel?.visit;
+    if (visit) return this.#gate.judge(this, visit, head, bytes, end);
+    this.credential = null;
+    this.pass = null;
+    return null;
+  }
+
+  /** No further request follows on the connection. */
+  forgetVisitor(): void {
+    this.credential = null;
   }
 
   #refusalOf(authority: string): VisitorError | null {
@@ -44,6 +77,7 @@ export class Admission {
 
   #setAuthority(authority: string): void {
     this.#authority = authority;
+    this.site = authority.replace(/:443$/, '');
     this.host = hostOf(authority);
     const identity = { address: this.#address, proto: 'https', authority, version: this.#version } as const;
     this.identity = Buffer.from(renderIdentity(identity), 'latin1');

@@ -10,16 +10,12 @@ import { readShared } from '@underpass/wire/socket/shared-read.ts';
 import { SocketWriter } from '@underpass/wire/socket/socket-writer.ts';
 import { atTurnEnd } from '@underpass/wire/socket/turn-end.ts';
 import { buildRequest, buildResponse, decideUpgrade, isUntouched } from '../core/forwarded-head.ts';
+import { answerOfError, type OwnAnswer, renderAnswer } from '../core/own-answer.ts';
 import type { Endpoints } from '../core/proxy-protocol.ts';
-import {
-  errorOfFailure,
-  errorOfStatus,
-  renderErrorResponse,
-  type UpstreamFailure,
-  type VisitorError,
-} from '../core/visitor-error.ts';
+import { errorOfFailure, errorOfStatus, type UpstreamFailure, type VisitorError } from '../core/visitor-error.ts';
 import type { Deadline } from '../limits/deadlines.ts';
 import type { TunnelState, Visitor } from '../routes/tunnel-state.ts';
+import type { VisitPolicy } from '../routes/visit-policy.ts';
 import type { ResponseOwner, UpstreamHttp } from '../upstream/upstream-http.ts';
 import { Admission } from './admission.ts';
 import { httpDate } from './http-date.ts';
@@ -72,7 +68,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
     this.address = ends.sourceAddress;
     this.host = host;
     this.#tunnel = tunnel;
-    this.#admission = new Admission(context.table, tunnel, this.address, '1.1');
+    this.#admission = new Admission(context, tunnel, this.address, '1.1');
     this.#writer = new SocketWriter(socket, (bytes) => this.#taken(bytes));
     this.#enter('head');
     context.deadlines.watch(this);
@@ -180,14 +176,15 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
     this.#isLast = head.close || head.http10;
     this.#body.start(head.bodyKind, head.contentLength);
     this.#enter(this.#body.done ? 'waiting' : 'body');
-    const refusal = this.#admission.refusal(head);
-    if (refusal !== null) {
-      this.#answer(refusal);
+    const own = this.#admission.decide(head, bytes, end);
+    if (own !== null) {
+      this.#answerWith(own);
       return;
     }
     this.#upgrade = decideUpgrade(head, bytes);
     this.#tunnel!.requests++;
-    const request = buildRequest(head, bytes, end, this.#admission.identity, this.#upgrade !== null);
+    const { identity, visitor } = this.#admission;
+    const request = buildRequest(head, bytes, end, identity, this.#upgrade !== null, visitor);
     this.#forward(request, !head.hasBody && isSafe(head.method));
   }
 
@@ -319,6 +316,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
     this.#settle(end - from - rewritten.length);
     this.#writer.write(rewritten);
     this.#enter('upgraded');
+    this.#admission.forgetVisitor();
     const early = this.#held;
     this.#held = null;
     if (early !== null) this.#pump(early.all);
@@ -380,14 +378,18 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
   // Answers of our own, and the end.
 
   #answer(code: VisitorError): void {
-    this.#context.counters.countError(code);
+    this.#answerWith(answerOfError(code));
+  }
+
+  #answerWith(answer: OwnAnswer): void {
+    if (answer.code !== null) this.#context.counters.countError(answer.code);
     if (!this.#body.done) {
       this.#isLast = true;
       this.#upstream?.abandon();
       this.#upstream = null;
     }
     const headOnly = this.#head.method === 'HEAD';
-    this.#writer.write(Buffer.from(renderErrorResponse(code, { close: this.#isLast, headOnly, date: httpDate() })));
+    this.#writer.write(Buffer.from(renderAnswer(answer, { close: this.#isLast, headOnly, date: httpDate() })));
     if (this.#isLast) this.#hangUp();
     else this.#awaitNext();
   }
@@ -435,6 +437,13 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
 
   endOtherHosts(hosts: readonly string[]): void {
     if (isServing(this.#phase) && !hosts.includes(this.#admission.host)) this.cut();
+  }
+
+  endUnadmitted(policy: VisitPolicy, nowMs: number): void {
+    if (!isServing(this.#phase)) return;
+    const { pass } = this.#admission;
+    if (!policy.admits(pass, nowMs)) this.cut();
+    else if (pass?.grant) policy.expectEnd(pass.grant.endsAtMs);
   }
 
   cut(): void {

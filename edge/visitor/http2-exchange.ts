@@ -1,23 +1,17 @@
 // One request of an HTTP/2 visitor and its response.
 
-import { constants, type ServerHttp2Stream } from 'node:http2';
+import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import type { BodySink } from '@underpass/wire/http/body-scan.ts';
 import { RequestHead } from '@underpass/wire/http/request-head.ts';
 import type { ResponseHead } from '@underpass/wire/http/response-head.ts';
 import { SocketWriter } from '@underpass/wire/socket/socket-writer.ts';
 import { buildRequest } from '../core/forwarded-head.ts';
 import { renderHttp1Head, renderTrailers, responseFields } from '../core/http2-fields.ts';
-import {
-  errorFields,
-  errorOfFailure,
-  errorOfStatus,
-  renderErrorPage,
-  type UpstreamFailure,
-  type VisitorError,
-  visitorErrors,
-} from '../core/visitor-error.ts';
+import { answerOfError, lengthFields, type OwnAnswer } from '../core/own-answer.ts';
+import { errorOfFailure, errorOfStatus, type UpstreamFailure, type VisitorError } from '../core/visitor-error.ts';
 import type { Deadline } from '../limits/deadlines.ts';
 import type { TunnelState } from '../routes/tunnel-state.ts';
+import type { Pass, VisitPolicy } from '../routes/visit-policy.ts';
 import type { ResponseOwner, UpstreamHttp } from '../upstream/upstream-http.ts';
 import type { Admission } from './admission.ts';
 import type { Upload, UploadWindows } from './upload-windows.ts';
@@ -57,6 +51,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
   #head = new RequestHead();
   /** Empty if the request was refused. */
   #host = '';
+  #pass: Pass | null = null;
   #upstream: UpstreamHttp | null = null;
   #upload: Upload | null = null;
   #phase: Http2Phase = 'body';
@@ -108,16 +103,22 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     this.#visitor.headBytes += text.length;
     const bytes = Buffer.from(text, 'latin1');
     const end = this.#head.scan(bytes, 0, bytes.length);
-    const refusal = end === bytes.length ? this.#visitor.admission.refusal(this.#head) : errorOfStatus(this.#head.refusedStatus);
-    if (refusal === null) this.#forward(bytes, end, bodied);
-    else this.#answer(refusal);
+    if (end !== bytes.length) {
+      this.#answer(errorOfStatus(this.#head.refusedStatus));
+      return;
+    }
+    const own = this.#visitor.admission.decide(this.#head, bytes, end);
+    if (own === null) this.#forward(bytes, end, bodied);
+    else this.#answerWith(own);
   }
 
   #forward(bytes: Buffer, end: number, bodied: boolean): void {
     const head = this.#head;
     this.#visitor.tunnel!.requests++;
-    this.#host = this.#visitor.admission.host;
-    const request = buildRequest(head, bytes, end, this.#visitor.admission.identity, false);
+    const { host, identity, visitor, pass } = this.#visitor.admission;
+    this.#host = host;
+    this.#pass = pass;
+    const request = buildRequest(head, bytes, end, identity, false, visitor);
     const again = !bodied && head.method !== 'other';
     this.#send(this.#visitor.takeUpstream(this.#host, this, again), request, again);
     if (bodied) this.#readBody(head.chunked);
@@ -257,14 +258,19 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
   }
 
   #answer(code: VisitorError): void {
+    this.#answerWith(answerOfError(code));
+  }
+
+  #answerWith(answer: OwnAnswer): void {
     const stream = this.#stream;
     if (this.#gone) stream.destroy();
     if (this.#gone || this.#hasResponded) return;
     this.#beginResponse();
-    this.#visitor.context.counters.countError(code);
-    const page = Buffer.from(renderErrorPage(code));
+    if (answer.code !== null) this.#visitor.context.counters.countError(answer.code);
+    const page = Buffer.from(answer.body);
     const headOnly = this.#head.method === 'HEAD';
-    stream.respond({ ':status': visitorErrors[code].status, ...errorFields(code, page.length) }, { endStream: headOnly });
+    const fields = { ':status': answer.status, ...answer.fields, ...lengthFields(answer, page.length) };
+    stream.respond(fields as OutgoingHttpHeaders, { endStream: headOnly });
     if (!headOnly) stream.end(page);
     // RFC 9113 8.1: after a whole response, the edge reads and drops the rest of the request, which does not renew the deadline.
     stream.resume();
@@ -286,6 +292,12 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
 
   endOtherHosts(hosts: readonly string[]): void {
     if (this.#host !== '' && !hosts.includes(this.#host)) this.#breakOff();
+  }
+
+  endUnadmitted(policy: VisitPolicy, nowMs: number): void {
+    if (this.#host === '') return;
+    if (!policy.admits(this.#pass, nowMs)) this.#breakOff();
+    else if (this.#pass?.grant) policy.expectEnd(this.#pass.grant.endsAtMs);
   }
 
   /**

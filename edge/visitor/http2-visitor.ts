@@ -8,6 +8,7 @@ import { OverheadBucket, streamWindowBytes } from '../core/http2-overhead.ts';
 import type { Endpoints } from '../core/proxy-protocol.ts';
 import type { Deadline } from '../limits/deadlines.ts';
 import type { TunnelState, Visitor } from '../routes/tunnel-state.ts';
+import type { VisitPolicy } from '../routes/visit-policy.ts';
 import type { ResponseOwner, UpstreamHttp } from '../upstream/upstream-http.ts';
 import { Admission } from './admission.ts';
 import { type ExchangeConnection, Http2Exchange } from './http2-exchange.ts';
@@ -67,7 +68,7 @@ export class Http2Visitor implements ExchangeConnection, Visitor, Deadline {
     this.address = ends.sourceAddress;
     this.host = host;
     this.tunnel = tunnel;
-    this.admission = new Admission(context.table, tunnel, this.address, '2.0');
+    this.admission = new Admission(context, tunnel, this.address, '2.0');
     this.deadlineMs = context.deadlines.nowMs + context.timeouts.keepAliveMs;
     context.deadlines.watch(this);
     this.#destroy = this.#createDestroy();
@@ -229,6 +230,10 @@ export class Http2Visitor implements ExchangeConnection, Visitor, Deadline {
 
   endOtherHosts(hosts: readonly string[]): void {
     for (const exchange of this.#open.values()) exchange.endOtherHosts(hosts);
+  }
+
+  endUnadmitted(policy: VisitPolicy, nowMs: number): void {
+    for (const exchange of this.#open.values()) exchange.endUnadmitted(policy, nowMs);
   }
 
   cut(): void {

@@ -134,6 +134,11 @@ export class Passthrough implements LinkOwner, Visitor, Deadline {
   /** Does nothing: everything on the connection belongs to the host that it was routed by. */
   endOtherHosts(): void {}
 
+  /** Its tunnel cannot have an access policy: the edge does not see the requests. */
+  endUnadmitted(): void {
+    this.cut();
+  }
+
   cut(): void {
     this.#finish();
     resetSocket(this.#socket);

@@ -6,10 +6,12 @@ import type { Deadlines } from '../limits/deadlines.ts';
 import type { Timeouts } from '../limits/timeouts.ts';
 import type { RouteTable } from '../routes/route-table.ts';
 import type { Upstreams } from '../upstream/upstreams.ts';
+import type { VisitGate } from './visit-gate.ts';
 import type { VisitorCounters } from './visitor-counters.ts';
 
 export interface VisitorContext {
   readonly table: RouteTable;
+  readonly visits: VisitGate;
   readonly upstreams: Upstreams;
   readonly deadlines: Deadlines;
   readonly timeouts: Timeouts;

@@ -36,6 +36,8 @@ export type ToWorker =
   | WorkerStart
   | { readonly type: 'siblings'; readonly paths: readonly string[] }
   | { readonly type: 'ticket-keys'; readonly keys: string }
+  /** Whether control can be expected to answer visitors. */
+  | { readonly type: 'control'; readonly present: boolean }
   | { readonly type: 'drain'; readonly graceMs: number };
 
 export type FromWorker =

@@ -5,6 +5,7 @@ import { createTicketKeys, ticketKeysMs } from '../door/ticket-keys.ts';
 import type { FeedLink } from '../feed/feed-link.ts';
 import { type EdgeStats, pastOf, sumStats } from '../metrics/stats.ts';
 import type { EdgePorts } from '../process/edge-options.ts';
+import { controlAwayMs } from '../process/edge-process.ts';
 import { closePrimaryFeed, createFeedLink, openPrimaryFeed, type PrimaryFeed } from './primary-feed.ts';
 import type { FromWorker } from './worker-message.ts';
 import { drainWorker, endWorker, startWorker, tell, type Worker, type WorkerOptions } from './worker-process.ts';
@@ -27,6 +28,7 @@ export class WorkerPool {
   #ticketKeys: Buffer;
   /** Counters of workers that have ended. */
   #past: EdgeStats = sumStats([]);
+  #hasControl = true;
   /** The edge drains or closes: do not restart workers. */
   #ending = false;
 
@@ -45,7 +47,10 @@ export class WorkerPool {
     this.#keep(worker);
     this.#rotation = setInterval(() => this.#rotateTicketKeys(), ticketKeysMs);
     this.#rotation.unref();
-    this.#watch = setInterval(() => this.#endHung(), tickMs).unref();
+    this.#watch = setInterval(() => {
+      this.#endHung();
+      this.#tellControl();
+    }, tickMs).unref();
   }
 
   static async start(options: WorkerOptions): Promise<WorkerPool> {
@@ -91,7 +96,16 @@ export class WorkerPool {
       if (message.type === 'stats') Object.assign(worker, { stats: message.stats, ready: message.ready });
     });
     worker.child.once('exit', (code, signal) => this.#lost(worker, code, signal));
+    tell(worker.child, { type: 'control', present: this.#hasControl });
     this.#introduce();
+  }
+
+  /** The feed of a worker ends here, so only the primary sees whether control is away. */
+  #tellControl(): void {
+    const present = this.#feedLink.awayMs < controlAwayMs;
+    if (present === this.#hasControl) return;
+    this.#hasControl = present;
+    for (const { child } of this.#workers.values()) tell(child, { type: 'control', present });
   }
 
   #endHung(): void {

@@ -10,6 +10,7 @@ import type { FromWorker, ToWorker, WorkerStart } from './worker-message.ts';
 const statsEveryMs = 1_000;
 let edge: EdgeProcess | null = null;
 let siblingPaths: readonly string[] = [];
+let hasControl = true;
 
 /** Ignores failures: 'disconnect' tells that the primary has gone. */
 const say = (message: FromWorker): void => void process.send?.(message, undefined, undefined, () => {});
@@ -28,6 +29,7 @@ async function start({ edge: options, name, edgeId, feedPath, ticketKeys, logLev
     // Standard output is reserved for what the start command prints.
     log: pino({ level: logLevel }, createLogOutput()).child({ worker: name }),
   });
+  edge.hasControl = hasControl;
   say({ type: 'listening', ready: edge.ready, ...edge.ports });
   const running = edge;
   setInterval(() => say({ type: 'stats', stats: running.stats(), ready: running.ready }), statsEveryMs);
@@ -37,6 +39,9 @@ async function receive(message: ToWorker): Promise<void> {
   if (message.type === 'siblings') {
     siblingPaths = message.paths;
     edge?.siblingsChanged();
+  } else if (message.type === 'control') {
+    hasControl = message.present;
+    if (edge !== null) edge.hasControl = hasControl;
   } else if (message.type === 'ticket-keys') edge?.setTicketKeys(Buffer.from(message.keys, 'base64'));
   else if (message.type === 'drain') {
     await edge?.drain(message.graceMs);

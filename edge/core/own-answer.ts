@@ -1,0 +1,141 @@
+// What the edge answers itself: error pages, redirects and the pages of an access policy. HTTP/1.1 and HTTP/2 render the same.
+
+import { type VisitorError, visitorErrors } from './visitor-error.ts';
+
+export interface OwnAnswer {
+  /** What the counters count; null: no error. */
+  readonly code: VisitorError | null;
+  readonly status: number;
+  /** Names in lower case, without those of the connection and without the length. */
+  readonly fields: Readonly<Record<string, string | readonly string[]>>;
+  readonly body: string;
+}
+
+const phrases: Readonly<Record<number, string>> = {
+  200: 'OK',
+  204: 'No Content',
+  303: 'See Other',
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  408: 'Request Timeout',
+  414: 'URI Too Long',
+  417: 'Expectation Failed',
+  421: 'Misdirected Request',
+  431: 'Request Header Fields Too Large',
+  502: 'Bad Gateway',
+  503: 'Service Unavailable',
+  504: 'Gateway Timeout',
+  505: 'HTTP Version Not Supported',
+  508: 'Loop Detected',
+};
+
+/** In seconds. A client that lost its carrier is usually back by then. */
+const soon = { 'retry-after': '5' };
+
+/** The service has its own list; these are the methods that the edge passes on. */
+const passed = { allow: 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS' };
+
+const fieldsOf: Partial<Record<VisitorError, Readonly<Record<string, string>>>> = {
+  UNDERPASS_NO_CLIENT: soon,
+  UNDERPASS_BUSY: soon,
+  UNDERPASS_SIGN_IN_UNAVAILABLE: soon,
+  UNDERPASS_MAX_FORWARDS: passed,
+  // RFC 9110 15.5.6 requires it.
+  UNDERPASS_METHOD_NOT_ALLOWED: passed,
+};
+
+/** Of pages. They run no script, load nothing, and no other page may frame them. */
+export const pageFields: Readonly<Record<string, string>> = {
+  'content-type': 'text/html; charset=utf-8',
+  'cache-control': 'no-store',
+  'content-security-policy':
+    "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+  'x-content-type-options': 'nosniff',
+};
+
+interface Page {
+  readonly title: string;
+  readonly heading: string;
+  readonly html: string;
+  readonly small: string;
+}
+
+export function renderPage({ title, heading, html, small }: Page): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>${title}</title>
+<style>
+:root { color-scheme: light dark; --ink: #1c2430; --paper: #f7f8fa; --quiet: #5b6675 }
+@media (prefers-color-scheme: dark) { :root { --ink: #e8ecf2; --paper: #12161d; --quiet: #9aa5b4 } }
+body { margin: 0; min-height: 100vh; display: grid; place-items: center; background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif }
+main { max-width: 32rem; padding: 2rem }
+h1 { margin: 0 0 .5rem; font-size: 1.5rem; line-height: 1.25 }
+p { margin: 0 0 1rem }
+small { color: var(--quiet) }
+a { color: inherit }
+button { font: inherit; padding: .4rem 1rem; cursor: pointer }
+</style>
+</head>
+<body>
+<main>
+<h1>${heading}</h1>
+${html}
+<small>${small}</small>
+</main>
+</body>
+</html>
+`;
+}
+
+/** `more`: HTML below the text. */
+export function renderErrorPage(code: VisitorError, more = ''): string {
+  const { status, title, text } = visitorErrors[code];
+  const small = `${status} · <code>${code}</code> · Underpass`;
+  return renderPage({ title: `${status} ${title}`, heading: title, html: `<p>${text}</p>${more}`, small });
+}
+
+const errorAnswers = new Map<VisitorError, OwnAnswer>();
+
+export function answerOfError(code: VisitorError): OwnAnswer {
+  const known = errorAnswers.get(code);
+  if (known !== undefined) return known;
+  const answer = createErrorAnswer(code);
+  errorAnswers.set(code, answer);
+  return answer;
+}
+
+export function createErrorAnswer(code: VisitorError, more = '', fields: OwnAnswer['fields'] = {}): OwnAnswer {
+  const { status } = visitorErrors[code];
+  const all = { ...pageFields, 'underpass-error': code, ...fieldsOf[code], ...fields };
+  return { code, status, fields: all, body: renderErrorPage(code, more) };
+}
+
+/** RFC 9110 8.6: 204 has no length. */
+export const lengthFields = ({ status }: OwnAnswer, bodyBytes: number): Readonly<Record<string, string>> =>
+  status === 204 ? {} : { 'content-length': String(bodyBytes) };
+
+/** A whole HTTP/1.1 response; without the body for HEAD. */
+export function renderAnswer(
+  answer: OwnAnswer,
+  options: { readonly close: boolean; readonly headOnly: boolean; readonly date: string },
+): string {
+  const { status, body } = answer;
+  const fields = {
+    ...answer.fields,
+    ...lengthFields(answer, new TextEncoder().encode(body).length),
+    ...(options.close ? { connection: 'close' } : {}),
+    date: options.date,
+  };
+  const lines = Object.entries(fields).flatMap(([name, value]) => [value].flat().map((one) => `${name}: ${one}\r\n`));
+  return `HTTP/1.1 ${status} ${phrases[status] ?? 'Error'}\r\n${lines.join('')}\r\n${options.headOnly ? '' : body}`;
+}
+
+export const renderErrorResponse = (code: VisitorError, options: Parameters<typeof renderAnswer>[1]): string =>
+  renderAnswer(answerOfError(code), options);

@@ -1,0 +1,151 @@
+// The two cookies of an access policy: finding and removing them in a request, and setting them. Only for their own host.
+
+import { nextLine } from '@underpass/wire/http/head-scan.ts';
+import type { RequestHead } from '@underpass/wire/http/request-head.ts';
+
+/** Holds a session, sealed by the policy's key. */
+export const sessionCookie = '__Host-underpass-access';
+/** From the redirect to the sign-in until the visitor is back: a nonce and where the visit began. Then, for a moment, `entered`. */
+export const visitCookie = '__Host-underpass-visit';
+export const enteredValue = 'entered';
+
+const visitSeconds = 15 * 60;
+const enteredSeconds = 30;
+
+/** RFC 6265bis 4.1.3.2: browsers keep a cookie with this prefix only if it is Secure, has Path=/ and names no domain. */
+const prefix = Buffer.from('__Host-underpass-');
+const suffixes = { session: Buffer.from('access'), visit: Buffer.from('visit') };
+
+/** Of the request that was read last. Reused, so that reading allocates nothing. */
+export class VisitCookies {
+  sessions = 0;
+  sessionStart = 0;
+  sessionEnd = 0;
+  visits = 0;
+  #visitStart = 0;
+  #visitEnd = 0;
+
+  /** Empty if there is none, or more than one. */
+  visitValue(bytes: Buffer): string {
+    return this.visits === 1 ? bytes.toString('latin1', this.#visitStart, this.#visitEnd) : '';
+  }
+
+  /** Finds both cookies in all Cookie fields, and leaves them out of the head for the upstream. */
+  take(head: RequestHead, bytes: Buffer): void {
+    this.sessions = 0;
+    this.visits = 0;
+    for (let i = 0; i < head.cookieCount; i++) {
+      this.#takeField(
+        head,
+        bytes,
+        head.cookies[3 * i] as number,
+        head.cookies[3 * i + 1] as number,
+        head.cookies[3 * i + 2] as number,
+      );
+    }
+  }
+
+  #takeField(head: RequestHead, bytes: Buffer, line: number, start: number, end: number): void {
+    let before = -1;
+    let ownFirst = false;
+    for (let at = start; at < end; ) {
+      const mark = bytes.indexOf(semicolon, at);
+      const stop = mark < 0 || mark > end ? end : mark;
+      const from = skipSpace(bytes, at, stop);
+      const isOwn = this.#note(bytes, from, stop);
+      if (isOwn && before >= 0) head.cut(before, stop);
+      else if (isOwn) ownFirst = true;
+      else if (from < stop) {
+        if (ownFirst) head.cut(start, from);
+        ownFirst = false;
+        before = stop;
+      }
+      if (isOwn && before >= 0) before = stop;
+      at = stop + 1;
+    }
+    // Nothing else is in the field.
+    if (ownFirst) head.cut(line, nextLine(bytes, end));
+  }
+
+  #note(bytes: Buffer, from: number, stop: number): boolean {
+    if (bytes[from] !== underscore || !startsWith(bytes, from, stop, prefix)) return false;
+    const at = from + prefix.length;
+    const session = valueAfter(bytes, at, stop, suffixes.session);
+    if (session >= 0) {
+      this.sessions++;
+      this.sessionStart = session;
+      this.sessionEnd = trimmedEnd(bytes, session, stop);
+      return true;
+    }
+    const visit = valueAfter(bytes, at, stop, suffixes.visit);
+    if (visit < 0) return false;
+    this.visits++;
+    this.#visitStart = visit;
+    this.#visitEnd = trimmedEnd(bytes, visit, stop);
+    return true;
+  }
+}
+
+const semicolon = 59;
+const underscore = 95;
+const equals = 61;
+const space = 32;
+
+function skipSpace(bytes: Buffer, from: number, stop: number): number {
+  let at = from;
+  while (at < stop && (bytes[at] === space || bytes[at] === 9)) at++;
+  return at;
+}
+
+function trimmedEnd(bytes: Buffer, from: number, stop: number): number {
+  let end = stop;
+  while (end > from && (bytes[end - 1] === space || bytes[end - 1] === 9)) end--;
+  return end;
+}
+
+function startsWith(bytes: Buffer, from: number, stop: number, word: Buffer): boolean {
+  if (stop - from < word.length) return false;
+  for (let i = 0; i < word.length; i++) if (bytes[from + i] !== word[i]) return false;
+  return true;
+}
+
+/** Where the value begins if the name goes on with `word` and ends there, else -1. */
+function valueAfter(bytes: Buffer, from: number, stop: number, word: Buffer): number {
+  if (!startsWith(bytes, from, stop, word)) return -1;
+  const at = skipSpace(bytes, from + word.length, stop);
+  return at < stop && bytes[at] === equals ? skipSpace(bytes, at + 1, stop) : -1;
+}
+
+const setCookie = (name: string, value: string, seconds: number): string =>
+  `${name}=${value}; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=${Math.max(0, Math.round(seconds))}`;
+
+export const setSession = (sealed: string, seconds: number): string => setCookie(sessionCookie, sealed, seconds);
+export const setEntered: string = setCookie(visitCookie, enteredValue, enteredSeconds);
+export const clearCookies: readonly string[] = [setCookie(sessionCookie, '', 0), setCookie(visitCookie, '', 0)];
+
+export interface BegunVisit {
+  readonly nonce: string;
+  readonly returnPath: string;
+}
+
+export const setVisit = ({ nonce, returnPath }: BegunVisit): string =>
+  setCookie(visitCookie, `${nonce}.${encodeReturnPath(returnPath)}`, visitSeconds);
+
+/** Null for every other text. The browser may have got the cookie from a page of the host, so the path is checked again. */
+export function parseVisit(value: string): BegunVisit | null {
+  const match = /^([A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]{0,1400})$/.exec(value);
+  return match === null ? null : { nonce: match[1] as string, returnPath: decodeReturnPath(match[2] as string) };
+}
+
+export const encodeReturnPath = (path: string): string => Buffer.from(path, 'latin1').toString('base64url');
+export const decodeReturnPath = (text: string): string => returnPathOf(Buffer.from(text, 'base64url').toString('latin1'));
+
+const returnMostChars = 1_024;
+/** Own pages are no place to return to: they would begin again. */
+export const accessPath = '/.underpass/access/';
+
+/** The path itself if a browser takes it for a path of the same host, else "/". */
+export function returnPathOf(path: string): string {
+  const isOwn = /^\/(?![/\\])[\x21\x22\x24-\x5b\x5d-\x7e]*$/.test(path) && path.length <= returnMostChars;
+  return isOwn && !path.startsWith(accessPath) ? path : '/';
+}

@@ -1,0 +1,106 @@
+// The access policy of one tunnel, compiled: what it says about a path, whom it admits, and the keys that vouch for visitors.
+
+import { createPrivateKey, type KeyObject } from 'node:crypto';
+import { refusalOf, type VisitorClaims, type VisitorToken } from '@underpass/rules/visit/grants.ts';
+import { compilePaths } from '@underpass/rules/visit/path-match.ts';
+import type { PathAction } from '@underpass/rules/visit/path-rule.ts';
+import type { FeedVisit } from '@underpass/wire/feed.ts';
+
+/** One visitor's session, or one machine's token. Everything that it lets through refers to it. */
+export interface Grant {
+  /** Null for a machine. */
+  readonly claims: VisitorClaims | null;
+  readonly token: VisitorToken | null;
+  readonly endsAtMs: number;
+}
+
+/** By what right a request runs. */
+export interface Pass {
+  /** As it was asked for, without its query; empty if it is too long to keep. */
+  readonly path: string;
+  /** Null: a rule says that the path is public. */
+  readonly grant: Grant | null;
+}
+
+const sealKeyBytes = 32;
+
+export class VisitPolicy {
+  readonly feed: FeedVisit;
+  readonly actionOf: (target: string) => PathAction;
+  readonly sealKey: Buffer;
+  /** No later than the first end of a grant in use. */
+  nextEndMs: number;
+  readonly #tokens: ReadonlyMap<string, VisitorToken>;
+  #signingKey: KeyObject | null | undefined;
+
+  constructor(feed: FeedVisit) {
+    this.feed = feed;
+    const decide = compilePaths(feed.rules);
+    this.actionOf = (target) => decide(target).action;
+    this.sealKey = Buffer.from(feed.sealKey, 'base64url');
+    this.#tokens = new Map(feed.tokens.map((token) => [token.hash, token]));
+    this.nextEndMs = this.#earliestEndMs;
+  }
+
+  get #earliestEndMs(): number {
+    const ends = [...this.feed.tokens, ...this.feed.grants.links].map(
+      ({ expiresAtMs }) => expiresAtMs ?? Number.POSITIVE_INFINITY,
+    );
+    const now = Date.now();
+    return ends.reduce((first, end) => (end > now && end < first ? end : first), Number.POSITIVE_INFINITY);
+  }
+
+  /** False if control sent keys that nothing can be verified or signed with: then nobody is admitted. */
+  get isUsable(): boolean {
+    return this.sealKey.length === sealKeyBytes && this.signingKey !== null;
+  }
+
+  /** Null if it is no private key. Parsed on first use: most tunnels of an edge have no visitor at a time. */
+  get signingKey(): KeyObject | null {
+    if (this.#signingKey === undefined) this.#signingKey = parseKey(this.feed.assertionKeyPem);
+    return this.#signingKey;
+  }
+
+  grantOfToken(hash: string, nowMs: number): Grant | null {
+    const token = this.#tokens.get(hash) ?? null;
+    const endsAtMs = token?.expiresAtMs ?? Number.POSITIVE_INFINITY;
+    return token !== null && endsAtMs > nowMs ? { claims: null, token, endsAtMs } : null;
+  }
+
+  grantOfClaims(claims: VisitorClaims, nowMs: number): Grant | null {
+    if (refusalOf(claims, this.feed.grants, nowMs) !== null) return null;
+    const link = claims.method === 'link' ? this.feed.grants.links.find(({ id }) => id === claims.source) : undefined;
+    return { claims, token: null, endsAtMs: Math.min(claims.expiresAtMs, link?.expiresAtMs ?? Number.POSITIVE_INFINITY) };
+  }
+
+  /** Whether a request that runs may go on. `pass` is null if it began before the tunnel had a policy. */
+  admits(pass: Pass | null, nowMs: number): boolean {
+    if (pass === null) return false;
+    const action = this.actionOf(pass.path);
+    return action === 'public' || (action === 'sign-in' && pass.grant !== null && this.holds(pass.grant, nowMs));
+  }
+
+  holds({ claims, token, endsAtMs }: Grant, nowMs: number): boolean {
+    if (endsAtMs <= nowMs) return false;
+    if (token !== null) return this.grantOfToken(token.hash, nowMs) !== null;
+    return claims !== null && refusalOf(claims, this.feed.grants, nowMs) === null;
+  }
+
+  /** Call it with the end of each grant in use: the sweep looks at running requests only when one ends. */
+  expectEnd(endsAtMs: number): void {
+    if (endsAtMs < this.nextEndMs) this.nextEndMs = endsAtMs;
+  }
+
+  /** Before a sweep, in which every request in use expects its end again. */
+  restartEnds(): void {
+    this.nextEndMs = this.#earliestEndMs;
+  }
+}
+
+function parseKey(pem: string): KeyObject | null {
+  try {
+    return createPrivateKey(pem);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,333 @@
+// Access policies at the edge: what visitors get, and what the upstream learns about them.
+
+import assert from 'node:assert/strict';
+import { verify } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import { createRig, type Rig, tunnelOf } from '../fixture/rig.ts';
+import {
+  ask,
+  askH2,
+  assertionPublicKey,
+  claimsOf,
+  controlOrigin,
+  echoUpstream,
+  gotField,
+  machineToken,
+  one,
+  opened,
+  seal,
+  sessionOf,
+  stateOf,
+  visitOf,
+} from '../fixture/visits.ts';
+
+const host = 't.tunnels.test';
+let rig: Rig;
+
+before(async () => {
+  const upstream = echoUpstream();
+  rig = await createRig([
+    tunnelOf('t', { allowList: [], visit: visitOf() }),
+    tunnelOf('k', { allowList: [], visit: visitOf({ tokenHeader: 'x-api-key' }) }),
+    tunnelOf('open'),
+    tunnelOf('closed', { allowList: [], visit: visitOf({ allowList: [] }) }),
+    tunnelOf('broken', { allowList: [], visit: visitOf({ assertionKeyPem: 'no key' }) }),
+    tunnelOf('short', { allowList: [], visit: visitOf({ sealKey: '' }) }),
+  ]);
+  for (const id of ['t', 'k', 'open', 'broken', 'short']) await rig.client(id, upstream);
+});
+after(() => rig[Symbol.asyncDispose]());
+
+const cookie = (sealed: string, more = ''): string => `Cookie: ${more}${sessionOf(sealed)}`;
+
+describe('a visitor without a session', () => {
+  it('is redirected to the sign-in if a person opens the address', async () => {
+    const answer = await ask(rig, { path: '/a/b?c=d', fields: opened });
+    assert.equal(answer.status, 303);
+    const location = new URL(one(answer, 'location'));
+    assert.equal(location.origin + location.pathname, `${controlOrigin}/access/sign-in`);
+    assert.equal(location.searchParams.get('host'), host);
+    const set = one(answer, 'set-cookie');
+    const [, nonce = '', path = ''] =
+      /^__Host-underpass-visit=([^.;]+)\.([^;]+); Path=\/; Secure; HttpOnly; SameSite=Lax; Max-Age=900$/.exec(set) ?? [];
+    assert.equal(location.searchParams.get('state'), stateOf(nonce));
+    assert.equal(Buffer.from(path, 'base64url').toString(), '/a/b?c=d');
+    assert.equal(one(answer, 'cache-control'), 'no-store');
+  });
+
+  it('is redirected without Sec-Fetch fields if it accepts a page', async () => {
+    assert.equal((await ask(rig, { fields: ['Accept: text/html,*/*'] })).status, 303);
+    assert.equal((await ask(rig, { method: 'HEAD', fields: opened })).status, 303);
+    assert.equal((await ask(rig, { version: '1.0', fields: opened })).status, 303);
+    assert.equal((await askH2(rig, { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' })).status, 303);
+  });
+
+  const others: Readonly<Record<string, Parameters<typeof ask>[1]>> = {
+    'a script': { fields: ['Sec-Fetch-Mode: cors', 'Sec-Fetch-Dest: empty', 'Accept: text/html'] },
+    'a service worker': { fields: ['Sec-Fetch-Mode: same-origin', 'Sec-Fetch-Dest: serviceworker', 'Service-Worker: script'] },
+    'a frame': { fields: ['Sec-Fetch-Mode: navigate', 'Sec-Fetch-Dest: iframe', 'Accept: text/html'] },
+    'an image': { fields: ['Sec-Fetch-Mode: no-cors', 'Sec-Fetch-Dest: image'] },
+    'a form': { method: 'POST', fields: opened, body: 'a=b' },
+    'a preflight': { method: 'OPTIONS', fields: ['Origin: https://x.test', 'Access-Control-Request-Method: GET'] },
+    'a WebSocket': { fields: ['Connection: Upgrade', 'Upgrade: websocket', ...opened] },
+    'an XMLHttpRequest': { fields: ['Accept: text/html', 'X-Requested-With: XMLHttpRequest'] },
+    'a program': { fields: ['Accept: */*'] },
+    'OPTIONS *': { method: 'OPTIONS', path: '*' },
+  };
+  for (const [name, sent] of Object.entries(others)) {
+    it(`gets 401 and no redirect if it is ${name}`, async () => {
+      const answer = await ask(rig, sent);
+      assert.equal(answer.status, 401);
+      assert.equal(answer.got, null);
+      assert.equal(one(answer, 'underpass-error'), 'UNDERPASS_SIGN_IN_REQUIRED');
+      assert.equal(answer.fields.has('set-cookie'), false);
+      assert.match(one(answer, 'www-authenticate'), /^Bearer realm="t\.tunnels\.test", resource_metadata="https:/);
+    });
+  }
+
+  it('learns where the metadata of the resource is', async () => {
+    const refused = await ask(rig, { path: '/mcp?x', fields: ['Authorization: Bearer nonsense'] });
+    const metadata = `https://${host}/.well-known/oauth-protected-resource/mcp`;
+    assert.equal(
+      one(refused, 'www-authenticate'),
+      `Bearer realm="${host}", resource_metadata="${metadata}", error="invalid_token"`,
+    );
+    const answer = await ask(rig, { path: new URL(metadata).pathname });
+    assert.equal(answer.status, 200);
+    assert.deepEqual(JSON.parse(answer.body), {
+      resource: `https://${host}/mcp`,
+      authorization_servers: [`${controlOrigin}/access/oauth`],
+      bearer_methods_supported: ['header'],
+      resource_name: host,
+    });
+    assert.equal((await ask(rig, { method: 'OPTIONS', path: '/.well-known/oauth-protected-resource' })).status, 204);
+  });
+
+  it('gets every public path, without identity, and no denied one', async () => {
+    const open = await ask(rig, { path: '/public/x' });
+    assert.equal(open.got?.url, '/public/x');
+    assert.deepEqual(gotField(open, 'x-underpass-user'), []);
+    for (const fields of [[], [cookie(seal())]]) {
+      const denied = await ask(rig, { path: '/denied/x', fields });
+      assert.equal(denied.status, 403);
+      assert.equal(one(denied, 'underpass-error'), 'UNDERPASS_VISIT_DENIED');
+    }
+  });
+});
+
+describe('a visitor with a session', () => {
+  it('reaches the upstream, which learns who they are and never sees the session', async () => {
+    const sealed = seal({
+      method: 'oidc',
+      source: 'provider-1',
+      subject: 'söme one',
+      email: 'x@y.test',
+      groups: ['staff', 'a,b ü'],
+    });
+    for (const answer of [
+      await ask(rig, { fields: [cookie(sealed, 'a=b; ')] }),
+      await askH2(rig, { cookie: `a=b; ${sessionOf(sealed)}` }),
+    ]) {
+      assert.equal(answer.status, 200);
+      assert.deepEqual(gotField(answer, 'cookie'), ['a=b']);
+      assert.deepEqual(gotField(answer, 'x-underpass-user'), ['s%C3%B6me%20one']);
+      assert.deepEqual(gotField(answer, 'x-underpass-email'), ['x@y.test']);
+      assert.deepEqual(gotField(answer, 'x-underpass-groups'), ['staff,a%2Cb %C3%BC']);
+      const [jwt = ''] = gotField(answer, 'x-underpass-assertion');
+      const [header = '', payload = '', signature = ''] = jwt.split('.');
+      const key = { key: assertionPublicKey, dsaEncoding: 'ieee-p1363' } as const;
+      assert.ok(verify('sha256', Buffer.from(`${header}.${payload}`), key, Buffer.from(signature, 'base64url')));
+      const claims = JSON.parse(Buffer.from(payload, 'base64url').toString());
+      const { iat, exp, ...rest } = claims;
+      assert.ok(exp - iat <= 300 && iat <= Date.now() / 1_000);
+      assert.deepEqual(rest, {
+        iss: controlOrigin,
+        aud: `https://${host}`,
+        sub: 'söme one',
+        email: 'x@y.test',
+        groups: ['staff', 'a,b ü'],
+        method: 'oidc',
+      });
+    }
+  });
+
+  const places: readonly (readonly [string, string, readonly string[]])[] = [
+    ['alone', '%', []],
+    ['first', '%; a=b', ['a=b']],
+    ['last', 'a=b; %', ['a=b']],
+    ['between', 'a=b; %; c=d', ['a=b; c=d']],
+    ['with the other one first', '__Host-underpass-visit=entered; %; c=d; e=f', ['c=d; e=f']],
+    ['with the other one around', '__Host-underpass-visit=entered; c=d; %', ['c=d']],
+    ['with the other one behind', 'c=d;%;__Host-underpass-visit=entered', ['c=d']],
+    ['without spaces', 'a=b;%;c=d', ['a=b;c=d']],
+  ];
+  for (const [name, text, kept] of places) {
+    it(`loses only the edge's cookies if the session is ${name}`, async () => {
+      const answer = await ask(rig, { fields: [`Cookie: ${text.replace('%', sessionOf(seal()))}`] });
+      assert.deepEqual(gotField(answer, 'cookie'), kept);
+    });
+  }
+
+  it('loses them on a public path too', async () => {
+    const answer = await ask(rig, {
+      path: '/public/',
+      fields: [cookie(seal(), 'a=b; '), `Authorization: Bearer ${machineToken}`],
+    });
+    assert.deepEqual([gotField(answer, 'cookie'), gotField(answer, 'authorization')], [['a=b'], []]);
+  });
+
+  it('keeps an Authorization field of the service', async () => {
+    const answer = await ask(rig, { fields: [cookie(seal()), 'Authorization: Basic eDp5'] });
+    assert.deepEqual(gotField(answer, 'authorization'), ['Basic eDp5']);
+  });
+
+  it('gets one assertion for several requests on several connections', async () => {
+    const fields = [cookie(seal())];
+    const [first, second] = [await ask(rig, { fields }), await ask(rig, { fields })];
+    assert.deepEqual(gotField(first, 'x-underpass-assertion'), gotField(second, 'x-underpass-assertion'));
+  });
+});
+
+describe('machines and programs', () => {
+  it('are let through by a token, which the upstream does not see', async () => {
+    const answer = await ask(rig, { fields: [`Authorization: bearer  ${machineToken}`] });
+    assert.deepEqual(gotField(answer, 'x-underpass-user'), ['token:ci']);
+    assert.deepEqual(gotField(answer, 'authorization'), []);
+  });
+
+  it('are let through by a program token', async () => {
+    const sealed = seal({ agent: 'Inspector' }, { use: 'agent' });
+    const answer = await ask(rig, { fields: [`Authorization: Bearer ${sealed}`] });
+    assert.deepEqual(gotField(answer, 'x-underpass-user'), ['ada@firm.test']);
+    const [, payload = ''] = (gotField(answer, 'x-underpass-assertion')[0] ?? '').split('.');
+    assert.equal(JSON.parse(Buffer.from(payload, 'base64url').toString()).agent, 'Inspector');
+  });
+
+  it("are let through by a token in the owner's header", async () => {
+    const k = 'k.tunnels.test';
+    const answer = await ask(rig, { host: k, fields: [`X-Api-Key: ${machineToken}`, 'A: b'] });
+    assert.deepEqual(gotField(answer, 'x-underpass-user'), ['token:ci']);
+    assert.deepEqual([gotField(answer, 'x-api-key'), gotField(answer, 'a')], [[], ['b']]);
+    assert.equal((await ask(rig, { host: k, fields: [`Authorization: Bearer ${machineToken}`] })).status, 401);
+  });
+});
+
+describe('the way back from the sign-in', () => {
+  const nonce = 'n'.repeat(22);
+  const begun = (path = '/a/b?c=d'): string =>
+    `Cookie: __Host-underpass-visit=${nonce}.${Buffer.from(path).toString('base64url')}`;
+  const ticket = (changes = {}, how = {}): string =>
+    seal(changes, { use: 'ticket', untilMs: Date.now() + 60_000, state: stateOf(nonce), ...how });
+  const enter = (text: string): string => `/.underpass/access/enter?ticket=${text}`;
+
+  it('sets the session and leads to where the visit began', async () => {
+    const answer = await ask(rig, { path: enter(ticket()), fields: [begun(), ...opened] });
+    assert.equal(answer.status, 303);
+    assert.equal(one(answer, 'location'), '/a/b?c=d');
+    const [session = '', entered = ''] = answer.fields.get('set-cookie') ?? [];
+    const [, value = '', rest = ''] = /^__Host-underpass-access=([^;]+)(; .*)$/.exec(session) ?? [];
+    assert.match(rest, /^; Path=\/; Secure; HttpOnly; SameSite=Lax; Max-Age=(3600|3599)$/);
+    assert.equal(entered, '__Host-underpass-visit=entered; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=30');
+    assert.equal((await ask(rig, { fields: [cookie(value)] })).status, 200);
+  });
+
+  it('explains itself if the browser keeps no cookie, after one round', async () => {
+    const noNonce = await ask(rig, { path: enter(ticket()), fields: opened });
+    const noSession = await ask(rig, { path: '/x', fields: [...opened, 'Cookie: __Host-underpass-visit=entered'] });
+    for (const answer of [noNonce, noSession]) {
+      assert.equal(answer.status, 403);
+      assert.equal(one(answer, 'underpass-error'), 'UNDERPASS_SESSION_NOT_KEPT');
+    }
+    const [, again = ''] = /href="([^"]+)"/.exec(noSession.body) ?? [];
+    const retry = await ask(rig, { path: again, fields: [...opened, 'Cookie: __Host-underpass-visit=entered'] });
+    assert.equal(retry.status, 303);
+    const [, path = ''] = /visit=[^.]+\.([^;]+);/.exec(one(retry, 'set-cookie')) ?? [];
+    assert.equal(Buffer.from(path, 'base64url').toString(), '/x');
+  });
+
+  it('ends well in a second window whose sign-in is already done', async () => {
+    const answer = await ask(rig, { path: enter(ticket()), fields: [cookie(seal()), ...opened] });
+    assert.deepEqual([answer.status, one(answer, 'location')], [303, '/']);
+  });
+
+  it('keeps the nonce of a window that waits at the sign-in', async () => {
+    const answer = await ask(rig, { path: '/y', fields: [begun(), ...opened] });
+    assert.match(one(answer, 'set-cookie'), new RegExp(`^__Host-underpass-visit=${nonce}\\.`));
+  });
+
+  it('says no to a visitor whom the policy does not admit any more', async () => {
+    const answer = await ask(rig, {
+      path: enter(ticket({ email: 'eve@x.test', subject: 'eve@x.test' })),
+      fields: [begun(), ...opened],
+    });
+    assert.equal(one(answer, 'underpass-error'), 'UNDERPASS_VISIT_DENIED');
+  });
+});
+
+describe('signing out', () => {
+  const path = '/.underpass/access/sign-out';
+  const page = [`Origin: https://${host}`, 'Sec-Fetch-Site: same-origin'];
+  it('asks first, and clears both cookies', async () => {
+    const asked = await ask(rig, { path, fields: opened });
+    assert.match(asked.body, /<form method="post" action="\/\.underpass\/access\/sign-out">/);
+    assert.equal(asked.fields.has('set-cookie'), false);
+    const done = await ask(rig, { path, method: 'POST', fields: page });
+    assert.deepEqual(
+      done.fields.get('set-cookie')?.map((text) => /^([^;]+);.*Max-Age=0$/.exec(text)?.[1]),
+      ['__Host-underpass-access=', '__Host-underpass-visit='],
+    );
+  });
+
+  const foreign = [
+    ['Origin: https://evil.test'],
+    ['Sec-Fetch-Site: cross-site'],
+    ['Origin: null'],
+    ['Sec-Fetch-Site: same-site'],
+    [],
+  ];
+  for (const fields of foreign) {
+    it(`is not done for ${fields[0] ?? 'a request that names no origin'}`, async () => {
+      const answer = await ask(rig, { path, method: 'POST', fields });
+      assert.equal(answer.fields.has('set-cookie'), false);
+    });
+  }
+
+  it('has no other page', async () => {
+    for (const other of ['/.underpass/access/', '/.underpass/access/x', `${path}/x`]) {
+      assert.equal((await ask(rig, { path: other, fields: [cookie(seal())] })).status, 404);
+    }
+    assert.equal(
+      (await ask(rig, { host: 'open.tunnels.test', path })).got?.url,
+      path,
+      'without a policy the path is the upstream’s',
+    );
+  });
+});
+
+describe('a policy that cannot be used', () => {
+  it('is checked after the security group', async () => {
+    const answer = await ask(rig, { host: 'closed.tunnels.test', fields: opened });
+    assert.equal(one(answer, 'underpass-error'), 'UNDERPASS_SOURCE_DENIED');
+  });
+
+  for (const id of ['broken', 'short']) {
+    it(`admits nobody but to public paths (${id})`, async () => {
+      const sealed = seal({}, { host: `${id}.tunnels.test`, key: id === 'short' ? '' : visitOf().sealKey });
+      for (const fields of [[cookie(sealed)], [`Authorization: Bearer ${machineToken}`], opened]) {
+        const answer = await ask(rig, { host: `${id}.tunnels.test`, fields });
+        assert.equal(one(answer, 'underpass-error'), 'UNDERPASS_SIGN_IN_UNAVAILABLE');
+      }
+      assert.equal((await ask(rig, { host: `${id}.tunnels.test`, path: '/public/' })).status, 200);
+    });
+  }
+});
+
+it('claims of every method are admitted as the policy says', async () => {
+  const admitted = [
+    claimsOf({ method: 'member', subject: 'member-1', email: 'm@x.test' }),
+    claimsOf({ method: 'email', subject: 'z@open.test', email: 'z@open.test' }),
+    claimsOf({ method: 'password', subject: 'password-1', source: 'password-1', email: '' }),
+    claimsOf({ method: 'link', subject: 'link-1', source: 'link-1', email: '' }),
+  ];
+  for (const claims of admitted) assert.equal((await ask(rig, { fields: [cookie(seal(claims))] })).status, 200, claims.method);
+});

@@ -1,0 +1,371 @@
+// Asks each visitor of a tunnel with an access policy who they are, without asking control: opens their session or token, removes
+// it from the request, and tells the upstream who they are. Also answers the paths that are the edge's own on such a tunnel.
+
+import { createHash, randomBytes, sign, timingSafeEqual } from 'node:crypto';
+import { headFieldOf } from '@underpass/wire/http/head-field.ts';
+import { nextLine } from '@underpass/wire/http/head-scan.ts';
+import type { RequestHead } from '@underpass/wire/http/request-head.ts';
+import { openVisit, type Sealed, sealVisit } from '@underpass/wire/visit-seal.ts';
+import { answerOfError, type OwnAnswer } from '../core/own-answer.ts';
+import {
+  askSignOut,
+  decideTurning,
+  isNavigation,
+  isOwnForm,
+  metadataPath,
+  metadataPreflight,
+  notKept,
+  redirectToSignIn,
+  redirectWithin,
+  resourceMetadata,
+  resourcePathOf,
+  signedOut,
+  signInPath,
+  ticketRefused,
+  unauthorized,
+  type VisitFacts,
+  wantsPage,
+} from '../core/visit-answer.ts';
+import {
+  accessPath,
+  decodeReturnPath,
+  enteredValue,
+  parseVisit,
+  returnPathOf,
+  setEntered,
+  setSession,
+  VisitCookies,
+} from '../core/visit-cookie.ts';
+import { assertionUsedMs, renderAssertion, renderVisitor } from '../core/visit-identity.ts';
+import type { Grant, Pass, VisitPolicy } from '../routes/visit-policy.ts';
+
+type CredentialKind = 'session' | 'bearer' | 'token';
+
+/** A session or token that was verified, and what the upstream gets for it. Shared by all connections that present it. */
+export interface Credential {
+  readonly policy: VisitPolicy;
+  readonly site: string;
+  readonly kind: CredentialKind;
+  /** As it stands in the request. */
+  readonly bytes: Buffer;
+  readonly grant: Grant;
+  /** Field lines for the upstream, with an assertion that is not used after `signedUntilMs`. */
+  lines: Buffer;
+  signedUntilMs: number;
+}
+
+/** The connection of a visitor. */
+export interface VisitSide {
+  readonly tunnelId: string;
+  readonly host: string;
+  /** Host and port as they stand in the address: without 443. */
+  readonly site: string;
+  /** The credential of its last request. */
+  credential: Credential | null;
+  /** By what right the request runs that was judged last. */
+  pass: Pass | null;
+}
+
+/** Verified credentials of all tunnels of this process: about 2 kB each. */
+const mostKnown = 4_096;
+const keptPathChars = 4_096;
+const nonceBytes = 16;
+const noLines: Buffer = Buffer.alloc(0);
+
+export class VisitGate {
+  readonly #hasControl: () => boolean;
+  readonly #known = new Map<string, Credential>();
+  readonly #cookies = new VisitCookies();
+
+  /** `hasControl`: whether control can be expected to answer a visitor whom the edge sends there. */
+  constructor(hasControl: () => boolean) {
+    this.#hasControl = hasControl;
+  }
+
+  /** Null if the request may go on to the upstream; then `side` has its pass. Cuts our credentials out of the head. */
+  judge(side: VisitSide, policy: VisitPolicy, head: RequestHead, bytes: Buffer, end: number): OwnAnswer | null {
+    const request = new VisitRequest(side, policy, head, bytes, end);
+    side.pass = null;
+    this.#cookies.take(head, bytes);
+    return this.#ownPage(request) ?? this.#judgePath(request);
+  }
+
+  #judgePath(request: VisitRequest): OwnAnswer | null {
+    const { side, policy, nowMs } = request;
+    const action = policy.actionOf(request.target);
+    if (action === 'deny') return answerOfError('UNDERPASS_VISIT_DENIED');
+    if (!policy.isUsable) return action === 'public' ? passPublic(request) : answerOfError('UNDERPASS_SIGN_IN_UNAVAILABLE');
+    const credential = this.#credentialOf(request);
+    if (action === 'public') return passPublic(request);
+    if (credential === null) return this.#turnAway(request);
+    renew(credential, nowMs);
+    policy.expectEnd(credential.grant.endsAtMs);
+    side.credential = credential;
+    side.pass = { path: request.keptPath, grant: credential.grant };
+    return null;
+  }
+
+  /** Of a machine or program first: it says more than a cookie that a browser adds by itself. */
+  #credentialOf(request: VisitRequest): Credential | null {
+    return this.#tokenOf(request) ?? this.#sessionOf(request);
+  }
+
+  #sessionOf(request: VisitRequest): Credential | null {
+    const { sessions, sessionStart, sessionEnd } = this.#cookies;
+    return sessions === 1 ? this.#resolve(request, 'session', sessionStart, sessionEnd, sessionStart) : null;
+  }
+
+  #tokenOf(request: VisitRequest): Credential | null {
+    const { head, bytes, policy } = request;
+    const { tokenHeader } = policy.feed;
+    if (head.authorizationCount === 1) {
+      const [line = 0, start = 0, stop = 0] = head.authorizations;
+      const text = bearerStart(bytes, start, stop);
+      const found = text < 0 ? null : this.#resolve(request, 'bearer', start, stop, text);
+      if (found !== null) head.cut(line, nextLine(bytes, stop));
+      if (found !== null) return found;
+    }
+    if (tokenHeader === 'authorization' || policy.feed.tokens.length === 0) return null;
+    const field = headFieldOf(head, bytes, request.end, tokenHeader);
+    if (field.count !== 1) return null;
+    const found = this.#resolve(request, 'token', field.start, field.end, field.start);
+    if (found !== null) head.cut(field.line, nextLine(bytes, field.end));
+    return found;
+  }
+
+  /** The span from `start` identifies the credential; its text begins at `textStart`. */
+  #resolve(request: VisitRequest, kind: CredentialKind, start: number, end: number, textStart: number): Credential | null {
+    const { side, policy, bytes, nowMs } = request;
+    const last = side.credential;
+    if (last !== null && isCurrent(last, request) && last.kind === kind && isSame(last.bytes, bytes, start, end)) return last;
+    const key = `${side.tunnelId} ${side.site} ${kind} ${bytes.toString('latin1', start, end)}`;
+    const known = this.#known.get(key);
+    if (known !== undefined) this.#known.delete(key);
+    const grant =
+      known !== undefined && isCurrent(known, request)
+        ? known.grant
+        : grantOf(request, kind, bytes.toString('latin1', textStart, end));
+    if (grant === null || grant.endsAtMs <= nowMs) return null;
+    const credential =
+      known?.grant === grant
+        ? known
+        : {
+            policy,
+            site: side.site,
+            kind,
+            bytes: Buffer.from(bytes.subarray(start, end)),
+            grant,
+            lines: noLines,
+            signedUntilMs: 0,
+          };
+    this.#remember(key, credential);
+    return credential;
+  }
+
+  #remember(key: string, credential: Credential): void {
+    this.#known.set(key, credential);
+    if (this.#known.size <= mostKnown) return;
+    for (const oldest of this.#known.keys()) {
+      this.#known.delete(oldest);
+      return;
+    }
+  }
+
+  #turnAway(request: VisitRequest): OwnAnswer {
+    const { facts } = request;
+    const entered = this.#cookies.visitValue(request.bytes) === enteredValue;
+    switch (decideTurning(facts, { entered, hasControl: this.#hasControl() })) {
+      case 'redirect':
+        return this.#beginVisit(request, returnPathOf(request.target));
+      case 'not-kept':
+        return notKept(returnPathOf(request.target));
+      case 'unavailable':
+        return answerOfError('UNDERPASS_SIGN_IN_UNAVAILABLE');
+      case 'unauthorized':
+        return request.unauthorized(request.head.authorizationCount > 0);
+    }
+  }
+
+  /** A nonce that the browser has already stays, so that the sign-in of another window of it still ends well. */
+  #beginVisit({ side, policy, bytes }: VisitRequest, returnPath: string): OwnAnswer {
+    const begun = parseVisit(this.#cookies.visitValue(bytes));
+    const nonce = begun?.nonce ?? randomBytes(nonceBytes).toString('base64url');
+    return redirectToSignIn(policy.feed.origin, side.site, stateOf(nonce).toString('base64url'), { nonce, returnPath });
+  }
+
+  // The edge's own pages.
+
+  #ownPage(request: VisitRequest): OwnAnswer | null {
+    const { target, path } = request;
+    if (!target.startsWith('/.')) return null;
+    if (path.startsWith(accessPath)) return this.#accessPage(request) ?? answerOfError('UNDERPASS_NO_SUCH_PAGE');
+    if (path !== metadataPath && !path.startsWith(`${metadataPath}/`)) return null;
+    const action = request.policy.actionOf(target);
+    if (action === 'public') return null;
+    return action === 'deny' ? answerOfError('UNDERPASS_VISIT_DENIED') : metadataOf(request);
+  }
+
+  #accessPage(request: VisitRequest): OwnAnswer | null {
+    const { path, method, side } = request;
+    const reads = method === 'GET' || method === 'HEAD';
+    if (path === signInPath && reads) return this.#signIn(request);
+    if (path === `${accessPath}enter` && reads) return this.#enter(request);
+    if (path !== `${accessPath}sign-out`) return null;
+    if (reads) return askSignOut(side.host);
+    if (method !== 'POST') return null;
+    const isOwn = isOwnForm(request.field('origin'), request.field('sec-fetch-site'), side.site);
+    return isOwn ? signedOut(side.host) : askSignOut(side.host);
+  }
+
+  #signIn(request: VisitRequest): OwnAnswer {
+    if (!isNavigation(request.facts)) return request.unauthorized(false);
+    if (!this.#hasControl() || !request.policy.isUsable) return answerOfError('UNDERPASS_SIGN_IN_UNAVAILABLE');
+    const asked = request.query.get('return');
+    const begun = parseVisit(this.#cookies.visitValue(request.bytes));
+    return this.#beginVisit(request, asked === null ? (begun?.returnPath ?? '/') : decodeReturnPath(asked));
+  }
+
+  /** The visitor is back from control, with a ticket. */
+  #enter(request: VisitRequest): OwnAnswer {
+    const { policy, side, nowMs } = request;
+    if (!policy.isUsable) return answerOfError('UNDERPASS_SIGN_IN_UNAVAILABLE');
+    const begun = parseVisit(this.#cookies.visitValue(request.bytes));
+    const tickets = request.query.getAll('ticket');
+    const ticket = tickets.length === 1 ? openVisit(policy.sealKey, 'ticket', side.host, tickets[0] as string, nowMs) : null;
+    const isOwn = ticket !== null && begun !== null && isStateOf(ticket, begun.nonce);
+    // In another window of the same browser the sign-in is done already.
+    if (!isOwn && this.#sessionOf(request) !== null) return redirectWithin(begun?.returnPath ?? '/', []);
+    if (begun === null) return notKept('');
+    if (!isOwn) return ticketRefused(begun.returnPath);
+    const { claims } = ticket;
+    if (policy.grantOfClaims(claims, nowMs) === null) return answerOfError('UNDERPASS_VISIT_DENIED');
+    const sealed = sealVisit(policy.sealKey, 'session', side.host, { claims, untilMs: claims.expiresAtMs });
+    return redirectWithin(begun.returnPath, [setSession(sealed, (claims.expiresAtMs - nowMs) / 1_000), setEntered]);
+  }
+}
+
+/** One request, as far as the policy looks at it. Most is read only if the visitor is turned away. */
+class VisitRequest {
+  readonly side: VisitSide;
+  readonly policy: VisitPolicy;
+  readonly head: RequestHead;
+  readonly bytes: Buffer;
+  readonly end: number;
+  readonly nowMs: number = Date.now();
+  /** As it goes to the upstream. */
+  readonly target: string;
+
+  constructor(side: VisitSide, policy: VisitPolicy, head: RequestHead, bytes: Buffer, end: number) {
+    this.side = side;
+    this.policy = policy;
+    this.head = head;
+    this.bytes = bytes;
+    this.end = end;
+    const pathless = head.method === 'OPTIONS' ? '*' : '/';
+    this.target = bytes.toString('latin1', head.targetStart, head.targetEnd) || pathless;
+  }
+
+  get path(): string {
+    const query = this.target.indexOf('?');
+    return query < 0 ? this.target : this.target.slice(0, query);
+  }
+
+  /** A short slice of the target would keep the whole of it in memory, so a long target is not kept. */
+  get keptPath(): string {
+    return this.target.length <= keptPathChars ? this.path : '';
+  }
+
+  get query(): URLSearchParams {
+    return new URLSearchParams(this.target.slice(this.path.length));
+  }
+
+  get method(): string {
+    return this.bytes.toString('latin1', this.head.lineStart, this.head.methodEnd);
+  }
+
+  /** Null if it is absent; empty if it is there more than once. */
+  field(name: string): string | null {
+    const { count, start, end } = headFieldOf(this.head, this.bytes, this.end, name);
+    if (count === 0) return null;
+    return count === 1 ? this.bytes.toString('latin1', start, end) : '';
+  }
+
+  get facts(): VisitFacts {
+    return {
+      method: this.method,
+      wantsUpgrade: this.head.upgrade || this.head.upgradeStart >= 0,
+      fetchMode: this.field('sec-fetch-mode'),
+      fetchDest: this.field('sec-fetch-dest'),
+      accept: this.field('accept'),
+      requestedWith: this.field('x-requested-with'),
+    };
+  }
+
+  unauthorized(badToken: boolean): OwnAnswer {
+    const { site, host } = this.side;
+    return unauthorized(site, host, resourcePathOf(this.path), badToken, wantsPage(this.field('accept')));
+  }
+}
+
+/** A public path needs no grant, and its upstream learns nothing about the visitor. */
+function passPublic({ side, keptPath }: VisitRequest): null {
+  side.credential = null;
+  side.pass = { path: keptPath, grant: null };
+  return null;
+}
+
+function metadataOf(request: VisitRequest): OwnAnswer {
+  const { side, policy, path, method } = request;
+  if (method === 'OPTIONS') return metadataPreflight;
+  if (method !== 'GET' && method !== 'HEAD') return answerOfError('UNDERPASS_NO_SUCH_PAGE');
+  const resource = path.slice(metadataPath.length);
+  if (resource !== '' && resource !== '/' && resourcePathOf(resource) === '') return answerOfError('UNDERPASS_NO_SUCH_PAGE');
+  return resourceMetadata(side.site, resourcePathOf(resource), side.host, policy.feed.origin);
+}
+
+const isCurrent = ({ policy, site, grant }: Credential, request: VisitRequest): boolean =>
+  policy === request.policy && site === request.side.site && grant.endsAtMs > request.nowMs;
+
+const isSame = (own: Buffer, bytes: Buffer, start: number, end: number): boolean =>
+  own.length === end - start && bytes.compare(own, 0, own.length, start, end) === 0;
+
+function grantOf({ policy, side, nowMs }: VisitRequest, kind: CredentialKind, text: string): Grant | null {
+  if (kind === 'session') return grantOfSeal(policy, openVisit(policy.sealKey, 'session', side.host, text, nowMs), nowMs);
+  const takesToken = kind === 'token' || policy.feed.tokenHeader === 'authorization';
+  const granted = takesToken ? policy.grantOfToken(createHash('sha256').update(text).digest('hex'), nowMs) : null;
+  if (granted !== null || kind === 'token') return granted;
+  return grantOfSeal(policy, openVisit(policy.sealKey, 'agent', side.host, text, nowMs), nowMs);
+}
+
+function grantOfSeal(policy: VisitPolicy, sealed: Sealed | null, nowMs: number): Grant | null {
+  const grant = sealed === null ? null : policy.grantOfClaims(sealed.claims, nowMs);
+  return grant === null || sealed === null ? null : { ...grant, endsAtMs: Math.min(grant.endsAtMs, sealed.untilMs) };
+}
+
+/** Where the token of a bearer scheme begins (RFC 6750 2.1), or -1. */
+function bearerStart(bytes: Buffer, start: number, end: number): number {
+  if (end - start < 8 || bytes.toString('latin1', start, start + 7).toLowerCase() !== 'bearer ') return -1;
+  let at = start + 7;
+  while (at < end && bytes[at] === 32) at++;
+  return at;
+}
+
+/** Signs a new assertion if the last one is too old. A signature takes some 50 µs. */
+function renew(credential: Credential, nowMs: number): void {
+  if (nowMs < credential.signedUntilMs) return;
+  const { policy, site, grant } = credential;
+  const { origin, assertionKeyId } = policy.feed;
+  const facts = { issuer: origin, authority: site, keyId: assertionKeyId, nowMs, endsAtMs: grant.endsAtMs };
+  const text = renderAssertion(grant, facts);
+  const signature = sign('sha256', Buffer.from(text), { key: policy.signingKey!, dsaEncoding: 'ieee-p1363' });
+  credential.lines = Buffer.from(renderVisitor(grant, `${text}.${signature.toString('base64url')}`), 'latin1');
+  credential.signedUntilMs = nowMs + assertionUsedMs;
+}
+
+const stateOf = (nonce: string): Buffer => createHash('sha256').update(nonce).digest();
+
+function isStateOf({ state }: Sealed, nonce: string): boolean {
+  const given = Buffer.from(state ?? '', 'base64url');
+  const right = stateOf(nonce);
+  return given.length === right.length && timingSafeEqual(given, right);
+}
