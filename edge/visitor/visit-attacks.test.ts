@@ -1,0 +1,547 @@
+// Attacks on an access policy at the edge. Each row says what the attack would achieve without the guard that stops it.
+
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { connect as connectH2 } from 'node:http2';
+import { after, before, describe, it } from 'node:test';
+import { createRig, hashOf, type Rig, readAll, tunnelOf } from '../fixture/rig.ts';
+import {
+  type Answer,
+  ask,
+  askH2,
+  echoUpstream,
+  gotField,
+  machineToken,
+  one,
+  opened,
+  parseAnswer,
+  seal,
+  sessionOf,
+  stateOf,
+  visitOf,
+} from '../fixture/visits.ts';
+
+const host = 't.tunnels.test';
+const otherKey = randomBytes(32).toString('base64url');
+const nonce = 'n'.repeat(22);
+let rig: Rig;
+
+before(async () => {
+  const upstream = echoUpstream();
+  const guarded = (id: string, changes: Parameters<typeof visitOf>[0] = {}, more = {}) =>
+    tunnelOf(id, { allowList: [], visit: visitOf(changes), ...more });
+  rig = await createRig([
+    guarded('t', {
+      rules: [...visitOf().rules, { path: '/admin/*', action: 'sign-in' }, { path: '/files/*', action: 'public' }],
+    }),
+    guarded('other', { sealKey: otherKey, policyId: 'policy-2', tokens: [] }),
+    guarded('two', {}, { hosts: ['a.test', 'b.test'] }),
+    guarded('key', { tokenHeader: 'x-api-key' }),
+    guarded('ended', { tokens: [{ id: 'x', name: 'old', hash: hashOf(machineToken), expiresAtMs: 1 }] }),
+    guarded('ingress', {}, { type: 'ingress' }),
+    tunnelOf('open'),
+  ]);
+  for (const id of ['t', 'other', 'two', 'key', 'ended', 'open']) await rig.client(id, upstream);
+});
+after(() => rig[Symbol.asyncDispose]());
+
+type Row = readonly [attack: string, wouldAchieve: string, run: () => Promise<void>];
+
+const stopped = (answer: Answer, status = 401): void => {
+  assert.equal(answer.got, null, 'the request reached the upstream');
+  assert.equal(answer.status, status);
+};
+/** A request of a program: refused with 401. */
+const refused =
+  (fields: readonly string[], sent: Parameters<typeof ask>[1] = {}, status = 401) =>
+  async () =>
+    stopped(await ask(rig, { ...sent, fields }), status);
+const session = (sealed: string): string => `Cookie: ${sessionOf(sealed)}`;
+const bearer = (token: string): string => `Authorization: Bearer ${token}`;
+/** One character of the body is another one. */
+const tampered = (sealed: string): string => sealed.replace(/^(.{20})(.)/, (_, head, one) => head + (one === 'A' ? 'B' : 'A'));
+const reSealed = (sealed: string, text: string): string => `${Buffer.from(text).toString('base64url')}.${sealed.split('.')[1]}`;
+
+const sessions: readonly Row[] = [
+  ['a cookie without a seal', 'anybody signs in as anybody', refused([session(`${Buffer.from('{}').toString('base64url')}.`)])],
+  ['an empty cookie', 'an empty seal opens', refused([session('')])],
+  ['a cookie with a changed body', 'a visitor becomes another one', refused([session(tampered(seal()))])],
+  [
+    'a cookie with claims of its own under a true seal',
+    'a visitor becomes another one',
+    refused([session(reSealed(seal(), '{"claims":{}}'))]),
+  ],
+  ['a seal that is cut short', 'a prefix of the seal is enough', refused([session(seal().slice(0, -8))])],
+  [
+    'a session of another host of the policy',
+    'a session for one service opens all',
+    refused([session(seal({}, { host: 'key.tunnels.test' }))]),
+  ],
+  [
+    'a session of another host of the same tunnel',
+    'a page of one host uses another',
+    refused([session(seal({}, { host: 'a.test' }))], { host: 'b.test' }),
+  ],
+  ['a session of another policy', 'a session for one service opens all', refused([session(seal({}, { key: otherKey }))])],
+  [
+    'a session from before the keys were changed',
+    'stolen keys stay good',
+    refused([session(seal())], { host: 'other.tunnels.test' }),
+  ],
+  ['a session that has ended', 'a session lasts for ever', refused([session(seal({ expiresAtMs: Date.now() - 1 }))])],
+  ['a session whose seal has ended', 'a short session lasts longer', refused([session(seal({}, { untilMs: Date.now() - 1 }))])],
+  ['a session of a person who is not admitted', 'a removed person stays', refused([session(seal({ email: 'eve@x.test' }))])],
+  [
+    'a session of a domain that only ends alike',
+    'evilopen.test counts as open.test',
+    refused([session(seal({ email: 'eve@evilopen.test' }))]),
+  ],
+  [
+    'a session of an address with two @',
+    'a@open.test@evil.test counts as open.test',
+    refused([session(seal({ email: 'a@open.test@evil.test' }))]),
+  ],
+  [
+    'a session of another provider',
+    'any provider vouches for any address',
+    refused([session(seal({ method: 'oidc', source: 'p2', groups: ['staff'] }))]),
+  ],
+  [
+    'a session by an old password',
+    'a leaked password stays good',
+    refused([session(seal({ method: 'password', source: 'old' }))]),
+  ],
+  ['a session by a link that is gone', 'a revoked link stays good', refused([session(seal({ method: 'link', source: 'gone' }))])],
+  ['a ticket as a cookie', 'a ticket from a log opens the service', refused([session(seal({}, { use: 'ticket' }))])],
+  ["a program's token as a cookie", 'a program gets a browser session', refused([session(seal({}, { use: 'agent' }))])],
+  ["a session as a program's token", 'a page hands its session to a program', refused([bearer(seal())])],
+  ['a ticket as a token', 'a ticket from a log opens the service', refused([bearer(seal({}, { use: 'ticket' }))])],
+  [
+    "a program's token of another host",
+    'a token for one resource opens another',
+    refused([bearer(seal({}, { use: 'agent', host: 'key.tunnels.test' }))]),
+  ],
+  [
+    "a machine's token that has ended",
+    'an ended token stays good',
+    refused([bearer(machineToken)], { host: 'ended.tunnels.test' }),
+  ],
+  [
+    "a machine's token of another policy",
+    'a token for one service opens all',
+    refused([bearer(machineToken)], { host: 'other.tunnels.test' }),
+  ],
+  ['the hash of a token', 'whoever reads the feed can sign in', refused([bearer(hashOf(machineToken))])],
+  ['a token as a password', 'another scheme is taken for Bearer', refused([`Authorization: Basic ${machineToken}`])],
+  ['a token in the wrong field', 'a page can send it without a preflight', refused([`X-Token: ${machineToken}`])],
+  ['an empty token', 'the hash of nothing is looked up', refused(['Authorization: Bearer '])],
+  [
+    'two session cookies',
+    'a tossed cookie wins over the own one',
+    refused([`Cookie: ${sessionOf(seal())}; ${sessionOf(seal())}`]),
+  ],
+  [
+    'two Cookie fields with a session each',
+    'a tossed cookie wins over the own one',
+    refused([session(seal()), session(seal({ email: 'x@open.test' }))]),
+  ],
+  [
+    'a session in a cookie of another case',
+    'a cookie without the guarantees of __Host- counts',
+    refused([`Cookie: __host-underpass-access=${seal()}`]),
+  ],
+  ['a session in a cookie without the prefix', 'a sibling host can set it', refused([`Cookie: underpass-access=${seal()}`])],
+  ['two Authorization fields', 'one is checked and another one used', refused([bearer(machineToken), bearer('x')])],
+  [
+    'two fields with tokens',
+    'one is checked and another one used',
+    refused([`X-Api-Key: ${machineToken}`, `X_Api_Key: x`], { host: 'key.tunnels.test' }),
+  ],
+  ['a huge cookie', 'a long text costs much work', refused([session('a'.repeat(20_000))])],
+  ['a seal of thousands of dots', 'a long text costs much work', refused([session('.'.repeat(20_000))])],
+  [
+    'a session on a tunnel that is no http tunnel',
+    'the policy is ignored',
+    async () => {
+      const socket = rig.connectTls('ingress.tunnels.test');
+      assert.equal(await readAll(socket), '');
+    },
+  ],
+];
+
+const page = (fields: readonly string[] = []): readonly string[] => [...opened, ...fields];
+const begun = (text = Buffer.from('/here').toString('base64url'), own = nonce): string =>
+  `Cookie: __Host-underpass-visit=${own}.${text}`;
+const ticket = (how: Parameters<typeof seal>[1] = {}, claims = {}): string =>
+  seal(claims, { use: 'ticket', untilMs: Date.now() + 60_000, state: stateOf(nonce), ...how });
+const enter = (text: string): string => `/.underpass/access/enter?ticket=${text}`;
+const noSession = (answer: Answer, code: string): void => {
+  stopped(answer, 403);
+  assert.equal(one(answer, 'underpass-error'), code);
+  assert.equal(answer.fields.has('set-cookie'), false);
+};
+const noEntry =
+  (path: string, fields: readonly string[], code = 'UNDERPASS_TICKET_REFUSED') =>
+  async () =>
+    noSession(await ask(rig, { path, fields: page(fields) }), code);
+/** Where the visitor is led after a good ticket. */
+const landing = (path: string, expected: string) => async () => {
+  const answer = await ask(rig, {
+    path: enter(ticket()),
+    fields: page([begun(Buffer.from(path, 'latin1').toString('base64url'))]),
+  });
+  assert.deepEqual([answer.status, one(answer, 'location')], [303, expected]);
+};
+
+const entries: readonly Row[] = [
+  [
+    'a ticket in another browser',
+    'a ticket from a log or a referrer signs a thief in',
+    noEntry(enter(ticket()), [begun(undefined, 'm'.repeat(22))]),
+  ],
+  [
+    'a ticket in a browser without a nonce',
+    'login CSRF: a victim gets the session of an attacker',
+    noEntry(enter(ticket()), [], 'UNDERPASS_SESSION_NOT_KEPT'),
+  ],
+  [
+    'a ticket once more in the same browser',
+    'a ticket is good twice',
+    noEntry(enter(ticket()), ['Cookie: __Host-underpass-visit=entered'], 'UNDERPASS_SESSION_NOT_KEPT'),
+  ],
+  ['a ticket without a state', 'a ticket is bound to no browser', noEntry(enter(ticket({ state: '' })), [begun()])],
+  ['a ticket that has ended', 'an old log signs a thief in', noEntry(enter(ticket({ untilMs: Date.now() - 1 })), [begun()])],
+  [
+    'a ticket of another host',
+    'a ticket for one service opens all',
+    noEntry(enter(ticket({ host: 'key.tunnels.test' })), [begun()]),
+  ],
+  ['a ticket of another policy', 'a ticket for one service opens all', noEntry(enter(ticket({ key: otherKey })), [begun()])],
+  ['a cookie as a ticket', 'an ended session is renewed for ever', noEntry(enter(ticket({ use: 'session' })), [begun()])],
+  ["a program's token as a ticket", 'a program gets a browser session', noEntry(enter(ticket({ use: 'agent' })), [begun()])],
+  ['two tickets', 'one is checked and another one used', noEntry(`${enter(ticket())}&ticket=${ticket()}`, [begun()])],
+  [
+    'two nonces',
+    'a tossed nonce wins over the own one',
+    noEntry(enter(ticket()), [begun(), begun()], 'UNDERPASS_SESSION_NOT_KEPT'),
+  ],
+  [
+    'a nonce of another form',
+    'an attacker chooses what the browser sends back',
+    noEntry(enter(ticket()), [begun(undefined, 'short')], 'UNDERPASS_SESSION_NOT_KEPT'),
+  ],
+  ['the nonce itself as the state', 'the state can be used as the nonce', noEntry(enter(ticket({ state: nonce })), [begun()])],
+  ['a return path to another host', 'an open redirect with the trust of the sign-in', landing('//evil.test/', '/')],
+  ['a return path with a backslash', 'browsers take it for a slash: an open redirect', landing('/\\evil.test/', '/')],
+  ['a return path with a scheme', 'an open redirect', landing('https://evil.test/', '/')],
+  ['a return path without a slash', 'an open redirect to a host that begins with the own name', landing('.evil.test/', '/')],
+  ['a return path with a line end', 'a second answer or a cookie in the response', landing('/a\r\nSet-Cookie: a=b', '/')],
+  ['a return path with a tab', 'browsers drop it: an open redirect', landing('/\t/evil.test', '/')],
+  ['a return path to the sign-in', 'a loop', landing('/.underpass/access/sign-in', '/')],
+  [
+    'a return path to the sign-out',
+    'a page that asks to sign out after each sign-in',
+    landing('/.underpass/access/sign-out', '/'),
+  ],
+  ['a return path of more than 1 kB', 'a Location that proxies refuse', landing(`/${'a'.repeat(1_030)}`, '/')],
+  [
+    'a visit of a target with two slashes',
+    'an open redirect after the sign-in',
+    async () => {
+      const answer = await ask(rig, { path: '//evil.test/x', fields: opened });
+      const [, path = ''] = /visit=[^.]+\.([^;]+);/.exec(one(answer, 'set-cookie')) ?? [];
+      assert.deepEqual([answer.status, Buffer.from(path, 'base64url').toString()], [303, '/']);
+    },
+  ],
+  [
+    'a return path in the query of the sign-in',
+    'an open redirect that the attacker writes into a link',
+    async () => {
+      const path = `/.underpass/access/sign-in?return=${Buffer.from('//evil.test').toString('base64url')}`;
+      const answer = await ask(rig, { path, fields: opened });
+      const [, kept = ''] = /visit=[^.]+\.([^;]+);/.exec(one(answer, 'set-cookie')) ?? [];
+      assert.equal(Buffer.from(kept, 'base64url').toString(), '/');
+    },
+  ],
+  [
+    'markup in the target',
+    'a script on an error page',
+    async () => {
+      for (const fields of [
+        [...opened, 'Cookie: __Host-underpass-visit=entered'],
+        ['Accept: text/html'],
+        ['Sec-Fetch-Mode: cors', 'Accept: text/html'],
+      ]) {
+        const answer = await ask(rig, { path: `/"><script>alert(1)</script>`, fields });
+        assert.doesNotMatch(answer.body + [...answer.fields.values()].join(), /<script/);
+      }
+    },
+  ],
+  [
+    'a frame around the sign-out page',
+    'a click on another page signs the visitor out',
+    async () => {
+      const answer = await ask(rig, { path: '/.underpass/access/sign-out', fields: opened });
+      assert.match(one(answer, 'content-security-policy'), /default-src 'none';.*frame-ancestors 'none'/);
+    },
+  ],
+  [
+    'a cookie for the whole domain',
+    'a sibling name reads or replaces it',
+    async () => {
+      const answer = await ask(rig, { path: enter(ticket()), fields: page([begun()]) });
+      for (const text of answer.fields.get('set-cookie') ?? []) {
+        assert.match(text, /^__Host-[^;]+; Path=\/; Secure; HttpOnly; SameSite=Lax; Max-Age=\d+$/);
+      }
+    },
+  ],
+];
+
+const paths = [
+  '/admin',
+  '/ADMIN/x',
+  '/files/../admin/x',
+  '/files/..%2fadmin/x',
+  '/files/%2e%2e/admin/x',
+  '/files/%252e%252e/admin/x',
+];
+const morePaths = [
+  '/files/..;/admin/x',
+  '/files/..%5cadmin/x',
+  '/files\\..\\admin\\x',
+  '/files//../../admin',
+  '/files/%00',
+  '/files/%c0%ae%c0%ae/admin',
+];
+
+const requests: readonly Row[] = [
+  ...[...paths, ...morePaths].map(
+    (path): Row => [`the target ${path}`, 'a protected path is public', async () => stopped(await ask(rig, { path }))],
+  ),
+  [
+    'a denied path in another spelling',
+    'a signed-in visitor reads what is denied',
+    async () => {
+      for (const path of ['/DENIED/x', '/x/../denied/x', '/x/..%2fdenied/x', '/d%65nied', '/denied;a/x', '//denied/x']) {
+        stopped(await ask(rig, { path, fields: [session(seal())] }), 403);
+      }
+    },
+  ],
+  [
+    'an absolute target',
+    'the path is looked for in another place',
+    async () => stopped(await ask(rig, { path: `https://${host}/admin/x` })),
+  ],
+  [
+    'an absolute target for another host',
+    'the policy of one host decides about another',
+    refused([], { path: 'https://open.tunnels.test/' }, 400),
+  ],
+  [
+    'a Host that is another tunnel',
+    'a tunnel without a policy leads to one with it',
+    refused([], { sni: 'open.tunnels.test', host }, 421),
+  ],
+  [
+    'a connection for an open tunnel over HTTP/2',
+    'coalescing leads past the policy',
+    async () => stopped(await askH2(rig, { ':authority': host }, 'open.tunnels.test'), 421),
+  ],
+  ['another port in Host', 'another authority has no policy', refused([], { host: `${host}:8443`, sni: host })],
+  ['a Host in capitals with a dot', 'another authority has no policy', refused([], { host: 'T.Tunnels.Test.', sni: host })],
+  [
+    'a protected request behind a public one',
+    'the right of the first counts for the second',
+    async () => {
+      const socket = await rig.visit(host);
+      const text = (path: string, more = ''): string => `GET ${path} HTTP/1.1\r\nHost: ${host}\r\n${more}\r\n`;
+      socket.write(text('/public/a') + text('/b') + text('/c', 'Connection: close\r\n'));
+      const [first = '', ...rest] = (await readAll(socket)).split(/(?=HTTP\/1\.1 )/);
+      assert.match(first, /^HTTP\/1\.1 200/);
+      for (const one of rest) stopped(parseAnswer(one));
+      assert.equal(rest.length, 2);
+    },
+  ],
+  [
+    'a request without a session behind one with it',
+    'a connection stays signed in for another visitor of a proxy',
+    async () => {
+      const socket = await rig.visit(host);
+      const text = (more: string): string => `GET / HTTP/1.1\r\nHost: ${host}\r\n${more}\r\n`;
+      socket.write(text(`${session(seal())}\r\n`) + text('Connection: close\r\n'));
+      const [first = '', second = ''] = (await readAll(socket)).split(/(?=HTTP\/1\.1 )/);
+      assert.match(first, /^HTTP\/1\.1 200/);
+      stopped(parseAnswer(second));
+    },
+  ],
+  [
+    'a stream without a session beside one with it',
+    'a connection of HTTP/2 stays signed in',
+    async () => {
+      const h2 = connectH2(`https://${host}`, { createConnection: () => rig.connectTls(host, { ALPNProtocols: ['h2'] }) });
+      const status = (fields: Record<string, string>): Promise<number> =>
+        new Promise((resolve) =>
+          h2.request({ ':path': '/', ...fields }).on('response', (answer) => resolve(Number(answer[':status']))),
+        );
+      assert.deepEqual(await Promise.all([status({ cookie: sessionOf(seal()) }), status({})]), [200, 401]);
+      h2.destroy();
+    },
+  ],
+  ['an upgrade without a session', 'a WebSocket passes the policy', refused(['Connection: Upgrade', 'Upgrade: websocket'])],
+  [
+    'an upgrade to HTTP/2',
+    'requests of the other protocol pass the policy',
+    async () => {
+      const answer = await ask(rig, {
+        path: '/public/',
+        fields: ['Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABk'],
+      });
+      assert.deepEqual([answer.status, gotField(answer, 'upgrade')], [200, []]);
+    },
+  ],
+  [
+    'a request in the body of a public one',
+    'request smuggling passes the policy',
+    async () => {
+      const hidden = `GET /admin HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
+      const answer = await ask(rig, { method: 'POST', path: '/public/', body: hidden });
+      assert.equal(answer.got?.url, '/public/');
+      assert.equal(answer.body.split('x-reached').length, 1);
+    },
+  ],
+  [
+    'two lengths',
+    'request smuggling passes the policy',
+    refused(['Content-Length: 5', 'Transfer-Encoding: chunked'], { method: 'POST', path: '/public/' }, 400),
+  ],
+  ['HTTP/1.0', 'an old version passes the policy', refused([], { version: '1.0' })],
+  ['HEAD', 'another method passes the policy', refused([], { method: 'HEAD' })],
+  ['an unknown method', 'another method passes the policy', refused([], { method: 'PROPFIND' })],
+  [
+    'a preflight',
+    'OPTIONS reaches the service without a session',
+    refused(['Origin: https://x.test', 'Access-Control-Request-Method: PUT'], { method: 'OPTIONS' }),
+  ],
+  [
+    'X-HTTP-Method-Override and X-Original-URL',
+    'the service takes another path than the edge',
+    async () => {
+      stopped(await ask(rig, { path: '/admin', fields: ['X-Original-URL: /public/', 'X-Rewrite-URL: /public/'] }));
+    },
+  ],
+  [
+    'own identity fields',
+    'a visitor names themselves',
+    async () => {
+      const names = [
+        'X-Underpass-User',
+        'x-underpass-email',
+        'X_Underpass_User',
+        'X-UNDERPASS_GROUPS',
+        'X-Underpass-Assertion',
+        'X.Underpass.User',
+      ];
+      for (const answer of [
+        await ask(rig, { path: '/public/', fields: names.map((name) => `${name}: root`) }),
+        await ask(rig, { host: 'open.tunnels.test', fields: names.map((name) => `${name}: root`) }),
+        await ask(rig, { fields: [session(seal()), ...names.map((name) => `${name}: root`)] }),
+        await askH2(rig, { cookie: sessionOf(seal()), 'x-underpass-user': 'root', x_underpass_user: 'root' }),
+      ]) {
+        assert.notEqual(answer.got, null);
+        assert.equal(JSON.stringify(answer.got).includes('root'), false);
+      }
+    },
+  ],
+  [
+    'Connection: x-underpass-user',
+    'the identity is removed as a field of the connection',
+    async () => {
+      const answer = await ask(rig, { fields: [session(seal()), 'Connection: x-underpass-user, x-underpass-assertion'] });
+      assert.deepEqual(gotField(answer, 'x-underpass-user'), ['ada@firm.test']);
+      assert.equal(gotField(answer, 'x-underpass-assertion').length, 1);
+    },
+  ],
+  [
+    'Connection: cookie',
+    'the session is cut twice, and other bytes with it',
+    async () => {
+      const answer = await ask(rig, { fields: [`Cookie: ${sessionOf(seal())}; a=b`, 'Connection: cookie', 'C: d'] });
+      assert.deepEqual([gotField(answer, 'cookie'), gotField(answer, 'c')], [[], ['d']]);
+    },
+  ],
+  [
+    'identity fields in a trailer',
+    'a service reads trailers as fields',
+    async () => {
+      const chunked = '1\r\na\r\n0\r\nX-Underpass-User: root\r\nCookie: a=b\r\n\r\n';
+      const socket = await rig.visit(host);
+      socket.write(
+        `POST /public/ HTTP/1.1\r\nHost: ${host}\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n${chunked}`,
+      );
+      stopped(parseAnswer(await readAll(socket)), 400);
+    },
+  ],
+  [
+    'a line end in the subject',
+    'a provider writes fields of its own',
+    async () => {
+      const answer = await ask(rig, { fields: [session(seal({ subject: 'a\r\nX-Admin: 1', method: 'member', email: '' }))] });
+      stopped(answer);
+      const provider = {
+        method: 'oidc',
+        source: 'provider-1',
+        groups: ['staff', 'a\r\nX-Admin: 1'],
+        subject: 'a\r\nX-Admin: 1',
+      } as const;
+      const through = await ask(rig, { fields: [session(seal(provider))] });
+      assert.deepEqual([through.status, gotField(through, 'x-admin')], [200, []]);
+      assert.deepEqual(gotField(through, 'x-underpass-user'), ['a%0D%0AX-Admin:%201']);
+    },
+  ],
+  [
+    'a sign-out from another site',
+    'a link ends the session of a visitor',
+    async () => {
+      const path = '/.underpass/access/sign-out';
+      const answer = await ask(rig, { path, method: 'POST', fields: ['Origin: https://evil.test', session(seal())] });
+      assert.equal(answer.fields.has('set-cookie'), false);
+    },
+  ],
+  [
+    'a token of the service beside a session',
+    'the edge eats a token that is not its own',
+    async () => {
+      const answer = await ask(rig, { fields: [session(seal()), bearer('of-the-service')] });
+      assert.deepEqual(gotField(answer, 'authorization'), ['Bearer of-the-service']);
+    },
+  ],
+  [
+    'own paths in another spelling',
+    'a page of the service passes for the sign-in',
+    async () => {
+      for (const path of ['/.underpass/access%2fenter', '//.underpass/access/enter', '/.UNDERPASS/access/enter'])
+        stopped(await ask(rig, { path }));
+    },
+  ],
+  [
+    'metadata of a path that does not belong in a header',
+    'a header of two lines',
+    async () => {
+      const answer = await ask(rig, { path: '/a"b%zz<c>', fields: ['Accept: */*'] });
+      assert.equal(
+        one(answer, 'www-authenticate'),
+        `Bearer realm="${host}", resource_metadata="https://${host}/.well-known/oauth-protected-resource"`,
+      );
+    },
+  ],
+];
+
+for (const [group, rows] of Object.entries({ sessions, entries, requests })) {
+  describe(`attacks with ${group}`, () => {
+    for (const [attack, would, run] of rows) it(`${attack} — otherwise ${would}`, run);
+  });
+}
+
+it('the table has at least 60 rows', () => {
+  assert.ok(sessions.length + entries.length + requests.length >= 60, String(sessions.length + entries.length + requests.length));
+});
