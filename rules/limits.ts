@@ -43,6 +43,8 @@ export const durations = {
   generatedNameRestDays: 90,
   /** A quick tunnel is deleted this long after its last client was connected. */
   quickLeaseMinutes: 5,
+  /** A program that registered itself for an access policy is forgotten this long after its last use. */
+  accessClientDays: 180,
   /** A client is connected while its last data-path round trip is at most this old. */
   connectedWithinSeconds: 15,
 } as const;

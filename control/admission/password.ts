@@ -1,4 +1,4 @@
-// Hashes passwords with scrypt. Each takes 32 MiB and some 80 ms of a thread, so few run at once.
+// Hashes passwords with scrypt. Each takes 32 MiB and a quarter of a second of a thread, so few run at once.
 
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
 import { createTurns } from '../limit/turns.ts';

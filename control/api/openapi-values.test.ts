@@ -37,6 +37,18 @@ const ruledElsewhere: Readonly<Record<string, string>> = {
   'startQuickTunnel.region': 'must exist',
   'startQuickTunnel.ingressDomains': 'must be under a public suffix',
   'startQuickTunnel.securityGroup': 'must exist',
+  'createTunnel.accessPolicy': 'must exist',
+  'updateTunnel.accessPolicy': 'must exist',
+  'startQuickTunnel.accessPolicy': 'must exist',
+  'createAccessPolicy.people': 'must be addresses, or `*@` and a domain',
+  'updateAccessPolicy.people': 'must be addresses, or `*@` and a domain',
+  'createAccessPolicy.password': 'must have 8 to 200 characters',
+  'updateAccessPolicy.password': 'must have 8 to 200 characters',
+  'createAccessPolicy.tokenHeader': 'must be a field that the service leaves alone',
+  'updateAccessPolicy.tokenHeader': 'must be a field that the service leaves alone',
+  'testAccessPolicy.email': 'must be an address, and none beside a token',
+  'testAccessPolicy.token': 'must be without an e-mail address beside it',
+  'testAccessPolicy.address': 'must be an address',
   'createSecurityGroup.allow': 'must be addresses and ranges',
   'updateSecurityGroup.allow': 'must be addresses and ranges',
   'deleteProject.name': 'must be the name of the project',
@@ -56,6 +68,7 @@ const otherSpellings: Readonly<Record<string, string>> = {
   'createTunnel.name': 'trimmed and lowered',
   'startQuickTunnel.name': 'trimmed and lowered',
   'createSecurityGroup.name': 'trimmed',
+  'createAccessPolicy.name': 'trimmed',
 };
 
 const texts = [

@@ -16,6 +16,10 @@ const harmless = new Set(
     ...['accept-terms', 'action', 'active', 'actor', 'after', 'allow', 'apexName', 'approve', 'available', 'before', 'company'],
     ...['dataPlaneHost', 'description', 'email', 'expiresAt', 'expiresInDays', 'first-name', 'fresh', 'from', 'github-link'],
     ...['host', 'httpPort', 'httpsPort', 'id', 'ingressDomains', 'last-name', 'limit', 'limits', 'metrics', 'name', 'operator'],
+    ...['accessPolicy', 'address', 'expiresInHours', 'log', 'members', 'mostUses', 'people', 'policy', 'rules', 'sessionHours'],
+    ...['tokenHeader', 'url'],
+    // Its clientSecret is read from the body alone, which no log has.
+    'provider',
     ...['path', 'project', 'proxyProtocol', 'q', 'range', 'region', 'role', 'securityGroup', 'sort', 'state', 'status'],
     ...[
       'suspended',

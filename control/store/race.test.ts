@@ -111,6 +111,20 @@ const suite: StoreSuite = (name, skip, open) =>
       assert.equal(new Set(made.map((tunnel) => tunnel.ingressDomains[0]?.name)).size, 40);
     });
 
+    it('an access policy deleted while a tunnel takes it, ten times: the tunnel has it, or is not made', async () => {
+      for (let round = 0; round < 10; round++) {
+        const name = `policy-${round}`;
+        await ann.call('POST', `/api/access-policies?project=${ann.projectId}`, { name });
+        const drop = async () => (await ann.send('DELETE', `/api/access-policies/${name}?project=${ann.projectId}`)).status;
+        const take = () => createTunnel(ann, { name: `guard-${round}`, accessPolicy: name });
+        const [taken, ...dropped] = await Promise.all([take(), drop(), drop()]);
+        const made = await ann.send('GET', `/api/tunnels/guard-${round}?project=${ann.projectId}`);
+        const guards = made.ok && ((await made.json()) as Tunnel).accessPolicy === name;
+        assert.equal(guards, taken === 200, `${taken}`);
+        assert.deepEqual(dropped.toSorted(), guards ? [409, 409] : [204, 404]);
+      }
+    });
+
     it('fifty groups under a quota of ten: the quota holds', async () => {
       await test.control.operator.changeProject(bob.projectId, { limits: { securityGroups: 10 } });
       const statuses = await times(

@@ -243,3 +243,39 @@ describe('a sweep that would take most of a table', () => {
     await store.close();
   });
 });
+
+it('keeps sign-ins of visitors for 30 days, sign-outs as long as sessions, and programs for 180 days', async () => {
+  const test = await createTestControl();
+  const { db } = test.store;
+  const ann = await test.signUp('ann@example.com');
+  await ann.call('POST', `/api/access-policies?project=${ann.projectId}`, { name: 'staff' });
+  const token = `/api/access-policies/staff/tokens?project=${ann.projectId}`;
+  await ann.call('POST', token, { name: 'ends', expiresInDays: 1 });
+  await ann.call('POST', token, { name: 'stays' });
+  const { id: policy_id } = await db.selectFrom('access_policies').select('id').executeTakeFirstOrThrow();
+  const at = test.time.now;
+  const signIn = { id: 's', project_id: ann.projectId, policy: 'staff', host: 'h', who: '', method: 'email', reason: '' };
+  await db
+    .insertInto('access_sign_ins')
+    .values({ ...signIn, allowed: 1, address: '', at })
+    .execute();
+  const signOuts = ['a@x.com', 'b@x.com'].map((subject, i) => ({ policy_id, subject, at: at + i * 10 * dayMs }));
+  await db.insertInto('access_sign_outs').values(signOuts).execute();
+  const flow = { id: 'f', policy_id, kind: 'code' as const, content_sealed: '', tries: 0, created_at: at };
+  await db
+    .insertInto('access_flows')
+    .values({ ...flow, expires_at: at + 60_000 })
+    .execute();
+  await db.insertInto('access_clients').values({ id: 'c', content: '{}', created_at: at, used_at: at }).execute();
+  const names = ['access_sign_ins', 'access_sign_outs', 'access_flows', 'access_clients', 'access_tokens'] as const;
+  const kept = async (days: number): Promise<number[]> => {
+    await deleteAllExpired(test.store, at + days * dayMs);
+    return Promise.all(names.map(async (name) => (await db.selectFrom(name).selectAll().execute()).length));
+  };
+  assert.deepEqual(await kept(0), [1, 2, 1, 1, 2]);
+  assert.deepEqual(await kept(29), [1, 2, 0, 1, 2]);
+  assert.deepEqual(await kept(32), [0, 1, 0, 1, 1]);
+  assert.deepEqual(await kept(179), [0, 0, 0, 1, 1]);
+  assert.deepEqual(await kept(180), [0, 0, 0, 0, 1]);
+  await test.close();
+});

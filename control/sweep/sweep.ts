@@ -2,6 +2,7 @@
 // sweeping changes no answer. A sweep cannot be undone, so it waits while the time is in doubt, and before it empties a table.
 
 import { durations, retentionDays } from '@underpass/rules/limits.ts';
+import { policyLimits } from '@underpass/rules/visit/policy-limits.ts';
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Logger } from 'pino';
 import { attemptsKeptMs } from '../certificate/core/budget.ts';
@@ -27,14 +28,18 @@ interface Rule {
   readonly expired: (nowMs: number) => RawBuilder<SqlBool>;
   /** True if few rows of the table expire in any one sweep. */
   readonly lasting?: boolean;
-  /** The column that names a row, if it is not `id`. */
-  readonly key?: string;
+  /** The columns that name a row, if they are not `id`. */
+  readonly key?: string | readonly string[];
 }
 
 const before = (column: string, time: number | string): RawBuilder<SqlBool> => sql<SqlBool>`${sql.ref(column)} <= ${time}`;
 /** Kept for a day after they expire, so that an operator can look into a complaint. */
 const expiredADay = (nowMs: number): RawBuilder<SqlBool> => before('expires_at', nowMs - dayMs);
 const idle = (nowMs: number) => before('seen_at', nowMs - durations.sessionIdleDays * dayMs);
+
+/** Those that owners made by name stay in sight as long as the sign-ins with them. */
+const endedLongAgo = (nowMs: number): RawBuilder<SqlBool> => before('expires_at', nowMs - retentionDays.accessSignIn * dayMs);
+const longestVisitMs = policyLimits.sessionHoursMost * 3600_000;
 
 const rules: readonly Rule[] = [
   { table: 'sessions', lasting: true, expired: (now) => sql`(${before('expires_at', now)} or ${idle(now)})` },
@@ -50,9 +55,16 @@ const rules: readonly Rule[] = [
   { table: 'released_names', expired: (now) => before('resting_until', now), key: 'host' },
   { table: 'certificates', lasting: true, expired: (now) => before('expires_at', now - certificatesKeptMs) },
   { table: 'certificate_attempts', expired: (now) => before('at', now - attemptsKeptMs) },
+  { table: 'access_flows', expired: (now) => before('expires_at', now) },
+  // A row outlives the longest session that it ends.
+  { table: 'access_sign_outs', key: ['policy_id', 'subject'], expired: (now) => before('at', now - longestVisitMs) },
+  { table: 'access_clients', lasting: true, expired: (now) => before('used_at', now - durations.accessClientDays * dayMs) },
+  { table: 'access_tokens', lasting: true, expired: endedLongAgo },
+  { table: 'access_links', lasting: true, expired: endedLongAgo },
   // What follows is kept as long as the privacy policy says. The log by id, which begins with the time: it is the largest
   // table, and has no index by time.
   { table: 'audit', lasting: true, expired: (now) => before('id', endOfIds(now - retentionDays.auditLog * dayMs)) },
+  { table: 'access_sign_ins', lasting: true, expired: (now) => before('at', now - retentionDays.accessSignIn * dayMs) },
   {
     table: 'registrations',
     lasting: true,
@@ -78,10 +90,10 @@ const losesMost = async (db: Queries, { table, expired }: Rule, nowMs: number): 
 };
 
 const deleteExpired = async (db: Queries, { table, key = 'id', expired }: Rule, nowMs: number): Promise<void> => {
-  const column = sql.ref(key);
+  const columns = sql.join([key].flat().map((column) => sql.ref(column)));
   for (let done = 0; done < statementsPerTable; done++) {
-    const some = sql`select ${column} from ${sql.table(table)} where ${expired(nowMs)} limit ${rowsAtOnce}`;
-    const deleted = await sql`delete from ${sql.table(table)} where ${column} in (${some})`.execute(db);
+    const some = sql`select ${columns} from ${sql.table(table)} where ${expired(nowMs)} limit ${rowsAtOnce}`;
+    const deleted = await sql`delete from ${sql.table(table)} where (${columns}) in (${some})`.execute(db);
     if (Number(deleted.numAffectedRows ?? 0) < rowsAtOnce) return;
   }
 };

@@ -37,5 +37,4 @@ export const secretNames = [
   'recoveryCode',
   'key',
   'password',
-  'clientSecret',
 ] as const;

@@ -56,6 +56,7 @@ function valuesOf({ name, email, address, companyNumber }: OperatorIdentity): Re
     byPost: address ? ` or by post at ${address}` : '',
     registrationDays: retentionDays.registration,
     auditLogDays: retentionDays.auditLog,
+    visitorSignInDays: retentionDays.accessSignIn,
     abuseReportDays: retentionDays.closedAbuseReport,
     nameRestDays: durations.generatedNameRestDays,
     loginLinkMinutes: durations.loginLinkMinutes,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { durations } from '@underpass/rules/limits.ts';
+import { durations, retentionDays } from '@underpass/rules/limits.ts';
 import type { OperatorIdentity } from '@underpass/rules/resource.ts';
 import { type LegalDocument, parseLegalDocument } from './legal-document.ts';
 
@@ -64,6 +64,7 @@ test('the policy states the retention times of the product', () => {
   const retention = sectionText(privacyPolicy(OPERATOR), 'retention');
   assert.ok(retention.includes(`Sign-in links: ${durations.loginLinkMinutes} minutes`));
   assert.ok(retention.includes(`${durations.generatedNameRestDays} days`));
+  assert.ok(retention.includes(`Sign-ins of visitors: ${retentionDays.accessSignIn} days`));
 });
 
 test('every section number in the policy refers to the intended section', () => {
