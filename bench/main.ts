@@ -1,4 +1,5 @@
 // npm run bench: measures every installed peer, interleaved by round; prints medians and ratios to the two-hop haproxy chain.
+// With --scale 1000,100000 it measures one region with that many tunnels instead (scale.ts).
 // Options: --rounds N, --seconds N, --columns small,latency,connect,bulk,idle,stalled, --peers underpass,haproxy.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
@@ -12,6 +13,7 @@ import { piko } from './peers/piko.ts';
 import { firstJson, type Started, start } from './peers/processes.ts';
 import { bore, chisel, frp, rathole, sshReverse } from './peers/tcp-tunnels.ts';
 import { underpassHttps, underpassInspected, underpassTcp } from './peers/underpass.ts';
+import { measureScale } from './scale.ts';
 
 const everyPeer: readonly Peer[] = [
   underpassHttps,
@@ -35,6 +37,7 @@ const { values: options } = parseArgs({
     seconds: { type: 'string', default: '4' },
     columns: { type: 'string', default: measurements.map((measurement) => measurement.key).join(',') },
     peers: { type: 'string', default: '' },
+    scale: { type: 'string', default: '' },
   },
 });
 const rounds = Number(options.rounds);
@@ -44,9 +47,10 @@ const chosen = measurements.filter((measurement) => options.columns.split(',').i
 const folder = mkdtempSync(join(tmpdir(), 'underpass-bench-'));
 try {
   process.stdout.write(
-    `# Underpass beside its peers\n\n${rounds} rounds, ${cpus().length} cores, Node ${process.version}, ${process.arch}\n`,
+    `# Underpass${options.scale === '' ? ` beside its peers\n\n${rounds} rounds` : ' at scale\n\none region'}, ${cpus().length} cores, Node ${process.version}, ${process.arch}\n`,
   );
-  for (const carries of ['https', 'tcp'] as const) await runGroup(carries);
+  if (options.scale === '') for (const carries of ['https', 'tcp'] as const) await runGroup(carries);
+  else await measureScale(options.scale.split(',').map(Number));
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -34,6 +34,8 @@ export interface RegionTunnel {
 
 export interface StartedRegion {
   control: ProcessOf;
+  /** Home folder of control. */
+  readonly home: string;
   readonly controlPort: number;
   readonly account: Account;
   readonly caPem: string;
@@ -73,6 +75,7 @@ export async function startRegion(
   const key = await createRegion(account, httpsPort);
   const region: StartedRegion = {
     control,
+    home,
     controlPort: port,
     account,
     caPem: await readFile(join(home, 'ca.pem'), 'utf8'),
