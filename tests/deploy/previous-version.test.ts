@@ -73,6 +73,14 @@ async function expectNewTunnel(
   await expectCleanEnd(client);
 }
 
+/** Creates an access policy that admits nobody of these tests, and attaches it. */
+async function guard({ account: { call, project } }: StartedRegion, { name }: RegionTunnel): Promise<void> {
+  const made = await call('POST', `/api/access-policies?project=${project}`, { name: 'staff', people: ['ada@example.com'] });
+  assert.ok(made.status < 300, JSON.stringify(made.body));
+  const attached = await call('PATCH', `/api/tunnels/${name}?project=${project}`, { accessPolicy: 'staff' });
+  assert.ok(attached.status < 300, JSON.stringify(attached.body));
+}
+
 describe('the previous version beside this one', { skip: skipWithoutPrevious() }, () => {
   test('an upgrade and its way back, part by part on the embedded database, fail no visit', async (t) => {
     const stage = await startPrevious(t);
@@ -100,6 +108,24 @@ describe('the previous version beside this one', { skip: skipWithoutPrevious() }
     const { statuses, visits } = await visitors.stop();
     assert.deepEqual(statuses, { 200: visits }, 'a visit failed');
     await expectCleanEnd(client);
+  });
+
+  test('an edge of the previous version denies every visitor of a tunnel with an access policy', async (t) => {
+    const stage = await startPrevious(t);
+    const { old, region, edges, upstream } = stage;
+    await expectCleanEnd(region.control);
+    await region.restartControl();
+    const tunnel = await region.createTunnel('guarded');
+    await region.startClient(tunnel, upstream, {}, old);
+    const doors = edges.map(({ port }) => region.doorOf(tunnel, port));
+    for (const door of doors) await visitUntil(door, 200);
+    await guard(region, tunnel);
+    for (const door of doors) await visitUntil(door, 403);
+    // It denies also after a restart from its own copy.
+    await expectCleanEnd(region.control);
+    await expectCleanEnd(edges[0].process);
+    await edges[0].restart(old);
+    await visitUntil(doors[0] ?? assert.fail(), 403);
   });
 
   test('two controls, one of each version, share a database', { skip: skipWithout('postgres', 'nats-server') }, async (t) => {
