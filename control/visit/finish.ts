@@ -39,7 +39,7 @@ const ticketUrl = (policy: VisitPolicy, state: string, claims: VisitorClaims, no
 const edgeAnswer = ({ policy, request, nowMs }: Visit, state: string, claims: VisitorClaims): Response => {
   const url = ticketUrl(policy, state, claims, nowMs);
   // A redirect that answers a form, here or at an identity provider, is subject to the page's form-action.
-  const isLink = request.method === 'GET' && !new URL(request.url).pathname.endsWith('/callback');
+  const isLink = request.method === 'GET' && !new URL(request.url).pathname.startsWith('/access/oidc/');
   if (isLink) return seeOther(url);
   const action = { label: 'Continue', url };
   return renderNote('You are signed in', html`Your browser now goes on to ${policy.host}.`, { goesTo: url, action });

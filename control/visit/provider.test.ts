@@ -63,6 +63,7 @@ describe('a real provider', () => {
     const page = await (await stage.client().send('GET', `/access/sign-in?host=${stage.host}&state=${state}`)).text();
     assert.match(page, /Sign in with Firm/);
     const answer = await visitAs(stage, provider, { sub: 'u1', email: 'Bob@Firm.example', email_verified: true });
+    assert.equal(answer.status, 200, 'a redirect would be subject to the form-action of the provider’s own page');
     const claims = await stage.claimsIn(answer);
     assert.deepEqual([claims.method, claims.subject, claims.email, claims.groups], ['oidc', 'u1', bob, []]);
     assert.equal(claims.source, (await stage.policy()).grants.provider?.id);

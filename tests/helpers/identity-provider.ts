@@ -3,7 +3,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
-import Provider from 'oidc-provider';
 
 export const providerClient = { id: 'underpass', secret: 'a-secret-of-the-client' } as const;
 
@@ -22,12 +21,12 @@ export interface IdentityProvider {
 
 const claims = { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name', 'groups'] };
 
-/** oidc-provider warns on the console of what only development may have. */
-const withoutWarnings = <T>(make: () => T): T => {
+/** oidc-provider warns on the console of what only development may have, and of each Node that is newer than itself. */
+const withoutWarnings = async <T>(make: () => Promise<T>): Promise<T> => {
   const { warn } = console;
   console.warn = () => {};
   try {
-    return make();
+    return await make();
   } finally {
     console.warn = warn;
   }
@@ -43,19 +42,20 @@ export async function startIdentityProvider(
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const people = new Map<string, Persona>();
-  const provider = withoutWarnings(
-    () =>
-      new Provider(issuer, {
-        clients: [{ client_id: providerClient.id, client_secret: providerClient.secret, redirect_uris: [...redirectUris] }],
-        claims,
-        conformIdTokenClaims: onlyUserinfo,
-        cookies: { keys: ['of-a-test'] },
-        findAccount: (_, id) => {
-          const person = people.get(id);
-          return person && { accountId: id, claims: () => person };
-        },
-      }),
-  );
+  const provider = await withoutWarnings(async () => {
+    const { default: Provider } = await import('oidc-provider');
+    return new Provider(issuer, {
+      clients: [{ client_id: providerClient.id, client_secret: providerClient.secret, redirect_uris: [...redirectUris] }],
+      claims,
+      conformIdTokenClaims: onlyUserinfo,
+      cookies: { keys: ['of-a-test'] },
+      ttl: { Interaction: 600, Session: 600, Grant: 600, AccessToken: 600, IdToken: 600 },
+      findAccount: (_, id) => {
+        const person = people.get(id);
+        return person && { accountId: id, claims: () => person };
+      },
+    });
+  });
   server.on('request', provider.callback());
   t.after(() => {
     server.closeAllConnections();
