@@ -112,6 +112,7 @@ const groups: readonly Group[] = [
   [['token'], async () => (await import('./command/token.ts')).addTokenCommands],
   [['domains'], async () => (await import('./command/domains.ts')).addDomainCommands],
   [['groups'], async () => (await import('./command/groups.ts')).addGroupCommands],
+  [['access'], async () => (await import('./command/access.ts')).addAccessCommands],
   [['doctor'], async () => (await import('./command/doctor.ts')).addDoctorCommand],
   [['service'], async () => (await import('./command/service.ts')).addServiceCommands],
   [['update'], async () => (await import('./command/update.ts')).addUpdateCommand],

@@ -109,7 +109,7 @@ async function startAtServer(
   key: string,
   endsAtMs: number | undefined,
   nowMs: number,
-  { name, region, domain, group, keep }: QuickFlags,
+  { name, region, domain, group, access, keep }: QuickFlags,
 ): Promise<Tunnel> {
   const payload = {
     key,
@@ -117,6 +117,7 @@ async function startAtServer(
     ...(region === undefined ? {} : { region }),
     ...(domain === undefined ? {} : { ingressDomains: domain }),
     ...(group === undefined ? {} : { securityGroup: group }),
+    ...(access === undefined ? {} : { accessPolicy: access }),
     ...(keep === undefined ? {} : { keep }),
     ...(endsAtMs === undefined ? {} : { lastsSeconds: Math.max(60, Math.ceil((endsAtMs - nowMs) / 1000)) }),
   };

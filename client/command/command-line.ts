@@ -80,6 +80,11 @@ export function collectHosts(value: string, before: readonly string[] = []): rea
   return [...before, ...collectEntries(value).map(unwrapHost)];
 }
 
+export function parseWhole(text: string): number {
+  if (!/^\d{1,6}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
+  return Number(text);
+}
+
 export function parsePort(text: string): number {
   const port = Number(text);
   if (!/^\d{1,5}$/.test(text) || port < 1 || port > 65_535)

@@ -11,10 +11,11 @@ export interface QuickFlags extends CommonFlags, UpstreamFlags {
   readonly keep?: boolean;
   readonly for?: string;
   readonly group?: string;
+  readonly access?: string;
   readonly region?: string;
 }
 
-export const quickOptions = ['name', 'domain', 'keep', 'for', 'group', 'region', 'server', 'project'] as const;
+export const quickOptions = ['name', 'domain', 'keep', 'for', 'group', 'access', 'region', 'server', 'project'] as const;
 
 /** `lead` says which of a command's forms the options belong to. */
 export function withQuickOptions(command: Command, lead = ''): Command {
@@ -22,6 +23,7 @@ export function withQuickOptions(command: Command, lead = ''): Command {
     .option('--name <name>', `${lead}name of the tunnel (default: generated)`)
     .option('--domain <name>', `${lead}ingress domain of yours; may be repeated (default: generated)`, collect)
     .option('--group <name>', `${lead}security group`)
+    .option('--access <policy>', `${lead}access policy: who may visit`)
     .option('--region <name>', `${lead}region (default: the first available one)`)
     .addOption(new Option('--keep', `${lead}do not delete the tunnel at the end`).conflicts('for'))
     .option('--no-inspect', `${lead}without the inspector`)

@@ -33,6 +33,7 @@ export function renderTunnel(fetched: Tunnel): string {
     ...(tunnel.expiresAt === undefined ? [] : [['Temporary', expiryText(tunnel.endsAt)] as const]),
     ['Domains', tunnel.ingressDomains.map(domainLine).join('\n') || 'No ingress domains'],
     ['Security group', tunnel.securityGroup],
+    ...(tunnel.accessPolicy === undefined ? [] : [['Access policy', tunnel.accessPolicy] as const]),
     ['PROXY protocol', tunnel.proxyProtocol || 'off'],
     ['Data plane', tunnel.dataPlaneHost],
     ...renderTunnelMetrics(tunnel).map(({ label, value }) => [label, value] as const),

@@ -21,6 +21,7 @@ interface AddFlags extends CommonFlags {
   readonly domain?: readonly string[];
   readonly generateDomain?: boolean;
   readonly proxyProtocol: ProxyFlag;
+  readonly access?: string;
 }
 
 interface UpdateFlags extends CommonFlags {
@@ -29,6 +30,7 @@ interface UpdateFlags extends CommonFlags {
   readonly rmDomain?: readonly string[];
   readonly proxyProtocol?: ProxyFlag;
   readonly group?: string;
+  readonly access?: string | false;
 }
 
 interface RemoveFlags extends CommonFlags {
@@ -80,12 +82,13 @@ function addAdd(tunnels: Command, shell: Shell): void {
     .option('--domain <name>', 'ingress domain; may be repeated', collectHosts)
     .addOption(new Option('--generate-domain', 'let the region choose a name').conflicts('domain'))
     .addOption(proxyOption().default('off'))
+    .option('--access <policy>', 'access policy of an http tunnel: who may visit it')
     .action((name: string, flags: AddFlags) => add(shell, name, flags));
 }
 
 function addUpdate(tunnels: Command, shell: Shell): void {
   withProject(
-    describe(tunnels.command('update <tunnel>'), 'Change domains, PROXY protocol or security group.', [
+    describe(tunnels.command('update <tunnel>'), 'Change domains, PROXY protocol, security group or access policy.', [
       'underpass tunnels update shop --add-domain www.example.com --group office',
       'underpass tunnels update shop --proxy-protocol v2',
     ]),
@@ -95,6 +98,8 @@ function addUpdate(tunnels: Command, shell: Shell): void {
     .option('--rm-domain <name>', 'remove an ingress domain; may be repeated', collectHosts)
     .addOption(proxyOption())
     .option('--group <name>', 'security group')
+    .option('--access <policy>', 'access policy of an http tunnel')
+    .option('--no-access', 'no access policy')
     .action((name: string, flags: UpdateFlags) => update(shell, name, flags));
 }
 
@@ -131,6 +136,7 @@ async function add(shell: Shell, name: string, flags: AddFlags): Promise<void> {
     ingressDomains: flags.domain ?? [],
     proxyProtocol: proxyOf(flags.proxyProtocol),
     type: flags.type,
+    ...(flags.access === undefined ? {} : { accessPolicy: flags.access }),
   };
   await account.api.call(tunnelCalls.createTunnel, { project: account.project.id, payload });
   await printTunnel(shell, account, name, flags);
@@ -146,9 +152,12 @@ export async function regionFor({ api }: ProjectAccount, wanted: string | undefi
 }
 
 async function update(shell: Shell, name: string, flags: UpdateFlags): Promise<void> {
-  const { domain, addDomain, rmDomain, proxyProtocol, group } = flags;
-  if ([domain, addDomain, rmDomain, proxyProtocol, group].every((flag) => flag === undefined))
-    throw new ClientError('usage', 'say what to change: --domain, --add-domain, --rm-domain, --proxy-protocol or --group');
+  const { domain, addDomain, rmDomain, proxyProtocol, group, access } = flags;
+  if ([domain, addDomain, rmDomain, proxyProtocol, group, access].every((flag) => flag === undefined))
+    throw new ClientError(
+      'usage',
+      'say what to change: --domain, --add-domain, --rm-domain, --proxy-protocol, --group or --access',
+    );
   const account = await openProject(shell.io, flags);
   await saveChange(
     () => fetchTunnel(account, name),
@@ -157,6 +166,7 @@ async function update(shell: Shell, name: string, flags: UpdateFlags): Promise<v
         ingressDomains: nextDomains(before, flags),
         proxyProtocol: proxyProtocol === undefined ? before.proxyProtocol : proxyOf(proxyProtocol),
         securityGroup: group ?? before.securityGroup,
+        ...(access === undefined ? {} : { accessPolicy: access || '' }),
       };
       const warning = proxyProtocolWarning(before.proxyProtocol, change.proxyProtocol);
       if (warning !== null) outputOf(shell, flags).warning(warning);

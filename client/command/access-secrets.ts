@@ -1,0 +1,118 @@
+// access tokens and access links: what admits a program or whoever has an address, without a sign-in.
+
+import { accessCalls } from '@underpass/rules/api/access-calls.ts';
+import type { Command } from 'commander';
+import { openProject } from '../account/account.ts';
+import { renderTable } from '../terminal/output.ts';
+import { confirm } from '../terminal/prompt.ts';
+import { type CommonFlags, describe, outputOf, parseWhole, type Shell, withProject } from './command-line.ts';
+
+interface TokenFlags extends CommonFlags {
+  readonly days?: number;
+}
+
+interface LinkFlags extends CommonFlags {
+  readonly hours?: number;
+  readonly uses?: number;
+}
+
+interface RemoveFlags extends CommonFlags {
+  readonly yes?: boolean;
+}
+
+export function addAccessTokenCommands(access: Command, shell: Shell): void {
+  const tokens = access.command('tokens').description('Machine tokens: programs send one instead of signing in.');
+  withProject(
+    describe(tokens.command('list <policy>').alias('ls'), 'List the machine tokens of a policy.', [
+      'underpass access tokens list team',
+    ]),
+  ).action((policy: string, flags: CommonFlags) => listTokens(shell, policy, flags));
+  withProject(
+    describe(tokens.command('add <policy> <name>'), 'Create a machine token and print it once.', [
+      'underpass access tokens add team ci --days 90',
+    ]),
+  )
+    .option('--days <number>', 'it ends after this many days (default: never)', parseWhole)
+    .action((policy: string, name: string, flags: TokenFlags) => addToken(shell, policy, name, flags));
+  withProject(describe(tokens.command('rm <policy> <id>'), 'End a machine token.', ['underpass access tokens rm team 01k9']))
+    .option('-y, --yes', 'do not ask')
+    .action((policy: string, id: string, flags: RemoveFlags) => removeToken(shell, policy, id, flags));
+}
+
+export function addAccessLinkCommands(access: Command, shell: Shell): void {
+  const links = access.command('links').description('Share links: whoever has the address may visit.');
+  withProject(
+    describe(links.command('list <policy>').alias('ls'), 'List the share links of a policy.', [
+      'underpass access links list preview',
+    ]),
+  ).action((policy: string, flags: CommonFlags) => listLinks(shell, policy, flags));
+  withProject(
+    describe(links.command('add <policy> <name>'), 'Create a share link and print its addresses once.', [
+      'underpass access links add preview customer --hours 48 --uses 5',
+    ]),
+  )
+    .option('--hours <number>', 'it ends after this many hours (default: never)', parseWhole)
+    .option('--uses <number>', 'how often it signs somebody in (default: any number)', parseWhole)
+    .action((policy: string, name: string, flags: LinkFlags) => addLink(shell, policy, name, flags));
+  withProject(
+    describe(links.command('rm <policy> <id>'), 'End a share link and the visits that it gave.', [
+      'underpass access links rm preview 01k9',
+    ]),
+  )
+    .option('-y, --yes', 'do not ask')
+    .action((policy: string, id: string, flags: RemoveFlags) => removeLink(shell, policy, id, flags));
+}
+
+async function listTokens(shell: Shell, policy: string, flags: CommonFlags): Promise<void> {
+  const { api, project } = await openProject(shell.io, flags);
+  const tokens = await api.call(accessCalls.listAccessTokens, { project: project.id, name: policy });
+  const rows = tokens.map(({ id, name, createdBy, expiresAt }) => [id, name, createdBy, expiresAt ?? 'never']);
+  const text = rows.length === 0 ? 'No machine tokens.' : renderTable(['ID', 'NAME', 'CREATED BY', 'ENDS'], rows);
+  outputOf(shell, flags).result(tokens, text);
+}
+
+async function addToken(shell: Shell, policy: string, name: string, flags: TokenFlags): Promise<void> {
+  const { api, project } = await openProject(shell.io, flags);
+  const payload = { name, expiresInDays: flags.days };
+  const made = await api.call(accessCalls.createAccessToken, { project: project.id, name: policy, payload });
+  const output = outputOf(shell, flags);
+  output.notice('This is the only time that the token is shown.');
+  output.result(made, made.token);
+}
+
+async function removeToken(shell: Shell, policy: string, id: string, flags: RemoveFlags): Promise<void> {
+  const { api, project } = await openProject(shell.io, flags);
+  await confirm(shell.io, 'Programs with it are refused at once.', `End the machine token ${id}?`, flags.yes);
+  await api.call(accessCalls.deleteAccessToken, { project: project.id, name: policy, id });
+  outputOf(shell, flags).result({ deleted: id }, `Ended ${id}.`);
+}
+
+async function listLinks(shell: Shell, policy: string, flags: CommonFlags): Promise<void> {
+  const { api, project } = await openProject(shell.io, flags);
+  const links = await api.call(accessCalls.listAccessLinks, { project: project.id, name: policy });
+  const rows = links.map(({ id, name, uses, mostUses, usedAt, expiresAt }) => [
+    ...[id, name, mostUses === null ? String(uses) : `${uses} of ${mostUses}`],
+    ...[usedAt ?? 'never', expiresAt ?? 'never'],
+  ]);
+  const text = rows.length === 0 ? 'No share links.' : renderTable(['ID', 'NAME', 'USES', 'LAST USED', 'ENDS'], rows);
+  outputOf(shell, flags).result(links, text);
+}
+
+async function addLink(shell: Shell, policy: string, name: string, flags: LinkFlags): Promise<void> {
+  const { api, project } = await openProject(shell.io, flags);
+  const payload = { name, expiresInHours: flags.hours, mostUses: flags.uses };
+  const made = await api.call(accessCalls.createAccessLink, { project: project.id, name: policy, payload });
+  const output = outputOf(shell, flags);
+  output.notice('This is the only time that the link is shown.');
+  output.result(
+    made,
+    made.urls.length === 0 ? 'No tunnel has this policy yet, so the link leads nowhere.' : made.urls.join('\n'),
+  );
+}
+
+async function removeLink(shell: Shell, policy: string, id: string, flags: RemoveFlags): Promise<void> {
+  const { api, project } = await openProject(shell.io, flags);
+  await confirm(shell.io, 'Visits that it gave end at once.', `End the share link ${id}?`, flags.yes);
+  await api.call(accessCalls.deleteAccessLink, { project: project.id, name: policy, id });
+  outputOf(shell, flags).result({ deleted: id }, `Ended ${id}.`);
+}
