@@ -23,8 +23,12 @@ export const systemTools = {
   curl: { package: 'curl', why: 'commands of the docs' },
   openssl: { package: 'openssl', why: 'TLS peers in tests' },
   jq: { package: 'jq', why: 'commands of the docs' },
-  python3: { package: 'python3', why: 'commands of the docs' },
-  go: { package: 'golang-go', why: 'servers in Go, and the verification of identity in Go' },
+  python3: {
+    package: 'python3 python3-jwt python3-cryptography',
+    why: 'commands and examples of the docs',
+    fits: (path) => prints([path, '-c', 'import jwt, cryptography; print("both")'], 'both'),
+  },
+  go: { package: 'golang-go', why: 'servers and examples in Go' },
   ip: { package: 'iproute2', why: 'a client behind a wire that loses and delays' },
   faketime: { package: 'faketime', why: 'a clock that jumps' },
   ssh: { package: 'openssh-client', why: 'SSH through an ingress tunnel' },
@@ -84,7 +88,9 @@ export async function installTools(missing, log) {
 
 async function installPackages(missing, log) {
   const apt = aptCommand();
-  const packages = missing.filter((name) => systemTools[name].module === undefined).map((name) => systemTools[name].package);
+  const packages = missing
+    .filter((name) => systemTools[name].module === undefined)
+    .flatMap((name) => systemTools[name].package.split(' '));
   if (packages.length === 0 || apt === undefined) return;
   log(`installing from Debian's packages: ${packages.join(' ')}`);
   await run(apt, ['update', '-qq']);
