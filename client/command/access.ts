@@ -219,10 +219,10 @@ async function print(shell: Shell, account: ProjectAccount, name: string, flags:
   const { provider, rules } = policy;
   const text = renderFields([
     ['Name', policy.name],
-    ['Tunnels', policy.tunnels.join('\n')],
+    ['Tunnels', policy.tunnels.join('\n') || 'none'],
     ['Members', policy.members ? 'yes' : 'no'],
-    ['People', policy.people.join('\n')],
-    ['Provider', provider === null ? '' : `${provider.label} (${provider.issuer})`],
+    ['People', policy.people.join('\n') || 'none'],
+    ['Provider', provider === null ? 'none' : `${provider.label} (${provider.issuer})`],
     ['Password', policy.password ? 'yes' : 'no'],
     ['Links', String(policy.linkCount)],
     [
