@@ -1,7 +1,7 @@
 // The page that asks a signed-in visitor whether a program may act for them.
 
 import type { VisitorClaims } from '@underpass/rules/visit/grants.ts';
-import { hiddenFields, html, renderPage } from '../visit/page.ts';
+import { breakableHost, hiddenFields, html, renderPage } from '../visit/page.ts';
 import { describeRedirect } from './core/redirect-uri.ts';
 import type { Question } from './flows.ts';
 import { oauthPath } from './metadata.ts';
@@ -17,15 +17,14 @@ const whoIs = ({ program }: Consent) =>
     ? html`It is a program of <strong>${new URL(program.id).host}</strong>.`
     : html`The name is what the program says of itself; nobody has checked it.`;
 
-const asWhom = ({ email }: VisitorClaims) => (email === '' ? html`as you` : html`as <strong>${email}</strong>`);
+const asWhom = ({ email }: VisitorClaims) => (email === '' ? null : html`, as <strong>${email}</strong>`);
 
 export const renderConsent = (consent: Consent): Response => {
   const { program, resource, redirectUri, claims, projectName, host, secret } = consent;
-  const title = `Allow ${program.name} to use ${host}?`;
   return renderPage({
-    title,
-    body: html`<h1>${title}</h1>
-<p class="lead">${program.name} wants to use <strong>${resource}</strong> of the project ${projectName}, ${asWhom(claims)}. It can do there whatever you can do, until your sign-in ends.</p>
+    title: `Allow ${program.name} to use ${host}?`,
+    body: html`<h1>Allow ${program.name} to use ${breakableHost(host)}</h1>
+<p class="lead">${program.name} wants to use <strong>${resource}</strong> of the project ${projectName}${asWhom(claims)}. It can do there whatever you can do, until your sign-in ends.</p>
 <p class="lead">${whoIs(consent)} Your answer goes to <strong>${describeRedirect(redirectUri)}</strong>. Allow it only if you have just started this yourself.</p>
 <form method="post" action="${oauthPath}/consent">${hiddenFields({ grant: secret })}
 <button class="button main" name="decision" value="allow">Allow</button>
