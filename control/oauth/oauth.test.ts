@@ -67,6 +67,18 @@ test('a registered program gets a code for its visitor, and tokens for the code'
   );
 });
 
+test('a name is one short line, and a program without one is still asked about', async (t) => {
+  const world = await open(t);
+  for (const [client_name, shown] of [
+    ['  Note\n taker ', 'Note taker'],
+    ['n'.repeat(100), `${'n'.repeat(59)}…`],
+    [undefined, 'A program'],
+    ['', 'A program'],
+  ] as const)
+    assert.equal((await register(world, { client_name, redirect_uris: [callback] })).body.client_name, shown);
+  assert.equal((await register(world, { client_name: ['Note'], redirect_uris: [callback] })).status, 400);
+});
+
 test('a visitor who denies sends the program away with access_denied', async (t) => {
   const world = await open(t);
   const { client_id } = (await register(world)).body;

@@ -16,7 +16,7 @@ import { addToQuery } from './core/redirect-uri.ts';
 import type { OAuthDeps } from './deps.ts';
 import { type Code, changeFlow, deleteFlow, type Flow, findFlow, insertFlow, type Question } from './flows.ts';
 import { issuerOf, oauthPath } from './metadata.ts';
-import { findProgram, markUsed } from './programs.ts';
+import { findProgram } from './programs.ts';
 
 /** A person may have to wait for a mail. */
 const questionMs = 15 * 60_000;
@@ -144,7 +144,6 @@ const decide = async (deps: OAuthDeps, request: Request, address: string): Promi
   if (!allowed) return leave(content, addToQuery(content.redirectUri, { error: 'access_denied', ...answer }));
   const code = createToken();
   await insertFlow(deps.store.db, deps.keyRing, code, codeRow(flow, claims, nowMs), nowMs);
-  if (!content.program.isDocument) await markUsed(deps.store.db, content.program.id, nowMs);
   return leave(content, addToQuery(content.redirectUri, { code, ...answer }));
 };
 

@@ -150,19 +150,22 @@ const byRefresh = async (deps: OAuthDeps, form: ReadonlyMap<string, string>): Pr
 const grantTypes: Readonly<Record<string, typeof byCode>> = { authorization_code: byCode, refresh_token: byRefresh };
 
 /** Programs have no secret. One whose id is the address of a document is known by its code or token. */
-const expectProgram = async ({ store, clock }: OAuthDeps, form: ReadonlyMap<string, string>): Promise<void> => {
-  const id: Program['id'] = form.get('client_id') ?? refuse('invalid_client', 'client_id is missing.');
+const readProgram = async ({ store }: OAuthDeps, form: ReadonlyMap<string, string>): Promise<Program['id']> => {
+  const id = form.get('client_id') ?? refuse('invalid_client', 'client_id is missing.');
   if (form.has('client_secret') || form.has('client_assertion')) refuse('invalid_client', 'Programs have no secret here.');
-  if (id.startsWith('https://')) return;
-  if ((await findRegistered(store.db, id)) === undefined) refuse('invalid_client', 'The program is not registered here.');
-  await markUsed(store.db, id, clock());
+  if (!id.startsWith('https://') && (await findRegistered(store.db, id)) === undefined)
+    refuse('invalid_client', 'The program is not registered here.');
+  return id;
 };
 
 export const giveTokens = async (deps: OAuthDeps, form: ReadonlyMap<string, string>): Promise<GivenTokens> => {
   const grant = Object.hasOwn(grantTypes, form.get('grant_type') ?? '') ? grantTypes[form.get('grant_type')!] : undefined;
   if (grant === undefined) return refuse('unsupported_grant_type', 'grant_type must be authorization_code or refresh_token.');
-  await expectProgram(deps, form);
-  return grant(deps, form);
+  const id = await readProgram(deps, form);
+  const tokens = await grant(deps, form);
+  // Only now: a program that no visitor allowed is swept soon.
+  await markUsed(deps.store.db, id, deps.clock());
+  return tokens;
 };
 
 /** RFC 7009 2.2: an unknown token is as good as revoked. */

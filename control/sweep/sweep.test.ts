@@ -244,7 +244,7 @@ describe('a sweep that would take most of a table', () => {
   });
 });
 
-it('keeps sign-ins of visitors for 30 days, sign-outs as long as sessions, and programs for 180 days', async () => {
+it('keeps sign-ins of visitors for 30 days, sign-outs as long as sessions, programs in use for 180 days, others for 7', async () => {
   const test = await createTestControl();
   const { db } = test.store;
   const ann = await test.signUp('ann@example.com');
@@ -266,13 +266,19 @@ it('keeps sign-ins of visitors for 30 days, sign-outs as long as sessions, and p
     .insertInto('access_flows')
     .values({ ...flow, expires_at: at + 60_000 })
     .execute();
-  await db.insertInto('access_clients').values({ id: 'c', content: '{}', created_at: at, used_at: at }).execute();
+  const program = { id: 'used', content: '{}', created_at: at - 1, used_at: at };
+  await db
+    .insertInto('access_clients')
+    .values([program, { ...program, id: 'unused', created_at: at }])
+    .execute();
   const names = ['access_sign_ins', 'access_sign_outs', 'access_flows', 'access_clients', 'access_tokens'] as const;
   const kept = async (days: number): Promise<number[]> => {
     await deleteAllExpired(test.store, at + days * dayMs);
     return Promise.all(names.map(async (name) => (await db.selectFrom(name).selectAll().execute()).length));
   };
-  assert.deepEqual(await kept(0), [1, 2, 1, 1, 2]);
+  assert.deepEqual(await kept(0), [1, 2, 1, 2, 2]);
+  assert.deepEqual(await kept(6), [1, 2, 0, 2, 2]);
+  assert.deepEqual(await kept(7), [1, 2, 0, 1, 2]);
   assert.deepEqual(await kept(29), [1, 2, 0, 1, 2]);
   assert.deepEqual(await kept(32), [0, 1, 0, 1, 1]);
   assert.deepEqual(await kept(179), [0, 0, 0, 1, 1]);

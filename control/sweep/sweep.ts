@@ -58,6 +58,8 @@ const rules: readonly Rule[] = [
   { table: 'access_flows', expired: (now) => before('expires_at', now) },
   // A row outlives the longest session that it ends.
   { table: 'access_sign_outs', key: ['policy_id', 'subject'], expired: (now) => before('at', now - longestVisitMs) },
+  // Anybody may register programs. Those that no visitor allowed go first, so that a flood of them leaves nothing.
+  { table: 'access_clients', expired: (now) => sql`(used_at = created_at and ${before('created_at', now - 7 * dayMs)})` },
   { table: 'access_clients', lasting: true, expired: (now) => before('used_at', now - durations.accessClientDays * dayMs) },
   { table: 'access_tokens', lasting: true, expired: endedLongAgo },
   { table: 'access_links', lasting: true, expired: endedLongAgo },

@@ -25,7 +25,9 @@ function parseName(value: unknown): string | null {
   if (typeof value !== 'string') return null;
   const name = value.replace(/\s+/g, ' ').trim();
   // Directions and joiners would let a name show as another one.
-  if (!isPlainText(name) || /[\p{C}\p{Zl}\p{Zp}]/u.test(name) || name.length > nameCharsMost) return null;
+  if (!isPlainText(name) || /[\p{C}\p{Zl}\p{Zp}]/u.test(name)) return null;
+  const letters = [...name];
+  if (letters.length > nameCharsMost) return `${letters.slice(0, nameCharsMost - 1).join('')}…`;
   return name === '' ? 'A program' : name;
 }
 
@@ -41,8 +43,7 @@ export function parseMetadata(metadata: Readonly<Record<string, unknown>>): Pars
   if (redirectUris === null)
     return wrong('invalid_redirect_uri', `redirect_uris must be 1 to ${redirectUrisMost} addresses, each ${uriRule}.`);
   const name = parseName(metadata.client_name);
-  if (name === null)
-    return wrong('invalid_client_metadata', `client_name must be at most ${nameCharsMost} characters, all visible, in one line.`);
+  if (name === null) return wrong('invalid_client_metadata', 'client_name must be a text of visible characters.');
   if (!has(metadata.response_types, 'code')) return wrong('invalid_client_metadata', 'response_types must have code.');
   if (!has(metadata.grant_types, 'authorization_code'))
     return wrong('invalid_client_metadata', 'grant_types must have authorization_code.');
