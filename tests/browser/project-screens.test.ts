@@ -149,6 +149,15 @@ function listScreens(at: At): readonly Screen[] {
         await expect(page.getByText('Provide at least one ingress domain')).toBeVisible();
       },
     },
+    {
+      name: 'new-tunnel-discard',
+      path: at('tunnels?new'),
+      ready: async (page) => {
+        await page.getByRole('dialog', { name: 'New Tunnel' }).getByLabel('Name', { exact: true }).fill('half');
+        await press(page, 'Close panel');
+        await dialog(page, 'Discard what you entered?');
+      },
+    },
     { name: 'new-tunnel-region', path: at('tunnels?new'), ready: (page) => choose(page, 'Region') },
     {
       name: 'add-domain-error',
@@ -216,6 +225,15 @@ function tunnelScreens(at: At): readonly Screen[] {
         await choose(page, 'Proxy protocol');
         await page.getByRole('option', { name: 'v2' }).click();
         await expect(page.getByText(/^Switching proxy protocol on/)).toBeVisible();
+      },
+    },
+    {
+      name: 'tunnel-qr',
+      path: at('tunnels/shop'),
+      ready: async (page) => {
+        await press(page, 'Actions for shop.example.com');
+        await page.getByRole('menuitem', { name: 'QR code' }).click();
+        await expect(page.getByRole('img', { name: /^QR code of/ })).toBeVisible();
       },
     },
     { name: 'tunnel-rotate', path: at('tunnels/shop'), ready: (page) => menu(page, 'Rotate token', 'Rotate Token') },
