@@ -37,7 +37,8 @@ export function Dialog({
   return (
     <Base.Root open={open} onOpenChange={keep.onOpenChange}>
       <Base.Portal>
-        <Base.Backdrop className={backdropClass} />
+        {/* Also in front of another dialog or a panel. */}
+        <Base.Backdrop forceRender className={backdropClass} />
         <Base.Viewport className="fixed inset-0 z-40 grid items-center justify-items-center overflow-y-auto p-4">
           <Base.Popup
             onInput={keep.onInput}
