@@ -38,7 +38,7 @@ export const hashPassword = async (password: string): Promise<string> => {
   return ['scrypt', log2N, r, p, salt.toString('base64url'), hash.toString('base64url')].join('$');
 };
 
-/** @public False also for a stored text that is no hash. */
+/** False also for a stored text that is no hash. */
 export const checkPassword = async (stored: string, password: string): Promise<boolean> => {
   const [name, log2N, r, p, salt = '', hash = ''] = stored.split('$');
   const right = Buffer.from(hash, 'base64url');

@@ -606,6 +606,7 @@ describe('projects and tunnels', () => {
         tunnels: 5,
         domains: 100,
         securityGroups: 100,
+        accessPolicies: 100,
         rulesPerGroup: 500,
         ingressDomainsPerTunnel: 50,
         members: 100,

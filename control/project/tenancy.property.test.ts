@@ -60,7 +60,16 @@ const calls: readonly ((by: Side, of: Side, object: number, project: string) => 
   (by, _, o, p) => by.user.send('PATCH', `/api/projects/${p}`, { name: nameOf(by, o) }),
   (by, _, o, p) => by.user.send('POST', `/api/tokens?project=${p}`, { name: nameOf(by, o), role: 'viewer' }),
   (by, of, o, p) => by.user.send('GET', `/api/tunnels/${nameOf(of, o)}/domains?project=${p}&host=www.${apexOf(of, o)}`),
+  (by, _, __, p) => by.user.send('GET', `/api/access-policies?project=${p}`),
+  (by, _, __, p) => by.user.send('GET', `/api/access-sign-ins?project=${p}`),
+  (by, of, o, p) => by.user.send('POST', `/api/access-policies?project=${p}`, { name: nameOf(of, o), members: true }),
+  (by, of, o, p) => by.user.send('GET', `/api/access-policies/${nameOf(of, o)}?project=${p}`),
+  (by, of, o, p) => by.user.send('PATCH', `/api/access-policies/${nameOf(of, o)}?project=${p}`, { people: ['a@x.com'] }),
+  (by, of, o, p) => by.user.send('DELETE', `/api/access-policies/${nameOf(of, o)}?project=${p}`),
+  (by, of, o, p) => by.user.send('POST', `/api/access-policies/${nameOf(of, o)}/tokens?project=${p}`, { name: nameOf(by, o) }),
+  (by, of, o, p) => by.user.send('PATCH', `/api/tunnels/${nameOf(by, o)}?project=${p}`, { accessPolicy: nameOf(of, o) }),
 ];
+const lastCall = calls.length - 1;
 
 const step: fc.Arbitrary<Step> = fc.record({
   side: fc.constantFrom<0 | 1>(0, 1),
@@ -78,10 +87,10 @@ const assertNothingOf = (other: Side, answer: string, asked: string): void => {
 };
 
 // Calls that create an object under the name that they send: in the caller's project that name becomes the caller's.
-const making = new Set([17, 20, 23, 27]);
+const making = new Set([17, 20, 23, 27, lastCall - 5]);
 const lookUp = 16;
 /** Calls that name one object: the other side's is never found. */
-const naming = new Set([11, 12, 13, 14, 15, 18, 19, 21, 22, 24, 25, 26, 28, 29]);
+const naming = new Set([11, 12, 13, 14, 15, 18, 19, 21, 22, 24, 25, 26, 28, 29, ...[0, 1, 2, 3, 4].map((i) => lastCall - i)]);
 const firstOfProject = 3;
 
 const runStep = async (sides: readonly [Side, Side], { side, target, call, object }: Step): Promise<void> => {
@@ -100,7 +109,7 @@ const runStep = async (sides: readonly [Side, Side], { side, target, call, objec
 };
 
 const snapshot = async (test: TestControl, projectId: string): Promise<unknown> => {
-  const tables = ['tunnels', 'domains', 'security_groups', 'members', 'invitations', 'api_tokens'] as const;
+  const tables = ['tunnels', 'domains', 'security_groups', 'access_policies', 'members', 'invitations', 'api_tokens'] as const;
   const rows = tables.map((table) => test.store.db.selectFrom(table).selectAll().where('project_id', '=', projectId).execute());
   return JSON.parse(JSON.stringify(await Promise.all(rows)));
 };
@@ -114,6 +123,7 @@ const openSide = async (test: TestControl, mark: string): Promise<Side> => {
   for (const object of [0, 1, 2]) {
     const tunnel = { name: nameOf(side, object), region: 'local', ingressDomains: [`www.${apexOf(side, object)}`] };
     await user.call('POST', `/api/tunnels${project}`, tunnel);
+    await user.call('POST', `/api/access-policies${project}`, { name: nameOf(side, object), members: true });
     await user.call('POST', `/api/security-groups${project}`, { name: nameOf(side, object), allow: ['192.0.2.1'] });
   }
   return side;
