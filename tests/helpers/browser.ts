@@ -42,7 +42,7 @@ leavePagesOutOfErrors();
 
 export const launchChromium = (): Promise<Browser> => chromium.launch({ executablePath: requireTool('chromium'), args });
 
-export interface VisitOptions extends Pick<BrowserContextOptions, 'viewport' | 'colorScheme'> {
+export interface VisitOptions extends Pick<BrowserContextOptions, 'viewport' | 'colorScheme' | 'ignoreHTTPSErrors'> {
   /** The account that is signed in; absent means signed out. */
   readonly account?: Account;
   /** Console errors that the page may report; any other fails the test. */
