@@ -130,7 +130,7 @@ const addPages = (app: App, parts: Parts, isStopping: () => boolean): void => {
     findPolicy: (host) => findVisitPolicy(store.db, keyRing, host, clock()),
     readDocument: createDocumentReader(documentNet),
   });
-  addVisits(app, { ...parts, production: settings.production, programs });
+  addVisits(app, { ...parts, production: settings.production, providerNetworks: settings.providerNetworks, programs });
   addSite(app, { ...parts, isStopping });
 };
 

@@ -24,6 +24,8 @@ export interface ControlSettings extends SiteSettings {
   /** How many quick tunnels one person may have at once; 0 switches them off. */
   readonly quickTunnels: number;
   readonly trustedProxies: readonly string[];
+  /** Private networks where identity providers of access policies may be. */
+  readonly providerNetworks: readonly string[];
   /** Left out, the self-hosted bot check is used. */
   readonly turnstile?: { readonly siteKey: string; readonly secret: string; readonly url: string };
   readonly subscriptionLookup?: SubscriptionLookup;

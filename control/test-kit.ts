@@ -204,6 +204,7 @@ const baseSettings: ControlSettings = {
   operatorEmail: 'operator@example.com',
   securityContact: 'mailto:security@example.com',
   trustedProxies: [],
+  providerNetworks: [],
   quickTunnels: 100,
   operatorIdentity: { name: 'Underpass Ltd', email: 'hello@example.com' },
 };

@@ -1,5 +1,5 @@
 // Requests to OpenID Connect providers. Members of projects choose the addresses, so they reach public ones only: control must not
-// become a way into the network that it runs in. `isAllowed` decides at the moment of the connection, on the address itself.
+// become a way into the network that it runs in. `isReachable` decides at the moment of the connection, on the address itself.
 
 import { lookup } from 'node:dns';
 import { request as requestPlain } from 'node:http';
@@ -12,14 +12,16 @@ import { isInside } from '../dns/inside.ts';
 const answerMaxBytes = 512 * 1024;
 
 export interface ProviderNet {
+  /** Private addresses that the operator allows. */
+  readonly isAllowed: (address: string) => boolean;
   /** Development alone: plain http, and this machine. */
   readonly allowsLoopback: boolean;
 }
 
 const isLoopback = (address: string): boolean => address === '::1' || /^127(\.\d+){3}$/.test(address);
 
-const isAllowed = (address: string, { allowsLoopback }: ProviderNet): boolean =>
-  !isInside(address) || (allowsLoopback && isLoopback(address));
+const isReachable = (address: string, { allowsLoopback, isAllowed }: ProviderNet): boolean =>
+  !isInside(address) || isAllowed(address) || (allowsLoopback && isLoopback(address));
 
 class InsideAddress extends Error {
   override readonly name = 'InsideAddress';
@@ -32,7 +34,7 @@ const guardedLookup =
   (net: ProviderNet): NonNullable<RequestOptions['lookup']> =>
   (host, options, done) => {
     lookup(host, { ...options, all: true }, (error, found) => {
-      const foreign = error === null && found.find(({ address }) => !isAllowed(address, net));
+      const foreign = error === null && found.find(({ address }) => !isReachable(address, net));
       if (error !== null || foreign || found.length === 0) return done(error ?? refuseInside(host), '', 4);
       // Node asks for all when it races IPv4 and IPv6.
       if (options.all === true) return (done as unknown as (error: null, all: typeof found) => void)(null, found);
@@ -43,7 +45,7 @@ const guardedLookup =
 const checkUrl = (url: URL, net: ProviderNet): void => {
   const host = url.hostname.replace(/^\[|\]$/g, '');
   if (url.protocol !== 'https:' && !(net.allowsLoopback && url.protocol === 'http:')) throw new Error('only https is allowed');
-  if (isIP(host) !== 0 && !isAllowed(host, net)) throw refuseInside(host);
+  if (isIP(host) !== 0 && !isReachable(host, net)) throw refuseInside(host);
 };
 
 const answerOf = (status: number, headers: Record<string, string | string[] | undefined>, body: Buffer): Response => {

@@ -224,7 +224,7 @@ describe('an ID token', () => {
 });
 
 describe('requests to providers', () => {
-  const production = createProviderFetch({ allowsLoopback: false });
+  const production = createProviderFetch({ allowsLoopback: false, isAllowed: () => false });
   const options = { method: 'GET', headers: {}, body: null, redirect: 'manual' } as const;
   const inside = [
     ['https://127.0.0.1/', 'this machine'],
@@ -241,11 +241,20 @@ describe('requests to providers', () => {
       await assert.rejects(async () => production(url, options), /not a public address|only https/);
     });
 
+  it('reach a private network that the operator names, and no other', async () => {
+    const asked: string[] = [];
+    const isAllowed = (address: string): boolean => asked.push(address) > 0 && address === '127.0.0.9';
+    const some = createProviderFetch({ allowsLoopback: false, isAllowed });
+    await assert.rejects(async () => some('https://127.0.0.9:1/', options), /ECONNREFUSED/);
+    await assert.rejects(async () => some('https://127.0.0.8:1/', options), /not a public address/);
+    assert.deepEqual(asked, ['127.0.0.9', '127.0.0.8']);
+  });
+
   it('stop at a large answer', async (t) => {
     const server = createServer((_, response) => void response.end(Buffer.alloc(600 * 1024)));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     t.after(() => server.close());
-    const development = createProviderFetch({ allowsLoopback: true });
+    const development = createProviderFetch({ allowsLoopback: true, isAllowed: () => false });
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
     await assert.rejects(async () => development(url, options), /has more than/);
   });

@@ -2,6 +2,7 @@
 // browser (OpenID Connect Core 3.1, RFC 9700).
 
 import { addressKey } from '@underpass/rules/address.ts';
+import { compileAllowList } from '@underpass/rules/allow-list.ts';
 import type { Provider } from '@underpass/rules/visit/parse-provider.ts';
 import { providerCallbackPath } from '@underpass/rules/visit/provider-callback.ts';
 import * as client from 'openid-client';
@@ -41,11 +42,12 @@ export const createProviders = ({
   keyRing,
   clock,
   production,
-}: Pick<VisitDeps, 'keyRing' | 'clock' | 'production'>): Providers => {
+  providerNetworks,
+}: Pick<VisitDeps, 'keyRing' | 'clock' | 'production' | 'providerNetworks'>): Providers => {
   const kept = new Map<string, { readonly metadata: client.ServerMetadata; readonly untilMs: number }>();
   const turns: Turns = createTurns(4, 20, 'Too many people sign in at the moment. Please try again soon.');
   const options = {
-    [client.customFetch]: createProviderFetch({ allowsLoopback: !production }),
+    [client.customFetch]: createProviderFetch({ allowsLoopback: !production, isAllowed: compileAllowList(providerNetworks) }),
     timeout: requestSeconds,
     execute: production ? [] : [client.allowInsecureRequests],
   };

@@ -21,6 +21,8 @@ export interface VisitDeps {
   /** Control's public URL without a trailing slash. */
   readonly origin: string;
   readonly production: boolean;
+  /** Private networks where identity providers may be. */
+  readonly providerNetworks: readonly string[];
   readonly programs: ProgramGrants;
 }
 

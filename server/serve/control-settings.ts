@@ -32,6 +32,7 @@ export function controlSettings(settings: Settings): ControlSettings {
     operatorEmail: settings.operatorEmail,
     securityContact: settings.securityContact ?? `mailto:${settings.operatorEmail}`,
     trustedProxies: settings.trustedProxies,
+    providerNetworks: settings.providerNetworks,
     quickTunnels: settings.quickTunnels,
     operatorIdentity: {
       name: settings.operatorName,

@@ -210,6 +210,17 @@ export const settingTable = {
     [],
     'none',
   ),
+  providerNetworks: setting<readonly string[]>(
+    'UNDERPASS_PROVIDER_NETWORKS',
+    {
+      group: 'Addresses',
+      about:
+        'Private networks where identity providers of access policies may be. Anybody who may change a policy can reach them.',
+      parse: list(parseRange),
+    },
+    [],
+    'none: public addresses only',
+  ),
   metricsPort: optional(
     'UNDERPASS_METRICS_PORT',
     { group: 'Addresses', about: 'Port of the Prometheus metrics; keep it private.', parse: parsePort },
