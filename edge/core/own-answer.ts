@@ -75,7 +75,7 @@ export function renderPage({ title, heading, html, small }: Page): string {
 :root { color-scheme: light dark; --ink: #1c2430; --paper: #f7f8fa; --quiet: #5b6675 }
 @media (prefers-color-scheme: dark) { :root { --ink: #e8ecf2; --paper: #12161d; --quiet: #9aa5b4 } }
 body { margin: 0; min-height: 100vh; display: grid; place-items: center; background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif }
-main { max-width: 32rem; padding: 2rem }
+main { box-sizing: border-box; width: min(36rem, 100vw); padding: 2rem; overflow-wrap: anywhere }
 h1 { margin: 0 0 .5rem; font-size: 1.5rem; line-height: 1.25 }
 p { margin: 0 0 1rem }
 small { color: var(--quiet) }
