@@ -1,5 +1,5 @@
 // npm run bench: measures every installed peer, interleaved by round; prints medians and ratios to the two-hop haproxy chain.
-// With --scale 1000,100000 it measures one region with that many tunnels instead (scale.ts).
+// With --tunnels 1000,100000 or --clients 2000,5000 it measures one region of that size instead.
 // Options: --rounds N, --seconds N, --columns small,latency,connect,bulk,idle,stalled, --peers underpass,haproxy.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
@@ -13,7 +13,8 @@ import { piko } from './peers/piko.ts';
 import { firstJson, type Started, start } from './peers/processes.ts';
 import { bore, chisel, frp, rathole, sshReverse } from './peers/tcp-tunnels.ts';
 import { underpassHttps, underpassInspected, underpassTcp } from './peers/underpass.ts';
-import { measureScale } from './scale.ts';
+import { measureClients } from './scale-clients.ts';
+import { measureTunnels } from './scale-tunnels.ts';
 
 const everyPeer: readonly Peer[] = [
   underpassHttps,
@@ -37,9 +38,12 @@ const { values: options } = parseArgs({
     seconds: { type: 'string', default: '4' },
     columns: { type: 'string', default: measurements.map((measurement) => measurement.key).join(',') },
     peers: { type: 'string', default: '' },
-    scale: { type: 'string', default: '' },
+    tunnels: { type: 'string', default: '' },
+    clients: { type: 'string', default: '' },
   },
 });
+const sizesOf = (list: string): readonly number[] => (list === '' ? [] : list.split(',').map(Number));
+const atScale = options.tunnels !== '' || options.clients !== '';
 const rounds = Number(options.rounds);
 const seconds = Number(options.seconds);
 const chosen = measurements.filter((measurement) => options.columns.split(',').includes(measurement.key));
@@ -47,10 +51,11 @@ const chosen = measurements.filter((measurement) => options.columns.split(',').i
 const folder = mkdtempSync(join(tmpdir(), 'underpass-bench-'));
 try {
   process.stdout.write(
-    `# Underpass${options.scale === '' ? ` beside its peers\n\n${rounds} rounds` : ' at scale\n\none region'}, ${cpus().length} cores, Node ${process.version}, ${process.arch}\n`,
+    `# Underpass${!atScale ? ` beside its peers\n\n${rounds} rounds` : ' at scale\n\none region'}, ${cpus().length} cores, Node ${process.version}, ${process.arch}\n`,
   );
-  if (options.scale === '') for (const carries of ['https', 'tcp'] as const) await runGroup(carries);
-  else await measureScale(options.scale.split(',').map(Number));
+  await measureTunnels(sizesOf(options.tunnels));
+  await measureClients(sizesOf(options.clients));
+  if (!atScale) for (const carries of ['https', 'tcp'] as const) await runGroup(carries);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

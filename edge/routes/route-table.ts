@@ -134,7 +134,7 @@ export class RouteTable {
         state.peers,
         ({ edgeId }) => edgeId,
       ),
-    };
+    } satisfies Record<keyof FeedState, unknown>;
     const pick = <Key extends 'put' | 'drop'>(key: Key): Delta[Key] =>
       Object.fromEntries(Object.entries(parts).flatMap(([part, each]) => (each[key].length > 0 ? [[part, each[key]]] : [])));
     return { put: pick('put'), drop: pick('drop') };

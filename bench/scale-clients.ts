@@ -1,0 +1,72 @@
+// One edge with thousands of clients: what each costs, and what visitors notice when the edge is killed and all come back.
+// The clients are light ones (tests/helpers/herd-program.ts): TLS, protocol and back-off of the real client, one carrier each.
+import { readFileSync } from 'node:fs';
+import type { TestContext } from 'node:test';
+import { startHerd } from '@underpass/tests/helpers/herd.ts';
+import { eventually, keepVisiting } from '@underpass/tests/helpers/load.ts';
+import { freePorts } from '@underpass/tests/helpers/port.ts';
+import type { ProcessOf } from '@underpass/tests/helpers/process.ts';
+import { startRegion } from '@underpass/tests/helpers/region.ts';
+import { visitUntil } from '@underpass/tests/helpers/visitor.ts';
+import { measureEach, ms, type Row, rssMb, seed, sleep, startUpstream, tallied, tokenOf } from './scale-region.ts';
+
+/** An edge process takes 64 clients of one tunnel. */
+const clientsPerTunnel = 60;
+const restMs = 10_000;
+const allBackMs = 240_000;
+/** Ticks of /proc/PID/stat. */
+const ticksPerSecond = 100;
+
+export const measureClients = (sizes: readonly number[]): Promise<void> => measureEach(sizes, 'clients', measureHerd);
+
+async function measureHerd(t: TestContext, size: number): Promise<readonly Row[]> {
+  const [port = 0] = await freePorts(1);
+  const region = await startRegion(t, port);
+  const edge = await region.startEdge({ env: { UNDERPASS_EDGE_HTTPS_PORT: String(port), UNDERPASS_EDGE_WORKERS: '1' } });
+  const tunnel = await region.createTunnel('web');
+  await region.startClient(tunnel, await startUpstream(t));
+  const door = region.doorOf(tunnel, port);
+  await visitUntil(door, 200);
+  await region.control.end('SIGTERM');
+  const tunnels = Math.ceil(size / clientsPerTunnel);
+  await seed(region.home, tunnels);
+  await region.restartControl();
+  const bareMb = rssMb(edge.process);
+  const tokens = Array.from({ length: tunnels }, (_, index) => tokenOf(index));
+  const herd = startHerd(t, { port, host: 'eu.localhost', caPem: region.caPem, tokens }, size);
+  const isWhole = ({ held }: { readonly held: number }): boolean => held === size;
+  await eventually(herd.status, isWhole, allBackMs);
+  const eachKb = ((rssMb(edge.process) - bareMb) * 1_000) / size;
+  const before = cpuSeconds(edge.process);
+  await sleep(restMs);
+  const idleShare = (cpuSeconds(edge.process) - before) / (restMs / 1_000) / (size / 1_000);
+  const visitors = keepVisiting(t, door, { pauseMs: 5 });
+  await sleep(restMs);
+  const rest = visitors.take();
+  await edge.process.end('SIGKILL');
+  await edge.restart();
+  const startedAtMs = performance.now();
+  await visitUntil(door, 200);
+  const firstMs = performance.now() - startedAtMs;
+  visitors.take();
+  await eventually(herd.status, isWhole, allBackMs);
+  const backMs = performance.now() - startedAtMs;
+  const during = visitors.take();
+  await sleep(restMs);
+  const after = visitors.take();
+  await visitors.stop();
+  return [
+    ['memory at the edge for each', `${eachKb.toFixed(0)} kB`],
+    ['idle CPU of the edge for 1,000', `${(idleShare * 100).toFixed(1)} % of a core`],
+    ['first visit after `kill -9` and the start of the edge', ms(firstMs)],
+    ['all are back after', ms(backMs)],
+    ['visitors at rest', tallied(rest)],
+    ['visitors while clients come back', tallied(during)],
+    ['visitors afterwards', tallied(after)],
+  ];
+}
+
+function cpuSeconds({ pid }: ProcessOf): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
+}

@@ -1,0 +1,136 @@
+// What the measurements at scale share: a region that ends with the measurement, tunnels in its store, figures as text.
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { createId } from '@underpass/control/store/id.ts';
+import { openSqliteStore } from '@underpass/control/store/sqlite.ts';
+import type { Queries, Store } from '@underpass/control/store/store.ts';
+import type { Tally } from '@underpass/tests/helpers/load.ts';
+import type { ProcessOf } from '@underpass/tests/helpers/process.ts';
+
+/** Tunnels of each project, so that a page of a project's list is as long at every size. */
+const tunnelsPerProject = 20;
+
+export type Row = readonly [figure: string, value: string];
+
+/** Measures every size in a region of its own, and prints a table for each. */
+export async function measureEach(
+  sizes: readonly number[],
+  what: string,
+  measure: (t: TestContext, size: number) => Promise<readonly Row[]>,
+): Promise<void> {
+  for (const size of sizes) {
+    const closers: (() => unknown)[] = [];
+    const t = { after: (run: () => unknown) => void closers.push(run) } as unknown as TestContext;
+    try {
+      const rows = await measure(t, size);
+      process.stdout.write(`\n## ${size} ${what}\n\n| figure | value |\n| --- | --- |\n`);
+      for (const [figure, value] of rows) process.stdout.write(`| ${figure} | ${value} |\n`);
+    } finally {
+      for (const close of closers.reverse()) await close();
+    }
+  }
+}
+
+export async function startUpstream(t: TestContext): Promise<string> {
+  const server = createServer((_, response) => response.end('served'));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** The token of a seeded tunnel, which control itself cannot read. */
+export const tokenOf = (index: number): string => `token-${index}`;
+
+/** Rows as control would write them. */
+export async function seed(home: string, size: number): Promise<void> {
+  const store: Store = await openSqliteStore(join(home, 'underpass.db'));
+  const { token_sealed } = await store.db.selectFrom('tunnel_tokens').select('token_sealed').executeTakeFirstOrThrow();
+  for (let made = 0; made < size; made += tunnelsPerProject * 25) {
+    await store.write(async (trx) => {
+      for (let project = made; project < Math.min(size, made + tunnelsPerProject * 25); project += tunnelsPerProject)
+        await seedProject(trx, project, token_sealed);
+    });
+  }
+  await store.close();
+}
+
+async function seedProject(trx: Queries, index: number, token_sealed: string): Promise<void> {
+  const now = Date.now();
+  const dates = { created_at: now, updated_at: now };
+  const [projectId, groupId] = [createId(now), createId(now)];
+  const project = { id: projectId, name: `p${index}`, limits: null, suspended_at: null, passkey_required: 0 as const };
+  await trx
+    .insertInto('projects')
+    .values({ ...project, revision: 0, created_at: now })
+    .execute();
+  const group = { id: groupId, project_id: projectId, name: 'default', allow_list: '["0.0.0.0/0","::/0"]' };
+  await trx
+    .insertInto('security_groups')
+    .values({ ...group, ...dates })
+    .execute();
+  const ids = Array.from({ length: tunnelsPerProject }, () => createId(now));
+  const same = { project_id: projectId, type: 'http', region: 'eu', proxy_protocol: '', security_group_id: groupId } as const;
+  await trx
+    .insertInto('tunnels')
+    .values(ids.map((id, i) => ({ id, name: `t${i}`, suspended_at: null, ...same, ...dates })))
+    .execute();
+  const hosts = ids.map((id) => ({ id, host: `h-${id.toLowerCase().replaceAll('_', '-')}.eu-tunnels.localhost` }));
+  await trx
+    .insertInto('tunnel_hosts')
+    .values(
+      hosts.map(({ id, host }) => ({ tunnel_id: id, project_id: projectId, host, apex_name: '', live_host: host, position: 0 })),
+    )
+    .execute();
+  // The edges acknowledged them before.
+  await trx
+    .insertInto('tunnel_routes')
+    .values(hosts.map(({ id, host }) => ({ tunnel_id: id, hosts: host })))
+    .execute();
+  await trx
+    .insertInto('tunnel_tokens')
+    .values(
+      ids.map((id, i) => ({
+        ...{
+          id: createId(now),
+          tunnel_id: id,
+          token_hash: createHash('sha256')
+            .update(tokenOf(index + i))
+            .digest('hex'),
+        },
+        ...{ token_sealed, created_at: now, expires_at: null },
+      })),
+    )
+    .execute();
+}
+
+export const sleep = (forMs: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, forMs));
+
+export async function timed<T>(run: () => Promise<T>): Promise<readonly [ms: number, value: T]> {
+  const began = performance.now();
+  const value = await run();
+  return [performance.now() - began, value];
+}
+
+export const ms = (value: number): string => `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`;
+
+export function percentiles(taken: number[]): string {
+  const sorted = taken.toSorted((a, b) => a - b);
+  const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+  return `p50 ${ms(at(0.5))}, p99 ${ms(at(0.99))}`;
+}
+
+export const tallied = ({ statuses, visits, p99Ms, slowestMs }: Tally): string =>
+  `${visits} visits, p99 ${ms(p99Ms)}, slowest ${ms(slowestMs)}, failed ${visits - (statuses[200] ?? 0)}`;
+
+const memoryOf = ({ pid }: ProcessOf, key: string): number =>
+  Math.round((Number(new RegExp(`${key}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024) / 1e6);
+
+export const rssMb = (started: ProcessOf): number => memoryOf(started, 'VmRSS');
+export const peakMb = (started: ProcessOf): number => memoryOf(started, 'VmHWM');
