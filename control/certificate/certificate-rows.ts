@@ -1,5 +1,6 @@
 // Certificates, attempts and challenges in the store. Keys are sealed before they are written.
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { tunnelTypeNames, tunnelTypes } from '@underpass/rules/tunnel-type.ts';
 import type { FeedCertificate, FeedChallenge } from '@underpass/wire/feed.ts';
 import { certificateContext, challengeContext } from '../feed/region-content.ts';
@@ -31,14 +32,28 @@ export async function readOwnNames(db: Queries): Promise<WantedName[]> {
   return console === undefined ? names : [...names, { name: console.host, region: console.region, projectId: '', ownerId: '' }];
 }
 
+/** Of one query: the embedded database blocks the process meanwhile. */
+const namesAtOnce = 500;
+
 /** Verified hosts of tunnels that need a certificate and are not suspended, in regions that end TLS: the only ones to order. */
-export async function readTunnelNames(db: Queries): Promise<WantedName[]> {
-  const rows = await db
+export async function readTunnelNames(db: Queries): Promise<readonly WantedName[]> {
+  const names: WantedName[] = [];
+  for (let more = true; more; ) {
+    const page = await readNamePage(db, names.at(-1)?.name ?? '');
+    names.push(...page);
+    more = page.length === namesAtOnce;
+    if (more) await nextTurn();
+  }
+  return names;
+}
+
+function readNamePage(db: Queries, after: string): Promise<WantedName[]> {
+  return db
     .selectFrom('tunnel_hosts as h')
     .innerJoin('tunnels as t', 't.id', 'h.tunnel_id')
     .innerJoin('projects as p', 'p.id', 't.project_id')
     .innerJoin('regions as r', 'r.name', 't.region')
-    .where('h.live_host', 'is not', null)
+    .where('h.live_host', '>', after)
     .where('t.type', 'in', certifiedTypes)
     .where('r.tls_termination', '=', 1)
     .where('t.suspended_at', 'is', null)
@@ -50,9 +65,9 @@ export async function readTunnelNames(db: Queries): Promise<WantedName[]> {
       const first = owners.select('m.user_id').orderBy('m.created_at').orderBy('m.user_id').limit(1);
       return eb.fn.coalesce(first, 't.project_id').as('ownerId');
     })
-    .orderBy('h.host')
+    .orderBy('h.live_host')
+    .limit(namesAtOnce)
     .execute();
-  return rows;
 }
 
 /** Checked again just before the order: the tunnel may have changed since the pass began. */
