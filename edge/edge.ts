@@ -7,7 +7,7 @@ import type { Registry } from 'prom-client';
 import { type Listen, portOf } from './door/listen.ts';
 import { createTicketKeys } from './door/ticket-keys.ts';
 import { SnapshotFile } from './feed/snapshot-file.ts';
-import { createEdgeRegistry, createMetricsServer } from './metrics/metrics-server.ts';
+import { createEdgeRegistry, createMetricsServer, type MetricsOptions } from './metrics/metrics-server.ts';
 import type { EdgeStats } from './metrics/stats.ts';
 import type { EdgePorts, EdgeProcessOptions } from './process/edge-options.ts';
 import { EdgeProcess } from './process/edge-process.ts';
@@ -47,12 +47,16 @@ export async function createEdge(options: EdgeOptions): Promise<Edge> {
     workers > 1
       ? await WorkerPool.start({ ...parts, workers })
       : await EdgeProcess.start({ ...parts, workers, ticketKeys: createTicketKeys() });
-  const metricsServer = metrics === undefined ? null : await openMetrics(body, metrics);
+  let draining = false;
+  const metricsServer = metrics === undefined ? null : await openMetrics(body, { listen: metrics, draining: () => draining });
   return {
     ports: { ...body.ports, metrics: metricsServer === null ? null : portOf(metricsServer) },
     stats: () => body.stats(),
     registry: createEdgeRegistry(figuresOf(body)),
-    drain: (graceMs) => body.drain(graceMs),
+    drain: (graceMs) => {
+      draining = true;
+      return body.drain(graceMs);
+    },
     async close() {
       metricsServer?.close();
       await body.close();
@@ -68,9 +72,9 @@ const figuresOf = (body: Body) => ({
   ready: () => body.ready,
 });
 
-async function openMetrics(body: Body, listen: Listen): Promise<Server> {
+async function openMetrics(body: Body, options: Pick<MetricsOptions, 'listen' | 'draining'>): Promise<Server> {
   try {
-    return await createMetricsServer({ listen, ...figuresOf(body) });
+    return await createMetricsServer({ ...options, ...figuresOf(body) });
   } catch (error) {
     await body.close();
     throw error;

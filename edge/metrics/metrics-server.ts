@@ -11,6 +11,8 @@ export interface MetricsOptions {
   readonly feedConnected: () => boolean;
   /** True once the edge has routes, and knows which clients its neighbours have. */
   readonly ready: () => boolean;
+  /** True from the moment that the edge accepts no more visitors: balancers that ask /readyz then send them elsewhere. */
+  readonly draining: () => boolean;
 }
 
 export async function createMetricsServer(options: MetricsOptions): Promise<Server> {
@@ -23,8 +25,8 @@ export async function createMetricsServer(options: MetricsOptions): Promise<Serv
     } else if (request.url === '/healthz') {
       response.end('ok\n');
     } else if (request.url === '/readyz') {
-      response.statusCode = options.ready() ? 200 : 503;
-      response.end(options.ready() ? 'ready\n' : 'no routes yet, or neighbours not known yet\n');
+      const [status, text] = readinessOf(options);
+      response.writeHead(status).end(text);
     } else {
       response.statusCode = 404;
       response.end('Not found\n');
@@ -32,6 +34,11 @@ export async function createMetricsServer(options: MetricsOptions): Promise<Serv
   });
   await listen(server, { ...options.listen });
   return server;
+}
+
+function readinessOf({ draining, ready }: MetricsOptions): [status: number, text: string] {
+  if (draining()) return [503, 'leaving\n'];
+  return ready() ? [200, 'ready\n'] : [503, 'no routes yet, or neighbours not known yet\n'];
 }
 
 const counters = {
@@ -51,7 +58,7 @@ const gauges = {
 } as const;
 
 /** The edge's figures, without those of Node's process, which createMetricsServer adds. */
-export function createEdgeRegistry({ stats, feedConnected, ready }: Omit<MetricsOptions, 'listen'>): Registry {
+export function createEdgeRegistry({ stats, feedConnected, ready }: Omit<MetricsOptions, 'listen' | 'draining'>): Registry {
   const registry = new Registry();
   const registers = [registry];
   for (const [name, [help, key]] of Object.entries(counters)) {
