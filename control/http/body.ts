@@ -64,10 +64,17 @@ const decodeUtf8 = (bytes: Uint8Array): string => {
   }
 };
 
+/** `allow` for an item of the list `allow`; `rules.0.path` for a field of an item. */
+const nameOf = (path: readonly PropertyKey[]): string =>
+  path
+    .slice(0, path.findLastIndex((key) => typeof key === 'string') + 1)
+    .map(String)
+    .join('.');
+
 /** The fields of the schema and no others: what a caller may not set never reaches a handler. */
 const readFields = (schema: z.ZodObject, values: Readonly<Record<string, unknown>>): Record<string, unknown> => {
   const { data, error } = schema.safeParse(values);
-  if (error) return refuse('invalid', `Field '${String(error.issues[0]!.path[0])}' ${error.issues[0]!.message}`);
+  if (error) return refuse('invalid', `Field '${nameOf(error.issues[0]!.path)}' ${error.issues[0]!.message}`);
   return Object.fromEntries(Object.entries(data).filter(([, value]) => value !== null));
 };
 

@@ -240,6 +240,10 @@ describe('the project’s members', () => {
 describe('400', () => {
   const bad: [object, RegExp][] = [
     [{ name: '' }, /Name is required/],
+    [{ rules: [{ action: 'deny' }] }, /^Field 'rules.0.path' is missing.$/],
+    [{ rules: [null] }, /^Field 'rules' must be a list of objects with path and action.$/],
+    [{ provider: {} }, /^Field 'provider' must be false, or an object with issuer and clientId.$/],
+    [{ rules: Array(101).fill({ path: '/', action: 'deny' }) }, /at most 100 path rules; this list has 101/],
     [{ name: '..' }, /start and end with a letter/],
     [{ rules: [{ path: 'x', action: 'public' }] }, /Path must begin/],
     [{ rules: [{ path: '/x', action: 'open' }] }, /'public', 'sign-in' or 'deny'/],

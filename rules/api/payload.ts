@@ -108,27 +108,34 @@ const people = (maxItems: number) =>
   textsField({ description: 'An e-mail address, or `*@` and a domain for everybody there.' }, { maxItems });
 const policy = {
   rules: optionalField(
-    array(z.object({ path: textField({ maxLength: policyLimits.pathChars }), action: wordField(z.enum(pathActions)) })).max(
-      policyLimits.rules,
-    ),
+    array(
+      z.object(
+        { path: textField({ maxLength: policyLimits.pathChars }), action: wordField(z.enum(pathActions)) },
+        'must be a list of objects with path and action.',
+      ),
+      'must be a list of objects with path and action.',
+    ).meta({ maxItems: policyLimits.rules }),
   ),
   members: optionalField(booleanField()),
   people: optionalField(people(policyLimits.people)),
   /** `false` removes it. */
   provider: optionalField(
-    z.union([
-      z.literal(false),
-      z.object({
-        issuer: textField({ format: 'uri' }),
-        clientId: textField(),
-        /** Absent: the secret stays. */
-        clientSecret: optionalField(textField()),
-        label: optionalField(textField()),
-        people: optionalField(people(policyLimits.people)),
-        groupClaim: optionalField(textField()),
-        groups: optionalField(textsField({}, { maxItems: policyLimits.groups })),
-      }),
-    ]),
+    z.union(
+      [
+        z.literal(false),
+        z.object({
+          issuer: textField({ format: 'uri' }),
+          clientId: textField(),
+          /** Absent: the secret stays. */
+          clientSecret: optionalField(textField()),
+          label: optionalField(textField()),
+          people: optionalField(people(policyLimits.people)),
+          groupClaim: optionalField(textField()),
+          groups: optionalField(textsField({}, { maxItems: policyLimits.groups })),
+        }),
+      ],
+      'must be false, or an object with issuer and clientId.',
+    ),
   ),
   /** Empty: the password is removed. */
   password: optionalField(textField()),
