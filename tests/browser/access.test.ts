@@ -64,10 +64,10 @@ async function editorTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(page.getByLabel('Path of rule 2')).toBeFocused();
     await page.keyboard.press('Home');
     await page.keyboard.type('/');
-    await page.getByRole('button', { name: 'Move rule 2 up' }).focus();
+    await page.getByRole('button', { name: 'Move rule 1 down' }).focus();
     await page.keyboard.press('Enter');
     await expect(page.getByLabel('Path of rule 1')).toHaveValue('/admin');
-    await expect(page.getByRole('button', { name: 'Move rule 1 up' })).toBeFocused();
+    await expect(page.getByRole('button', { name: 'Move rule 2 down' })).toBeFocused();
     await page.getByRole('button', { name: 'Save' }).click();
     await expect(page.getByText('Access policy Staff saved.').first()).toBeVisible();
     const { rules } = await readPolicy(stage);

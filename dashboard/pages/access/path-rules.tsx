@@ -36,7 +36,6 @@ export function PathRules({ form, readOnly }: PolicyPartProps) {
     if (!rule || !rules[to]) return;
     setRules(rules.with(index, rules[to]).with(to, rule));
     setMoved(`${rule.path || 'The rule'} is now rule ${to + 1} of ${rules.length}.`);
-    focusNext(`[data-rule="${rule.id}"] [data-act="${direction}"]`);
   };
   return (
     <div ref={place} className="grid gap-3">
@@ -82,7 +81,7 @@ export function PathRules({ form, readOnly }: PolicyPartProps) {
   );
 }
 
-/** After the list has rendered, focuses the control of a rule that has moved or come, or one beside a rule that has gone. */
+/** After the list has rendered, focuses a new rule, or what is beside one that has gone. React keeps the focus in a row that moves. */
 function useFocusAfterChange() {
   const place = useRef<HTMLDivElement>(null);
   const next = useRef<string>(undefined);
