@@ -72,17 +72,20 @@ const withVisit = async (
 
 const queryOf = (request: Request): Fields => Object.fromEntries(new URL(request.url).searchParams);
 
+/** False for an image, a frame or a script of another page, which could fill the sign-in log in a member's name. */
+const isOpened = ({ request }: Visit): boolean => ['document', null].includes(request.headers.get('sec-fetch-dest'));
+
 /** Members who are signed in to the dashboard go straight on, where there is no other way to choose. */
 const openSignIn = async (deps: VisitDeps, visit: Visit): Promise<Response> => {
   const { grants } = visit.policy;
   const hasOthers = grants.provider !== null || grants.passwordId !== null || grants.people.length + grants.links.length > 0;
-  if (grants.memberIds === null || hasOthers) return renderSignIn(visit);
+  if (grants.memberIds === null || hasOthers || !isOpened(visit)) return renderSignIn(visit);
   const member = await findMember(deps, visit);
   return member === null ? renderSignIn(visit) : signInMember(deps, visit);
 };
 
 const openMember = (deps: VisitDeps, visit: Visit): Promise<Response> | Response =>
-  visit.policy.grants.memberIds === null ? renderSignIn(visit) : signInMember(deps, visit);
+  visit.policy.grants.memberIds === null || !isOpened(visit) ? renderSignIn(visit) : signInMember(deps, visit);
 
 const openCallback = async (deps: VisitDeps, providers: Providers, incoming: Incoming): Promise<Response> => {
   const { pathname, searchParams } = new URL(incoming.request.url);

@@ -157,6 +157,18 @@ describe('members', () => {
     assert.deepEqual(said, { ...row, reason: '', address: '192.0.2.1' });
   });
 
+  it('do not sign in by an image or a frame of another page', async (t) => {
+    const stage = await open(t, { members: true });
+    for (const path of [signInPath(stage.host), `/access/member/${stage.host}/${state}`]) {
+      for (const dest of ['image', 'iframe', 'empty']) {
+        const answer = await stage.ann.send('GET', path, undefined, { 'sec-fetch-dest': dest });
+        assert.equal(await ticketUrlIn(answer), undefined, 'any page could fill the sign-in log in the name of a member');
+      }
+      await stage.claimsIn(await stage.ann.send('GET', path, undefined, { 'sec-fetch-dest': 'document' }));
+    }
+    assert.equal((await stage.signIns()).length, 2);
+  });
+
   it('choose first where there are other ways', async (t) => {
     const stage = await open(t, { members: true, people: [bob] });
     assert.equal((await stage.ann.send('GET', signInPath(stage.host))).status, 200);
