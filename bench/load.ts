@@ -1,5 +1,6 @@
 // The visitor side of a benchmark: one process, one workload, one line of JSON as its result.
-// argv: workload, JSON of { host, port, tls, connections, seconds, bytes }.
+// argv: workload, JSON of Target.
+import { readFileSync } from 'node:fs';
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls, createSecureContext, type SecureContextOptions } from 'node:tls';
 import { median } from './core/table.ts';
@@ -11,6 +12,8 @@ interface Target {
   readonly connections: number;
   readonly seconds: number;
   readonly bytes: number;
+  /** One Cookie value a line; visitors take them in turn. */
+  readonly cookieFile?: string;
 }
 
 type Result = Record<string, number>;
@@ -48,10 +51,17 @@ function open(): Promise<Socket> {
   });
 }
 
-const smallRequest = Buffer.from(
-  `GET /small HTTP/1.1\r\nHost: ${target.host}\r\nUser-Agent: bench\r\nAccept: */*\r\n\r\n`,
-  'latin1',
-);
+const cookieLines =
+  target.cookieFile === undefined
+    ? ['']
+    : readFileSync(target.cookieFile, 'utf8')
+        .split('\n')
+        .map((value) => `Cookie: ${value}\r\n`);
+let visitors = 0;
+const nextCookie = (): string => cookieLines[visitors++ % cookieLines.length] as string;
+
+const smallRequest = (): Buffer =>
+  Buffer.from(`GET /small HTTP/1.1\r\nHost: ${target.host}\r\nUser-Agent: bench\r\nAccept: */*\r\n${nextCookie()}\r\n`, 'latin1');
 
 /** Calls back once per whole response. Bodies are short: head and body are awaited together. */
 function onResponses(socket: Socket, done: (bytes: number) => void): void {
@@ -93,6 +103,7 @@ async function keepAlive(connections: number): Promise<Result> {
 }
 
 function askUntil(socket: Socket, deadline: number, took: (ms: number) => void): Promise<void> {
+  const request = smallRequest();
   return new Promise((resolve, reject) => {
     let asked = performance.now();
     socket.once('error', reject);
@@ -102,9 +113,9 @@ function askUntil(socket: Socket, deadline: number, took: (ms: number) => void):
       took(now - asked);
       if (now >= deadline) return resolve();
       asked = now;
-      socket.write(smallRequest);
+      socket.write(request);
     });
-    socket.write(smallRequest);
+    socket.write(request);
   });
 }
 
@@ -117,7 +128,7 @@ async function newConnections(): Promise<Result> {
       const socket = await open();
       await new Promise<void>((resolve) => {
         onResponses(socket, () => resolve());
-        socket.write(smallRequest);
+        socket.write(smallRequest());
       });
       socket.destroy();
       count += 1;
@@ -146,7 +157,7 @@ function downloadOnce(socket: Socket): Promise<void> {
       headDone = true;
       if (got >= target.bytes) resolve();
     });
-    socket.write(`GET /bulk/${target.bytes} HTTP/1.1\r\nHost: ${target.host}\r\n\r\n`);
+    socket.write(`GET /bulk/${target.bytes} HTTP/1.1\r\nHost: ${target.host}\r\n${nextCookie()}\r\n`);
   });
 }
 
@@ -157,7 +168,7 @@ function uploadOnce(socket: Socket): Promise<void> {
     let left = target.bytes;
     socket.once('close', () => reject(new Error('closed early')));
     onResponses(socket, () => resolve());
-    socket.write(`POST /sink HTTP/1.1\r\nHost: ${target.host}\r\nContent-Length: ${target.bytes}\r\n\r\n`);
+    socket.write(`POST /sink HTTP/1.1\r\nHost: ${target.host}\r\nContent-Length: ${target.bytes}\r\n${nextCookie()}\r\n`);
     const more = (): void => {
       while (left > 0) {
         const part = left >= uploadBlock.length ? uploadBlock : uploadBlock.subarray(0, left);
@@ -170,7 +181,7 @@ function uploadOnce(socket: Socket): Promise<void> {
 }
 
 const upgrade = () =>
-  `GET /ws HTTP/1.1\r\nHost: ${target.host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`;
+  `GET /ws HTTP/1.1\r\nHost: ${target.host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n${nextCookie()}\r\n`;
 
 /** Opens all connections, reports it on stdout, then waits for a byte on stdin while the caller reads memory. */
 async function idleWebSockets(): Promise<Result> {
@@ -201,7 +212,7 @@ async function openWebSocket(): Promise<Socket> {
 /** One visitor requests a large body and never reads it; the result is the speed of another visitor at the same time. */
 async function stalledBesideFast(): Promise<Result> {
   const stalled = await open();
-  stalled.write(`GET /bulk/${1024 ** 3} HTTP/1.1\r\nHost: ${target.host}\r\n\r\n`);
+  stalled.write(`GET /bulk/${1024 ** 3} HTTP/1.1\r\nHost: ${target.host}\r\n${nextCookie()}\r\n`);
   stalled.pause();
   const fast = await bulk(downloadOnce);
   stalled.destroy();

@@ -12,13 +12,14 @@ import { onPath, type Peer } from './peers/peer.ts';
 import { piko } from './peers/piko.ts';
 import { firstJson, type Started, start } from './peers/processes.ts';
 import { bore, chisel, frp, rathole, sshReverse } from './peers/tcp-tunnels.ts';
-import { underpassHttps, underpassInspected, underpassTcp } from './peers/underpass.ts';
+import { underpassGuarded, underpassHttps, underpassInspected, underpassTcp } from './peers/underpass.ts';
 import { measureClients } from './scale-clients.ts';
 import { measureTunnels } from './scale-tunnels.ts';
 
 const everyPeer: readonly Peer[] = [
   underpassHttps,
   underpassInspected,
+  underpassGuarded,
   haproxyHttps,
   underpassTcp,
   haproxyTcp,

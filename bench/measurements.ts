@@ -29,8 +29,8 @@ interface Moved {
 }
 
 function load(on: On, workload: string, more: { connections: number; bytes?: number }): Started {
-  const { port, tls } = on.running;
-  const target = { host: on.host, port, tls, seconds: on.seconds, bytes: 0, ...more };
+  const { port, tls, cookieFile } = on.running;
+  const target = { host: on.host, port, tls, cookieFile, seconds: on.seconds, bytes: 0, ...more };
   return start(process.execPath, [join(import.meta.dirname, 'load.ts'), workload, JSON.stringify(target)]);
 }
 

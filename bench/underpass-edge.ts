@@ -1,10 +1,10 @@
-// A program: an edge that gets its routes from its argument instead of control. argv is JSON of { folder, host, regionHost, tokenHash, type }.
+// A program: an edge that gets its routes from its argument instead of control. argv is JSON of Argument.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { duplexPair } from 'node:stream';
 import { createEdge } from '@underpass/edge/edge.ts';
 import type { TunnelType } from '@underpass/rules/entity.ts';
-import { type FeedState, type FeedTunnel, feedVersion } from '@underpass/wire/feed.ts';
+import { type FeedState, type FeedTunnel, type FeedVisit, feedVersion } from '@underpass/wire/feed.ts';
 import { createControlFeed } from '@underpass/wire/feed-stream.ts';
 import { pino } from 'pino';
 
@@ -14,9 +14,10 @@ interface Argument {
   readonly regionHost: string;
   readonly tokenHash: string;
   readonly type: TunnelType;
+  readonly visit?: FeedVisit;
 }
 
-const { folder, host, regionHost, tokenHash, type } = JSON.parse(process.argv[2] ?? '{}') as Argument;
+const { folder, host, regionHost, tokenHash, type, visit } = JSON.parse(process.argv[2] ?? '{}') as Argument;
 
 const tunnel: FeedTunnel = {
   id: 'tunnel',
@@ -28,6 +29,7 @@ const tunnel: FeedTunnel = {
   allowList: ['0.0.0.0/0', '::/0'],
   proxyProtocol: '',
   suspended: false,
+  ...(visit === undefined ? {} : { visit }),
 };
 
 const state: FeedState = {

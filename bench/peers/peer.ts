@@ -16,6 +16,8 @@ export interface Setup {
 export interface Running {
   readonly port: number;
   readonly tls: boolean;
+  /** A file with one Cookie value a line, for visitors who must be signed in. */
+  readonly cookieFile?: string;
   readonly edgeSide: readonly Started[];
   readonly clientSide: readonly Started[];
 }
