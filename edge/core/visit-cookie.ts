@@ -34,15 +34,7 @@ export class VisitCookies {
   take(head: RequestHead, bytes: Buffer): void {
     this.sessions = 0;
     this.visits = 0;
-    for (let i = 0; i < head.cookieCount; i++) {
-      this.#takeField(
-        head,
-        bytes,
-        head.cookies[3 * i] as number,
-        head.cookies[3 * i + 1] as number,
-        head.cookies[3 * i + 2] as number,
-      );
-    }
+    head.eachCookie((line, start, end) => this.#takeField(head, bytes, line, start, end));
   }
 
   #takeField(head: RequestHead, bytes: Buffer, line: number, start: number, end: number): void {

@@ -85,3 +85,28 @@ it('closes a connection to control that is established too late', async (t) => {
   assert.ok(carrier.destroyed);
   link.close();
 });
+
+it('says for how long control has been away', async () => {
+  const dialled = Promise.withResolvers<void>();
+  const [ours, theirs] = duplexPair();
+  let answers = false;
+  const dial = async (): Promise<Duplex> => {
+    dialled.resolve();
+    if (!answers) throw new Error('control is away');
+    return ours;
+  };
+  const link = new FeedLink({ ...options, dial });
+  await dialled.promise;
+  await new Promise(setImmediate);
+  assert.ok(link.awayMs > 0);
+  answers = true;
+  const feed = createControlFeed(theirs);
+  feed.send({ type: 'welcome', version: 1, epoch: 'e', region: 'test' });
+  while (!link.connected) await new Promise(setImmediate);
+  assert.equal(link.awayMs, 0);
+  feed.end();
+  while (link.connected) await new Promise(setImmediate);
+  await new Promise(setImmediate);
+  assert.ok(link.awayMs > 0);
+  link.close();
+});

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { verify } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import { RequestHead } from '@underpass/wire/http/request-head.ts';
 import { createRig, type Rig, tunnelOf } from '../fixture/rig.ts';
 import {
   ask,
@@ -20,6 +21,8 @@ import {
   stateOf,
   visitOf,
 } from '../fixture/visits.ts';
+import { VisitPolicy } from '../routes/visit-policy.ts';
+import { VisitGate, type VisitSide } from './visit-gate.ts';
 
 const host = 't.tunnels.test';
 let rig: Rig;
@@ -330,4 +333,30 @@ it('claims of every method are admitted as the policy says', async () => {
     claimsOf({ method: 'link', subject: 'link-1', source: 'link-1', email: '' }),
   ];
   for (const claims of admitted) assert.equal((await ask(rig, { fields: [cookie(seal(claims))] })).status, 200, claims.method);
+});
+
+describe('while control is away', () => {
+  const gate = new VisitGate(() => false);
+  const policy = new VisitPolicy(visitOf());
+  function judge(fields: readonly string[], path = '/'): { readonly code: string | null; readonly side: VisitSide } {
+    const side: VisitSide = { tunnelId: 't', host, site: host, credential: null, pass: null };
+    const bytes = Buffer.from(
+      `GET ${path} HTTP/1.1\r\nHost: ${host}\r\n${fields.map((line) => `${line}\r\n`).join('')}\r\n`,
+      'latin1',
+    );
+    const head = new RequestHead();
+    const end = head.scan(bytes, 0, bytes.length);
+    return { code: gate.judge(side, policy, head, bytes, end)?.code ?? null, side };
+  }
+
+  it('sends nobody there, and says that signing in does not work', () => {
+    for (const path of ['/', '/.underpass/access/sign-in'])
+      assert.equal(judge(opened, path).code, 'UNDERPASS_SIGN_IN_UNAVAILABLE');
+  });
+
+  it('lets those through who are signed in, and programs know that they are not', () => {
+    const { code, side } = judge([cookie(seal())]);
+    assert.deepEqual([code, side.pass?.path, side.pass?.grant?.claims?.email], [null, '/', 'ada@firm.test']);
+    assert.equal(judge([]).code, 'UNDERPASS_SIGN_IN_REQUIRED');
+  });
 });

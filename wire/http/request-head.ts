@@ -34,11 +34,17 @@ export class RequestHead extends HeadScan {
   trailersWelcome = false;
   /** Of an OPTIONS request: how many more proxies it may pass; 0 asks this one to answer (RFC 9110 7.6.2). -1 without the field. */
   maxForwards = -1;
-  /** Start of the line, start and end of the value of each Cookie and Authorization field. */
-  readonly cookies: number[] = [];
   cookieCount = 0;
-  readonly authorizations: number[] = [];
   authorizationCount = 0;
+  /** Of the first Authorization field: the start of its line, the start and the end of its value. */
+  authorizationLine = 0;
+  authorizationStart = 0;
+  authorizationEnd = 0;
+  /** The same of the first Cookie field, in numbers: an idle connection holds no array for it. */
+  private cookieLine = 0;
+  private cookieStart = 0;
+  private cookieEnd = 0;
+  private moreCookies: number[] | null = null;
   /** Canonical authority of the Host field. Kept for the next head, because most visitors ask for one host. */
   authority = '';
   private knownHost: Buffer = Buffer.alloc(0);
@@ -56,6 +62,7 @@ export class RequestHead extends HeadScan {
     this.trailersWelcome = false;
     this.maxForwards = -1;
     this.cookieCount = 0;
+    this.moreCookies = null;
     this.authorizationCount = 0;
     this.ownHops = 0;
   }
@@ -166,14 +173,41 @@ export class RequestHead extends HeadScan {
 
   protected override field(kind: number, bytes: Uint8Array, line: number, start: number, end: number): boolean {
     if (kind === fieldKind.host) return this.hostField(start, end);
-    if (kind === fieldKind.cookie) return noteField(this.cookies, this.cookieCount++, line, start, end);
-    if (kind === fieldKind.authorization) return noteField(this.authorizations, this.authorizationCount++, line, start, end);
+    if (kind === fieldKind.cookie) return this.cookieField(line, start, end);
+    if (kind === fieldKind.authorization) return this.authorizationField(line, start, end);
     if (kind === fieldKind.identity || kind === fieldKind.hop) return this.drop(line, nextLine(bytes, end));
     if (kind === fieldKind.date || kind === fieldKind.edgeError) return true;
     if (kind === fieldKind.maxForwards) return this.maxForwardsField(bytes, line, start, end);
     if (kind === fieldKind.expect) return this.expectField(bytes, start, end);
     if (kind === fieldKind.te) return this.teField(bytes, line, start, end);
     return this.viaField(bytes, start, end);
+  }
+
+  /** Calls back with each Cookie field: the start of its line, the start and the end of its value. */
+  eachCookie(take: (line: number, start: number, end: number) => void): void {
+    if (this.cookieCount > 0) take(this.cookieLine, this.cookieStart, this.cookieEnd);
+    const more = this.moreCookies ?? [];
+    for (let i = 0; i < more.length; i += 3) take(more[i] as number, more[i + 1] as number, more[i + 2] as number);
+  }
+
+  private cookieField(line: number, start: number, end: number): true {
+    if (this.cookieCount++ > 0) {
+      this.moreCookies ??= [];
+      this.moreCookies.push(line, start, end);
+      return true;
+    }
+    this.cookieLine = line;
+    this.cookieStart = start;
+    this.cookieEnd = end;
+    return true;
+  }
+
+  private authorizationField(line: number, start: number, end: number): true {
+    if (this.authorizationCount++ > 0) return true;
+    this.authorizationLine = line;
+    this.authorizationStart = start;
+    this.authorizationEnd = end;
+    return true;
   }
 
   private hostField(start: number, end: number): boolean {
@@ -238,13 +272,6 @@ export class RequestHead extends HeadScan {
     this.knownHost = Buffer.from(authority === null ? [] : bytes.subarray(this.hostStart, this.hostEnd));
     return authority !== null;
   }
-}
-
-function noteField(spans: number[], index: number, line: number, start: number, end: number): true {
-  spans[3 * index] = line;
-  spans[3 * index + 1] = start;
-  spans[3 * index + 2] = end;
-  return true;
 }
 
 /** RFC 9112 2.2: one empty line may come before the request line. */
