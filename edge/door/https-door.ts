@@ -53,6 +53,16 @@ const ciphers = [
   'ECDHE-ECDSA-CHACHA20-POLY1305',
   'ECDHE-RSA-CHACHA20-POLY1305',
 ];
+/**
+ * Node copies the protocols of a server for each connection: into a slice of the pool of small buffers if they are a Buffer, which
+ * then keeps 8 KiB of other small buffers for as long as the connection lives. Of a DataView it makes a copy of its own.
+ */
+function holdNoPool(server: TlsServer): void {
+  const own = server as TlsServer & { ALPNProtocols?: NodeJS.ArrayBufferView };
+  const { ALPNProtocols: protocols } = own;
+  if (protocols !== undefined) own.ALPNProtocols = new DataView(Uint8Array.from(protocols as Buffer).buffer);
+}
+
 /** Of every TLS server here. */
 const tlsRules = {
   minVersion: 'TLSv1.2',
@@ -227,6 +237,7 @@ export class HttpsDoor {
       },
       (socket) => this.#secured(socket),
     );
+    holdNoPool(server);
     server.on('tlsClientError', (_error, socket) => destroyWhole(socket));
     return server;
   }

@@ -11,11 +11,13 @@ import type { TunnelState } from '../routes/tunnel-state.ts';
 import type { Pass } from '../routes/visit-policy.ts';
 import type { Credential, VisitGate, VisitSide } from './visit-gate.ts';
 
+const noLines: Buffer = Buffer.alloc(0);
+
 export class Admission implements VisitSide {
   /** The host of the last authority, without a port. */
   host = '';
   /** Field lines for its requests. */
-  identity: Buffer = Buffer.alloc(0);
+  identity: Buffer = noLines;
   site = '';
   credential: Credential | null = null;
   pass: Pass | null = null;
@@ -62,9 +64,10 @@ export class Admission implements VisitSide {
     return null;
   }
 
-  /** No further request follows on the connection. */
-  forgetVisitor(): void {
+  /** No further request follows on the connection. Small buffers share memory with others, and would keep it all. */
+  endRequests(): void {
     this.credential = null;
+    this.identity = noLines;
   }
 
   #refusalOf(authority: string): VisitorError | null {

@@ -316,7 +316,8 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
     this.#settle(end - from - rewritten.length);
     this.#writer.write(rewritten);
     this.#enter('upgraded');
-    this.#admission.forgetVisitor();
+    this.#admission.endRequests();
+    this.#head.forgetHost();
     const early = this.#held;
     this.#held = null;
     if (early !== null) this.#pump(early.all);

@@ -1,7 +1,7 @@
 // Asks each visitor of a tunnel with an access policy who they are, without asking control: opens their session or token, removes
 // it from the request, and tells the upstream who they are. Also answers the paths that are the edge's own on such a tunnel.
 
-import { createHash, randomBytes, sign, timingSafeEqual } from 'node:crypto';
+import { createHash, createSign, randomBytes, timingSafeEqual } from 'node:crypto';
 import { headFieldOf } from '@underpass/wire/http/head-field.ts';
 import { nextLine } from '@underpass/wire/http/head-scan.ts';
 import type { RequestHead } from '@underpass/wire/http/request-head.ts';
@@ -156,7 +156,7 @@ export class VisitGate {
             policy,
             site: side.site,
             kind,
-            bytes: Buffer.from(bytes.subarray(start, end)),
+            bytes: ownCopy(bytes.subarray(start, end)),
             grant,
             lines: noLines,
             signedUntilMs: 0,
@@ -360,9 +360,16 @@ function renew(credential: Credential, nowMs: number): void {
   const { origin, assertionKeyId } = policy.feed;
   const facts = { issuer: origin, authority: site, keyId: assertionKeyId, nowMs, endsAtMs: grant.endsAtMs };
   const text = renderAssertion(grant, facts);
-  const signature = sign('sha256', Buffer.from(text), { key: policy.signingKey!, dsaEncoding: 'ieee-p1363' });
-  credential.lines = Buffer.from(renderVisitor(grant, `${text}.${signature.toString('base64url')}`), 'latin1');
+  const signature = createSign('sha256').update(text).sign({ key: policy.signingKey!, dsaEncoding: 'ieee-p1363' });
+  credential.lines = ownCopy(Buffer.from(renderVisitor(grant, `${text}.${signature.toString('base64url')}`), 'latin1'));
   credential.signedUntilMs = nowMs + assertionUsedMs;
+}
+
+/** Outside the pool of small buffers, of which it would keep 8 KiB. */
+function ownCopy(bytes: Buffer): Buffer {
+  const own = Buffer.allocUnsafeSlow(bytes.length);
+  bytes.copy(own);
+  return own;
 }
 
 const stateOf = (nonce: string): Buffer => createHash('sha256').update(nonce).digest();

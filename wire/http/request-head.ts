@@ -17,6 +17,8 @@ const versionPrefix = 'HTTP/';
 
 export type Method = 'GET' | 'HEAD' | 'OPTIONS' | 'other';
 
+const noHost: Buffer = Buffer.alloc(0);
+
 export class RequestHead extends HeadScan {
   method: Method = 'other';
   lineStart = 0;
@@ -47,7 +49,7 @@ export class RequestHead extends HeadScan {
   private moreCookies: number[] | null = null;
   /** Canonical authority of the Host field. Kept for the next head, because most visitors ask for one host. */
   authority = '';
-  private knownHost: Buffer = Buffer.alloc(0);
+  private knownHost: Buffer = noHost;
   private ownHops = 0;
   private authorityStart = 0;
   private authorityEnd = 0;
@@ -255,6 +257,11 @@ export class RequestHead extends HeadScan {
     if (!this.absolute) return true;
     const target = parseAuthority(bytes, this.authorityStart, this.authorityEnd);
     return target === this.authority || this.refuse(400, 'The request target and Host name different hosts.');
+  }
+
+  /** No further head follows: gives back the memory that a small buffer shares with others. */
+  forgetHost(): void {
+    this.knownHost = noHost;
   }
 
   private isKnownHost(bytes: Uint8Array): boolean {
