@@ -49,7 +49,7 @@ test('the largest payloads that rules allow fit into the body limit', () => {
 });
 
 /** Beyond these, the server leaves something out; no caller is refused. */
-const withoutRefusal: readonly string[] = ['noticePerSubject', 'refusalInAudit'];
+const withoutRefusal: readonly string[] = ['noticePerSubject', 'refusalInAudit', 'accessRefusalInLog'];
 
 test('every rate limit has room for a person, and a sentence for whom it refuses', (t) => {
   eachCase(t, Object.entries(rateLimits), ([name, { points, windowSeconds, sentence }]) => {

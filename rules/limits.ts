@@ -213,8 +213,8 @@ export const rateLimits = {
   accessMailPerEmail: { points: 30, windowSeconds: 3600, sentence: codeSentence },
   /** Only codes that are wrong. */
   accessCodeTry: { points: 60, windowSeconds: 900, sentence: 'Too many codes were tried. Please try again later.' },
-  // Wrong passwords of one policy, by address: a person who mistypes waits seconds, a script a day.
-  accessPasswordSoon: { points: 5, windowSeconds: 20, sentence: passwordSentence },
+  // Wrong passwords of one policy, by address: a person who mistypes waits a minute, a script a day.
+  accessPasswordSoon: { points: 5, windowSeconds: 60, sentence: passwordSentence },
   accessPassword: { points: 20, windowSeconds: 900, sentence: passwordSentence },
   accessPasswordDay: { points: 60, windowSeconds: 86_400, sentence: passwordSentence },
   accessPasswordPerPolicy: { points: 300, windowSeconds: 900, sentence: passwordSentence },

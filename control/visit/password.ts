@@ -12,7 +12,7 @@ const wrongText = 'This is not the password.';
 
 /**
  * Counts every try before its check, so that tries at the same time count too, and takes back a right one. Windows of growing length:
- * a person who mistypes waits seconds, a script a day. Once a policy's own share is used up, each network has a few tries.
+ * a person who mistypes waits a minute, a script a day. Once a policy's own share is used up, each network has a few tries.
  */
 const countTry = async (deps: VisitDeps, { policy, address }: Visit): Promise<() => Promise<void>> => {
   const { limiter } = deps;
