@@ -429,6 +429,8 @@ const requests: readonly Row[] = [
     'the service takes another path than the edge',
     async () => {
       stopped(await ask(rig, { path: '/admin', fields: ['X-Original-URL: /public/', 'X-Rewrite-URL: /public/'] }));
+      const answer = await ask(rig, { path: '/public/', fields: ['X-Original-URL: /admin', 'X_Rewrite_URL: /admin'] });
+      assert.deepEqual([answer.status, JSON.stringify(answer.got).includes('/admin')], [200, false]);
     },
   ],
   [

@@ -89,6 +89,12 @@ const identityNames = [
   'http-x-real-ip',
 ];
 
+/**
+ * Fields from which frameworks and proxies take the path instead of the request line. An access policy judges the request line, so
+ * a visitor could ask for a public path and name another one here.
+ */
+const pathNames = ['x-original-url', 'x-original-uri', 'x-rewrite-url', 'x-envoy-original-path'];
+
 const kinds = new Map<string, number>([
   ['host', fieldKind.host],
   ['content-length', fieldKind.contentLength],
@@ -104,7 +110,7 @@ const kinds = new Map<string, number>([
   ['cookie', fieldKind.cookie],
   ['authorization', fieldKind.authorization],
   ...hopNames.map((name) => [name, fieldKind.hop] as const),
-  ...identityNames.map((name) => [name, fieldKind.identity] as const),
+  ...[...identityNames, ...pathNames].map((name) => [name, fieldKind.identity] as const),
 ]);
 
 /** Slots of the hash table: a power of two, far above the number of names, so that few names share a slot. */
