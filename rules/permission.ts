@@ -17,7 +17,7 @@ export const roleLabels: Readonly<Record<Role, string>> = {
 export const roleDescriptions: Readonly<Record<Role, string>> = {
   owner: 'Everything, including owners and the project itself.',
   admin: 'Everything except owners and the project itself.',
-  member: 'Tunnels, domains and security groups.',
+  member: 'Tunnels, domains, security groups and access policies.',
   viewer: 'Sees everything except tokens and the audit log; changes nothing.',
 };
 
