@@ -1,6 +1,5 @@
 // The calls about tunnels (spec 7).
 
-import { isDeepStrictEqual } from 'node:util';
 import type { ProxyProtocol, Tunnel } from '@underpass/rules/entity.ts';
 import { parseIngressDomains } from '@underpass/rules/ingress-domain.ts';
 import { parseListQuery, tunnelList } from '@underpass/rules/list-page.ts';
@@ -149,7 +148,7 @@ const updateTunnel = async (deps: TunnelDeps, context: CallContext<'updateTunnel
     refuseSuspended(row);
     const set = await columnsOf(trx, access, row, change);
     const hostsChanged = change.hosts !== undefined && (await changeHosts(deps, trx, context, row.id, change.hosts));
-    const same = isDeepStrictEqual({ ...row, ...set }, row);
+    const same = Object.entries(set).every(([name, value]) => row[name as keyof typeof set] === value);
     if (same && !hostsChanged) return undefined;
     refuseStale(context.request, row.updated_at, `Tunnel '${row.name}'`);
     await trx
