@@ -29,7 +29,7 @@ const answer = {
 async function signedIn(t: TestContext) {
   const api = await startFakeApi(t, {
     ...accountRoutes,
-    'GET /api/access-policies': { body: [policy] },
+    'GET /api/access-policies': { body: [policy, { ...policy, name: 'open', rules: [{ path: '/*', action: 'public' }] }] },
     'GET /api/access-policies/team': { body: policy },
     'POST /api/access-policies': { body: policy },
     'PATCH /api/access-policies/team': { body: policy },
@@ -48,9 +48,11 @@ async function signedIn(t: TestContext) {
   return { cli, fileWith, sent: () => api.calls.find(({ method }) => method !== 'GET') };
 }
 
-test('list says whom each policy admits', async (t) => {
+test('list says whom each policy admits, also by public paths', async (t) => {
   const { cli } = await signedIn(t);
-  assert.match((await cli.run(['access', 'list'])).stdout, /team +members, 2 people, 1 token +shop/);
+  const { stdout } = await cli.run(['access', 'list']);
+  assert.match(stdout, /team +Members, 2 people, 1 token, everybody on public paths +shop/);
+  assert.match(stdout, /open +Everybody +shop/);
 });
 
 test('add sends the policy, with path rules in the order given', async (t) => {

@@ -4,6 +4,7 @@
 import { resolve } from 'node:path';
 import { accessCalls } from '@underpass/rules/api/access-calls.ts';
 import type { AccessPolicy, AccessTest } from '@underpass/rules/visit/access-policy.ts';
+import { describeVisitors } from '@underpass/rules/visit/describe.ts';
 import type { Command } from 'commander';
 import { openProject, type ProjectAccount } from '../account/account.ts';
 import { saveChange } from '../account/api.ts';
@@ -98,26 +99,12 @@ function addTest(access: Command, shell: Shell): void {
 async function list(shell: Shell, flags: CommonFlags): Promise<void> {
   const { api, project } = await openProject(shell.io, flags);
   const policies = await api.call(accessCalls.listAccessPolicies, { project: project.id });
-  const rows = policies.map((policy) => [policy.name, methodsOf(policy).join(', ') || 'nobody', policy.tunnels.join(', ')]);
+  const rows = policies.map((policy) => [policy.name, describeVisitors(policy), policy.tunnels.join(', ')]);
   const text =
     rows.length === 0
       ? 'No access policies. Create one: underpass access add team --members'
       : renderTable(['NAME', 'ADMITS', 'TUNNELS'], rows);
   outputOf(shell, flags).result(policies, text);
-}
-
-const some = (count: number, one: string, many = `${one}s`): readonly string[] =>
-  count === 0 ? [] : [`${count} ${count === 1 ? one : many}`];
-
-function methodsOf(policy: AccessPolicy): readonly string[] {
-  return [
-    ...(policy.members ? ['members'] : []),
-    ...some(policy.people.length, 'person', 'people'),
-    ...(policy.provider === null ? [] : [policy.provider.label]),
-    ...(policy.password ? ['password'] : []),
-    ...some(policy.linkCount, 'link'),
-    ...some(policy.tokenCount, 'token'),
-  ];
 }
 
 async function show(shell: Shell, name: string, flags: CommonFlags): Promise<void> {
@@ -192,7 +179,10 @@ async function signOut(shell: Shell, name: string, email: string | undefined, fl
   const who = email ?? 'everybody';
   await confirm(shell.io, 'Open connections end.', `Sign ${who} out of the tunnels of ${name}?`, flags.yes);
   await api.call(accessCalls.signOutVisitors, { project: project.id, name, payload: { email } });
-  outputOf(shell, flags).result({ signedOut: who }, `Signed ${who} out. Who is still admitted may sign in again.`);
+  outputOf(shell, flags).result(
+    { signedOut: who },
+    `Signed ${who} out. Visitors whom the policy still admits may sign in again.`,
+  );
 }
 
 async function signIns(shell: Shell, flags: SignInFlags): Promise<void> {
