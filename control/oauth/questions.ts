@@ -1,9 +1,10 @@
-// From a program's request to its code: the request is checked and kept, the person signs in on the pages of visit/, reads who
-// asks for what, and allows or denies it. All of it happens in one browser.
+// Leads from a program's request to its code: checks and keeps the request, lets the person sign in on the pages of visit/, and
+// asks whether the program may act for them. All of it happens in one browser.
 
 import { addressKey } from '@underpass/rules/address.ts';
 import { refusalOf, type VisitorClaims } from '@underpass/rules/visit/grants.ts';
 import { readBounded } from '../http/body.ts';
+import { seeOther } from '../http/see-other.ts';
 import type { VisitPolicy } from '../policy/find-visit-policy.ts';
 import { createToken } from '../secret/token.ts';
 import { isFlowBrowser, keepFlowBrowser } from '../visit/flow.ts';
@@ -21,7 +22,7 @@ import { findProgram } from './programs.ts';
 /** A person may have to wait for a mail. */
 const questionMs = 15 * 60_000;
 const codeMs = 60_000;
-/** A used code is remembered for so long, to notice that it comes again. */
+/** How long control remembers a used code, to notice that it comes again. */
 const spentMs = 10 * 60_000;
 const formBytesMost = 2_048;
 
@@ -43,21 +44,18 @@ const endedPage = (): Response =>
     },
   );
 
-const redirect = (location: string, headers: Record<string, string> = {}): Response =>
-  new Response(null, { status: 303, headers: { location, ...headers } });
-
 const authorize = async (deps: OAuthDeps, request: Request, address: string): Promise<Response> => {
   const { store, keyRing, origin, clock } = deps;
   await deps.limiter.take('programQuestion', addressKey(address));
   const query = new URL(request.url).searchParams;
   const ids = query.getAll('client_id');
   const program =
-    ids.length === 1 ? await findProgram(store.db, deps.readDocument, ids[0]!) : 'The program does not say which one it is.';
+    ids.length === 1 ? await findProgram(store.db, deps.readDocument, ids[0]!) : 'The program must send one client_id.';
   if (typeof program === 'string') return refusedPage(program);
   const asked = parseAuthorization(query, program);
   if (!asked.ok && 'page' in asked) return refusedPage(asked.page);
   const refused = (redirectUri: string, state: string | undefined, error: AuthorizationError, description: string): Response =>
-    redirect(addToQuery(redirectUri, { error, error_description: description, state, iss: issuerOf(origin) }));
+    seeOther(addToQuery(redirectUri, { error, error_description: description, state, iss: issuerOf(origin) }));
   if (!asked.ok) return refused(asked.redirectUri, asked.state, asked.error, asked.description);
   const { state, ...authorization } = asked.value;
   const { host, origin: resourceOrigin } = parseResource(asked.value.resource)!;
@@ -82,7 +80,7 @@ const authorize = async (deps: OAuthDeps, request: Request, address: string): Pr
   const secret = createToken();
   const nowMs = clock();
   await insertFlow(store.db, keyRing, secret, { policyId: policy.policyId, content, expiresAt: nowMs + questionMs }, nowMs);
-  return redirect(`${origin}/access/sign-in?grant=${secret}`, { 'set-cookie': cookie });
+  return seeOther(`${origin}/access/sign-in?grant=${secret}`, { 'set-cookie': cookie });
 };
 
 const findQuestion = (deps: OAuthDeps, secret: string) =>
@@ -91,10 +89,10 @@ const findQuestion = (deps: OAuthDeps, secret: string) =>
 const finish = async (deps: OAuthDeps, secret: string, claims: VisitorClaims): Promise<Response> => {
   const flow = await findQuestion(deps, secret);
   if (flow === undefined) return endedPage();
-  // Not a second time: whoever signed in first is whom the page names.
+  // Keep the first sign-in: the page names that person.
   const isKept =
     flow.content.claims === undefined && (await changeFlow(deps.store.db, deps.keyRing, flow, { ...flow.content, claims }));
-  return isKept ? redirect(`${deps.origin}${oauthPath}/consent?grant=${secret}`) : endedPage();
+  return isKept ? seeOther(`${deps.origin}${oauthPath}/consent?grant=${secret}`) : endedPage();
 };
 
 interface Ready {
@@ -110,7 +108,7 @@ const findReady = async (deps: OAuthDeps, request: Request, secret: string): Pro
   if (flow === undefined || claims === undefined) return undefined;
   if (!isFlowBrowser(deps, request.headers, flow.content.browserHash)) return undefined;
   const policy = await deps.findPolicy(flow.content.host);
-  // Another policy may have taken the place of the one that the person signed in to.
+  // Another policy may have replaced the one that the person signed in to.
   if (policy === undefined || policy.policyId !== flow.policyId) return undefined;
   return refusalOf(claims, policy.grants, deps.clock()) === null ? { flow, claims, policy } : undefined;
 };
@@ -122,7 +120,7 @@ const show = async (deps: OAuthDeps, request: Request): Promise<Response> => {
   return renderConsent({ ...ready.flow.content, claims: ready.claims, projectName: ready.policy.projectName, secret });
 };
 
-/** Browsers that do not send Sec-Fetch-Site prove by the secret, which only this page has, that the form is ours. */
+/** Without Sec-Fetch-Site, the secret proves that the form is ours: only our page has it. */
 const isOurForm = ({ headers }: Request): boolean => ['same-origin', null].includes(headers.get('sec-fetch-site'));
 
 const nameOf = ({ program }: Question, claims: VisitorClaims): string =>
@@ -132,7 +130,7 @@ const decide = async (deps: OAuthDeps, request: Request, address: string): Promi
   if (!isOurForm(request)) return endedPage();
   const form = new URLSearchParams((await readBounded(request, formBytesMost)).toString('utf8'));
   const ready = await findReady(deps, request, form.get('grant') ?? '');
-  // Only one answer counts: the row goes before anything follows from it.
+  // Delete the row first, so that only one answer counts.
   if (ready === undefined || !(await deleteFlow(deps.store.db, ready.flow.id))) return endedPage();
   const { flow, claims, policy } = ready;
   const { content } = flow;
@@ -153,7 +151,7 @@ const codeRow = ({ policyId, content }: Flow<Question>, claims: VisitorClaims, n
   return { policyId, content: code, expiresAt: nowMs + spentMs };
 };
 
-/** A page that goes on by itself. Its link stays, because some browsers open a program's own scheme only by a click. */
+/** The page leaves by itself. It also has a link, because some browsers open a program's own scheme only by a click. */
 const leave = ({ program }: Question, url: string): Response =>
   renderNote('Back to the program', `You can close this page when ${program.name} is connected.`, {
     goesTo: url,

@@ -16,7 +16,6 @@ import { changeGrants, getPolicyRow, type PolicyDeps } from './write-policy.ts';
 
 const hourMs = 3600_000;
 const mostHours = 24 * limits.apiTokenDays;
-const mostUses = 10_000;
 
 const toLink = (row: AccessLinksTable): AccessLink => ({
   id: row.id,
@@ -62,7 +61,7 @@ export const addLink = async (deps: PolicyDeps, context: CallContext<'createAcce
   const { caller, body, nowMs } = context;
   const name = orInvalid(parseApiTokenName(body.name));
   const hours = parseCount(body.expiresInHours, mostHours, `A link may live from 1 to ${mostHours} hours.`);
-  const uses = parseCount(body.mostUses, mostUses, `A link may have from 1 to ${mostUses} uses.`);
+  const uses = parseCount(body.mostUses, policyLimits.linkUses, `A link may have from 1 to ${policyLimits.linkUses} uses.`);
   const expiresAt = hours === null ? null : nowMs + hours * hourMs;
   return changeGrants(deps, context, async (trx, policy) => {
     if (Number(policy.links) >= policyLimits.links)
@@ -82,7 +81,7 @@ export const addLink = async (deps: PolicyDeps, context: CallContext<'createAcce
   });
 };
 
-/** Its sessions end with it. */
+/** The sessions that began with the link end too. */
 export const removeLink = (deps: PolicyDeps, context: CallContext<'deleteAccessLink'>): Promise<void> =>
   changeGrants(deps, context, async (trx, policy) => {
     const own = trx.deleteFrom('access_links').where('policy_id', '=', policy.id);

@@ -1,20 +1,21 @@
-// The end of every sign-in: the policy is asked once more, the log is written, and the visitor goes on to the edge with a ticket,
-// or to the question whether a program may act for them.
+// Finishes every sign-in: tests the claims against the policy, writes the log, and sends the visitor to the edge with a ticket, or
+// to the page that asks whether a program may act for them.
 
 import { refusalOf, type VisitorClaims } from '@underpass/rules/visit/grants.ts';
 import { sealVisit } from '@underpass/wire/visit-seal.ts';
+import { seeOther } from '../http/see-other.ts';
 import type { VisitPolicy } from '../policy/find-visit-policy.ts';
 import { html, renderNote } from './page.ts';
 import { logSignIn } from './sign-in-log.ts';
 import { type SignInTarget, targetQuery } from './target.ts';
 import type { Visit, VisitDeps } from './visit-deps.ts';
 
-/** The edge takes a ticket as soon as the browser follows. */
+/** Long enough for the browser to follow the redirect. */
 const ticketMs = 60_000;
 
 const hourMs = 3600_000;
 
-/** `proven`: what the method has found out about the visitor. */
+/** `proven`: what the sign-in method established about the visitor. */
 export const claimsOf = (
   { policy, nowMs }: Visit,
   proven: Pick<VisitorClaims, 'method' | 'subject'> & Partial<Pick<VisitorClaims, 'email' | 'groups' | 'source'>>,
@@ -29,8 +30,6 @@ export const claimsOf = (
 
 export const signInUrl = (target: SignInTarget): string => `/access/sign-in?${targetQuery(target)}`;
 
-const seeOther = (location: string): Response => new Response(null, { status: 303, headers: { location } });
-
 const ticketUrl = (policy: VisitPolicy, state: string, claims: VisitorClaims, nowMs: number): string => {
   const ticket = sealVisit(policy.sealKey, 'ticket', policy.host, { claims, untilMs: nowMs + ticketMs, state });
   return `${policy.url}/.underpass/access/enter?ticket=${ticket}`;
@@ -39,8 +38,8 @@ const ticketUrl = (policy: VisitPolicy, state: string, claims: VisitorClaims, no
 const edgeAnswer = ({ policy, request, nowMs }: Visit, state: string, claims: VisitorClaims): Response => {
   const url = ticketUrl(policy, state, claims, nowMs);
   // A redirect that answers a form, here or at an identity provider, is subject to the page's form-action.
-  const isLink = request.method === 'GET' && !new URL(request.url).pathname.startsWith('/access/oidc/');
-  if (isLink) return seeOther(url);
+  const mayRedirect = request.method === 'GET' && !new URL(request.url).pathname.startsWith('/access/oidc/');
+  if (mayRedirect) return seeOther(url);
   const action = { label: 'Continue', url };
   return renderNote('You are signed in', html`Your browser now goes on to ${policy.host}.`, { goesTo: url, action });
 };

@@ -4,6 +4,7 @@ import type { Caller } from '../access/caller.ts';
 import { isClosed } from '../access/passkey-rule.ts';
 import { findSessionCaller } from '../access/session.ts';
 import { readCookie } from '../http/cookie.ts';
+import { seeOther } from '../http/see-other.ts';
 import { claimsOf, finishSignIn } from './finish.ts';
 import { html, renderNote } from './page.ts';
 import { logSignIn } from './sign-in-log.ts';
@@ -46,10 +47,7 @@ const refusals = {
 
 export const signInMember = async (deps: VisitDeps, visit: Visit): Promise<Response> => {
   const member = await findMember(deps, visit);
-  if (member === null) {
-    const location = `/login#${memberPath(visit.target)}`;
-    return new Response(null, { status: 303, headers: { location } });
-  }
+  if (member === null) return seeOther(`/login#${memberPath(visit.target)}`);
   const { caller, refusal } = member;
   const { userId, email } = caller;
   if (refusal === null) return finishSignIn(deps, visit, claimsOf(visit, { method: 'member', subject: userId, email }));

@@ -7,6 +7,7 @@ import type { Provider } from '@underpass/rules/visit/parse-provider.ts';
 import { providerCallbackPath } from '@underpass/rules/visit/provider-callback.ts';
 import * as client from 'openid-client';
 import { providerSecretContext } from '../admission/policy-keys.ts';
+import { seeOther } from '../http/see-other.ts';
 import { createTurns, type Turns } from '../limit/turns.ts';
 import type { VisitPolicy } from '../policy/find-visit-policy.ts';
 import { createToken } from '../secret/token.ts';
@@ -69,7 +70,7 @@ export const createProviders = ({
       const configuration = new client.Configuration(metadata, provider.clientId, undefined, proof);
       configuration[client.customFetch] = options[client.customFetch];
       configuration.timeout = requestSeconds;
-      // The signature of the ID token is checked too, and not only TLS to where it came from.
+      // Without this the client trusts TLS to the token endpoint and does not check the ID token's signature.
       client.enableNonRepudiationChecks(configuration);
       for (const apply of options.execute) apply(configuration);
       return configuration;
@@ -85,14 +86,14 @@ const authenticationOf = ({ token_endpoint_auth_methods_supported: methods }: cl
 
 const callbackUrl = (origin: string, projectId: string): string => `${origin}${providerCallbackPath(projectId)}`;
 
-/** Some providers tell groups only when asked for them. */
+/** Some providers send groups only if the scope asks for them. */
 const scopeOf = ({ scopes_supported: known = [] }: client.ServerMetadata, { groups }: Provider): string =>
   ['openid', 'email', 'profile', ...(groups.length > 0 && known.includes('groups') ? ['groups'] : [])].join(' ');
 
 const troubleText = (provider: Provider) =>
   html`Signing in with ${provider.label} failed. Try again, or tell the people who run the service.`;
 
-/** Only what says what went wrong: causes of such errors hold answers of the provider, and perhaps tokens. */
+/** Logs no `cause`: it holds the provider's answer, perhaps with tokens. */
 const logTrouble = ({ log }: VisitDeps, { policy }: Visit, step: string, error: unknown): void => {
   const { name, code, message } = error as { name?: string; code?: string; message?: string };
   const why = { name, code, message: message?.slice(0, 300) };
@@ -132,7 +133,7 @@ export const startProvider = async (deps: VisitDeps, providers: Providers, visit
     code_challenge: await client.calculatePKCECodeChallenge(secrets.verifier),
     code_challenge_method: 'S256',
   });
-  return new Response(null, { status: 303, headers: { location: url.href, 'set-cookie': cookie } });
+  return seeOther(url.href, { 'set-cookie': cookie });
 };
 
 const renderGone = (visit: Visit): Response =>
@@ -168,7 +169,7 @@ const refusedByProvider = async (deps: VisitDeps, visit: Visit, provider: Provid
   return renderTrouble(visit, provider, 403);
 };
 
-/** `flow` has been taken, so no answer of a provider counts twice. */
+/** The caller has taken `flow` out of the store, so no answer of a provider counts twice. */
 export const finishProvider = async (deps: VisitDeps, providers: Providers, visit: Visit, flow: Flow): Promise<Response> => {
   const content = flow.content as ProviderFlow;
   const { policy, request } = visit;

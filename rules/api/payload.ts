@@ -164,7 +164,7 @@ export const AccessTokenRequest = z.object({
 export const AccessLinkRequest = z.object({
   name: textField(apiTokenName),
   expiresInHours: optionalField(numberField({ minimum: 1, maximum: 24 * limits.apiTokenDays })),
-  mostUses: optionalField(numberField({ minimum: 1, maximum: 10_000 })),
+  mostUses: optionalField(numberField({ minimum: 1, maximum: policyLimits.linkUses })),
 });
 
 export const ProjectName = z.object({ name: textField(projectName) });

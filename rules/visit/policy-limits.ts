@@ -7,6 +7,7 @@ export const policyLimits = {
   groups: 50,
   tokens: 100,
   links: 200,
+  linkUses: 10_000,
   pathChars: 512,
   sessionHoursLeast: 1,
   sessionHoursMost: 30 * 24,

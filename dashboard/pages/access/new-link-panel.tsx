@@ -3,6 +3,7 @@ import { accessCalls } from '@underpass/rules/api/access-calls.ts';
 import type { AnswerOf, PayloadOf } from '@underpass/rules/api/call.ts';
 import { accept, collectErrors, type Parsed, type ParsedForm, refuse } from '@underpass/rules/parsed.ts';
 import { parseApiTokenName } from '@underpass/rules/project-name.ts';
+import { policyLimits } from '@underpass/rules/visit/policy-limits.ts';
 import { callApi } from '../../api/request.ts';
 import { PanelForm } from '../../form/overlay-form.tsx';
 import { TextField } from '../../form/text-field.tsx';
@@ -43,8 +44,7 @@ function parseLink(values: LinkValues): ParsedForm<LinkRequest, 'name' | 'mostUs
   return accept({ name: name.value, expiresInHours: numberOf(values.hours), mostUses: mostUses.value });
 }
 
-/** As the schema of the call. */
-const usesMost = 10_000;
+const usesMost = policyLimits.linkUses;
 
 function parseUses(text: string): Parsed<number | undefined> {
   const typed = text.trim();
@@ -67,7 +67,7 @@ function LinkForm({ policy, onCreated, onCancel }: LinkFormProps) {
   });
   return (
     <PanelForm form={form} submitLabel="Create" onCancel={onCancel} failureTitle="The link was not created.">
-      <TextField form={form} name="name" label="Name" hint="Whom it is for, such as ‘design review’." autoComplete="off" />
+      <TextField form={form} name="name" label="Name" hint="Who it is for, such as ‘design review’." autoComplete="off" />
       <Field label="Expires after">
         {(control) => (
           <Select {...control} value={form.values.hours} options={linkHours} onChange={(hours) => form.set('hours', hours)} />
