@@ -27,7 +27,7 @@ export const time = () => z.iso.datetime();
 export const rate = () => number().nonnegative();
 /** Canonical: A-labels. */
 export const hostname = () => string().meta({ format: 'hostname' });
-/** Whoever reads it gains a right. Calls that answer it are never compressed. */
+/** A text that gives its reader a right. Answers that hold one are never compressed. */
 export const secret = () => string().meta({ format: 'password' });
 /** Of this server. */
 export const path = () => string().meta({ format: 'uri-reference' });

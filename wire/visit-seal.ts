@@ -1,11 +1,11 @@
-// The texts by which control and the edges of a region vouch for a visitor: JSON and an HMAC of it, bound to one use and one
-// host. A policy has one key, which its edges hold beside the certificates' keys. docs/protocol.md 10, The feed.
+// Sealed texts with which control and edges vouch for a visitor: JSON and its HMAC, bound to one use and one host. A policy has
+// one key, which its edges hold beside the keys of certificates. docs/protocol.md 10, The feed.
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { VisitorClaims } from '@underpass/rules/visit/grants.ts';
 
 /**
- * `ticket`: control hands a visitor over to an edge, once. `session`: the cookie at the host. `agent`: the access token of a
+ * `ticket`: control sends a visitor to an edge with it, once. `session`: the cookie at the host. `agent`: the access token of a
  * program. A text that is sealed for one use does not open for another.
  */
 export type SealUse = 'ticket' | 'session' | 'agent';
@@ -18,7 +18,7 @@ export interface Sealed {
   readonly state?: string;
 }
 
-/** Cookies of more than 4 kB are dropped by browsers; claims are bounded far below. */
+/** Browsers drop cookies of more than 4 kB; claims are bounded far below. */
 export const sealedMostChars = 3_500;
 
 const macOf = (key: Buffer, use: SealUse, host: string, body: string): Buffer =>
@@ -30,7 +30,7 @@ export function sealVisit(key: Buffer, use: SealUse, host: string, sealed: Seale
   return `${body}.${macOf(key, use, host, body).toString('base64url')}`;
 }
 
-/** Null for whatever this policy did not seal for this use and host, or that has ended. */
+/** Null if this policy did not seal the text for this use and host, or if it has ended. */
 export function openVisit(key: Buffer, use: SealUse, host: string, text: string, nowMs: number): Sealed | null {
   if (text.length > sealedMostChars) return null;
   const dot = text.indexOf('.');

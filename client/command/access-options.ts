@@ -38,13 +38,13 @@ export interface PolicyFlags extends CommonFlags {
 export function policyOptions(command: Command): Command {
   return command
     .addOption(new Option('--members', 'admit the members of the project'))
-    .option('--no-members', 'do not')
+    .option('--no-members', 'do not admit them')
     .option(
       '--person <email>',
       "admit these people by a code in a mail; '*@firm.com' is everybody there; may be repeated",
       collectEntries,
     )
-    .option('--password', 'admit whoever knows a password, and ask for it')
+    .option('--password', 'admit anyone who knows a password, and ask for it')
     .option('--password-file <file>', 'the same, with the password in a file')
     .option('--no-password', 'remove the password')
     .option(
@@ -67,7 +67,7 @@ export function policyOptions(command: Command): Command {
     .option('--token-header <name>', 'the header field of machine tokens (default: authorization, as Bearer)')
     .option('--session-hours <hours>', 'how long a sign-in lasts', parseWhole)
     .option('--log', 'write sign-ins to the log')
-    .option('--no-log', 'do not');
+    .option('--no-log', 'do not write them');
 }
 
 function collectRules(value: string, before: readonly Rule[] = []): readonly Rule[] {
@@ -78,7 +78,7 @@ function collectRules(value: string, before: readonly Rule[] = []): readonly Rul
   return [...before, { path, action: known }];
 }
 
-/** What the flags change; fields that no flag names are left out. */
+/** The fields that the flags change, without the others. */
 export async function policyOf(shell: Shell, flags: PolicyFlags): Promise<Change> {
   const change = {
     members: flags.members,

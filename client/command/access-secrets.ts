@@ -1,4 +1,4 @@
-// access tokens and access links: what admits a program or whoever has an address, without a sign-in.
+// access tokens and access links: they admit a program, or anyone with the address, without a sign-in.
 
 import { accessCalls } from '@underpass/rules/api/access-calls.ts';
 import type { Command } from 'commander';
@@ -40,7 +40,7 @@ export function addAccessTokenCommands(access: Command, shell: Shell): void {
 }
 
 export function addAccessLinkCommands(access: Command, shell: Shell): void {
-  const links = access.command('links').description('Share links: whoever has the address may visit.');
+  const links = access.command('links').description('Share links: anyone with the address may visit.');
   withProject(
     describe(links.command('list <policy>').alias('ls'), 'List the share links of a policy.', [
       'underpass access links list preview',
@@ -104,10 +104,7 @@ async function addLink(shell: Shell, policy: string, name: string, flags: LinkFl
   const made = await api.call(accessCalls.createAccessLink, { project: project.id, name: policy, payload });
   const output = outputOf(shell, flags);
   output.notice('This is the only time that the link is shown.');
-  output.result(
-    made,
-    made.urls.length === 0 ? 'No tunnel has this policy yet, so the link leads nowhere.' : made.urls.join('\n'),
-  );
+  output.result(made, made.urls.join('\n'));
 }
 
 async function removeLink(shell: Shell, policy: string, id: string, flags: RemoveFlags): Promise<void> {

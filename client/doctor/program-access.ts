@@ -1,4 +1,4 @@
-// Walks the way by which a program, such as an MCP client, finds out how its user signs in at an address with an access policy:
+// Takes the steps by which a program, such as an MCP client, learns how its user signs in at an address with an access policy:
 // challenge, resource metadata (RFC 9728), authorization server (RFC 8414), PKCE, registration.
 
 import type { Io } from '../process/io.ts';
@@ -53,7 +53,7 @@ async function* walk(io: Io, address: URL): AsyncGenerator<Finding> {
   yield await checkRegistration(io, server);
 }
 
-/** Programs are sent here without a token, as this request is. */
+/** A program also sends its first request without a token. */
 async function readChallenge(io: Io, address: URL): Promise<string> {
   const check = 'sign-in challenge';
   const { status, headers } = await ask(io, check, address.href, { accept: 'application/json, text/event-stream' });
@@ -74,7 +74,7 @@ function adviseStatus(status: number): string {
   if (status === 403)
     return 'The security group or a "deny" rule of the access policy refuses it. Test the policy in the dashboard.';
   if (status >= 500) return 'Check that a client is connected and its upstream answers: run "underpass doctor TUNNEL".';
-  return 'Check the address: it must be the one that the program is given, with its path.';
+  return 'Check the address: it must be the one that you give to the program, with its path.';
 }
 
 async function readResource(io: Io, address: URL, metadataUrl: string): Promise<string> {
@@ -100,7 +100,7 @@ async function readResource(io: Io, address: URL, metadataUrl: string): Promise<
   return stop(check, 'it names no authorization server', 'Look for a proxy that changes answers.');
 }
 
-/** As the MCP SDK compares: the same origin, and a path that begins with the resource's. */
+/** Compares as the MCP SDK does: the same origin, and a path that begins with the resource's. */
 function isWithin(address: URL, resource: string): boolean {
   if (!URL.canParse(resource)) return false;
   const { origin, pathname } = new URL(resource);
@@ -129,7 +129,7 @@ async function readServer(io: Io, issuer: string): Promise<Server> {
   return stop(check, tried.join('; '), 'Check UNDERPASS_ORIGIN of the server: programs must reach it at that address.');
 }
 
-/** RFC 8414 3.3: another issuer is an attack, or a server that is set up for another address. */
+/** RFC 8414 3.3: a different issuer is an attack, or the server's address is set wrongly. */
 function judgeServer(server: Server, issuer: string): Server {
   const check = 'authorization server';
   if (server.issuer !== issuer)
@@ -143,7 +143,7 @@ function judgePkce({ code_challenge_methods_supported: methods }: Server): Findi
   return problem('PKCE', 'the authorization server does not offer S256', 'MCP clients refuse it. Update the server.');
 }
 
-/** An empty registration is refused, so the check leaves nothing behind. */
+/** Servers refuse an empty registration, so the check leaves nothing behind. */
 async function checkRegistration(io: Io, server: Server): Promise<Finding> {
   const check = 'registration';
   const documents = server.client_id_metadata_document_supported === true ? ['client-ID metadata documents'] : [];

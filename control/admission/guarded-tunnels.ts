@@ -1,8 +1,8 @@
-// Tunnels whose visitors depend on who is a member: the edges must hear of them when members come and go.
+// Finds the tunnels that the feed must send again when a project gains or loses a member.
 
 import type { Queries } from '../store/store.ts';
 
-/** Of these projects, with any access policy: few, and a message that changes nothing is not sent. */
+/** Includes tunnels whose policy admits no members: they are few, and the feed sends no message that changes nothing. */
 export const guardedTunnels = async (db: Queries, projectIds: readonly string[]): Promise<string[]> => {
   if (projectIds.length === 0) return [];
   const query = db.selectFrom('tunnels').select('id').where('project_id', 'in', projectIds);

@@ -8,7 +8,7 @@ const cost = { log2N: 15, r: 8, p: 3 } as const;
 const saltBytes = 16;
 const hashBytes = 32;
 
-/** Two of the four threads that Node has for such work, so that files and names are not kept waiting. */
+/** Two of the four threads that Node has for such work: files and DNS need the others. */
 const atOnce = 2;
 const waiting = 50;
 const takeTurn = createTurns(atOnce, waiting, 'Too many people enter passwords at the moment. Please try again soon.');
@@ -38,7 +38,7 @@ export const hashPassword = async (password: string): Promise<string> => {
   return ['scrypt', log2N, r, p, salt.toString('base64url'), hash.toString('base64url')].join('$');
 };
 
-/** False also for a stored text that is no hash. */
+/** False also if the stored text is not a hash. */
 export const checkPassword = async (stored: string, password: string): Promise<boolean> => {
   const [name, log2N, r, p, salt = '', hash = ''] = stored.split('$');
   const right = Buffer.from(hash, 'base64url');

@@ -1,4 +1,4 @@
-// What an access policy's row says apart from secrets: JSON, in the column `content`.
+// The part of an access policy's row that is no secret: JSON, in the column `content`.
 
 import { createHash } from 'node:crypto';
 import type { Provider } from '@underpass/rules/visit/parse-provider.ts';
@@ -14,7 +14,7 @@ export interface PolicyContent {
   readonly log: boolean;
 }
 
-/** Throws if it is none: who reads it must deny then. */
+/** Throws if the text is not a policy; the caller must then deny. */
 export const readContent = (text: string): PolicyContent => {
   const content = JSON.parse(text) as PolicyContent;
   const { rules, people, provider } = content;

@@ -1,4 +1,4 @@
-// The keys of an access policy: one seals what vouches for visitors, a pair signs the assertions for the upstream. Sealed at rest.
+// The keys of an access policy: one seals tickets and sessions, a pair signs the assertions for the upstream. Sealed at rest.
 
 import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto';
 import type { KeyRing } from '../secret/key-ring.ts';

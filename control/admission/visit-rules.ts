@@ -1,5 +1,5 @@
-// Whom access policies admit at this moment, read from the store: for the edges, for sign-ins and for the test of a policy.
-// A policy that cannot be read is left out, and the reader denies.
+// Reads from the store whom access policies admit now: for the edges, for sign-ins and for the test of a policy. Leaves out
+// a policy that it cannot read; the caller then denies.
 
 import type { VisitorGrants, VisitorToken, VisitRules } from '@underpass/rules/visit/grants.ts';
 import { policyLimits } from '@underpass/rules/visit/policy-limits.ts';
@@ -18,7 +18,7 @@ export interface ReadPolicy extends VisitRules {
 
 type PolicyRow = Pick<AccessPoliciesTable, 'id' | 'project_id' | 'content' | 'keys_sealed' | 'password_id' | 'valid_from'>;
 
-/** No session is older. */
+/** No session is older, so older sign-outs end nothing. */
 const longestSessionMs = policyLimits.sessionHoursMost * 3600_000;
 
 const readTokens = async (db: Queries, ids: readonly string[], nowMs: number): Promise<Map<string, VisitorToken[]>> => {
@@ -82,7 +82,7 @@ const openRow = (keyRing: KeyRing, row: PolicyRow): Readable[] => {
 const grantedProvider = ({ provider }: PolicyContent): VisitorGrants['provider'] =>
   provider === null ? null : { id: providerId(provider), people: provider.people, groups: provider.groups };
 
-/** By id. A query each, however many policies: at most as many as the tunnels of one page. */
+/** By id. One query a table; a page of tunnels bounds the number of `ids`. */
 export const readPolicies = async (
   db: Queries,
   keyRing: KeyRing,

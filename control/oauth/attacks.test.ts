@@ -125,7 +125,7 @@ const attacks: readonly Attack[] = [
   },
   {
     name: 'give a code with another verifier',
-    gain: 'whoever sees the redirect, such as another program on the machine, gets the tokens',
+    gain: 'anyone who sees the redirect, such as another program on the machine, gets the tokens',
     run: (world, client) => exchanges(world, client, { code_verifier: 'w'.repeat(43) }),
   },
   {
@@ -135,7 +135,7 @@ const attacks: readonly Attack[] = [
   },
   {
     name: 'give the challenge as the verifier',
-    gain: 'whoever sees the request has the verifier',
+    gain: 'anyone who sees the request has the verifier',
     run: (world, client) => exchanges(world, client, { code_verifier: challengeOf(verifier) }),
   },
   {
@@ -239,7 +239,7 @@ const attacks: readonly Attack[] = [
   },
   {
     name: 'answer a question of another browser',
-    gain: 'whoever learns the address answers for the person who signed in',
+    gain: 'anyone who learns the address answers for the person who signed in',
     run: async (world, client) => {
       const { grant } = await openQuestion(world, client);
       const { jar } = await openQuestion(world, client);

@@ -15,7 +15,7 @@ export interface Consent extends Pick<Question, 'program' | 'host' | 'resource' 
 const whoIs = ({ program }: Consent) =>
   program.isDocument
     ? html`It is a program of <strong>${new URL(program.id).host}</strong>.`
-    : html`The name is what the program says of itself; nobody has checked it.`;
+    : html`The program chose its name itself; nobody has checked it.`;
 
 const asWhom = ({ email }: VisitorClaims) => (email === '' ? null : html`, as <strong>${email}</strong>`);
 
@@ -24,7 +24,7 @@ export const renderConsent = (consent: Consent): Response => {
   return renderPage({
     title: `Allow ${program.name} to use ${host}?`,
     body: html`<h1>Allow ${program.name} to use ${breakableHost(host)}</h1>
-<p class="lead">${program.name} wants to use <strong>${resource}</strong> of the project ${projectName}${asWhom(claims)}. It can do there whatever you can do, until your sign-in ends.</p>
+<p class="lead">${program.name} wants to use <strong>${resource}</strong> of the project ${projectName}${asWhom(claims)}. It can do everything there that you can do, until your sign-in ends.</p>
 <p class="lead">${whoIs(consent)} Your answer goes to <strong>${describeRedirect(redirectUri)}</strong>. Allow it only if you have just started this yourself.</p>
 <form method="post" action="${oauthPath}/consent">${hiddenFields({ grant: secret })}
 <button class="button main" name="decision" value="allow">Allow</button>

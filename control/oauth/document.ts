@@ -1,5 +1,5 @@
-// Reads the document that a program's id is the address of. Strangers choose the address, so the request reaches public
-// addresses alone, once, briefly, and what it answers stays here.
+// Reads the document at the address that is a program's id. Strangers choose the address, so the request connects to public
+// addresses only, follows no redirect, ends soon, and shows nobody the body.
 
 import { request } from 'node:https';
 import { isIP } from 'node:net';
@@ -18,7 +18,7 @@ const keptMost = 1_000;
 const atOnce = 8;
 const waitingMost = 32;
 
-/** Where documents may lie. The product has one, below; a test passes one that leads to a server of its own. */
+/** Which servers may hold documents. The product uses `publicNet`; a test passes one for its own server. */
 export interface DocumentNet {
   readonly addressesOf: (host: string) => Promise<readonly string[] | 'unknown'>;
   readonly isAllowed: (address: string, port: number) => boolean;
@@ -26,7 +26,7 @@ export interface DocumentNet {
   readonly ca?: string;
 }
 
-/** Public addresses, at port 443: no look behind the firewall, no scan of ports. */
+/** Public addresses at port 443: strangers can reach nothing behind the firewall, and scan no ports. */
 export const publicNet = (dns: Pick<DnsPort, 'lookup'>): DocumentNet => ({
   addressesOf: (host) => dns.lookup(host),
   isAllowed: (address, port) => port === 443 && !isInside(address),
@@ -81,7 +81,7 @@ const read = async (net: DocumentNet, clientId: string): Promise<Program | strin
   const addresses = await net.addressesOf(url.hostname);
   if (addresses === 'unknown' || addresses.length === 0) return 'its host has no public address';
   const port = url.port === '' ? 443 : Number(url.port);
-  // One inside address among public ones is an attempt to be tried until it is chosen.
+  // A name with public and inside addresses is an attack: repeated tries would reach the inside one.
   if (!addresses.every((address) => net.isAllowed(address, port))) return 'its host has no public address';
   try {
     return parseDocument(clientId, (await get(url, addresses[0]!, net.ca)).toString('utf8'));
@@ -96,7 +96,7 @@ export const createDocumentReader = (net: DocumentNet): ReadDocument => {
   const answers = createSharedAnswers(question, { keptMs, most: keptMost, clock: () => performance.now() });
   return async (clientId) => {
     const kept = answers.recent(clientId);
-    // A failure is asked again: the document may just have been put right.
+    // Ask again after a failure: the owner may have just corrected the document.
     return kept !== undefined && typeof kept !== 'string' ? kept : answers.ask(clientId);
   };
 };

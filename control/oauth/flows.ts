@@ -8,10 +8,10 @@ import { hashToken, tokenLength } from '../secret/token.ts';
 import type { Queries } from '../store/store.ts';
 import type { Authorization, Program } from './core/authorization.ts';
 
-/** What all of them say. */
+/** What the rows of questions, codes and chains hold. */
 interface Asked extends Omit<Authorization, 'state'> {
   readonly program: Pick<Program, 'id' | 'name' | 'isDocument'>;
-  /** Of the resource; without a port. */
+  /** The resource's host, without a port. */
   readonly host: string;
 }
 
@@ -19,9 +19,9 @@ interface Asked extends Omit<Authorization, 'state'> {
 export interface Question extends Asked {
   readonly stage: 'question';
   readonly state: string | undefined;
-  /** Of the cookie of the browser in which it began. */
+  /** Hash of the cookie of the browser in which it began. */
   readonly browserHash: string;
-  /** Once the person is signed in. */
+  /** Absent until the person has signed in. */
   readonly claims?: VisitorClaims;
 }
 
@@ -41,7 +41,7 @@ export interface SpentCode {
 export interface Chain extends Asked {
   readonly stage: 'chain';
   readonly claims: VisitorClaims;
-  /** Hash of the one that is valid. */
+  /** Hash of the refresh token's secret that is valid now. */
   readonly current: string;
 }
 

@@ -160,7 +160,7 @@ test('an error of the request goes back to the program, with state and issuer', 
   assert.equal(await world.rows('access_flows'), 0);
 });
 
-test('what programs look for elsewhere is answered with 404', async (t) => {
+test('metadata that programs look for elsewhere does not exist', async (t) => {
   const world = await open(t);
   for (const path of ['/.well-known/openid-configuration/access/oauth', '/access/oauth/.well-known/openid-configuration'])
     assert.equal((await world.send(origin + path)).status, 404);

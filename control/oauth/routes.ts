@@ -91,7 +91,7 @@ const addressOf = ({ env }: { readonly env: unknown }): string => (env as Bindin
 
 type Bindings = { Bindings: { readonly address: string } };
 
-/** Returns what the pages on which visitors sign in need. */
+/** Returns what the sign-in pages of visitors need from it. */
 export const addOAuth = <E extends Bindings>(app: Hono<E>, deps: OAuthDeps): ProgramGrants => {
   const questions = createQuestions(deps);
   const formCall = (request: Request, address: string, work: (form: ReadonlyMap<string, string>) => Promise<object>) =>

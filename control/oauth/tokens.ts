@@ -1,5 +1,5 @@
 // The token endpoint: a code, or a refresh token, for an access token (RFC 6749 4.1.3 and 6), and revocation (RFC 7009). Edges
-// open access tokens by themselves, so one that was given ends by its time, or when the policy no longer admits its visitor.
+// check access tokens by themselves, so one ends only by its time, or when the policy no longer admits its visitor.
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { refusalOf, type VisitorClaims } from '@underpass/rules/visit/grants.ts';
@@ -163,7 +163,7 @@ export const giveTokens = async (deps: OAuthDeps, form: ReadonlyMap<string, stri
   if (grant === undefined) return refuse('unsupported_grant_type', 'grant_type must be authorization_code or refresh_token.');
   const id = await readProgram(deps, form);
   const tokens = await grant(deps, form);
-  // Only now: a program that no visitor allowed is swept soon.
+  // Only after success: control soon deletes a program that no visitor has allowed.
   await markUsed(deps.store.db, id, deps.clock());
   return tokens;
 };

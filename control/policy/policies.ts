@@ -1,4 +1,4 @@
-// Access policies in the store. What they grant is read by control/admission.
+// Reads access policies for people. control/admission reads what the policies grant.
 
 import { type accessPolicyList, type ListPage, type ListQuery, selectPage } from '@underpass/rules/list-page.ts';
 import type { AccessPolicy } from '@underpass/rules/visit/access-policy.ts';
@@ -44,7 +44,7 @@ const tunnelNames = async (db: Queries, projectId: string): Promise<Map<string |
   return new Map([...byPolicy].map(([id, tunnels]) => [id, tunnels.map(({ name }) => name)]));
 };
 
-/** The content of a row for a person: who changes or reads a policy that is unreadable learns so. */
+/** The content of a row, for a call: refuses with a sentence if it cannot be read. */
 export const contentOf = ({ name, content }: Pick<AccessPoliciesTable, 'name' | 'content'>): PolicyContent => {
   try {
     return readContent(content);

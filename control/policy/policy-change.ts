@@ -18,7 +18,7 @@ import { orInvalid, refuse } from '../http/refusal.ts';
 
 type Body = CallContext<'updateAccessPolicy'>['body'];
 
-/** Whoever makes a policy says whom it admits: without that, only the public paths open. */
+/** A new policy admits nobody until its maker says whom. */
 export const newContent: PolicyContent = {
   rules: [],
   members: false,
@@ -68,12 +68,12 @@ export const parseChange = async (body: Body, options: Options): Promise<PolicyC
   return { content, clientSecret, passwordHash };
 };
 
-/** Otherwise who may change a policy could have the secret sent to a server of their own. */
+/** Otherwise a person who may change the policy could make control send the secret to a server of their own. */
 export const refuseMovedSecret = (before: PolicyContent, change: PolicyChange, hasSecret: boolean): void => {
   const { provider } = change.content;
   const moves = provider && before.provider !== null && providerId(provider) !== providerId(before.provider);
   if (moves && hasSecret && change.clientSecret === undefined)
-    refuse('invalid', 'Enter the client secret again, because the issuer or the client ID is another.');
+    refuse('invalid', 'Enter the client secret again, because the issuer or the client ID has changed.');
 };
 
 const without = (list: readonly string[], other: readonly string[]): readonly string[] => {
@@ -83,7 +83,7 @@ const without = (list: readonly string[], other: readonly string[]): readonly st
 
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
-/** Fields that differ, as the audit log shows them. Empty: none. */
+/** The fields that differ, as the audit log shows them. */
 export const describeChange = (
   before: PolicyContent,
   after: PolicyContent,

@@ -11,7 +11,7 @@ import type { AccessSignInsTable } from '../store/schema.ts';
 import type { Queries } from '../store/store.ts';
 import { changeGrants, type PolicyDeps } from './write-policy.ts';
 
-/** Also what programs hold to renew theirs. A sign-in of this millisecond is over too. */
+/** Ends every session, and the refresh tokens of programs. The extra millisecond ends a sign-in of this moment too. */
 const endAll = async (trx: Queries, policyId: string, nowMs: number): Promise<void> => {
   await trx
     .updateTable('access_policies')
@@ -22,7 +22,7 @@ const endAll = async (trx: Queries, policyId: string, nowMs: number): Promise<vo
   await trx.deleteFrom('access_flows').where('policy_id', '=', policyId).execute();
 };
 
-/** Every edge holds the list: if it gets too long, everybody signs in again. */
+/** Every edge holds the list, so a list that grows too long signs out everybody instead. */
 const endOne = async (trx: Queries, policyId: string, email: string, nowMs: number): Promise<void> => {
   const list = trx.selectFrom('access_sign_outs').select('subject').where('policy_id', '=', policyId);
   if ((await list.execute()).length >= policyLimits.people) return endAll(trx, policyId, nowMs);

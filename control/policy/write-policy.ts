@@ -55,7 +55,7 @@ export const createPolicy = async (deps: PolicyDeps, context: CallContext<'creat
   const change = await parseChange(body, optionsOf(deps));
   const content = { ...newContent, ...change.content };
   await deps.store.write(async (trx) => {
-    // It also locks the project, so no two calls find the name free.
+    // takeQuota also locks the project, so only one of two calls finds the name free.
     await takeQuota(trx, access, 'accessPolicies');
     const alike = await findNameAlike(trx, 'access_policies', access.id, name);
     if (alike !== undefined) refuse('conflict', `Access policy '${alike}' already exists`);
@@ -110,7 +110,7 @@ export const deletePolicy = async (deps: PolicyDeps, context: CallContext<'delet
   });
 };
 
-/** A change of a policy's tokens, links or sessions: under the project's lock, and told to the edges. */
+/** Changes a policy's tokens, links or sessions under the project's lock, then notifies the edges. */
 export const changeGrants = async <T>(
   deps: PolicyDeps,
   { access, segments }: Pick<CallContext<'createAccessToken'>, 'access' | 'segments'>,

@@ -148,7 +148,7 @@ describe('by slow name servers', () => {
 });
 
 describe('by many silent zones', () => {
-  it('a live zone waits for none that was silent before, and one that answers again is found', async (t) => {
+  it('a live zone waits for no zone that was silent before, and a zone that answers again is checked', async (t) => {
     const zones: string[] = [];
     for (let made = 0; made < 9; made++) zones.push((await make(test, ann, ['www'])).apex);
     const [live, ...dead] = zones.toReversed();

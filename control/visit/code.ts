@@ -1,5 +1,5 @@
-// People of the policy's list prove their e-mail address with a code. Listed or not, the answers and the work are the same: the job
-// that writes the mail looks the address up.
+// People whom the policy lists prove their e-mail address with a code. The answer and the work are the same for other addresses:
+// only the job that writes the mail looks the address up.
 
 import { timingSafeEqual } from 'node:crypto';
 import { addressKey, networkKey } from '@underpass/rules/address.ts';
@@ -35,7 +35,7 @@ const takeShareOfPolicy = async ({ limiter }: VisitDeps, { policy, address }: Vi
   await limiter.take('accessCodePerNetwork', `${policy.policyId} ${networkKey(address)}`);
 };
 
-/** Per network too, so that a stranger elsewhere cannot use up the mails of a person. Beyond it the answer is the same. */
+/** Also limited per network, so a stranger elsewhere cannot use up a person's mails. Beyond a limit the answer stays the same. */
 const isMailed = async ({ limiter }: VisitDeps, { address }: Visit, email: string): Promise<boolean> =>
   (await hasRoom(limiter, 'accessMailPerEmailAndNetwork', `${email} ${networkKey(address)}`)) &&
   (await hasRoom(limiter, 'accessMailPerEmail', email));

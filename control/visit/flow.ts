@@ -1,4 +1,5 @@
-// Sign-ins that are under way, in `access_flows`: found by the hash of a secret, bound to the browser that began them, and sealed.
+// Visitors' sign-ins under way, in `access_flows`: found by the hash of a secret, bound to the browser that began them, and sealed.
+// oauth/flows.ts keeps the rows of programs there.
 
 import { durations } from '@underpass/rules/limits.ts';
 import { flowContext } from '../admission/policy-keys.ts';
@@ -9,7 +10,7 @@ import { isState } from './target.ts';
 import type { VisitDeps } from './visit-deps.ts';
 
 const flowMs = durations.accessCodeMinutes * 60_000;
-/** Some longer than a flow, so that the cookie never ends first. */
+/** Longer than a flow, so the cookie never ends first. */
 const cookieSeconds = 15 * 60;
 
 type CookieDeps = Pick<VisitDeps, 'cookies'>;

@@ -2,7 +2,7 @@
 
 import type { Store } from '../store/store.ts';
 
-/** The apps behind tunnels may keep it so long. */
+/** How long services behind tunnels may cache the keys. */
 const keptSeconds = 300;
 
 export const answerKeys = async ({ db }: Pick<Store, 'db'>, policyId: string): Promise<Response> => {

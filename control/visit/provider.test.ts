@@ -70,7 +70,7 @@ describe('a real provider', () => {
     assert.equal((await stage.signIns())[0]!.who, bob);
   });
 
-  it('signs in by group, which it tells only at userinfo', async (t) => {
+  it('signs in by a group that only its userinfo endpoint names', async (t) => {
     const stage = await openStage(t);
     const provider = await startIdentityProvider(t, [callbackOf(stage)], { onlyUserinfo: true });
     await useProvider(stage, provider.issuer, { people: [], groups: ['ops'] });
@@ -120,7 +120,7 @@ describe('a real provider', () => {
     assert.equal((await comeBack(browser, late)).status, 404);
   });
 
-  it('is forgotten with the policy’s change while somebody signs in', async (t) => {
+  it('does not sign in a visitor if the policy has another client by then', async (t) => {
     const stage = await openStage(t);
     const provider = await startIdentityProvider(t, [callbackOf(stage)]);
     await useProvider(stage, provider.issuer);
@@ -133,7 +133,7 @@ describe('a real provider', () => {
     assert.match(await answer.text(), /This sign-in has ended/);
   });
 
-  it('that refuses leads to a page with a way on, and shows nothing that it sent', async (t) => {
+  it('that refuses leads to a page with a way on, which shows no text of the provider', async (t) => {
     const stage = await openStage(t);
     const provider = await startIdentityProvider(t, [callbackOf(stage)]);
     await useProvider(stage, provider.issuer);

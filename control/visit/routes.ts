@@ -43,7 +43,7 @@ const findPolicy = ({ store, keyRing, clock }: VisitDeps, host: string): Promise
 
 type Place = Pick<Visit, 'policy' | 'programName'>;
 
-/** The policy is always that of the host which the target names now: nothing else of the request decides where it leads. */
+/** Reads the policy of the target's host from the store: nothing else in the request decides where the sign-in leads. */
 const findPlace = async (deps: VisitDeps, target: SignInTarget): Promise<Place | undefined> => {
   const grant = target.kind === 'grant' ? await deps.programs.find(target.id) : undefined;
   const host = target.kind === 'edge' ? target.host : grant?.host;
@@ -75,7 +75,7 @@ const queryOf = (request: Request): Fields => Object.fromEntries(new URL(request
 /** False for an image, a frame or a script of another page, which could fill the sign-in log in a member's name. */
 const isOpened = ({ request }: Visit): boolean => ['document', null].includes(request.headers.get('sec-fetch-dest'));
 
-/** Members who are signed in to the dashboard go straight on, where there is no other way to choose. */
+/** Members with a dashboard session go straight on if the policy offers no other way to sign in. */
 const openSignIn = async (deps: VisitDeps, visit: Visit): Promise<Response> => {
   const { grants } = visit.policy;
   const hasOthers = grants.provider !== null || grants.passwordId !== null || grants.people.length + grants.links.length > 0;
@@ -119,7 +119,7 @@ const postForm = async (deps: VisitDeps, path: keyof typeof forms, incoming: Inc
 
 const failureTitle = 'That did not work';
 
-/** What the rest of control throws, as a page. Anything else is a defect, and control's own. */
+/** Shows refusals and reached limits as pages. Any other error is a defect, which control's own handler answers. */
 const renderFailure = (error: unknown): Response => {
   if (error instanceof Refusal) return renderNote(failureTitle, error.message, { status: error.status });
   if (!(error instanceof LimitReached)) throw error;

@@ -1,5 +1,5 @@
-// Share links. A link leads to a page that counts nothing, so previews and scanners do not use it up; only the post of its secret
-// does, after the edge has given the browser its nonce.
+// Share links. Opening a link counts as no use, so previews and scanners do not use it up. Only the form that posts its secret
+// counts, which the browser sends after the edge has given it a nonce.
 
 import { addressKey } from '@underpass/rules/address.ts';
 import type { VisitPolicy } from '../policy/find-visit-policy.ts';
@@ -28,7 +28,7 @@ export const renderLinkPage = (policy: VisitPolicy): Response => {
 const refusals = {
   unknown: { reason: 'The link is unknown or was revoked.', text: 'It was revoked, or it is not complete.' },
   expired: { reason: 'The link has expired.', text: 'It has expired.' },
-  used: { reason: 'The link was used as often as it may be.', text: 'It was used as often as it may be.' },
+  used: { reason: 'The link has no uses left.', text: 'It has no uses left.' },
 } as const;
 
 const refuseLink = async (deps: VisitDeps, visit: Visit, why: keyof typeof refusals, name: string): Promise<Response> => {
@@ -48,7 +48,7 @@ const findLink = ({ store }: VisitDeps, policyId: string, secret: string) =>
 
 const isOver = ({ expires_at }: AccessLinksTable, nowMs: number): boolean => expires_at !== null && expires_at <= nowMs;
 
-/** True for at most `most_uses` requests, however many come at once: one statement compares and counts. */
+/** True for at most `most_uses` requests, also at the same time: one statement compares and counts. */
 const countUse = async ({ store }: VisitDeps, id: string, nowMs: number): Promise<boolean> => {
   const counted = await store.db
     .updateTable('access_links')

@@ -7,7 +7,7 @@ import type { Store } from '../store/store.ts';
 import type { Visit } from './visit-deps.ts';
 
 export interface SignInOutcome {
-  /** An e-mail address or a name; empty if nobody is known. */
+  /** An e-mail address or a name; empty if the visitor is unknown. */
   readonly who: string;
   readonly method: AccessSignIn['method'];
   /** One sentence; empty if allowed. */
@@ -18,7 +18,7 @@ const whoMaxChars = 254;
 
 type Place = Pick<Visit, 'policy' | 'address' | 'nowMs'>;
 
-/** Anybody can fail: beyond a number for each policy, refusals are not logged, so a flood cannot fill the database. */
+/** Anybody can cause refusals, so a policy logs only so many of them: a flood cannot fill the database. */
 const isLogged = (limiter: Limiter, { policy }: Place, reason: string): Promise<boolean> =>
   reason === '' ? Promise.resolve(true) : hasRoom(limiter, 'accessRefusalInLog', policy.policyId);
 

@@ -16,7 +16,7 @@ interface Field {
   readonly name: string;
   readonly label: string;
   readonly hint?: string;
-  /** Written by this module alone. */
+  /** Made with `html`, which escapes the values in it. */
   readonly attributes: Markup;
 }
 
@@ -27,7 +27,7 @@ export const renderField = ({ name, label, hint, attributes }: Field, message?: 
 ${message === undefined ? null : html`<p class="error" id="${name}-error">${message}</p>\n`}${hint === undefined ? null : html`<p class="hint" id="${name}-hint">${hint}</p>\n`}`;
 };
 
-/** The first way is the one in the accent colour. */
+/** The first way gets the accent colour. */
 type Way = (isFirst: boolean) => Markup;
 
 const mainClass = (isFirst: boolean): string => (isFirst ? 'button main' : 'button');
@@ -82,7 +82,7 @@ const linkForm = ({ target, policy }: Visit): Markup =>
 ${hiddenFields({ ...targetFields(target), secret: '' })}
 </form>`;
 
-/** Whose service it is, and for which program the visitor signs in. */
+/** Names the project, and the program for which the visitor signs in. */
 export const ofProject = ({ policy, programName }: Pick<Visit, 'policy' | 'programName'>): Markup => {
   const program = programName === undefined ? null : html` The program <strong>${programName}</strong> wants to use it for you.`;
   return html`A service of the project <strong>${policy.projectName}</strong>.${program}`;

@@ -30,7 +30,7 @@ export interface VisitDeps {
 export interface ProgramGrants {
   /** Undefined if there is none, or it has ended. */
   readonly find: (id: string) => Promise<{ readonly host: string; readonly programName: string } | undefined>;
-  /** Goes on to the question whether the program may act for the visitor. */
+  /** Leads to the page that asks whether the program may act for the visitor. */
   readonly finish: (id: string, claims: VisitorClaims) => Promise<Response>;
 }
 

@@ -68,7 +68,7 @@ describe('the sign-in page', () => {
     [(_, bare) => `host=${bare}&state=${state}`, 'a tunnel without a policy: a ticket for it would mean nothing'],
     [() => `grant=${state}`, 'a program that does not wait'],
   ];
-  it('answers 404 for whatever is not the host of a policy', async (t) => {
+  it('answers 404 for a host without a policy', async (t) => {
     const stage = await open(t, { members: true });
     for (const [query, why] of nowhere) {
       const answer = await stage.client().send('GET', `/access/sign-in?${query(stage.host, stage.bareHost)}`);
@@ -184,7 +184,7 @@ describe('members', () => {
     assert.deepEqual([answer.status, answer.headers.get('location')], [303, `/login#${path}`]);
   });
 
-  it('of other projects are told so, without a loop', async (t) => {
+  it('of other projects get a page that says so, without a loop', async (t) => {
     const stage = await open(t, { members: true });
     const eve = await stage.signUp('eve@example.com');
     const answer = await eve.send('GET', signInPath(stage.host));
@@ -296,7 +296,7 @@ describe('a code by e-mail', () => {
     assert.equal(await ticketUrlIn(await enter(stage, browser, flow, mailedCode(stage, bob))), undefined);
   });
 
-  it('is worth nothing once the person has left the list', async (t) => {
+  it('does not sign in a person who has left the list', async (t) => {
     const stage = await open(t, { people: [bob] });
     const browser = stage.client();
     const { flow } = await askForCode(stage, browser, bob);

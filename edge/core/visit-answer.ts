@@ -1,5 +1,5 @@
 // What the edge answers to a visitor whom the access policy does not admit, and its own pages for signing in and out.
-// Nothing of the request is in a page.
+// No page shows any part of the request.
 
 import { createErrorAnswer, type OwnAnswer, pageFields, renderPage } from './own-answer.ts';
 import { accessPath, type BegunVisit, clearCookies, encodeReturnPath, setVisit } from './visit-cookie.ts';
@@ -26,7 +26,7 @@ export const wantsPage = (accept: string | null): boolean => accept !== null && 
 /** What a request without a session gets. */
 export type Turning = 'redirect' | 'unauthorized' | 'unavailable' | 'not-kept';
 
-/** `entered`: the visitor was signed in a moment ago, so another redirect would be the second turn of a loop. */
+/** `entered`: the visitor signed in a moment ago and the browser kept no session, so another redirect would loop. */
 export function decideTurning(facts: VisitFacts, state: { readonly entered: boolean; readonly hasControl: boolean }): Turning {
   if (!isNavigation(facts)) return 'unauthorized';
   if (state.entered) return 'not-kept';
@@ -41,7 +41,7 @@ export function redirectToSignIn(origin: string, authority: string, state: strin
   return { code: 'UNDERPASS_SIGN_IN_REQUIRED', status: 303, fields, body: '' };
 }
 
-/** `path` is one of returnPathOf. */
+/** `path` comes from `returnPathOf`. */
 export function redirectWithin(path: string, cookies: readonly string[]): OwnAnswer {
   return { code: null, status: 303, fields: { ...redirectFields, location: path, 'set-cookie': cookies }, body: '' };
 }
@@ -59,7 +59,7 @@ export function unauthorized(authority: string, host: string, path: string, badT
   return { code, status: 401, fields, body: `{"error":"${code}","message":"Sign in, or send a token."}\n` };
 }
 
-/** The path in base64url, so that no character of it means anything in HTML. */
+/** The path travels in base64url, which has no character that HTML treats specially. */
 function signInLink(returnPath: string, words: string): string {
   const query = returnPath === '' ? '' : `?return=${encodeReturnPath(returnPath)}`;
   return `\n<p><a href="${signInPath}${query}">${words}</a></p>`;
@@ -82,7 +82,7 @@ function plainPage(host: string, heading: string, html: string, more: OwnAnswer[
   return { code: null, status: 200, fields: { ...pageFields, ...more }, body };
 }
 
-/** A sign-out that another site sends for the visitor is none. */
+/** False for a sign-out form that another site submits. */
 export function isOwnForm(origin: string | null, fetchSite: string | null, authority: string): boolean {
   if (origin === null && fetchSite === null) return false;
   return (origin === null || origin === `https://${authority}`) && (fetchSite === null || fetchSite === 'same-origin');

@@ -1,11 +1,11 @@
-// The two cookies of an access policy: finding and removing them in a request, and setting them. Only for their own host.
+// The two cookies of an access policy: finds and removes them in a request, and sets them. Browsers send each to its own host only.
 
 import { nextLine } from '@underpass/wire/http/head-scan.ts';
 import type { RequestHead } from '@underpass/wire/http/request-head.ts';
 
 /** Holds a session, sealed by the policy's key. */
 export const sessionCookie = '__Host-underpass-access';
-/** From the redirect to the sign-in until the visitor is back: a nonce and where the visit began. Then, for a moment, `entered`. */
+/** Holds a nonce and the path where the visit began, until the visitor is back from control. Then, for a moment, `entered`. */
 export const visitCookie = '__Host-underpass-visit';
 export const enteredValue = 'entered';
 
@@ -16,7 +16,7 @@ const enteredSeconds = 30;
 const prefix = Buffer.from('__Host-underpass-');
 const suffixes = { session: Buffer.from('access'), visit: Buffer.from('visit') };
 
-/** Of the request that was read last. Reused, so that reading allocates nothing. */
+/** What `take` found in the last request. One object serves all requests, so reading allocates nothing. */
 export class VisitCookies {
   sessions = 0;
   sessionStart = 0;
@@ -38,7 +38,9 @@ export class VisitCookies {
   }
 
   #takeField(head: RequestHead, bytes: Buffer, line: number, start: number, end: number): void {
+    // Where the last foreign cookie ends; -1: none yet.
     let before = -1;
+    // Our cookies open the field, or follow a cut.
     let ownFirst = false;
     for (let at = start; at < end; ) {
       const mark = bytes.indexOf(semicolon, at);
@@ -55,7 +57,7 @@ export class VisitCookies {
       if (isOwn && before >= 0) before = stop;
       at = stop + 1;
     }
-    // Nothing else is in the field.
+    // The field holds our cookies alone, so its whole line goes.
     if (ownFirst) head.cut(line, nextLine(bytes, end));
   }
 
@@ -123,7 +125,7 @@ export interface BegunVisit {
 export const setVisit = ({ nonce, returnPath }: BegunVisit): string =>
   setCookie(visitCookie, `${nonce}.${encodeReturnPath(returnPath)}`, visitSeconds);
 
-/** Null for every other text. The browser may have got the cookie from a page of the host, so the path is checked again. */
+/** Null for a text of another form. A page of the host may have set the cookie, so the path is checked again. */
 export function parseVisit(value: string): BegunVisit | null {
   const match = /^([A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]{0,1400})$/.exec(value);
   return match === null ? null : { nonce: match[1] as string, returnPath: decodeReturnPath(match[2] as string) };
@@ -133,7 +135,7 @@ export const encodeReturnPath = (path: string): string => Buffer.from(path, 'lat
 export const decodeReturnPath = (text: string): string => returnPathOf(Buffer.from(text, 'base64url').toString('latin1'));
 
 const returnMostChars = 1_024;
-/** Own pages are no place to return to: they would begin again. */
+/** Visitors never return to one of these paths: it would start the sign-in again. */
 export const accessPath = '/.underpass/access/';
 
 /** The path itself if a browser takes it for a path of the same host, else "/". */

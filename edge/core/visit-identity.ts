@@ -7,7 +7,7 @@ export interface VisitorSubject {
   readonly token: VisitorToken | null;
 }
 
-/** An assertion is signed again once this much of its life is over, so that a slow upstream can still verify it. */
+/** How long an assertion is valid, and how long an edge uses it: a slow upstream has at least a minute to verify it. */
 export const assertionMs = 5 * 60_000;
 export const assertionUsedMs = 4 * 60_000;
 
@@ -17,11 +17,11 @@ export interface AssertionFacts {
   readonly authority: string;
   readonly keyId: string;
   readonly nowMs: number;
-  /** The assertion ends with what it asserts. */
+  /** When the visitor's grant ends: the assertion ends no later. */
   readonly endsAtMs: number;
 }
 
-/** What is signed: header and claims of the JWT. */
+/** The text to sign: header and claims of the JWT. */
 export function renderAssertion(who: VisitorSubject, { issuer, authority, keyId, nowMs, endsAtMs }: AssertionFacts): string {
   const { claims } = who;
   const seconds = (ms: number): number => Math.floor(ms / 1_000);
@@ -41,7 +41,7 @@ export function renderAssertion(who: VisitorSubject, { issuer, authority, keyId,
 
 const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-/** Field lines. Nothing of the visitor's own headers is in them. */
+/** Header lines. None of their text comes from the visitor's own headers. */
 export function renderVisitor(who: VisitorSubject, assertion: string): string {
   const { claims } = who;
   const email = claims === null || claims.email === '' ? '' : `X-Underpass-Email: ${fieldText(claims.email)}\r\n`;

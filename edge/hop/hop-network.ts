@@ -21,15 +21,16 @@ export interface HopNetworkOptions {
   readonly secret: string | undefined;
   /** Sockets of the other workers of this edge, as of now. */
   readonly siblingPaths: () => readonly string[];
-  /** How long a visitor waits for a client: usually, and just after a restart. */
+  /** How long a visitor waits for a client. */
   readonly clientWaitMs: number;
+  /** The same, just after a restart of this edge. */
   readonly returnWaitMs: number;
   readonly log: Logger;
 }
 
 /** After a restart clients dial again with growing pauses (client/carry/backoff.ts); most are back within this time. */
 const returnMs = 30_000;
-/** A neighbour that answers does so in milliseconds; one that is dead must not hold up the start of a whole region. */
+/** A live neighbour answers within milliseconds; a dead one must not delay the start of a whole region. */
 const meetMs = 2_000;
 
 /** A new worker gets to know its siblings within this time. */
@@ -81,7 +82,7 @@ export class HopNetwork {
     });
   }
 
-  /** A peer that dials works, although a dial to it may have failed a moment ago. */
+  /** A peer that dials this edge is alive, even if a dial to it has just failed. */
   #peerArrived(): void {
     for (const neighbour of this.#neighbours.values()) neighbour.endRest();
     this.forVisitors.clientsChanged();

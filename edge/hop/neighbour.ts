@@ -56,7 +56,7 @@ export class Neighbour {
     return byKey.has('*') ? 'doubtful' : 'none';
   }
 
-  /** It may have started since the last dial failed: the next visitor dials it at once. */
+  /** Lets the next visitor dial at once: the neighbour may have started since the last dial failed. */
   endRest(): void {
     this.#restUntilMs = 0;
   }

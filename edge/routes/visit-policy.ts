@@ -6,7 +6,7 @@ import { compilePaths } from '@underpass/rules/visit/path-match.ts';
 import type { PathAction } from '@underpass/rules/visit/path-rule.ts';
 import type { FeedVisit } from '@underpass/wire/feed.ts';
 
-/** One visitor's session, or one machine's token. Everything that it lets through refers to it. */
+/** A visitor's session or a machine's token that the policy admits. Each running request refers to its grant. */
 export interface Grant {
   /** Null for a machine. */
   readonly claims: VisitorClaims | null;
@@ -14,11 +14,11 @@ export interface Grant {
   readonly endsAtMs: number;
 }
 
-/** By what right a request runs. */
+/** Why a request may run. */
 export interface Pass {
-  /** As it was asked for, without its query; empty if it is too long to keep. */
+  /** The requested path without its query; empty if it is too long to keep. */
   readonly path: string;
-  /** Null: a rule says that the path is public. */
+  /** Null: the path is public. */
   readonly grant: Grant | null;
 }
 
@@ -50,12 +50,12 @@ export class VisitPolicy {
     return ends.reduce((first, end) => (end > now && end < first ? end : first), Number.POSITIVE_INFINITY);
   }
 
-  /** False if control sent keys that nothing can be verified or signed with: then nobody is admitted. */
+  /** False if the keys from control do not work: then the edge serves public paths alone. */
   get isUsable(): boolean {
     return this.sealKey.length === sealKeyBytes && this.signingKey !== null;
   }
 
-  /** Null if it is no private key. Parsed on first use: most tunnels of an edge have no visitor at a time. */
+  /** Null if the text is not a private key. Parsed on first use: at any time, most tunnels of an edge have no visitor. */
   get signingKey(): KeyObject | null {
     if (this.#signingKey === undefined) this.#signingKey = parseKey(this.feed.assertionKeyPem);
     return this.#signingKey;
@@ -73,7 +73,7 @@ export class VisitPolicy {
     return { claims, token: null, endsAtMs: Math.min(claims.expiresAtMs, link?.expiresAtMs ?? Number.POSITIVE_INFINITY) };
   }
 
-  /** Whether a request that runs may go on. `pass` is null if it began before the tunnel had a policy. */
+  /** Whether a running request may continue. `pass` is null if it began before the tunnel had a policy. */
   admits(pass: Pass | null, nowMs: number): boolean {
     if (pass === null) return false;
     const action = this.actionOf(pass.path);
@@ -91,7 +91,7 @@ export class VisitPolicy {
     if (endsAtMs < this.nextEndMs) this.nextEndMs = endsAtMs;
   }
 
-  /** Before a sweep, in which every request in use expects its end again. */
+  /** Call it before a sweep, which calls `expectEnd` again for every running request. */
   restartEnds(): void {
     this.nextEndMs = this.#earliestEndMs;
   }

@@ -133,7 +133,7 @@ const sessions: readonly Row[] = [
     'a token for one service opens all',
     refused([bearer(machineToken)], { host: 'other.tunnels.test' }),
   ],
-  ['the hash of a token', 'whoever reads the feed can sign in', refused([bearer(hashOf(machineToken))])],
+  ['the hash of a token', 'a reader of the feed can sign in', refused([bearer(hashOf(machineToken))])],
   ['a token as a password', 'another scheme is taken for Bearer', refused([`Authorization: Basic ${machineToken}`])],
   ['a token in the wrong field', 'a page can send it without a preflight', refused([`X-Token: ${machineToken}`])],
   ['an empty token', 'the hash of nothing is looked up', refused(['Authorization: Bearer '])],

@@ -258,7 +258,7 @@ describe('the way back from the sign-in', () => {
     assert.match(one(answer, 'set-cookie'), new RegExp(`^__Host-underpass-visit=${nonce}\\.`));
   });
 
-  it('says no to a visitor whom the policy does not admit any more', async () => {
+  it('refuses a visitor whom the policy no longer admits', async () => {
     const answer = await ask(rig, {
       path: enter(ticket({ email: 'eve@x.test', subject: 'eve@x.test' })),
       fields: [begun(), ...opened],
@@ -289,7 +289,7 @@ describe('signing out', () => {
     [],
   ];
   for (const fields of foreign) {
-    it(`is not done for ${fields[0] ?? 'a request that names no origin'}`, async () => {
+    it(`is refused for ${fields[0] ?? 'a request that names no origin'}`, async () => {
       const answer = await ask(rig, { path, method: 'POST', fields });
       assert.equal(answer.fields.has('set-cookie'), false);
     });
@@ -349,12 +349,12 @@ describe('while control is away', () => {
     return { code: gate.judge(side, policy, head, bytes, end)?.code ?? null, side };
   }
 
-  it('sends nobody there, and says that signing in does not work', () => {
+  it('redirects nobody to it, and says that signing in does not work', () => {
     for (const path of ['/', '/.underpass/access/sign-in'])
       assert.equal(judge(opened, path).code, 'UNDERPASS_SIGN_IN_UNAVAILABLE');
   });
 
-  it('lets those through who are signed in, and programs know that they are not', () => {
+  it('admits visitors with a session, and answers programs without a token with 401', () => {
     const { code, side } = judge([cookie(seal())]);
     assert.deepEqual([code, side.pass?.path, side.pass?.grant?.claims?.email], [null, '/', 'ada@firm.test']);
     assert.equal(judge([]).code, 'UNDERPASS_SIGN_IN_REQUIRED');

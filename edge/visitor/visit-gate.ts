@@ -1,5 +1,5 @@
-// Asks each visitor of a tunnel with an access policy who they are, without asking control: opens their session or token, removes
-// it from the request, and tells the upstream who they are. Also answers the paths that are the edge's own on such a tunnel.
+// Checks each request to a tunnel with an access policy, without asking control: opens the visitor's session or token, removes it
+// from the request, and names the visitor to the upstream. Also answers the paths of such a tunnel that belong to the edge.
 
 import { createHash, createSign, randomBytes, timingSafeEqual } from 'node:crypto';
 import { headFieldOf } from '@underpass/wire/http/head-field.ts';
@@ -46,10 +46,10 @@ export interface Credential {
   readonly policy: VisitPolicy;
   readonly site: string;
   readonly kind: CredentialKind;
-  /** As it stands in the request. */
+  /** The text in the request that identifies it. */
   readonly bytes: Buffer;
   readonly grant: Grant;
-  /** Field lines for the upstream, with an assertion that is not used after `signedUntilMs`. */
+  /** Header lines for the upstream. After `signedUntilMs`, `renew` replaces their assertion. */
   lines: Buffer;
   signedUntilMs: number;
 }
@@ -58,17 +58,17 @@ export interface Credential {
 export interface VisitSide {
   readonly tunnelId: string;
   readonly host: string;
-  /** Host and port as they stand in the address: without 443. */
+  /** Host and port as in the address: without the port if it is 443. */
   readonly site: string;
-  /** The credential of its last request. */
+  /** The credential of the connection's last request. */
   credential: Credential | null;
-  /** By what right the request runs that was judged last. */
+  /** Why the last judged request may run; null: it may not. */
   pass: Pass | null;
 }
 
 /**
- * Verified credentials of all tunnels of this process, some 3 kB each, for the next connection of their visitors. A connection
- * remembers its own, so beyond this number a new connection costs another 0.1 ms, a tenth of its TLS handshake.
+ * How many verified credentials a process keeps for new connections, some 3 kB each. A connection remembers its own. Verifying one
+ * again costs a new connection 0.1 ms, a tenth of its TLS handshake.
  */
 const mostKnown = 512;
 const keptPathChars = 4_096;
@@ -80,7 +80,7 @@ export class VisitGate {
   readonly #known = new Map<string, Credential>();
   readonly #cookies = new VisitCookies();
 
-  /** `hasControl`: whether control can be expected to answer a visitor whom the edge sends there. */
+  /** `hasControl`: whether control is likely to answer a visitor whom the edge redirects to it. */
   constructor(hasControl: () => boolean) {
     this.#hasControl = hasControl;
   }
@@ -108,7 +108,7 @@ export class VisitGate {
     return null;
   }
 
-  /** Of a machine or program first: it says more than a cookie that a browser adds by itself. */
+  /** A token wins over a session: a program sends its token on purpose, a browser adds cookies by itself. */
   #credentialOf(request: VisitRequest): Credential | null {
     return this.#tokenOf(request) ?? this.#sessionOf(request);
   }
@@ -189,14 +189,12 @@ export class VisitGate {
     }
   }
 
-  /** A nonce that the browser has already stays, so that the sign-in of another window of it still ends well. */
+  /** Keeps a nonce that the browser already has, so a sign-in that is open in another window can still finish. */
   #beginVisit({ side, policy, bytes }: VisitRequest, returnPath: string): OwnAnswer {
     const begun = parseVisit(this.#cookies.visitValue(bytes));
     const nonce = begun?.nonce ?? randomBytes(nonceBytes).toString('base64url');
     return redirectToSignIn(policy.feed.origin, side.site, stateOf(nonce).toString('base64url'), { nonce, returnPath });
   }
-
-  // The edge's own pages.
 
   #ownPage(request: VisitRequest): OwnAnswer | null {
     const { target, path } = request;
@@ -228,7 +226,7 @@ export class VisitGate {
     return this.#beginVisit(request, asked === null ? (begun?.returnPath ?? '/') : decodeReturnPath(asked));
   }
 
-  /** The visitor is back from control, with a ticket. */
+  /** The visitor comes back from control with a ticket. */
   #enter(request: VisitRequest): OwnAnswer {
     const { policy, side, nowMs } = request;
     if (!policy.isUsable) return answerOfError('UNDERPASS_SIGN_IN_UNAVAILABLE');
@@ -236,7 +234,7 @@ export class VisitGate {
     const tickets = request.query.getAll('ticket');
     const ticket = tickets.length === 1 ? openVisit(policy.sealKey, 'ticket', side.host, tickets[0] as string, nowMs) : null;
     const isOwn = ticket !== null && begun !== null && isStateOf(ticket, begun.nonce);
-    // In another window of the same browser the sign-in is done already.
+    // Another window of the same browser has already finished the sign-in.
     if (!isOwn && this.#sessionOf(request) !== null) return redirectWithin(begun?.returnPath ?? '/', []);
     if (begun === null) return notKept('');
     if (!isOwn) return ticketRefused(begun.returnPath);
@@ -247,7 +245,7 @@ export class VisitGate {
   }
 }
 
-/** One request, as far as the policy looks at it. Most is read only if the visitor is turned away. */
+/** The parts of a request that a policy looks at. Most are read only if the policy does not admit the request. */
 class VisitRequest {
   readonly side: VisitSide;
   readonly policy: VisitPolicy;
@@ -255,7 +253,7 @@ class VisitRequest {
   readonly bytes: Buffer;
   readonly end: number;
   readonly nowMs: number = Date.now();
-  /** As it goes to the upstream. */
+  /** The request target as the upstream gets it. */
   readonly target: string;
 
   constructor(side: VisitSide, policy: VisitPolicy, head: RequestHead, bytes: Buffer, end: number) {
@@ -273,7 +271,7 @@ class VisitRequest {
     return query < 0 ? this.target : this.target.slice(0, query);
   }
 
-  /** A short slice of the target would keep the whole of it in memory, so a long target is not kept. */
+  /** Empty for a long target: a slice of a string keeps the whole string in memory. */
   get keptPath(): string {
     return this.target.length <= keptPathChars ? this.path : '';
   }
@@ -365,7 +363,7 @@ function renew(credential: Credential, nowMs: number): void {
   credential.signedUntilMs = nowMs + assertionUsedMs;
 }
 
-/** Outside the pool of small buffers, of which it would keep 8 KiB. */
+/** A copy outside Node's buffer pool: a slice of the pool keeps all of its 8 KiB in memory. */
 function ownCopy(bytes: Buffer): Buffer {
   const own = Buffer.allocUnsafeSlow(bytes.length);
   bytes.copy(own);

@@ -76,7 +76,7 @@ export const AccessSignIn = entity({
   at: time(),
   policy: string(),
   host: string(),
-  /** An e-mail address, or the name of a link or program; empty if nobody is known. */
+  /** An e-mail address, or the name of a link or program; empty if the visitor is unknown. */
   who: string(),
   method: z.enum([...signInMethods, 'agent']),
   allowed: boolean(),
@@ -90,7 +90,7 @@ export const AccessSignInPage = entity({ entries: array(AccessSignIn), next: nul
 
 /** What the test of a policy answers. */
 export const AccessTest = entity({
-  /** `refuse`: with 401 or 403; `sign-in`: a browser is led to the sign-in. */
+  /** `refuse`: with 401 or 403; `sign-in`: a browser goes to the sign-in. */
   outcome: z.enum(['allow', 'sign-in', 'refuse']),
   securityGroup: entity({ name: string(), allowed: boolean(), rule: nullable(string()) }),
   /** The path rule that decides; null: none matches, so a sign-in is needed. */

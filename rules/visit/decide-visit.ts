@@ -1,4 +1,4 @@
-// What would happen to one visit, and why: for the test of a policy. The edge decides by the same rules, one part each. Pure.
+// Decides what would happen to a visit, and why, for the test of a policy. Uses the functions by which the edge decides. Pure.
 
 import { compileAllowList } from '../allow-list.ts';
 import { refusalOf, type SignInMethod, type VisitorClaims, type VisitRules } from './grants.ts';
@@ -61,7 +61,7 @@ function ruleSentence(rules: readonly PathRule[], rule: PathRule | null, action:
 function decideVisitor({ visitor, policy, nowMs }: AskedVisit): Verdict {
   switch (visitor.kind) {
     case 'nobody':
-      return { outcome: 'sign-in', why: ['The visitor has not signed in: a browser is led to the sign-in, a program gets 401.'] };
+      return { outcome: 'sign-in', why: ['The visitor has not signed in: a browser goes to the sign-in, a program gets 401.'] };
     case 'token':
       return decideToken(visitor.hash, policy, nowMs);
     case 'person':
@@ -77,7 +77,7 @@ function decideToken(hash: string, { tokens }: VisitRules, nowMs: number): Verdi
   return { outcome: 'allow', method: 'token', why: [`Token '${token.name}' is valid.`] };
 }
 
-/** Ways in which an address alone can prove itself; passwords and links ask for no address. */
+/** Ways to sign in that depend on the e-mail address; passwords and links ask for none. */
 const ways = ['member', 'email', 'oidc'] as const;
 
 const admits: Readonly<Record<(typeof ways)[number], (email: string) => string>> = {
@@ -92,7 +92,7 @@ function decidePerson(person: Extract<AskedVisitor, { kind: 'person' }>, policy:
   return { outcome: 'refuse', why: [`The policy does not admit ${person.email}.`, ...otherWays(policy)] };
 }
 
-/** Of somebody who signs in this moment. */
+/** The claims of a person who signs in now. */
 function claimsOf(
   { email, memberId }: { readonly email: string; readonly memberId: string | null },
   method: (typeof ways)[number],
@@ -110,7 +110,7 @@ function otherWays({ grants: { provider, passwordId, links } }: VisitRules): rea
     ...(provider !== null && provider.groups.length > 0
       ? ['The provider may still admit them by a group, which this test does not know.']
       : []),
-    ...(passwordId !== null ? ['Whoever knows the password may still enter.'] : []),
-    ...(links.length > 0 ? ['Whoever has a share link may still enter.'] : []),
+    ...(passwordId !== null ? ['Anyone who knows the password may still enter.'] : []),
+    ...(links.length > 0 ? ['Anyone who has a share link may still enter.'] : []),
   ];
 }

@@ -42,7 +42,7 @@ for (const [line, policy] of cases) {
   test(`${JSON.stringify(policy)} is ‘${line}’`, () => assert.equal(describeVisitors({ ...nobody, ...policy }), line));
 }
 
-test('a policy that admits nobody and one that is open for everybody are told apart from the others', () => {
+test('recognises a policy that admits nobody, and one that is open to everybody', () => {
   assert.ok(admitsNobody(nobody));
   assert.ok(!admitsNobody({ ...nobody, tokenCount: 1 }));
   assert.ok(isOpen({ rules: [{ path: '/*', action: 'public' }] }));

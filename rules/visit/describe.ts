@@ -1,10 +1,10 @@
-// Who may visit under an access policy, in one line, and the two mistakes that a line must not hide. Pure.
+// Describes in one line who may visit under an access policy, and detects two likely mistakes: it admits everybody, or nobody. Pure.
 
 import { counted } from '../counted.ts';
 import type { AccessPolicy } from './access-policy.ts';
 import type { PathRule } from './path-rule.ts';
 
-/** What decides who may visit: of a saved policy, or of one that is being edited. */
+/** The parts that decide who may visit, of a saved policy or of one that is being edited. */
 export interface Admission extends Pick<AccessPolicy, 'members' | 'people' | 'password' | 'tokenCount' | 'linkCount'> {
   readonly provider: Pick<NonNullable<AccessPolicy['provider']>, 'label' | 'people' | 'groups'> | null;
   readonly rules: readonly PathRule[];

@@ -1,19 +1,19 @@
-// Whom an access policy admits: control asks when somebody signs in, an edge with each request. Pure.
+// Decides whom an access policy admits. Control uses it at each sign-in, an edge for each session and after each change. Pure.
 
 import type { PathRule } from './path-rule.ts';
 
-/** How a visitor proved who they are. `agent` is a program that a visitor allowed to act for them. */
+/** How a visitor proved who they are. */
 export const signInMethods = ['member', 'email', 'oidc', 'password', 'link'] as const;
 export type SignInMethod = (typeof signInMethods)[number];
 
-/** What a session says about a visitor. Control writes it once; it stays as it is until it ends. */
+/** What a session says about a visitor. Control writes it at the sign-in, and nothing changes it afterwards. */
 export interface VisitorClaims {
   readonly method: SignInMethod;
-  /** Of a member the user's id, of others the e-mail address, the provider's subject, or the id of the password or link. */
+  /** A member's user id, the e-mail address, the provider's subject, or the id of the password or link. */
   readonly subject: string;
   /** Empty for passwords and links. */
   readonly email: string;
-  /** Of an OpenID Connect provider: those of the policy's group claim, bounded. */
+  /** From the group claim of an OpenID Connect provider, bounded. */
   readonly groups: readonly string[];
   /** Which provider, password or link: another one ends the session. Empty for members and e-mail. */
   readonly source: string;
@@ -40,9 +40,9 @@ export interface VisitorGrants {
   readonly passwordId: string | null;
   /** Links that are not revoked. */
   readonly links: readonly { readonly id: string; readonly expiresAtMs: number | null }[];
-  /** Sessions from before this are over. */
+  /** Every session that began before this has ended. */
   readonly validFromMs: number;
-  /** Sessions from before `atMs` are over whose subject or e-mail address this is. */
+  /** Each entry ends the sessions with this subject or e-mail address that began by `atMs`. */
   readonly signedOut: readonly { readonly subject: string; readonly atMs: number }[];
 }
 

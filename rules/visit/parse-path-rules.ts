@@ -1,4 +1,4 @@
-// The path of a rule as people write it: decoded, and in one spelling only, so that a rule never seems to say what it does not.
+// Parses path rules. People write a path decoded and in one spelling only, so a rule matches what it seems to match.
 
 import { accept, type Parsed, refuse } from '../parsed.ts';
 import type { PathAction, PathRule } from './path-rule.ts';

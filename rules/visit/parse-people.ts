@@ -17,7 +17,7 @@ export function parsePerson(text: string): Parsed<string> {
   return email.ok && !email.value.includes('*') ? email : refuse(personMessage(typed));
 }
 
-/** Sorts out duplicates. */
+/** Removes duplicates. */
 export function parsePeople(list: readonly string[]): Parsed<readonly string[]> {
   const most = policyLimits.people;
   if (list.length > most) return refuse(`Provide at most ${most} people; this list has ${list.length}.`);

@@ -45,7 +45,7 @@ test('refuses a path that a server could read as another, and says what to do', 
   eachCase(t, rows, ([text, message]) => assert.deepEqual(parsePathPattern(text), { ok: false, message }));
 });
 
-test('whatever path a rule accepts, its own path is decided by it', () => {
+test('a rule decides its own path, for each path that it accepts', () => {
   const segment = fc.string({ minLength: 1, maxLength: 8, unit: fc.constantFrom(...'abcXYZ0129-_~.!$&(),=:@üß ') });
   fc.assert(
     fc.property(fc.array(segment, { minLength: 1, maxLength: 4 }), (segments) => {
@@ -78,7 +78,7 @@ test('accepts people by address and by domain, in lower case', (t) => {
   assert.deepEqual(parsePeople(['a@x.com', 'A@x.com', '*@x.com']), { ok: true, value: ['a@x.com', '*@x.com'] });
 });
 
-test('refuses people who are neither', (t) => {
+test('refuses a text that is neither an address nor a domain', (t) => {
   eachRefused(t, parsePerson, 'Required.', [[''], [' ']]);
   for (const text of ['*', '*@', '*@com', 'firm.com', '@firm.com', '*ann@firm.com', '*@*.firm.com', 'a@b@c.com', '*@firm.com ;'])
     assert.equal(parsePerson(text).ok, false, text);
@@ -122,7 +122,7 @@ test('refuses a provider that admits nobody, and fills in the label and the clai
   });
 });
 
-test('a token’s header is in lower case, and none that decides about the request or tells who visits', (t) => {
+test('a token’s header is in lower case, and none that decides about the request or names the visitor', (t) => {
   eachAccepted(t, parseTokenHeader, [
     ['', 'authorization'],
     ['Authorization', 'authorization'],

@@ -16,7 +16,7 @@ const ownedFields = new Set([
 ]);
 const ownedPrefixes = /^(?:access-control-|proxy-|sec-|x-forwarded-|x-underpass-|underpass-)/;
 
-/** Lower case: names of fields have no case. `_` counts as `-`, as servers that make variables of fields read it. */
+/** Lower case: names of fields have no case. `_` counts as `-`, because CGI and its like read both as one variable. */
 export function parseTokenHeader(text: string): Parsed<string> {
   const name = text.trim().toLowerCase();
   if (name === '') return accept(defaultTokenHeader);
@@ -34,7 +34,7 @@ export function parseSessionHours(hours: number): Parsed<number> {
   return fits ? accept(hours) : refuse(`Sessions must last from ${least} to ${most} hours.`);
 }
 
-/** NFC, so that it is the same password on every keyboard. */
+/** NFC, because keyboards compose the same letter in different ways. */
 export function parseVisitPassword(text: string): Parsed<string> {
   const { passwordCharsLeast: least, passwordCharsMost: most } = policyLimits;
   const password = text.normalize('NFC');

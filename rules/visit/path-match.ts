@@ -10,9 +10,9 @@ export interface PathDecision {
   readonly rule: PathRule | null;
 }
 
-/** Of one path. Real paths have at most eight; a path with more is made to be misread. */
+/** Readings of one path. Real paths have at most eight; more are a sign of an attack. */
 const mostReadings = 64;
-/** Of all readings of a path together, so that a long path costs no more than a short one with many readings. */
+/** Characters of all readings of one path, so a long path costs no more than a short one with many readings. */
 const mostChars = 64 * 1024;
 
 const severity: Readonly<Record<PathAction, number>> = { public: 0, 'sign-in': 1, deny: 2 };
@@ -47,7 +47,7 @@ function compileReading(rules: readonly PathRule[]): (path: string) => PathDecis
   };
 }
 
-/** `public` means exactly what it says; the others also cover what a server that ignores case or a last slash takes for it. */
+/** A `public` rule matches its path exactly. The others also match without regard to case and to a last slash, as some servers do. */
 function compileRule({ path, action }: PathRule): (path: string, folded: string) => boolean {
   const below = path.endsWith('/*');
   const own = below ? path.slice(0, -2) : path;
@@ -66,7 +66,7 @@ const foldCase = (text: string): string => text.toUpperCase().toLowerCase();
 const slash = 47;
 const dot = 46;
 
-/** Every server reads such a path alike: unreserved and sub-delimiter characters, no ";", no empty segment, no dot at an end of one. */
+/** True if all servers read the path alike: unreserved and sub-delimiter characters, no ";", no empty segment, none that ends in a dot. */
 function isPlain(path: string): boolean {
   if (path.charCodeAt(0) !== slash) return false;
   let before = slash;
@@ -96,7 +96,7 @@ function decideReadings(path: string, match: (path: string) => PathDecision, exc
   return strictest;
 }
 
-/** False for what no honest program sends and servers read in ways of their own: such a path is never public. */
+/** False for a path that no honest program sends and that servers read differently: it is never public. */
 function isSound(path: string): boolean {
   const once = decodeOnce(path);
   if (once === null || !/^\/[\x21-\x7e]*$/.test(path)) return false;
@@ -133,7 +133,7 @@ function readingsOf(path: string): Iterable<string> | null {
 
 /**
  * Decodes what every browser encodes and no server takes for structure: spaces, some marks, text outside ASCII. Rules are
- * written in these characters, and a server that does not decode knows the escapes under the same name.
+ * written in these characters; for a server that does not decode, the escapes name the same thing.
  */
 const readable = (path: string): string =>
   path.replace(/(?:%20|%22|%3c|%3e|%5b|%5d|%5e|%60|%7b|%7c|%7d|%[89a-f][0-9a-f])+/gi, (text) => decodeOnce(text) ?? text);
@@ -166,7 +166,7 @@ const hex = (digits: string): number => Number.parseInt(digits, 16);
 const charOf = (code: number): string => String.fromCharCode(code);
 const decodeByte = (triplet: string): string => charOf(hex(triplet.slice(1)));
 
-/** Also what is malformed, in the way of a server that takes each byte for a character. */
+/** Reads malformed text as some servers do: each byte is a character. */
 function decodeBytes(path: string): string {
   if (!path.includes('%')) return path;
   return decodeOnce(path) ?? path.replace(/%[0-9a-f]{2}/gi, decodeByte);

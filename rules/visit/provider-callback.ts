@@ -1,7 +1,7 @@
-// Where an OpenID Connect provider sends its visitors back to.
+// The path to which an OpenID Connect provider sends visitors back.
 
 /**
- * One address for each project: a provider that another project chose could otherwise have this project's provider send a visitor's
- * code to it (the mix-up attack, RFC 9700 4.4.2.2).
+ * Each project has its own. With a shared one, a malicious provider of another project could collect the codes that this project's
+ * provider issues (the mix-up attack, RFC 9700 4.4.2.2).
  */
 export const providerCallbackPath = (projectId: string): string => `/access/oidc/callback/${projectId}`;

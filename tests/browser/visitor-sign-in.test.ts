@@ -133,7 +133,7 @@ const ways: Readonly<Record<string, (place: Place, page: Page) => Promise<void>>
     await page.context().clearCookies();
     await page.goto(link);
     await page.getByRole('link', { name: /^Open / }).click();
-    await expect(page.getByText('It was used as often as it may be.')).toBeVisible();
+    await expect(page.getByText('It has no uses left.')).toBeVisible();
     await checkPage(page);
   },
 };

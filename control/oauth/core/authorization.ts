@@ -28,7 +28,7 @@ export type AuthorizationError =
 
 export type AskedAuthorization =
   | { readonly ok: true; readonly value: Authorization }
-  /** Nobody vouches for an address to redirect to: the person gets a page. */
+  /** No registered address to redirect to: the person gets a page. */
   | { readonly ok: false; readonly page: string }
   | {
       readonly ok: false;
@@ -49,7 +49,7 @@ function only(query: URLSearchParams, name: string): string | undefined | null {
   return values.length > 1 ? null : values[0];
 }
 
-const wrongUri = 'The program asked to be answered at an address that it has not registered.';
+const wrongUri = 'The program wants its answer at an address that it has not registered.';
 
 export function parseAuthorization(query: URLSearchParams, program: Program): AskedAuthorization {
   const redirectUri = only(query, 'redirect_uri') ?? '';

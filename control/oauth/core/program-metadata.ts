@@ -1,4 +1,4 @@
-// What a program says of itself: in a registration (RFC 7591 2), or in the document that its id is the address of. Pure.
+// What a program says about itself: in a registration (RFC 7591 2), or in the document at the address that is its id. Pure.
 
 import { isPlainText } from '@underpass/rules/characters.ts';
 import type { Program } from './authorization.ts';
@@ -61,7 +61,7 @@ export function isDocumentId(clientId: string): boolean {
 export function parseDocument(clientId: string, text: string): Program | string {
   const metadata = parseObject(text);
   if (metadata === null) return 'its document is not a JSON object';
-  // Another site's document, perhaps, behind an open redirect or in a folder that strangers write to.
+  // It may be another site's document, served from a folder that strangers write to.
   if (metadata.client_id !== clientId) return 'its document names another client_id';
   if (metadata.client_secret !== undefined) return 'its document holds a secret';
   if (![undefined, 'none'].includes(metadata.token_endpoint_auth_method as string | undefined))

@@ -1,7 +1,7 @@
 // Where a program may have its authorization sent (RFC 6749 3.1.2, RFC 8252). Pure.
 
 const charsMost = 512;
-/** RFC 8252 7.3: an address, so that nobody else's name can lead elsewhere. `localhost` is what many programs use. */
+/** RFC 8252 7.3 asks for an address, because a name may resolve elsewhere. Many programs use `localhost` all the same. */
 const loopbackHosts: ReadonlySet<string> = new Set(['127.0.0.1', '[::1]', 'localhost']);
 /** Schemes that run or read what follows them, in this browser or on this machine. */
 const hostileSchemes: ReadonlySet<string> = new Set(
@@ -37,7 +37,7 @@ export function matchesRedirectUri(asked: string, registered: readonly string[])
   return registered.some((each) => each === asked || (isLoopback(new URL(each)) && withoutPort(each) === withoutPort(asked)));
 }
 
-/** What people read on the consent page: where their answer goes. */
+/** Where the answer goes, in words for the consent page. */
 export function describeRedirect(text: string): string {
   const url = new URL(text);
   if (isLoopback(url)) return 'a program on this device';

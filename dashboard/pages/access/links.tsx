@@ -43,11 +43,11 @@ export function Links({ policy: { name, tunnels }, readOnly }: PolicyTabProps) {
       Create link
     </Button>
   );
-  const emptyText = tunnels.length === 0 ? 'A link leads to a tunnel: let one use this policy first.' : 'No share links.';
+  const emptyText = tunnels.length === 0 ? 'A link needs an address. Let a tunnel use this policy first.' : 'No share links.';
   return (
     <Card
       title="Share links"
-      description="Whoever has a link may visit until it expires, is used up or is revoked."
+      description="Anyone with a link may visit until it expires, is used up or is revoked."
       actions={create}
       flush
     >
@@ -113,7 +113,7 @@ function RevokeLink({ link, policy, ask, reload }: Omit<LinkTableProps, 'rows' |
   const revoke = () =>
     ask({
       title: 'Revoke Share Link',
-      warning: `The link ${link.name} stops working, and the sessions of those who came by it end within seconds. This operation is permanent.`,
+      warning: `The link ${link.name} stops working, and the sessions that began with it end within seconds. This operation is permanent.`,
       confirmLabel: 'Revoke',
       work: async () => {
         await callApi(accessCalls.deleteAccessLink, { project: project.id, name: policy, id: link.id });

@@ -81,7 +81,7 @@ export function PathRules({ form, readOnly }: PolicyPartProps) {
   );
 }
 
-/** After the list has rendered, focuses a new rule, or what is beside one that has gone. React keeps the focus in a row that moves. */
+/** After a render, focuses the new rule, or the neighbour of a removed one. React keeps the focus in a row that moves. */
 function useFocusAfterChange() {
   const place = useRef<HTMLDivElement>(null);
   const next = useRef<string>(undefined);

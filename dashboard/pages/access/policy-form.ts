@@ -23,7 +23,7 @@ export interface TypedRule {
 export interface PolicyValues {
   readonly members: boolean;
   readonly people: readonly string[];
-  /** Typed and not added yet, as the other texts that end in `Pending`. */
+  /** Typed but not yet added, like the other fields that end in `Pending`. */
   readonly peoplePending: string;
   readonly hasProvider: boolean;
   readonly issuer: string;
@@ -117,7 +117,7 @@ export const parseTypedPeople = (list: readonly string[], pending: string): Pars
 
 type Provider = NonNullable<PolicyChange['provider']>;
 
-/** Which addresses are allowed without TLS is for control to decide, which knows how it runs. */
+/** Accepts loopback without TLS: only control knows whether it runs in production, and it checks again. */
 const judgeProvider = (given: GivenProvider) => parseProvider(given, { plainLoopback: true });
 
 const goodProvider = { issuer: 'https://accounts.example.com', clientId: 'x', groups: ['x'] };
@@ -177,7 +177,7 @@ export const admissionOf = (values: PolicyValues, { tokenCount, linkCount }: Acc
 
 const sessionChoices = [1, 8, 24, 7 * 24, 30 * 24];
 
-/** A length that another program set is a choice too. */
+/** Includes a length that the API or the CLI has set. */
 export const sessionOptions = (saved: number) =>
   [...new Set([...sessionChoices, saved])]
     .sort((a, b) => a - b)

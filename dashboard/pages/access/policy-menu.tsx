@@ -1,4 +1,4 @@
-// What can be done to a whole policy: sign its visitors out, delete it.
+// The actions on a whole policy: sign its visitors out, delete it.
 
 import { accessCalls } from '@underpass/rules/api/access-calls.ts';
 import type { AccessPolicy } from '@underpass/rules/visit/access-policy.ts';

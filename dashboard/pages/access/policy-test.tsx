@@ -1,4 +1,4 @@
-// "Test this policy": what would happen to a visit, and why. It shows what control answers.
+// "Test this policy": shows what would happen to a visit, and why, as control answers it.
 
 import { accessCalls } from '@underpass/rules/api/access-calls.ts';
 import { accountCalls } from '@underpass/rules/api/account-calls.ts';
@@ -53,7 +53,7 @@ export function PolicyTest({ policy }: { readonly policy: AccessPolicy }) {
   if (policy.tunnels.length === 0) {
     return (
       <Card title="Test this policy">
-        <p className="text-ink-soft">A test is about the address of a tunnel: let one use this policy first.</p>
+        <p className="text-ink-soft">A test needs an address. Let a tunnel use this policy first.</p>
       </Card>
     );
   }
@@ -73,7 +73,7 @@ function TestForm({ policy: { name, tunnels } }: { readonly policy: AccessPolicy
   });
   useFirstUrl(form, tunnels);
   return (
-    <Card title="Test this policy" description="Shows what would happen to a visit, and why. Nobody is signed in by it.">
+    <Card title="Test this policy" description="Shows what would happen to a visit, and why. It signs nobody in.">
       <form ref={form.ref} noValidate onSubmit={form.onSubmit} className="grid gap-5">
         {form.failure && (
           <Banner tone="danger" title="The policy was not tested." onDismiss={form.dismissFailure}>

@@ -1,4 +1,4 @@
-// Sign-in through an OpenID Connect provider: its client, and whom of its users the policy admits.
+// Sign-in through an OpenID Connect provider: its client, and which of its users the policy admits.
 import { accept } from '@underpass/rules/parsed.ts';
 import { providerCallbackPath } from '@underpass/rules/visit/provider-callback.ts';
 import { TextField } from '../../form/text-field.tsx';

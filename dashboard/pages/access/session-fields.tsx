@@ -12,7 +12,7 @@ export function SessionFields({ form, policy, readOnly }: PolicyPartProps) {
   return (
     <div className="grid gap-5">
       <div className="grid gap-4 sm:grid-cols-2">
-        <Field label="A sign-in lasts" hint="A change is for new sign-ins.">
+        <Field label="A sign-in lasts" hint="A change applies to new sign-ins.">
           {(control) => (
             <Select
               {...control}

@@ -43,12 +43,12 @@ function PasswordFields({ form, policy, readOnly }: PolicyPartProps) {
   const { values, set } = form;
   const hint = policy.password
     ? 'A password is set. Leave this empty to keep it. A new one ends the sessions of those who signed in with the old one.'
-    : `At least ${policyLimits.passwordCharsLeast} characters. Whoever knows it may visit.`;
+    : `At least ${policyLimits.passwordCharsLeast} characters. Anyone who knows it may visit.`;
   return (
     <div className="grid gap-4">
       <Switch
         label="Password"
-        hint="One password for all who know it."
+        hint="One password for all visitors."
         checked={values.hasPassword}
         onChange={(hasPassword) => set('hasPassword', hasPassword)}
         disabled={readOnly}

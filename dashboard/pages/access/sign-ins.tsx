@@ -90,7 +90,7 @@ function SignIns({ first, policy }: { readonly first: SignInPage; readonly polic
 function NoSignIns({ policy }: { readonly policy: string | undefined }) {
   const nothing =
     policy === undefined
-      ? { title: 'No Sign-ins', text: 'Who signs in under an access policy, and whom it refuses, appears here.' }
+      ? { title: 'No Sign-ins', text: 'Sign-ins under access policies appear here, also those that were refused.' }
       : { title: 'No Entries Found', text: `Nobody has signed in under ${policy}, or its sign-in log is off.` };
   return <EmptyState {...nothing} illustration={<NothingHereIllustration />} />;
 }
