@@ -1,31 +1,35 @@
-// Starts the application.
+// Starts the sign-in alone where the page has its HTML (bundle/first-load.ts), and the application everywhere else.
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { createBrowserRouter } from 'react-router';
-import { RouterProvider } from 'react-router/dom';
-import { routes } from './routes.tsx';
+import { loadCode } from './api/retry-once.ts';
+import { enterSignIn, SignInPage } from './pages/sign-in-page.tsx';
 import './styles/app.css';
 
-const router = createBrowserRouter(routes);
 const root = document.getElementById('root')!;
 
-const show = () => {
+// The application keeps a state for each of its entries in the history, such as the one that says that the session has ended.
+if (root.firstChild && history.state === null) startSignIn();
+else void openApplication();
+
+function startSignIn(): void {
+  enterSignIn();
   root.inert = false;
-  createRoot(root).render(
+  const page = createRoot(root, {
+    // The application has the page for an error that nothing else caught.
+    onUncaughtError: async (error) => {
+      console.error('Sign-in failed to show', error);
+      page.unmount();
+      await openApplication();
+    },
+  });
+  page.render(
     <StrictMode>
-      <RouterProvider router={router} />
+      <SignInPage />
     </StrictMode>,
   );
-};
+}
 
-// A root with content shows a screen of the build, which stays until the same screen is ready.
-if (root.firstChild && !router.state.initialized) onceStarted(show);
-else show();
-
-function onceStarted(listener: () => void): void {
-  const leave = router.subscribe(({ initialized }) => {
-    if (!initialized) return;
-    leave();
-    listener();
-  });
+async function openApplication(): Promise<void> {
+  const { startApplication } = await loadCode(() => import('./application.tsx'));
+  startApplication(root);
 }

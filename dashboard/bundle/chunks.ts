@@ -6,15 +6,19 @@ interface ModuleGraph {
   getModuleInfo(id: string): { readonly importedIds: readonly string[] } | null;
 }
 
+export const APPLICATION = 'application';
 export const SHELL = 'shell';
 
-const react = /node_modules\/(react|react-dom|scheduler|react-router)\//;
+const react = /node_modules\/(react|react-dom|scheduler)\//;
 
 /** One file for three pages that belong together: the start of the application names every file. */
 const accessPages = /dashboard\/pages\/access\//;
 
-/** What every screen needs, and the sign-in, which is small and must show at once. */
-const startEntries = ['main.tsx', 'shell/public-layout.tsx', 'pages/login.tsx', 'form/text-field.tsx'];
+/** The sign-in, which must show at once. Every screen needs most of it. */
+const startEntries = ['main.tsx', 'form/text-field.tsx'];
+
+/** The router, and what every screen beyond the first sign-in needs. */
+const applicationEntries = ['application.tsx', 'shell/public-layout.tsx', 'pages/login.tsx', 'ui/button-link.tsx'];
 
 /** The frame of the signed-in screens, and the screens that people open most. */
 const shellEntries = [
@@ -44,8 +48,9 @@ function chunkOf(name: string, entries: readonly string[]) {
 
 /** The first group that names a module gets it. The bundler decides about all other modules. */
 export const chunkGroups = [
-  { name: 'react', test: react, priority: 3 },
-  { name: chunkOf('start', startEntries), debugName: 'start', priority: 2 },
+  { name: 'react', test: react, priority: 4 },
+  { name: chunkOf('start', startEntries), debugName: 'start', priority: 3 },
+  { name: chunkOf(APPLICATION, applicationEntries), debugName: APPLICATION, priority: 2 },
   { name: chunkOf(SHELL, shellEntries), debugName: SHELL, priority: 1 },
   { name: 'access', test: accessPages },
 ];

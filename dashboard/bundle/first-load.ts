@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
 import react from '@vitejs/plugin-react';
 import { type HtmlTagDescriptor, type Plugin, type Rolldown, runnerImport } from 'vite';
-import { SHELL } from './chunks.ts';
+import { APPLICATION, SHELL } from './chunks.ts';
 
 const textFont = /overpass-basic.*\.woff2$/;
 const codeFont = /overpass-mono-basic.*\.woff2$/;
@@ -31,12 +31,14 @@ const fontLink = (bundle: Bundle, name: RegExp) => ({
   crossorigin: '',
 });
 
+const scriptLink = (bundle: Bundle, name: string) => ({
+  rel: 'modulepreload',
+  href: fileOf(bundle, (file) => file.type === 'chunk' && file.name === name),
+  crossorigin: '',
+});
+
 const signedInLinks = (bundle: Bundle) => [
-  {
-    rel: 'modulepreload',
-    href: fileOf(bundle, (file) => file.type === 'chunk' && file.name === SHELL),
-    crossorigin: '',
-  },
+  scriptLink(bundle, SHELL),
   fontLink(bundle, codeFont),
   ...[sessionCalls.getUser, sessionCalls.listProjects].map(({ path }) => ({
     rel: 'preload',
@@ -48,13 +50,15 @@ const signedInLinks = (bundle: Bundle) => [
 
 const noSession: HtmlTagDescriptor = { tag: 'meta', attrs: { name: 'session', content: 'none' }, injectTo: 'head-prepend' };
 
+const sessionMark = /<meta name="session"[^>]*>/;
+
 const emptyRoot = '<div id="root"></div>';
 
-/** Inert until the application replaces it: nobody types into a form that forgets. */
+/** Inert until the script replaces it: nobody types into a form that forgets. */
 async function withSignIn(page: string): Promise<string> {
   const view = join(import.meta.dirname, 'sign-in-view.tsx');
   const { module } = await runnerImport<typeof import('./sign-in-view.tsx')>(view, { configFile: false, plugins: [react()] });
-  return page.replace(emptyRoot, `<div id="root" inert>${await module.renderSignIn()}</div>`);
+  return page.replace(emptyRoot, `<div id="root" inert>${module.renderSignIn()}</div>`);
 }
 
 export const firstLoad = (): Plugin => ({
@@ -70,9 +74,10 @@ export const firstLoad = (): Plugin => ({
       const file = bundle['index.html'];
       if (file?.type !== 'asset') throw new Error('index.html is not built yet');
       const page = file.source.toString();
-      const links = signedInLinks(bundle).map(render).join('\n    ');
-      const signedIn = page.replace(/<meta name="session"[^>]*>/, links);
-      this.emitFile({ type: 'asset', fileName: 'signed-in.html', source: signedIn });
+      const applicationLink = render(scriptLink(bundle, APPLICATION));
+      file.source = page.replace(sessionMark, (mark) => `${mark}\n    ${applicationLink}`);
+      const links = [applicationLink, ...signedInLinks(bundle).map(render)].join('\n    ');
+      this.emitFile({ type: 'asset', fileName: 'signed-in.html', source: page.replace(sessionMark, links) });
       this.emitFile({ type: 'asset', fileName: 'sign-in.html', source: await withSignIn(page) });
     },
   },

@@ -6,7 +6,7 @@ import { later } from '../api/later.ts';
 import { redeemProof } from '../api/proof.ts';
 import { paths } from '../routing/paths.ts';
 import { loadSession } from '../session/session.ts';
-import { ButtonLink } from '../ui/button.tsx';
+import { ButtonLink } from '../ui/button-link.tsx';
 import { WentWrongIllustration } from '../ui/illustrations/went-wrong.tsx';
 import { LoadingArea } from '../ui/spinner.tsx';
 import { AuthOutcome } from './auth-card.tsx';

@@ -1,6 +1,6 @@
 // For a signed-in user without a project.
 import { paths } from '../routing/paths.ts';
-import { ButtonLink } from '../ui/button.tsx';
+import { ButtonLink } from '../ui/button-link.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
 
 export function Component() {

@@ -1,23 +1,25 @@
 // "Sign in with a passkey", below the form that mails a link. The ceremony's code loads when the button is pressed.
 
-import { useNavigate } from 'react-router';
 import { messageOf } from '../api/error.ts';
 import { useTask } from '../api/use-task.ts';
-import { forgetSession } from '../session/session.ts';
 import { Banner } from '../ui/banner.tsx';
 import { Button } from '../ui/button.tsx';
 import { supportsPasskeys } from './supported.ts';
 
-export function PasskeySignIn() {
-  const navigate = useNavigate();
+export interface PasskeySignInProps {
+  readonly open: (path: string) => Promise<void>;
+}
+
+export function PasskeySignIn({ open }: PasskeySignInProps) {
   const task = useTask(async () => {
-    const [{ signInByPasskey }, { startPath }] = await Promise.all([
+    const [{ signInByPasskey }, { forgetSession }, { startPath }] = await Promise.all([
       import('../api/passkey.ts'),
+      import('../session/session.ts'),
       import('../session/start-path.ts'),
     ]);
     await signInByPasskey();
     forgetSession();
-    await navigate(await startPath(), { replace: true });
+    await open(await startPath());
   });
   if (!supportsPasskeys()) return null;
   return (

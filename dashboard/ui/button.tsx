@@ -1,7 +1,6 @@
-// Buttons, and links that look like one. A busy button keeps its size and the focus.
+// Buttons. A busy button keeps its size and the focus.
 import clsx from 'clsx';
 import type { ComponentProps, ReactNode } from 'react';
-import { Link, type LinkProps } from 'react-router';
 import { Ring } from './spinner.tsx';
 
 export type ButtonVariant = 'primary' | 'secondary' | 'quiet' | 'danger';
@@ -62,23 +61,6 @@ export function Button({
       </span>
       {busy && <Ring className="absolute size-4" />}
     </button>
-  );
-}
-
-export interface ButtonLinkProps extends Omit<LinkProps, 'className'> {
-  readonly variant?: ButtonVariant;
-  readonly size?: ButtonSize;
-  readonly icon?: ReactNode;
-  readonly className?: string;
-  readonly children: ReactNode;
-}
-
-export function ButtonLink({ variant, size, icon, className, children, ...rest }: ButtonLinkProps) {
-  return (
-    <Link {...rest} className={buttonClass(variant, size, className)}>
-      {icon}
-      {children}
-    </Link>
   );
 }
 

@@ -1,6 +1,7 @@
 // A table for a list that may be long: the server searches, filters, sorts and pages; the address says what (list-address.ts).
 import type { ListPage, ListRules } from '@underpass/rules/list-page.ts';
-import { Button, ButtonLink } from './button.tsx';
+import { Button } from './button.tsx';
+import { ButtonLink } from './button-link.tsx';
 import { type ListAddress, useListAddress } from './list-address.ts';
 import { ListToolbar, SEARCH_FROM_ROWS, SearchField, StatusFilter } from './list-toolbar.tsx';
 import { type TableProps, TableView } from './table-view.tsx';

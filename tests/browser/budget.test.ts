@@ -52,14 +52,14 @@ test('budgets', async (t) => {
   const { product, browser, account } = stage;
   await makeTunnel(account, 'weighed');
 
-  await t.test('the first load of login is under 141 kB and 15 answers', async (t) => {
+  await t.test('the first load of login is under 130 kB and 15 answers', async (t) => {
     const page = await visit(t, browser, product);
     const weigh = await weighAnswers(page);
     await page.goto('/login', { waitUntil: 'networkidle' });
     await expect(page.getByRole('button', { name: 'Sign in', exact: true })).toBeVisible();
     const { first, answers } = weigh();
     t.diagnostic(`login: ${first.toFixed(1)} kB in ${answers} answers`);
-    assert.ok(first > 50 && first < 141, `${first} kB`);
+    assert.ok(first > 50 && first < 130, `${first} kB`);
     assert.ok(answers < 15, `${answers} answers`);
   });
 

@@ -69,6 +69,29 @@ test('signing in', async (t) => {
     await expect(page.getByLabel('Email')).toHaveAccessibleDescription('Required.');
   });
 
+  await t.test('as the first page it loads no router until a link is followed, and Back returns to it', async (t) => {
+    const page = await open(t);
+    const scripts: string[] = [];
+    page.on('request', (request) => scripts.push(new URL(request.url()).pathname));
+    const loadsRouter = () => scripts.some((path) => path.startsWith('/assets/application-'));
+    await page.goto('/', { waitUntil: 'networkidle' });
+    await expect(page).toHaveURL('/login');
+    assert.equal(loadsRouter(), false);
+    await page.getByRole('link', { name: 'Register' }).click();
+    await expect(page.getByRole('heading', { name: 'Register' })).toBeVisible();
+    assert.equal(loadsRouter(), true);
+    await page.goBack();
+    await expect(page).toHaveURL('/login');
+    await expect(page.getByLabel('Email')).toBeEditable();
+  });
+
+  await t.test('a sign-in form that cannot be rendered shows the error page', async (t) => {
+    const page = await open(t, /./);
+    await page.addInitScript("Object.defineProperty(window, 'PublicKeyCredential', { get() { throw new Error('refused'); } })");
+    await page.goto('/login');
+    await expect(page.getByRole('heading', { level: 1 })).toHaveText(/Something went wrong|Unexpected Application Error!/);
+  });
+
   const invalid: readonly (readonly [string, string])[] = [
     ['ada', 'no domain'],
     [`${'a'.repeat(65)}@example.com`, 'a local part of 65 characters'],

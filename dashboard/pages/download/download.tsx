@@ -6,7 +6,7 @@ import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { later } from '../../api/later.ts';
 import { callApi } from '../../api/request.ts';
 import { paths } from '../../routing/paths.ts';
-import { ButtonLink } from '../../ui/button.tsx';
+import { ButtonLink } from '../../ui/button-link.tsx';
 import { Card } from '../../ui/card.tsx';
 import { CommandLine } from '../../ui/command-line.tsx';
 import { Load } from '../../ui/load.tsx';

@@ -2,7 +2,7 @@
 import { limits } from '@underpass/rules/limits.ts';
 import type { ReactNode } from 'react';
 import { useSearchParams } from 'react-router';
-import { ButtonLink } from '../../ui/button.tsx';
+import { ButtonLink } from '../../ui/button-link.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { Load } from '../../ui/load.tsx';
 

@@ -9,7 +9,7 @@ import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
 import { paths } from '../../routing/paths.ts';
 import { forgetSession, useProject } from '../../session/session.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { ButtonLink } from '../../ui/button.tsx';
+import { ButtonLink } from '../../ui/button-link.tsx';
 import { Card } from '../../ui/card.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';

@@ -1,0 +1,83 @@
+// The sign-in form, and what it says once the link is sent (spec 2, Login page). It needs no router.
+import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
+import { botCheckField } from '@underpass/rules/bot-check.ts';
+import { type Login, parseLoginForm } from '@underpass/rules/login-form.ts';
+import { parseReturnPath } from '@underpass/rules/return-path.ts';
+import { text } from '@underpass/rules/text.ts';
+import { useState } from 'react';
+import { isApiError } from '../api/error.ts';
+import { callApi } from '../api/request.ts';
+import { TextField } from '../form/text-field.tsx';
+import { useForm } from '../form/use-form.ts';
+import { PasskeySignIn } from '../passkey/sign-in.tsx';
+import { paths } from '../routing/paths.ts';
+import { readReturnPath } from '../routing/return-path.ts';
+import { Button } from '../ui/button.tsx';
+import { MailSentIllustration } from '../ui/illustrations/mail-sent.tsx';
+import type { PageLink } from '../ui/page-link.tsx';
+import { AuthCard, AuthForm, AuthOutcome } from './auth-card.tsx';
+
+export interface SignInProps {
+  readonly Link: PageLink;
+  /** The user was signed in until now. */
+  readonly hasEnded?: boolean;
+  /** Opens the page that follows a sign-in with a passkey. */
+  readonly open: (path: string) => Promise<void>;
+}
+
+export function SignIn(props: SignInProps) {
+  const [sentTo, setSentTo] = useState<string>();
+  if (sentTo === undefined) return <LoginForm {...props} onSent={setSentTo} />;
+  return (
+    <AuthOutcome
+      illustration={<MailSentIllustration />}
+      title={text.login.sent(sentTo)}
+      text="The link works once and expires after 15 minutes. Open it in this browser to sign in."
+      action={<Button onClick={() => setSentTo(undefined)}>Use another email</Button>}
+    />
+  );
+}
+
+interface LoginFormProps extends SignInProps {
+  readonly onSent: (email: string) => void;
+}
+
+function LoginForm({ Link, hasEnded = false, open, onSent }: LoginFormProps) {
+  const form = useForm({
+    initial: { email: '', [botCheckField]: '' },
+    parse: parseLoginForm,
+    send: async ({ email, botCheck }: Login) => {
+      try {
+        const path = parseReturnPath(readReturnPath(email) ?? '');
+        await callApi(sessionCalls.requestLoginLink, {
+          ...(path === undefined ? {} : { path }),
+          payload: { email, [botCheckField]: botCheck },
+        });
+      } catch (error) {
+        console.error(text.login.failedLog, isApiError(error) ? error.status : error);
+        throw error;
+      }
+      onSent(email);
+    },
+  });
+  return (
+    <AuthCard
+      title="Sign in"
+      text={
+        hasEnded
+          ? 'Your session has ended. Sign in again to return to the page you were on.'
+          : 'We email you a login link instead of a password.'
+      }
+      foot={
+        <>
+          No account yet? <Link to={paths.register()}>Register</Link>
+        </>
+      }
+    >
+      <AuthForm form={form} failureTitle="The login link could not be sent." submitLabel="Sign in">
+        <TextField form={form} name="email" label="Email" type="email" autoComplete="email" inputMode="email" autoFocus />
+      </AuthForm>
+      <PasskeySignIn open={open} />
+    </AuthCard>
+  );
+}
