@@ -1,12 +1,17 @@
 // The visitor side of a benchmark: one process, one workload, one line of JSON as its result.
 // argv: workload, JSON of Target.
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { connect as connectHttp2 } from 'node:http2';
 import { connect as connectTcp, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls, createSecureContext, type SecureContextOptions } from 'node:tls';
 import { median } from './core/table.ts';
 
 interface Target {
   readonly host: string;
+  readonly address: string;
   readonly port: number;
   readonly tls: boolean;
   readonly connections: number;
@@ -14,6 +19,8 @@ interface Target {
   readonly bytes: number;
   /** One Cookie value a line; visitors take them in turn. */
   readonly cookieFile?: string;
+  /** All streams on one connection. Only `pull` and `push` know it. */
+  readonly http2?: boolean;
 }
 
 type Result = Record<string, number>;
@@ -30,22 +37,25 @@ const workloads: Record<string, () => Promise<Result>> = {
   connect: newConnections,
   down: () => bulk(downloadOnce),
   up: () => bulk(uploadOnce),
+  pull: () => pull(),
+  push: () => push(),
   idle: idleWebSockets,
   stalled: stalledBesideFast,
 };
 
+const door = { host: target.address, port: target.port, noDelay: true };
+const openTls = (protocol: string): Socket =>
+  connectTls({
+    ...door,
+    servername: target.host,
+    secureContext: context,
+    rejectUnauthorized: false,
+    ALPNProtocols: [protocol],
+  });
+
 function open(): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    const options = { host: '127.0.0.1', port: target.port, noDelay: true };
-    const socket = target.tls
-      ? connectTls({
-          ...options,
-          servername: target.host,
-          secureContext: context,
-          rejectUnauthorized: false,
-          ALPNProtocols: ['http/1.1'],
-        })
-      : connectTcp(options);
+    const socket = target.tls ? openTls('http/1.1') : connectTcp(door);
     socket.once(target.tls ? 'secureConnect' : 'connect', () => resolve(socket));
     socket.once('error', reject);
   });
@@ -178,6 +188,66 @@ function uploadOnce(socket: Socket): Promise<void> {
     };
     more();
   });
+}
+
+/** As browsers give a stream. */
+const windowBytes = 6 * 1024 * 1024;
+/** More than any path carries in a measurement. */
+const endless = 1024 ** 4;
+
+/** Downloads for a number of seconds; bytes of the start of a transfer count, as they do for a visitor. */
+async function pull(): Promise<Result> {
+  const streams = await beginEach('GET', `/bulk/${endless}`);
+  let bytes = 0;
+  const started = performance.now();
+  for (const stream of streams) stream.on('data', (chunk: Buffer) => (bytes += chunk.length));
+  await neverEnds(streams);
+  return { bytes, seconds: (performance.now() - started) / 1000 };
+}
+
+/** Uploads for a number of seconds. The origin knows how many bytes arrived. */
+async function push(): Promise<Result> {
+  const streams = await beginEach('POST', '/sink');
+  const started = performance.now();
+  for (const stream of streams) {
+    const more = (): void => {
+      while (stream.write(uploadBlock));
+    };
+    stream.on('drain', more);
+    more();
+  }
+  await neverEnds(streams);
+  return { seconds: (performance.now() - started) / 1000 };
+}
+
+async function neverEnds(streams: readonly Duplex[]): Promise<void> {
+  const ended = streams.map((stream) => once(stream, 'close').then(() => Promise.reject(new Error('closed early'))));
+  await Promise.race([sleep(target.seconds * 1000), ...ended]);
+}
+
+async function beginEach(method: string, path: string): Promise<readonly Duplex[]> {
+  // The answer comes once the path has delivered what an earlier measurement left on it.
+  await askUntil(await open(), 0, () => {});
+  if (target.http2) return beginOverHttp2(method, path);
+  const sockets = await Promise.all(Array.from({ length: target.connections }, open));
+  for (const socket of sockets)
+    socket.write(
+      `${method} ${path} HTTP/1.1\r\nHost: ${target.host}\r\nContent-Length: ${method === 'POST' ? endless : 0}\r\n\r\n`,
+    );
+  return sockets;
+}
+
+async function beginOverHttp2(method: string, path: string): Promise<readonly Duplex[]> {
+  const session = connectHttp2(`https://${target.host}:${target.port}`, {
+    createConnection: () => openTls('h2'),
+    settings: { initialWindowSize: windowBytes },
+  });
+  await once(session, 'connect');
+  session.setLocalWindowSize(windowBytes * target.connections);
+  const length = method === 'POST' ? { 'content-length': endless } : {};
+  return Array.from({ length: target.connections }, () =>
+    session.request({ ':method': method, ':path': path, ':authority': target.host, ...length }, { endStream: method === 'GET' }),
+  );
 }
 
 const upgrade = () =>

@@ -1,16 +1,18 @@
 // npm run bench: measures every installed peer, interleaved by round; prints medians and ratios to the two-hop haproxy chain.
-// With --tunnels 1000,100000 or --clients 2000,5000 it measures one region of that size instead.
+// With --tunnels 1000,100000 or --clients 2000,5000 it measures one region of that size instead; with --distance, a long path.
+// Options of --distance: --round-trips 50,100, --losses 0,0.1,1, --congestion reno.
 // Options: --rounds N, --seconds N, --columns small,latency,connect,bulk,idle,stalled, --peers underpass,haproxy.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Column, renderTable, type Sample } from './core/table.ts';
+import { measureDistance, movedToOwnNetwork } from './distance.ts';
 import { type Measurement, measurements } from './measurements.ts';
 import { haproxyHttps, haproxyTcp } from './peers/haproxy.ts';
-import { onPath, type Peer } from './peers/peer.ts';
+import { oneMachine, onPath, type Peer } from './peers/peer.ts';
 import { piko } from './peers/piko.ts';
-import { firstJson, type Started, start } from './peers/processes.ts';
+import { firstJson, start, stopAll } from './peers/processes.ts';
 import { bore, chisel, frp, rathole, sshReverse } from './peers/tcp-tunnels.ts';
 import { underpassGuarded, underpassHttps, underpassInspected, underpassTcp } from './peers/underpass.ts';
 import { measureClients } from './scale-clients.ts';
@@ -30,39 +32,59 @@ const everyPeer: readonly Peer[] = [
   bore,
   piko,
 ];
+/** Peers that can have their client on another machine here. */
+const farPeers: readonly Peer[] = [underpassHttps, haproxyHttps, underpassTcp, haproxyTcp, chisel, frp];
 const baseline = 'haproxy ×2';
 const host = 'bench.localhost';
 
 const { values: options } = parseArgs({
   options: {
-    rounds: { type: 'string', default: '5' },
-    seconds: { type: 'string', default: '4' },
+    rounds: { type: 'string' },
+    seconds: { type: 'string' },
     columns: { type: 'string', default: measurements.map((measurement) => measurement.key).join(',') },
     peers: { type: 'string', default: '' },
     tunnels: { type: 'string', default: '' },
     clients: { type: 'string', default: '' },
+    distance: { type: 'boolean', default: false },
+    'round-trips': { type: 'string', default: '50,100' },
+    losses: { type: 'string', default: '0,0.1,1' },
+    congestion: { type: 'string', default: 'reno' },
   },
 });
-const sizesOf = (list: string): readonly number[] => (list === '' ? [] : list.split(',').map(Number));
+const numbersOf = (list: string): readonly number[] => (list === '' ? [] : list.split(',').map(Number));
 const atScale = options.tunnels !== '' || options.clients !== '';
-const rounds = Number(options.rounds);
-const seconds = Number(options.seconds);
+const rounds = Number(options.rounds ?? (options.distance ? 1 : 5));
+const seconds = Number(options.seconds ?? (options.distance ? 2 : 4));
 const chosen = measurements.filter((measurement) => options.columns.split(',').includes(measurement.key));
+
+if (options.distance && movedToOwnNetwork()) process.exit();
 
 const folder = mkdtempSync(join(tmpdir(), 'underpass-bench-'));
 try {
   process.stdout.write(
     `# Underpass${!atScale ? ` beside its peers\n\n${rounds} rounds` : ' at scale\n\none region'}, ${cpus().length} cores, Node ${process.version}, ${process.arch}\n`,
   );
-  await measureTunnels(sizesOf(options.tunnels));
-  await measureClients(sizesOf(options.clients));
-  if (!atScale) for (const carries of ['https', 'tcp'] as const) await runGroup(carries);
+  await measureTunnels(numbersOf(options.tunnels));
+  await measureClients(numbersOf(options.clients));
+  if (options.distance)
+    await measureDistance({
+      peers: farPeers.filter(runs),
+      baseline,
+      folder,
+      host,
+      rounds,
+      seconds,
+      congestion: options.congestion,
+      roundTripsMs: numbersOf(options['round-trips']),
+      lossPercents: numbersOf(options.losses),
+    });
+  else if (!atScale) for (const carries of ['https', 'tcp'] as const) await runGroup(carries);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
 
 async function runGroup(carries: Peer['carries']): Promise<void> {
-  const peers = everyPeer.filter((peer) => peer.carries === carries && wanted(peer) && atHand(peer));
+  const peers = everyPeer.filter((peer) => peer.carries === carries && runs(peer));
   const samples: Sample[] = [];
   for (let round = 0; round < rounds; round++) {
     for (const peer of turned(peers, round)) samples.push(...(await runPeer(peer, round).catch((error) => noFigure(error))));
@@ -72,6 +94,10 @@ async function runGroup(carries: Peer['carries']): Promise<void> {
   process.stdout.write(
     `\n# ${title}\n\n${renderTable(samples, columns, [...new Set(peers.map((peer) => peer.name))], baseline)}\n`,
   );
+}
+
+function runs(peer: Peer): boolean {
+  return wanted(peer) && atHand(peer);
 }
 
 function wanted(peer: Peer): boolean {
@@ -94,16 +120,14 @@ async function runPeer(peer: Peer, round: number): Promise<Sample[]> {
   const own = join(folder, `${peer.name.replace(/\W/g, '')}-${peer.carries}-${round}`);
   mkdirSync(own);
   const origin = start(process.execPath, [join(import.meta.dirname, 'origin.ts')]);
-  const started: Started[] = [origin];
   try {
     const { port: originPort } = await firstJson<{ port: number }>(origin);
-    const running = await peer.start({ originPort, folder: own, host });
-    started.push(...running.edgeSide, ...running.clientSide);
+    const running = await peer.start({ ...oneMachine, originPort, folder: own, host });
     const samples: Sample[] = [];
     for (const measurement of chosen) samples.push(...(await attempt(measurement, peer, running)));
     return samples;
   } finally {
-    await Promise.all(started.map((one) => one.stop()));
+    await stopAll();
   }
 }
 

@@ -28,9 +28,9 @@ interface Moved {
   readonly seconds: number;
 }
 
-function load(on: On, workload: string, more: { connections: number; bytes?: number }): Started {
-  const { port, tls, cookieFile } = on.running;
-  const target = { host: on.host, port, tls, cookieFile, seconds: on.seconds, bytes: 0, ...more };
+export function load(on: On, workload: string, more: { connections: number; bytes?: number; http2?: boolean }): Started {
+  const { address = '127.0.0.1', port, tls, cookieFile } = on.running;
+  const target = { host: on.host, address, port, tls, cookieFile, seconds: on.seconds, bytes: 0, ...more };
   return start(process.execPath, [join(import.meta.dirname, 'load.ts'), workload, JSON.stringify(target)]);
 }
 

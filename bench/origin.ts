@@ -1,5 +1,6 @@
 // The private web server that every peer exposes: raw TCP, so that its own cost stays small and equal.
 // GET /small answers 100 bytes, GET /bulk/N answers N bytes, POST /sink reads all and answers. After an Upgrade it stays idle.
+// For each piece on its standard input it prints the number of body bytes that it has read.
 import { createServer, type Socket } from 'node:net';
 
 const smallAnswer = Buffer.from(
@@ -13,6 +14,7 @@ const switching = Buffer.from(
 );
 const block = Buffer.alloc(256 * 1024, 'b');
 
+let read = 0;
 const server = createServer({ noDelay: true }, (socket) => {
   let pending: Buffer = Buffer.alloc(0);
   let bodyLeft = 0;
@@ -20,6 +22,7 @@ const server = createServer({ noDelay: true }, (socket) => {
   socket.on('data', (chunk: Buffer) => {
     if (bodyLeft > 0) {
       bodyLeft -= chunk.length;
+      read += chunk.length;
       if (bodyLeft <= 0) socket.write(smallAnswer);
       return;
     }
@@ -30,6 +33,7 @@ const server = createServer({ noDelay: true }, (socket) => {
       bodyLeft = answer(socket, head);
       if (bodyLeft > 0) {
         bodyLeft -= pending.length;
+        read += pending.length;
         pending = Buffer.alloc(0);
         if (bodyLeft <= 0) socket.write(smallAnswer);
         return;
@@ -69,4 +73,5 @@ server.listen(0, '127.0.0.1', () => {
   const address = server.address();
   if (address !== null && typeof address === 'object') process.stdout.write(`${JSON.stringify({ port: address.port })}\n`);
 });
+process.stdin.on('data', () => process.stdout.write(`${JSON.stringify({ read })}\n`));
 process.on('SIGTERM', () => process.exit(0));

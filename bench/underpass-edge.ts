@@ -10,6 +10,7 @@ import { pino } from 'pino';
 
 interface Argument {
   readonly folder: string;
+  readonly address: string;
   readonly host: string;
   readonly regionHost: string;
   readonly tokenHash: string;
@@ -17,7 +18,7 @@ interface Argument {
   readonly visit?: FeedVisit;
 }
 
-const { folder, host, regionHost, tokenHash, type, visit } = JSON.parse(process.argv[2] ?? '{}') as Argument;
+const { folder, address, host, regionHost, tokenHash, type, visit } = JSON.parse(process.argv[2] ?? '{}') as Argument;
 
 const tunnel: FeedTunnel = {
   id: 'tunnel',
@@ -52,8 +53,8 @@ const edge = await createEdge({
   edgeId: 'edge',
   software: 'bench',
   regionHosts: [regionHost],
-  https: { host: '127.0.0.1', port: 0 },
-  http: { host: '127.0.0.1', port: 0 },
+  https: { host: address, port: 0 },
+  http: { host: address, port: 0 },
   publicHttpsPort: 443,
   // All visitors of a measurement come from one address.
   connectionLimits: { total: 20_000, perAddress: 20_000 },

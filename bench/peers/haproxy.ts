@@ -15,22 +15,22 @@ defaults
   timeout tunnel 1h
 `;
 
-const httpEdge = (port: number, hop: number, pem: string) => `${shared}
+const httpEdge = (at: string, hop: string, pem: string) => `${shared}
 frontend visitors
   mode http
-  bind 127.0.0.1:${port} ssl crt ${pem} alpn h2,http/1.1
+  bind ${at} ssl crt ${pem} alpn h2,http/1.1
   option forwardfor
   default_backend hop
 backend hop
   mode http
   http-reuse safe
-  server hop 127.0.0.1:${hop} ssl verify none alpn http/1.1
+  server hop ${hop} ssl verify none alpn http/1.1
 `;
 
-const httpHop = (port: number, origin: number, pem: string) => `${shared}
+const httpHop = (at: string, origin: number, pem: string) => `${shared}
 frontend hop
   mode http
-  bind 127.0.0.1:${port} ssl crt ${pem} alpn http/1.1
+  bind ${at} ssl crt ${pem} alpn http/1.1
   default_backend origin
 backend origin
   mode http
@@ -38,20 +38,20 @@ backend origin
   server origin 127.0.0.1:${origin}
 `;
 
-const tcpEdge = (port: number, hop: number) => `${shared}
+const tcpEdge = (at: string, hop: string) => `${shared}
 frontend visitors
   mode tcp
-  bind 127.0.0.1:${port}
+  bind ${at}
   default_backend hop
 backend hop
   mode tcp
-  server hop 127.0.0.1:${hop} ssl verify none
+  server hop ${hop} ssl verify none
 `;
 
-const tcpHop = (port: number, origin: number, pem: string) => `${shared}
+const tcpHop = (at: string, origin: number, pem: string) => `${shared}
 frontend hop
   mode tcp
-  bind 127.0.0.1:${port} ssl crt ${pem}
+  bind ${at} ssl crt ${pem}
   default_backend origin
 backend origin
   mode tcp
@@ -59,17 +59,19 @@ backend origin
 `;
 
 async function startChain(setup: Setup, carries: Peer['carries']): Promise<Running> {
-  const [edgePort, hopPort] = [await freePort(), await freePort()];
+  const { edgeAddress, clientAddress, originPort } = setup;
+  const [port, hopPort] = [await freePort(), await freePort()];
   const { both } = makeCertificate(setup.folder, setup.host);
   const [edgeFile, hopFile] = [join(setup.folder, 'edge.cfg'), join(setup.folder, 'hop.cfg')];
   const isHttp = carries === 'https';
-  writeFileSync(edgeFile, isHttp ? httpEdge(edgePort, hopPort, both) : tcpEdge(edgePort, hopPort));
-  writeFileSync(hopFile, isHttp ? httpHop(hopPort, setup.originPort, both) : tcpHop(hopPort, setup.originPort, both));
+  const [edgeAt, hopAt] = [`${edgeAddress}:${port}`, `${clientAddress}:${hopPort}`];
+  writeFileSync(edgeFile, isHttp ? httpEdge(edgeAt, hopAt, both) : tcpEdge(edgeAt, hopAt));
+  writeFileSync(hopFile, isHttp ? httpHop(hopAt, originPort, both) : tcpHop(hopAt, originPort, both));
   const haproxy = onPath('haproxy') ?? 'haproxy';
-  const hop = start(haproxy, ['-db', '-f', hopFile]);
+  const hop = setup.startAtClient(haproxy, ['-db', '-f', hopFile]);
   const edge = start(haproxy, ['-db', '-f', edgeFile]);
-  await Promise.all([untilListening(edgePort), untilListening(hopPort)]);
-  return { port: edgePort, tls: isHttp, edgeSide: [edge], clientSide: [hop] };
+  await Promise.all([untilListening(port, edgeAddress), untilListening(hopPort, clientAddress)]);
+  return { address: edgeAddress, port, tls: isHttp, edgeSide: [edge], clientSide: [hop] };
 }
 
 export const haproxyHttps: Peer = {

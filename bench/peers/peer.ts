@@ -2,10 +2,27 @@
 import { execFileSync } from 'node:child_process';
 import { accessSync, constants, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import type { Started } from './processes.ts';
+import { type Started, start } from './processes.ts';
 
-export interface Setup {
-  /** The origin's port on 127.0.0.1. */
+/** Where the two sides run: on one machine, or with a wire between them (distance.ts). */
+export interface Place {
+  readonly edgeAddress: string;
+  readonly clientAddress: string;
+  /** The name by which the client reaches the edge. */
+  readonly regionHost: string;
+  /** Starts a process on the client's machine. */
+  readonly startAtClient: typeof start;
+}
+
+export const oneMachine: Place = {
+  edgeAddress: '127.0.0.1',
+  clientAddress: '127.0.0.1',
+  regionHost: 'region.localhost',
+  startAtClient: start,
+};
+
+export interface Setup extends Place {
+  /** The origin's port on 127.0.0.1 of the client's machine. */
   readonly originPort: number;
   /** An empty folder of this peer's run. */
   readonly folder: string;
@@ -14,6 +31,8 @@ export interface Setup {
 }
 
 export interface Running {
+  /** Where visitors connect; 127.0.0.1 if absent. */
+  readonly address?: string;
   readonly port: number;
   readonly tls: boolean;
   /** A file with one Cookie value a line, for visitors who must be signed in. */

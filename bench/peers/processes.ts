@@ -23,7 +23,17 @@ export function start(command: string, args: readonly string[], env: Record<stri
       process.stderr.write(`${command}: exit ${code}\n${errors.join('')}\n`);
   });
   const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-  return { pid: child.pid ?? -1, child, stop: () => endWithin(child, gone) };
+  const one: Started = { pid: child.pid ?? -1, child, stop: () => endWithin(child, gone) };
+  alive.add(one);
+  void gone.then(() => alive.delete(one));
+  return one;
+}
+
+const alive = new Set<Started>();
+
+/** Also the processes of a peer that failed to start. */
+export async function stopAll(): Promise<void> {
+  await Promise.all([...alive].map((one) => one.stop()));
 }
 
 async function endWithin(child: ChildProcess, gone: Promise<void>): Promise<void> {
@@ -33,19 +43,23 @@ async function endWithin(child: ChildProcess, gone: Promise<void>): Promise<void
   clearTimeout(timer);
 }
 
-/** The first line of JSON that the process prints. */
+/** The next line of JSON that the process prints. */
 export function firstJson<T>(started: Started, timeoutMs = 20_000): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error(`no line of JSON within ${timeoutMs} ms`)), timeoutMs);
     let text = '';
-    started.child.once('exit', (code) => reject(new Error(`ended with ${code} before its first line`)));
-    started.child.stdout?.on('data', (data: Buffer) => {
+    const onExit = (code: number | null) => reject(new Error(`ended with ${code} before its first line`));
+    const onData = (data: Buffer) => {
       text += data.toString();
       const line = text.split('\n').find((part) => part.startsWith('{') && part.endsWith('}'));
       if (line === undefined) return;
       clearTimeout(timer);
+      started.child.off('exit', onExit);
+      started.child.stdout?.off('data', onData);
       resolve(JSON.parse(line) as T);
-    });
+    };
+    started.child.once('exit', onExit);
+    started.child.stdout?.on('data', onData);
   });
 }
 
@@ -58,17 +72,17 @@ export async function freePort(): Promise<number> {
   return address.port;
 }
 
-export async function untilListening(port: number, timeoutMs = 15_000): Promise<void> {
+export async function untilListening(port: number, address = '127.0.0.1', timeoutMs = 15_000): Promise<void> {
   const deadline = Date.now() + timeoutMs;
-  while (!(await accepts(port))) {
-    if (Date.now() > deadline) throw new Error(`nothing listens on ${port}`);
+  while (!(await accepts(port, address))) {
+    if (Date.now() > deadline) throw new Error(`nothing listens on ${address}:${port}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
 
-function accepts(port: number): Promise<boolean> {
+function accepts(port: number, address: string): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1', () => {
+    const socket = connect(port, address, () => {
       socket.destroy();
       resolve(true);
     });

@@ -19,8 +19,8 @@ function tcpPeer(name: string, needs: readonly string[], starter: Starter): Peer
     start: async (setup) => {
       const port = await freePort();
       const { edgeSide, clientSide } = await starter(setup, port);
-      await untilListening(port);
-      return { port, tls: false, edgeSide: [edgeSide], clientSide: [clientSide] };
+      await untilListening(port, setup.edgeAddress);
+      return { address: setup.edgeAddress, port, tls: false, edgeSide: [edgeSide], clientSide: [clientSide] };
     },
   };
 }
@@ -42,23 +42,23 @@ export const sshReverse = tcpPeer('ssh -R', ['sshd', 'ssh', 'ssh-keygen'], async
   return { edgeSide, clientSide: start(binary('ssh'), [...unchecked, ...forward, ...who]) };
 });
 
-export const chisel = tcpPeer('chisel', ['chisel'], async ({ originPort }, publicPort) => {
+export const chisel = tcpPeer('chisel', ['chisel'], async ({ originPort, edgeAddress, startAtClient }, publicPort) => {
   const port = await freePort();
-  const edgeSide = start(binary('chisel'), ['server', '--host', '127.0.0.1', '--port', String(port), '--reverse']);
-  await untilListening(port);
-  const remote = `R:127.0.0.1:${publicPort}:127.0.0.1:${originPort}`;
-  return { edgeSide, clientSide: start(binary('chisel'), ['client', `http://127.0.0.1:${port}`, remote]) };
+  const edgeSide = start(binary('chisel'), ['server', '--host', edgeAddress, '--port', String(port), '--reverse']);
+  await untilListening(port, edgeAddress);
+  const remote = `R:${edgeAddress}:${publicPort}:127.0.0.1:${originPort}`;
+  return { edgeSide, clientSide: startAtClient(binary('chisel'), ['client', `http://${edgeAddress}:${port}`, remote]) };
 });
 
-export const frp = tcpPeer('frp', ['frps', 'frpc'], async ({ folder, originPort }, publicPort) => {
+export const frp = tcpPeer('frp', ['frps', 'frpc'], async ({ folder, originPort, edgeAddress, startAtClient }, publicPort) => {
   const port = await freePort();
   const [serverFile, clientFile] = [join(folder, 'frps.toml'), join(folder, 'frpc.toml')];
-  writeFileSync(serverFile, `bindAddr = "127.0.0.1"\nbindPort = ${port}\nlog.level = "error"\n`);
+  writeFileSync(serverFile, `bindAddr = "${edgeAddress}"\nbindPort = ${port}\nlog.level = "error"\n`);
   const proxy = `[[proxies]]\nname = "bench"\ntype = "tcp"\nlocalIP = "127.0.0.1"\nlocalPort = ${originPort}\nremotePort = ${publicPort}\n`;
-  writeFileSync(clientFile, `serverAddr = "127.0.0.1"\nserverPort = ${port}\nlog.level = "error"\n${proxy}`);
+  writeFileSync(clientFile, `serverAddr = "${edgeAddress}"\nserverPort = ${port}\nlog.level = "error"\n${proxy}`);
   const edgeSide = start(binary('frps'), ['-c', serverFile]);
-  await untilListening(port);
-  return { edgeSide, clientSide: start(binary('frpc'), ['-c', clientFile]) };
+  await untilListening(port, edgeAddress);
+  return { edgeSide, clientSide: startAtClient(binary('frpc'), ['-c', clientFile]) };
 });
 
 export const rathole = tcpPeer('rathole', ['rathole'], async ({ folder, originPort }, publicPort) => {

@@ -8,7 +8,6 @@ import { sealVisit } from '@underpass/wire/visit-seal.ts';
 import { makeCertificate, type Peer, type Running, type Setup } from './peer.ts';
 import { firstJson, start } from './processes.ts';
 
-const regionHost = 'region.localhost';
 /** A compiled client to measure instead of the source. */
 const clientProgram = process.env.BENCH_CLIENT;
 const clientMain = join(import.meta.dirname, '../../client/main.ts');
@@ -65,7 +64,7 @@ interface Extras {
 
 async function startUnderpass(setup: Setup, carries: Peer['carries'], { options = [], guarded }: Extras = {}): Promise<Running> {
   const isHttp = carries === 'https';
-  const { folder, host } = setup;
+  const { folder, host, regionHost, edgeAddress: address } = setup;
   const guard = guarded === true ? createVisit(setup) : undefined;
   const { certificate } = makeCertificate(setup.folder, setup.host, regionHost);
   const token = randomBytes(32).toString('base64url');
@@ -74,7 +73,7 @@ async function startUnderpass(setup: Setup, carries: Peer['carries'], { options 
   const tokenHash = createHash('sha256').update(token).digest('hex');
   const edge = start(process.execPath, [
     edgeMain,
-    JSON.stringify({ folder, host, regionHost, tokenHash, type: isHttp ? 'http' : 'ingress', visit: guard?.visit }),
+    JSON.stringify({ folder, address, host, regionHost, tokenHash, type: isHttp ? 'http' : 'ingress', visit: guard?.visit }),
   ]);
   const ports = await firstJson<{ https: number; http: number }>(edge);
   const authority = createHash('sha256')
@@ -86,9 +85,10 @@ async function startUnderpass(setup: Setup, carries: Peer['carries'], { options 
     ? ['http', '--upstream', `http://${upstream}`]
     : ['ingress', '--upstream', `80=${upstream}`, '--upstream', `443=${upstream}`];
   const [program = '', ...first] = clientProgram === undefined ? [process.execPath, clientMain] : [clientProgram];
-  const client = start(program, [...first, ...carried, ...options, '--url', url, '--token-file', tokenFile]);
+  const client = setup.startAtClient(program, [...first, ...carried, ...options, '--url', url, '--token-file', tokenFile]);
   await connected(client.child.stdout);
-  const running = { port: isHttp ? ports.https : ports.http, tls: isHttp, edgeSide: [edge], clientSide: [client] };
+  const port = isHttp ? ports.https : ports.http;
+  const running = { address, port, tls: isHttp, edgeSide: [edge], clientSide: [client] };
   return guard === undefined ? running : { ...running, cookieFile: guard.cookieFile };
 }
 

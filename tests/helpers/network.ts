@@ -20,6 +20,9 @@ export interface WireState {
 export interface FarMachine {
   /** Address of this machine on the wire. */
   readonly nearAddress: string;
+  readonly farAddress: string;
+  /** The command that runs this program on the far machine. */
+  command(program: string, args: readonly string[]): [program: string, args: string[]];
   /** Like startProcess, but on the far machine. */
   start(t: TestContext, args: readonly string[], env?: Record<string, string>): ProcessOf;
   /** Sets the wire's state; fields left out return to a perfect wire. */
@@ -59,10 +62,12 @@ export async function startFarMachine(t: TestContext, hosts: readonly string[]):
   writeFileSync(join(etc, 'hosts'), `127.0.0.1 localhost\n${hosts.map((host) => `${near} ${host}\n`).join('')}`);
   const { child, lines } = await startWire(t, name);
   for (const args of addressing(name, near, network.far)) execFileSync(requireTool('ip'), args);
+  const command: FarMachine['command'] = (program, args) => [requireTool('ip'), ['netns', 'exec', name, program, ...args]];
   return {
     nearAddress: near,
-    start: (user, args, env) =>
-      startProgram(user, requireTool('ip'), ['netns', 'exec', name, process.execPath, ...weighable(args)], env),
+    farAddress: network.far,
+    command,
+    start: (user, args, env) => startProgram(user, ...command(process.execPath, weighable(args)), env),
     spoil: async ({ delayMs = 0, lossPercent = 0, drop }) => {
       const [out, back] = [drop === 'both' || drop === 'out', drop === 'both' || drop === 'back'];
       const done = once(lines, 'line');
