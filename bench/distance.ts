@@ -5,6 +5,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { type FarMachine, skipWithoutFarMachine, startFarMachine } from '@underpass/tests/helpers/network.ts';
+import { requireTool } from '@underpass/tests/helpers/tool.ts';
 import { renderGrid, type Sample } from './core/table.ts';
 import { load } from './measurements.ts';
 import type { Peer, Place, Running } from './peers/peer.ts';
@@ -62,7 +63,7 @@ export async function measureDistance(options: DistanceOptions): Promise<void> {
   const closers: (() => unknown)[] = [];
   const t = { after: (run: () => unknown) => void closers.push(run) } as unknown as TestContext;
   try {
-    execFileSync('ip', ['link', 'set', 'lo', 'up']);
+    execFileSync(requireTool('ip'), ['link', 'set', 'lo', 'up']);
     const far = await startFarMachine(t, [regionHost]);
     // The system's memory of earlier connections must not help later ones.
     const script = 'cd /proc/sys/net/ipv4 && echo 1 > tcp_no_metrics_save && echo "$0" > tcp_congestion_control';
