@@ -335,18 +335,73 @@ it('claims of every method are admitted as the policy says', async () => {
   for (const claims of admitted) assert.equal((await ask(rig, { fields: [cookie(seal(claims))] })).status, 200, claims.method);
 });
 
+/** Judges one request of the connection. */
+function judgeAt(gate: VisitGate, side: VisitSide, policy: VisitPolicy, fields: readonly string[], path = '/'): string | null {
+  const lines = [`GET ${path} HTTP/1.1`, `Host: ${host}`, ...fields, '', ''];
+  const bytes = Buffer.from(lines.join('\r\n'), 'latin1');
+  const head = new RequestHead();
+  const end = head.scan(bytes, 0, bytes.length);
+  return gate.judge(side, policy, head, bytes, end)?.code ?? null;
+}
+const sideOf = (): VisitSide => ({ tunnelId: 't', host, site: host, credential: null, pass: null });
+
+describe('what was verified before is judged again', () => {
+  const policy = new VisitPolicy(visitOf());
+  const credentials: Readonly<Record<string, string>> = {
+    'a session': cookie(seal()),
+    'a token': `Authorization: Bearer ${machineToken}`,
+    'a program': `Authorization: Bearer ${seal({ agent: 'x' }, { use: 'agent' })}`,
+  };
+  for (const [name, field] of Object.entries(credentials)) {
+    it(`${name}, once the policy changes, on its own connection and on others`, () => {
+      const gate = new VisitGate(() => true);
+      const own = sideOf();
+      assert.equal(judgeAt(gate, own, policy, [field]), null);
+      const changed = new VisitPolicy(visitOf({ tokens: [], grants: { ...policy.feed.grants, people: [] } }));
+      assert.equal(judgeAt(gate, own, changed, [field]), 'UNDERPASS_SIGN_IN_REQUIRED');
+      assert.equal(judgeAt(gate, sideOf(), changed, [field]), 'UNDERPASS_SIGN_IN_REQUIRED');
+    });
+  }
+
+  it('a session on a connection that stays open, once it ends', (t) => {
+    t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
+    const gate = new VisitGate(() => true);
+    const own = sideOf();
+    const field = cookie(seal({ expiresAtMs: Date.now() + 60_000 }));
+    assert.equal(judgeAt(gate, own, policy, [field]), null);
+    t.mock.timers.tick(60_000);
+    assert.equal(judgeAt(gate, own, policy, [field]), 'UNDERPASS_SIGN_IN_REQUIRED');
+  });
+});
+
+it('a denied path has no metadata, a public one is the service’s own', async () => {
+  const metadata = '/.well-known/oauth-protected-resource';
+  for (const [action, code] of Object.entries({ deny: 'UNDERPASS_VISIT_DENIED', public: null })) {
+    const policy = new VisitPolicy(visitOf({ rules: [{ path: `${metadata}/*`, action: action as 'deny' | 'public' }] }));
+    const gate = new VisitGate(() => true);
+    assert.equal(judgeAt(gate, sideOf(), policy, [cookie(seal())], metadata), code);
+  }
+});
+
+it('a script that fetches the page of the sign-in gets 401 and no nonce', async () => {
+  const answer = await ask(rig, { path: '/.underpass/access/sign-in', fields: ['Sec-Fetch-Mode: cors', 'Accept: text/html'] });
+  assert.deepEqual([answer.status, answer.fields.has('set-cookie')], [401, false]);
+});
+
+it('a policy without a key takes no ticket, also if it is sealed by an empty key', async () => {
+  const nonce = 'n'.repeat(22);
+  const ticket = seal({}, { use: 'ticket', host: 'short.tunnels.test', key: '', state: stateOf(nonce) });
+  const fields = [`Cookie: __Host-underpass-visit=${nonce}.Lw`];
+  const answer = await ask(rig, { host: 'short.tunnels.test', path: `/.underpass/access/enter?ticket=${ticket}`, fields });
+  assert.deepEqual([answer.status, answer.fields.has('set-cookie')], [503, false]);
+});
+
 describe('while control is away', () => {
   const gate = new VisitGate(() => false);
   const policy = new VisitPolicy(visitOf());
   function judge(fields: readonly string[], path = '/'): { readonly code: string | null; readonly side: VisitSide } {
-    const side: VisitSide = { tunnelId: 't', host, site: host, credential: null, pass: null };
-    const bytes = Buffer.from(
-      `GET ${path} HTTP/1.1\r\nHost: ${host}\r\n${fields.map((line) => `${line}\r\n`).join('')}\r\n`,
-      'latin1',
-    );
-    const head = new RequestHead();
-    const end = head.scan(bytes, 0, bytes.length);
-    return { code: gate.judge(side, policy, head, bytes, end)?.code ?? null, side };
+    const side = sideOf();
+    return { code: judgeAt(gate, side, policy, fields, path), side };
   }
 
   it('redirects nobody to it, and says that signing in does not work', () => {
