@@ -238,6 +238,15 @@ const attacks: readonly Attack[] = [
     },
   },
   {
+    name: 'answer the question from another site, in a browser that sends only Origin',
+    gain: 'the same, in browsers without Sec-Fetch-Site',
+    run: async (world, client) => {
+      const { jar, grant } = await openQuestion(world, client);
+      const headers = { 'sec-fetch-site': undefined, origin: 'https://other.example' };
+      return allows(await decide(world, jar, { grant, decision: 'allow' }, headers));
+    },
+  },
+  {
     name: 'answer a question of another browser',
     gain: 'anyone who learns the address answers for the person who signed in',
     run: async (world, client) => {

@@ -4,6 +4,7 @@
 import { addressKey } from '@underpass/rules/address.ts';
 import { refusalOf, type VisitorClaims } from '@underpass/rules/visit/grants.ts';
 import { readBounded } from '../http/body.ts';
+import { isOwnRequest } from '../http/origin.ts';
 import { seeOther } from '../http/see-other.ts';
 import type { VisitPolicy } from '../policy/find-visit-policy.ts';
 import { createToken } from '../secret/token.ts';
@@ -120,14 +121,11 @@ const show = async (deps: OAuthDeps, request: Request): Promise<Response> => {
   return renderConsent({ ...ready.flow.content, claims: ready.claims, projectName: ready.policy.projectName, secret });
 };
 
-/** Without Sec-Fetch-Site, the secret proves that the form is ours: only our page has it. */
-const isOurForm = ({ headers }: Request): boolean => ['same-origin', null].includes(headers.get('sec-fetch-site'));
-
 const nameOf = ({ program }: Question, claims: VisitorClaims): string =>
   claims.email === '' ? program.name : `${program.name}, for ${claims.email}`;
 
 const decide = async (deps: OAuthDeps, request: Request, address: string): Promise<Response> => {
-  if (!isOurForm(request)) return endedPage();
+  if (!isOwnRequest(request.headers, deps.origin)) return endedPage();
   const form = new URLSearchParams((await readBounded(request, formBytesMost)).toString('utf8'));
   const ready = await findReady(deps, request, form.get('grant') ?? '');
   // Delete the row first, so that only one answer counts.

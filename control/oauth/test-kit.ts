@@ -142,15 +142,15 @@ export const grantOf = (response: Response): string | undefined => {
     : undefined;
 };
 
-export const decide = (world: OAuthWorld, jar: Jar, fields: Fields, headers: Record<string, string> = {}): Promise<Response> =>
+export const decide = (world: OAuthWorld, jar: Jar, fields: Fields, headers: Fields = {}): Promise<Response> =>
   world.send('/access/oauth/consent', {
     method: 'POST',
-    headers: {
+    headers: compact({
       cookie: jar.cookie,
       'sec-fetch-site': 'same-origin',
       'content-type': 'application/x-www-form-urlencoded',
       ...headers,
-    },
+    }),
     body: new URLSearchParams(compact(fields)).toString(),
   });
 
