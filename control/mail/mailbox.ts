@@ -1,7 +1,7 @@
 // The development mailbox: writes mails to files under the home folder instead of sending them.
 
 import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { KeptMail, SendMail } from './mail.ts';
 
@@ -33,7 +33,10 @@ export const createMailbox = (folder: string, clock: () => number): Mailbox => {
       const atMs = clock();
       const name = fileName(atMs);
       const kept: KeptMail = { id: name.slice(0, -'.json'.length), at: new Date(atMs).toISOString(), ...mail };
-      await writeFile(join(folder, name), JSON.stringify(kept), { mode: 0o600 });
+      const path = join(folder, name);
+      // Under another name first: a reader must not see half a mail.
+      await writeFile(`${path}.part`, JSON.stringify(kept), { mode: 0o600 });
+      await rename(`${path}.part`, path);
       await forgetOld();
     },
     list: async () =>
