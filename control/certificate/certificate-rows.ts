@@ -32,7 +32,7 @@ export async function readOwnNames(db: Queries): Promise<WantedName[]> {
   return console === undefined ? names : [...names, { name: console.host, region: console.region, projectId: '', ownerId: '' }];
 }
 
-/** Of one query: the embedded database blocks the process meanwhile. */
+/** Names that one query reads. The embedded database blocks the process during a query, so long lists come in pages. */
 const namesAtOnce = 500;
 
 /** Verified hosts of tunnels that need a certificate and are not suspended, in regions that end TLS: the only ones to order. */
