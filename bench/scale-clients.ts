@@ -4,11 +4,9 @@ import { readFileSync } from 'node:fs';
 import type { TestContext } from 'node:test';
 import { startHerd } from '@underpass/tests/helpers/herd.ts';
 import { eventually, keepVisiting } from '@underpass/tests/helpers/load.ts';
-import { freePorts } from '@underpass/tests/helpers/port.ts';
 import type { ProcessOf } from '@underpass/tests/helpers/process.ts';
-import { startRegion } from '@underpass/tests/helpers/region.ts';
 import { visitUntil } from '@underpass/tests/helpers/visitor.ts';
-import { measureEach, ms, type Row, rssMb, seed, sleep, startUpstream, tallied, tokenOf } from './scale-region.ts';
+import { measureEach, ms, type Row, rssMb, seed, sleep, startVisited, tallied, tokenOf } from './scale-region.ts';
 
 /** An edge process takes 64 clients of one tunnel. */
 const clientsPerTunnel = 60;
@@ -20,13 +18,7 @@ const ticksPerSecond = 100;
 export const measureClients = (sizes: readonly number[]): Promise<void> => measureEach(sizes, 'clients', measureHerd);
 
 async function measureHerd(t: TestContext, size: number): Promise<readonly Row[]> {
-  const [port = 0] = await freePorts(1);
-  const region = await startRegion(t, port);
-  const edge = await region.startEdge({ env: { UNDERPASS_EDGE_HTTPS_PORT: String(port), UNDERPASS_EDGE_WORKERS: '1' } });
-  const tunnel = await region.createTunnel('web');
-  await region.startClient(tunnel, await startUpstream(t));
-  const door = region.doorOf(tunnel, port);
-  await visitUntil(door, 200);
+  const { port, region, edge, door } = await startVisited(t);
   await region.control.end('SIGTERM');
   const tunnels = Math.ceil(size / clientsPerTunnel);
   await seed(region.home, tunnels);

@@ -9,7 +9,10 @@ import { createId } from '@underpass/control/store/id.ts';
 import { openSqliteStore } from '@underpass/control/store/sqlite.ts';
 import type { Queries, Store } from '@underpass/control/store/store.ts';
 import type { Tally } from '@underpass/tests/helpers/load.ts';
+import { freePorts } from '@underpass/tests/helpers/port.ts';
 import type { ProcessOf } from '@underpass/tests/helpers/process.ts';
+import { startRegion } from '@underpass/tests/helpers/region.ts';
+import { visitUntil } from '@underpass/tests/helpers/visitor.ts';
 
 /** Tunnels of each project, so that a page of a project's list is as long at every size. */
 const tunnelsPerProject = 20;
@@ -35,7 +38,7 @@ export async function measureEach(
   }
 }
 
-export async function startUpstream(t: TestContext): Promise<string> {
+async function startUpstream(t: TestContext): Promise<string> {
   const server = createServer((_, response) => response.end('served'));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.after(() => {
@@ -43,6 +46,18 @@ export async function startUpstream(t: TestContext): Promise<string> {
     server.close();
   });
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** A region with one edge of one process, and one tunnel that visitors reach. */
+export async function startVisited(t: TestContext) {
+  const [port = 0] = await freePorts(1);
+  const region = await startRegion(t, port);
+  const edge = await region.startEdge({ env: { UNDERPASS_EDGE_HTTPS_PORT: String(port), UNDERPASS_EDGE_WORKERS: '1' } });
+  const tunnel = await region.createTunnel('web');
+  await region.startClient(tunnel, await startUpstream(t));
+  const door = region.doorOf(tunnel, port);
+  await visitUntil(door, 200);
+  return { port, region, edge, door };
 }
 
 /** The token of a seeded tunnel, which control itself cannot read. */

@@ -4,9 +4,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { eventually, keepVisiting } from '@underpass/tests/helpers/load.ts';
-import { freePorts } from '@underpass/tests/helpers/port.ts';
-import { figureOf, type StartedEdge, type StartedRegion, startRegion } from '@underpass/tests/helpers/region.ts';
-import { visitUntil } from '@underpass/tests/helpers/visitor.ts';
+import { figureOf, type StartedEdge, type StartedRegion } from '@underpass/tests/helpers/region.ts';
 import {
   measureEach,
   ms,
@@ -16,7 +14,7 @@ import {
   rssMb,
   seed,
   sleep,
-  startUpstream,
+  startVisited,
   tallied,
   timed,
 } from './scale-region.ts';
@@ -29,13 +27,7 @@ const afterMs = 10_000;
 export const measureTunnels = (sizes: readonly number[]): Promise<void> => measureEach(sizes, 'tunnels', measureRegion);
 
 async function measureRegion(t: TestContext, size: number): Promise<readonly Row[]> {
-  const [port = 0] = await freePorts(1);
-  const region = await startRegion(t, port);
-  const edge = await region.startEdge({ env: { UNDERPASS_EDGE_HTTPS_PORT: String(port), UNDERPASS_EDGE_WORKERS: '1' } });
-  const tunnel = await region.createTunnel('web');
-  await region.startClient(tunnel, await startUpstream(t));
-  const door = region.doorOf(tunnel, port);
-  await visitUntil(door, 200);
+  const { region, edge, door } = await startVisited(t);
   await region.control.end('SIGTERM');
   await seed(region.home, size);
   const bare = rssMb(edge.process);
