@@ -2,7 +2,7 @@
 // No page shows any part of the request.
 
 import { createErrorAnswer, type OwnAnswer, pageFields, renderPage } from './own-answer.ts';
-import { accessPath, type BegunVisit, clearCookies, encodeReturnPath, setVisit } from './visit-cookie.ts';
+import { accessPath, type BegunVisit, encodeReturnPath, setVisit } from './visit-cookie.ts';
 
 /** What decides between a page, a redirect and a plain refusal. A field's value; null if it is absent; '' if it is there twice. */
 export interface VisitFacts {
@@ -24,10 +24,13 @@ export function isNavigation({ method, wantsUpgrade, fetchMode, fetchDest, accep
 export const wantsPage = (accept: string | null): boolean => accept !== null && /(^|[,\s])text\/html($|[,;\s])/i.test(accept);
 
 /** What a request without a session gets. */
-export type Turning = 'redirect' | 'unauthorized' | 'unavailable' | 'not-kept';
+export type AnswerKind = 'redirect' | 'unauthorized' | 'unavailable' | 'not-kept';
 
 /** `entered`: the visitor signed in a moment ago and the browser kept no session, so another redirect would loop. */
-export function decideTurning(facts: VisitFacts, state: { readonly entered: boolean; readonly hasControl: boolean }): Turning {
+export function decideAnswerKind(
+  facts: VisitFacts,
+  state: { readonly entered: boolean; readonly hasControl: boolean },
+): AnswerKind {
   if (!isNavigation(facts)) return 'unauthorized';
   if (state.entered) return 'not-kept';
   return state.hasControl ? 'redirect' : 'unavailable';
@@ -74,8 +77,8 @@ const signOutForm = `<p>Programs that you allowed to act for you stay allowed.</
 <form method="post" action="${accessPath}sign-out"><button>Sign out</button></form>`;
 
 export const askSignOut = (host: string): OwnAnswer => plainPage(host, `Sign out of ${host}`, signOutForm, {});
-export const signedOut = (host: string): OwnAnswer =>
-  plainPage(host, 'You are signed out', signInLink('/', 'Sign in again'), { 'set-cookie': clearCookies });
+export const signedOut = (host: string, cookies: readonly string[]): OwnAnswer =>
+  plainPage(host, 'You are signed out', signInLink('/', 'Sign in again'), { 'set-cookie': cookies });
 
 function plainPage(host: string, heading: string, html: string, more: OwnAnswer['fields']): OwnAnswer {
   const body = renderPage({ title: heading, heading, html, small: `${host} · Underpass` });

@@ -1,14 +1,20 @@
-// The two cookies of an access policy: finds and removes them in a request, and sets them. Browsers send each to its own host only.
+// The cookies of an access policy: finds and removes them in a request, and sets them. Browsers send each to its own host only.
 
 import { nextLine } from '@underpass/wire/http/head-scan.ts';
 import type { RequestHead } from '@underpass/wire/http/request-head.ts';
 
 /** Holds a session, sealed by the policy's key. */
 export const sessionCookie = '__Host-underpass-access';
-/** Holds a nonce and the path where the visit began, until the visitor is back from control. Then, for a moment, `entered`. */
-export const visitCookie = '__Host-underpass-visit';
-export const enteredValue = 'entered';
+/** Holds `entered` for a moment after a sign-in. */
+const enteredCookie = '__Host-underpass-visit';
+const enteredValue = 'entered';
 
+/**
+ * Each visit that waits for its sign-in has a cookie of its own, `__Host-underpass-visit-0` to `-7`, with a nonce and the path where
+ * it began: tabs that a browser opens at once do not overwrite each other's. Eight of them take 11 kB at most, an eighth of that
+ * with usual paths.
+ */
+export const mostVisits = 8;
 const visitSeconds = 15 * 60;
 const enteredSeconds = 30;
 
@@ -21,19 +27,33 @@ export class VisitCookies {
   sessions = 0;
   sessionStart = 0;
   sessionEnd = 0;
-  visits = 0;
-  #visitStart = 0;
-  #visitEnd = 0;
+  /** Of each visit's cookie and, behind them, of `enteredCookie`. */
+  readonly #counts = new Int32Array(mostVisits + 1);
+  readonly #starts = new Int32Array(mostVisits + 1);
+  readonly #ends = new Int32Array(mostVisits + 1);
 
-  /** Empty if there is none, or more than one. */
-  visitValue(bytes: Buffer): string {
-    return this.visits === 1 ? bytes.toString('latin1', this.#visitStart, this.#visitEnd) : '';
+  isEntered(bytes: Buffer): boolean {
+    return this.#valueOf(enteredAt, bytes) === enteredValue;
   }
 
-  /** Finds both cookies in all Cookie fields, and leaves them out of the head for the upstream. */
+  /** The visits that wait for their sign-in. A page of the host may have set the cookies, so their paths are checked again. */
+  begun(bytes: Buffer): BegunVisit[] {
+    return this.takenSlots().flatMap((slot) => parseVisit(slot, this.#valueOf(slot, bytes)) ?? []);
+  }
+
+  takenSlots(): number[] {
+    return slots.filter((slot) => this.#counts[slot] !== 0);
+  }
+
+  /** Empty if there is no such cookie, or more than one. */
+  #valueOf(at: number, bytes: Buffer): string {
+    return this.#counts[at] === 1 ? bytes.toString('latin1', this.#starts[at], this.#ends[at]) : '';
+  }
+
+  /** Finds our cookies in all Cookie fields, and leaves them out of the head for the upstream. */
   take(head: RequestHead, bytes: Buffer): void {
     this.sessions = 0;
-    this.visits = 0;
+    this.#counts.fill(0);
     head.eachCookie((line, start, end) => this.#takeField(head, bytes, line, start, end));
   }
 
@@ -71,15 +91,28 @@ export class VisitCookies {
       this.sessionEnd = trimmedEnd(bytes, session, stop);
       return true;
     }
-    const visit = valueAfter(bytes, at, stop, suffixes.visit);
-    if (visit < 0) return false;
-    this.visits++;
-    this.#visitStart = visit;
-    this.#visitEnd = trimmedEnd(bytes, visit, stop);
+    return startsWith(bytes, at, stop, suffixes.visit) && this.#noteVisit(bytes, at + suffixes.visit.length, stop);
+  }
+
+  /** `from`: where the name may go on with a slot. */
+  #noteVisit(bytes: Buffer, from: number, stop: number): boolean {
+    const hasSlot = bytes[from] === hyphen;
+    const slot = hasSlot ? (bytes[from + 1] as number) - zero : enteredAt;
+    if (hasSlot && !slots.includes(slot)) return false;
+    const value = valueAfter(bytes, hasSlot ? from + 2 : from, stop, noSuffix);
+    if (value < 0) return false;
+    this.#counts[slot] = (this.#counts[slot] as number) + 1;
+    this.#starts[slot] = value;
+    this.#ends[slot] = trimmedEnd(bytes, value, stop);
     return true;
   }
 }
 
+const slots: readonly number[] = Array.from({ length: mostVisits }, (_, slot) => slot);
+const enteredAt = mostVisits;
+const noSuffix = Buffer.alloc(0);
+const hyphen = 45;
+const zero = 48;
 const semicolon = 59;
 const underscore = 95;
 const equals = 61;
@@ -114,22 +147,42 @@ const setCookie = (name: string, value: string, seconds: number): string =>
   `${name}=${value}; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=${Math.max(0, Math.round(seconds))}`;
 
 export const setSession = (sealed: string, seconds: number): string => setCookie(sessionCookie, sealed, seconds);
-export const setEntered: string = setCookie(visitCookie, enteredValue, enteredSeconds);
-export const clearCookies: readonly string[] = [setCookie(sessionCookie, '', 0), setCookie(visitCookie, '', 0)];
+export const setEntered: string = setCookie(enteredCookie, enteredValue, enteredSeconds);
+export const clearVisit = (slot: number): string => setCookie(`${enteredCookie}-${slot}`, '', 0);
+export const clearCookies = (takenSlots: readonly number[]): readonly string[] => [
+  setCookie(sessionCookie, '', 0),
+  setCookie(enteredCookie, '', 0),
+  ...takenSlots.map(clearVisit),
+];
 
 export interface BegunVisit {
+  readonly slot: number;
   readonly nonce: string;
   readonly returnPath: string;
 }
 
-export const setVisit = ({ nonce, returnPath }: BegunVisit): string =>
-  setCookie(visitCookie, `${nonce}.${encodeReturnPath(returnPath)}`, visitSeconds);
+export const setVisit = ({ slot, nonce, returnPath }: BegunVisit): string =>
+  setCookie(`${enteredCookie}-${slot}`, `${nonce}.${encodeReturnPath(returnPath)}`, visitSeconds);
 
-/** Null for a text of another form. A page of the host may have set the cookie, so the path is checked again. */
-export function parseVisit(value: string): BegunVisit | null {
+/** Null for a text of another form. */
+function parseVisit(slot: number, value: string): BegunVisit | null {
   const match = /^([A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]{0,1400})$/.exec(value);
-  return match === null ? null : { nonce: match[1] as string, returnPath: decodeReturnPath(match[2] as string) };
+  return match === null ? null : { slot, nonce: match[1] as string, returnPath: decodeReturnPath(match[2] as string) };
 }
+
+/**
+ * A slot that is free, else any, whose visit then has to begin again. By chance, because tabs that open at once send the same
+ * cookies. `random`: from 0 to below 1.
+ */
+export function chooseSlot(takenSlots: readonly number[], random: number): number {
+  const free = slots.filter((slot) => !takenSlots.includes(slot));
+  const choice = free.length === 0 ? slots : free;
+  return choice[Math.floor(random * choice.length)] as number;
+}
+
+/** Where a visitor goes whose ticket does not say which visit it ends. */
+export const likelyReturnPath = (begun: readonly BegunVisit[]): string =>
+  begun.length === 1 ? (begun[0] as BegunVisit).returnPath : '/';
 
 export const encodeReturnPath = (path: string): string => Buffer.from(path, 'latin1').toString('base64url');
 export const decodeReturnPath = (text: string): string => returnPathOf(Buffer.from(text, 'base64url').toString('latin1'));

@@ -9,6 +9,7 @@ import {
   type Answer,
   ask,
   askH2,
+  begunOf,
   echoUpstream,
   gotField,
   machineToken,
@@ -172,8 +173,8 @@ const sessions: readonly Row[] = [
 ];
 
 const page = (fields: readonly string[] = []): readonly string[] => [...opened, ...fields];
-const begun = (text = Buffer.from('/here').toString('base64url'), own = nonce): string =>
-  `Cookie: __Host-underpass-visit=${own}.${text}`;
+const begun = (text = Buffer.from('/here').toString('base64url'), own = nonce, slot: number | string = 0): string =>
+  `Cookie: __Host-underpass-visit-${slot}=${own}.${text}`;
 const ticket = (how: Parameters<typeof seal>[1] = {}, claims = {}): string =>
   seal(claims, { use: 'ticket', untilMs: Date.now() + 60_000, state: stateOf(nonce), ...how });
 const enter = (text: string): string => `/.underpass/access/enter?ticket=${text}`;
@@ -228,6 +229,57 @@ const entries: readonly Row[] = [
     noEntry(enter(ticket()), [begun(), begun()], 'UNDERPASS_SESSION_NOT_KEPT'),
   ],
   [
+    '257 copies of a nonce',
+    'a count that wraps takes them for one',
+    noEntry(enter(ticket()), [`Cookie: ${Array(257).fill(begun().slice(8)).join('; ')}`], 'UNDERPASS_SESSION_NOT_KEPT'),
+  ],
+  [
+    'a ticket of another window of the browser, once that window is signed in',
+    'a ticket is good twice while any visit waits',
+    noEntry(enter(ticket()), [begun(undefined, 'm'.repeat(22), 1)]),
+  ],
+  [
+    'a ticket for one of several visits',
+    'an attacker who opens a second window chooses where the first one ends',
+    async () => {
+      const path = Buffer.from('/other').toString('base64url');
+      const others = [1, 2, 3].map((slot) => begun(path, String(slot).repeat(22), slot).slice(8));
+      const answer = await ask(rig, { path: enter(ticket()), fields: page([`${begun()}; ${others.join('; ')}`]) });
+      assert.deepEqual([answer.status, one(answer, 'location')], [303, '/here']);
+      assert.deepEqual(answer.fields.get('set-cookie')?.filter((text) => /visit-/.test(text)).length, 1);
+    },
+  ],
+  [
+    'visits without end',
+    'a page opens windows until the Cookie field is too long for every server',
+    async () => {
+      const jar = new Map<string, string>();
+      for (let opened = 0; opened < 12; opened++) {
+        const { cookie } = begunOf(
+          await ask(rig, { path: `/${'a'.repeat(1_023)}`, fields: page([`Cookie: ${[...jar.values()].join('; ')}`]) }),
+        );
+        jar.set(cookie.replace(/=.*/, ''), cookie);
+      }
+      assert.equal(jar.size, 8);
+      assert.ok([...jar.values()].join('; ').length < 12_000);
+    },
+  ],
+  [
+    'a visit while another sign-in has just ended without a session',
+    'a loop as long as another visit waits',
+    async () => {
+      const fields = page([`${begun()}; __Host-underpass-visit=entered`]);
+      noSession(await ask(rig, { path: '/x', fields }), 'UNDERPASS_SESSION_NOT_KEPT');
+    },
+  ],
+  ...['8', '/', '00', '-1', ''].map(
+    (slot): Row => [
+      `a nonce in slot "${slot}"`,
+      'a cookie that is never removed or replaced counts',
+      noEntry(enter(ticket()), [begun(undefined, undefined, slot)], 'UNDERPASS_SESSION_NOT_KEPT'),
+    ],
+  ),
+  [
     'a nonce of another form',
     'an attacker chooses what the browser sends back',
     noEntry(enter(ticket()), [begun(undefined, 'short')], 'UNDERPASS_SESSION_NOT_KEPT'),
@@ -251,8 +303,7 @@ const entries: readonly Row[] = [
     'an open redirect after the sign-in',
     async () => {
       const answer = await ask(rig, { path: '//evil.test/x', fields: opened });
-      const [, path = ''] = /visit=[^.]+\.([^;]+);/.exec(one(answer, 'set-cookie')) ?? [];
-      assert.deepEqual([answer.status, Buffer.from(path, 'base64url').toString()], [303, '/']);
+      assert.deepEqual([answer.status, begunOf(answer).path], [303, '/']);
     },
   ],
   [
@@ -261,8 +312,7 @@ const entries: readonly Row[] = [
     async () => {
       const path = `/.underpass/access/sign-in?return=${Buffer.from('//evil.test').toString('base64url')}`;
       const answer = await ask(rig, { path, fields: opened });
-      const [, kept = ''] = /visit=[^.]+\.([^;]+);/.exec(one(answer, 'set-cookie')) ?? [];
-      assert.equal(Buffer.from(kept, 'base64url').toString(), '/');
+      assert.equal(begunOf(answer).path, '/');
     },
   ],
   [

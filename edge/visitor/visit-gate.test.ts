@@ -3,12 +3,16 @@
 import assert from 'node:assert/strict';
 import { verify } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import type { PathRule } from '@underpass/rules/visit/path-rule.ts';
 import { RequestHead } from '@underpass/wire/http/request-head.ts';
 import { createRig, type Rig, tunnelOf } from '../fixture/rig.ts';
 import {
+  type Answer,
   ask,
   askH2,
   assertionPublicKey,
+  type Begun,
+  begunOf,
   claimsOf,
   controlOrigin,
   echoUpstream,
@@ -16,6 +20,7 @@ import {
   machineToken,
   one,
   opened,
+  pairOf,
   seal,
   sessionOf,
   stateOf,
@@ -51,10 +56,10 @@ describe('a visitor without a session', () => {
     assert.equal(location.origin + location.pathname, `${controlOrigin}/access/sign-in`);
     assert.equal(location.searchParams.get('host'), host);
     const set = one(answer, 'set-cookie');
-    const [, nonce = '', path = ''] =
-      /^__Host-underpass-visit=([^.;]+)\.([^;]+); Path=\/; Secure; HttpOnly; SameSite=Lax; Max-Age=900$/.exec(set) ?? [];
+    assert.match(set, /^__Host-underpass-visit-[0-7]=[^;]+; Path=\/; Secure; HttpOnly; SameSite=Lax; Max-Age=900$/);
+    const { nonce, path } = begunOf(answer);
     assert.equal(location.searchParams.get('state'), stateOf(nonce));
-    assert.equal(Buffer.from(path, 'base64url').toString(), '/a/b?c=d');
+    assert.equal(path, '/a/b?c=d');
     assert.equal(one(answer, 'cache-control'), 'no-store');
   });
 
@@ -161,6 +166,8 @@ describe('a visitor with a session', () => {
     ['between', 'a=b; %; c=d', ['a=b; c=d']],
     ['with the other one first', '__Host-underpass-visit=entered; %; c=d; e=f', ['c=d; e=f']],
     ['with the other one around', '__Host-underpass-visit=entered; c=d; %', ['c=d']],
+    ['with a waiting visit', '__Host-underpass-visit-7=x.y; c=d; %', ['c=d']],
+    ['beside a name that is not ours', '__Host-underpass-visit-8=x; %', ['__Host-underpass-visit-8=x']],
     ['with the other one behind', 'c=d;%;__Host-underpass-visit=entered', ['c=d']],
     ['without spaces', 'a=b;%;c=d', ['a=b;c=d']],
   ];
@@ -218,7 +225,7 @@ describe('machines and programs', () => {
 describe('the way back from the sign-in', () => {
   const nonce = 'n'.repeat(22);
   const begun = (path = '/a/b?c=d'): string =>
-    `Cookie: __Host-underpass-visit=${nonce}.${Buffer.from(path).toString('base64url')}`;
+    `Cookie: __Host-underpass-visit-0=${nonce}.${Buffer.from(path).toString('base64url')}`;
   const ticket = (changes = {}, how = {}): string =>
     seal(changes, { use: 'ticket', untilMs: Date.now() + 60_000, state: stateOf(nonce), ...how });
   const enter = (text: string): string => `/.underpass/access/enter?ticket=${text}`;
@@ -227,10 +234,11 @@ describe('the way back from the sign-in', () => {
     const answer = await ask(rig, { path: enter(ticket()), fields: [begun(), ...opened] });
     assert.equal(answer.status, 303);
     assert.equal(one(answer, 'location'), '/a/b?c=d');
-    const [session = '', entered = ''] = answer.fields.get('set-cookie') ?? [];
+    const [session = '', entered = '', visit] = answer.fields.get('set-cookie') ?? [];
     const [, value = '', rest = ''] = /^__Host-underpass-access=([^;]+)(; .*)$/.exec(session) ?? [];
     assert.match(rest, /^; Path=\/; Secure; HttpOnly; SameSite=Lax; Max-Age=(3600|3599)$/);
     assert.equal(entered, '__Host-underpass-visit=entered; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=30');
+    assert.equal(visit, '__Host-underpass-visit-0=; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=0');
     assert.equal((await ask(rig, { fields: [cookie(value)] })).status, 200);
   });
 
@@ -244,18 +252,35 @@ describe('the way back from the sign-in', () => {
     const [, again = ''] = /href="([^"]+)"/.exec(noSession.body) ?? [];
     const retry = await ask(rig, { path: again, fields: [...opened, 'Cookie: __Host-underpass-visit=entered'] });
     assert.equal(retry.status, 303);
-    const [, path = ''] = /visit=[^.]+\.([^;]+);/.exec(one(retry, 'set-cookie')) ?? [];
-    assert.equal(Buffer.from(path, 'base64url').toString(), '/x');
+    assert.equal(begunOf(retry).path, '/x');
   });
 
-  it('ends well in a second window whose sign-in is already done', async () => {
-    const answer = await ask(rig, { path: enter(ticket()), fields: [cookie(seal()), ...opened] });
-    assert.deepEqual([answer.status, one(answer, 'location')], [303, '/']);
+  it('leads each of two windows to its own path, whichever finishes first', async () => {
+    const first = begunOf(await ask(rig, { path: '/a', fields: opened }));
+    const second = begunOf(await ask(rig, { path: '/b', fields: [...opened, `Cookie: ${first.cookie}`] }));
+    const finish = async (own: Begun, cookies: readonly string[]): Promise<Answer> =>
+      ask(rig, { path: enter(ticket({}, { state: stateOf(own.nonce) })), fields: [...opened, `Cookie: ${cookies.join('; ')}`] });
+    for (const [one, other] of [
+      [first, second],
+      [second, first],
+    ] as const) {
+      const answer = await finish(one, [first.cookie, second.cookie]);
+      const [session = '', entered = '', cleared = ''] = (answer.fields.get('set-cookie') ?? []).map(pairOf);
+      assert.equal(cleared, one.cookie.replace(/=.*/, '='));
+      const last = await finish(other, [session, entered, other.cookie]);
+      assert.deepEqual(
+        [answer, last].map((each) => each.fields.get('location')),
+        [[one.path], [other.path]],
+      );
+    }
   });
 
-  it('keeps the nonce of a window that waits at the sign-in', async () => {
-    const answer = await ask(rig, { path: '/y', fields: [begun(), ...opened] });
-    assert.match(one(answer, 'set-cookie'), new RegExp(`^__Host-underpass-visit=${nonce}\\.`));
+  it('leads a window whose cookie is gone to "/" once there is a session', async () => {
+    const other = (slot: number): string => `__Host-underpass-visit-${slot}=${'o'.repeat(22)}.L2I; `;
+    for (const others of ['', other(1) + other(2)]) {
+      const answer = await ask(rig, { path: enter(ticket()), fields: [...opened, cookie(seal(), others)] });
+      assert.deepEqual([answer.status, one(answer, 'location')], [303, '/']);
+    }
   });
 
   it('refuses a visitor whom the policy no longer admits', async () => {
@@ -270,14 +295,15 @@ describe('the way back from the sign-in', () => {
 describe('signing out', () => {
   const path = '/.underpass/access/sign-out';
   const page = [`Origin: https://${host}`, 'Sec-Fetch-Site: same-origin'];
-  it('asks first, and clears both cookies', async () => {
+  it('asks first, and clears all cookies', async () => {
     const asked = await ask(rig, { path, fields: opened });
     assert.match(asked.body, /<form method="post" action="\/\.underpass\/access\/sign-out">/);
     assert.equal(asked.fields.has('set-cookie'), false);
-    const done = await ask(rig, { path, method: 'POST', fields: page });
+    const visit = `Cookie: __Host-underpass-visit-3=${'n'.repeat(22)}.Lw`;
+    const done = await ask(rig, { path, method: 'POST', fields: [...page, visit] });
     assert.deepEqual(
       done.fields.get('set-cookie')?.map((text) => /^([^;]+);.*Max-Age=0$/.exec(text)?.[1]),
-      ['__Host-underpass-access=', '__Host-underpass-visit='],
+      ['__Host-underpass-access=', '__Host-underpass-visit=', '__Host-underpass-visit-3='],
     );
   });
 
@@ -336,8 +362,15 @@ it('claims of every method are admitted as the policy says', async () => {
 });
 
 /** Judges one request of the connection. */
-function judgeAt(gate: VisitGate, side: VisitSide, policy: VisitPolicy, fields: readonly string[], path = '/'): string | null {
-  const lines = [`GET ${path} HTTP/1.1`, `Host: ${host}`, ...fields, '', ''];
+function judgeAt(
+  gate: VisitGate,
+  side: VisitSide,
+  policy: VisitPolicy,
+  fields: readonly string[],
+  path = '/',
+  method = 'GET',
+): string | null {
+  const lines = [`${method} ${path} HTTP/1.1`, `Host: ${host}`, ...fields, '', ''];
   const bytes = Buffer.from(lines.join('\r\n'), 'latin1');
   const head = new RequestHead();
   const end = head.scan(bytes, 0, bytes.length);
@@ -374,6 +407,34 @@ describe('what was verified before is judged again', () => {
   });
 });
 
+describe('a target without a path', () => {
+  const gate = new VisitGate(() => true);
+  const judgeBy = (rule: PathRule, path: string, method?: string): string | null =>
+    judgeAt(gate, sideOf(), new VisitPolicy(visitOf({ rules: [rule] })), [cookie(seal())], path, method);
+
+  it('is judged as "/"', () => {
+    for (const path of ['/', `https://${host}`])
+      assert.equal(judgeBy({ path: '/', action: 'deny' }, path), 'UNDERPASS_VISIT_DENIED', path);
+  });
+
+  it('is no path for OPTIONS: no rule makes it public or denies it', () => {
+    for (const path of ['*', `https://${host}`]) {
+      for (const action of ['public', 'deny'] as const) {
+        assert.equal(judgeBy({ path: '/*', action }, path, 'OPTIONS'), null, path);
+        const without = judgeAt(
+          gate,
+          sideOf(),
+          new VisitPolicy(visitOf({ rules: [{ path: '/*', action }] })),
+          [],
+          path,
+          'OPTIONS',
+        );
+        assert.equal(without, 'UNDERPASS_SIGN_IN_REQUIRED', path);
+      }
+    }
+  });
+});
+
 it('a denied path has no metadata, a public one is the service’s own', async () => {
   const metadata = '/.well-known/oauth-protected-resource';
   for (const [action, code] of Object.entries({ deny: 'UNDERPASS_VISIT_DENIED', public: null })) {
@@ -391,7 +452,7 @@ it('a script that fetches the page of the sign-in gets 401 and no nonce', async 
 it('a policy without a key takes no ticket, also if it is sealed by an empty key', async () => {
   const nonce = 'n'.repeat(22);
   const ticket = seal({}, { use: 'ticket', host: 'short.tunnels.test', key: '', state: stateOf(nonce) });
-  const fields = [`Cookie: __Host-underpass-visit=${nonce}.Lw`];
+  const fields = [`Cookie: __Host-underpass-visit-0=${nonce}.Lw`];
   const answer = await ask(rig, { host: 'short.tunnels.test', path: `/.underpass/access/enter?ticket=${ticket}`, fields });
   assert.deepEqual([answer.status, answer.fields.has('set-cookie')], [503, false]);
 });

@@ -9,7 +9,7 @@ import { openVisit, type Sealed, sealVisit } from '@underpass/wire/visit-seal.ts
 import { answerOfError, type OwnAnswer } from '../core/own-answer.ts';
 import {
   askSignOut,
-  decideTurning,
+  decideAnswerKind,
   isNavigation,
   isOwnForm,
   metadataPath,
@@ -28,9 +28,11 @@ import {
 } from '../core/visit-answer.ts';
 import {
   accessPath,
+  chooseSlot,
+  clearCookies,
+  clearVisit,
   decodeReturnPath,
-  enteredValue,
-  parseVisit,
+  likelyReturnPath,
   returnPathOf,
   setEntered,
   setSession,
@@ -176,8 +178,8 @@ export class VisitGate {
 
   #turnAway(request: VisitRequest): OwnAnswer {
     const { facts } = request;
-    const entered = this.#cookies.visitValue(request.bytes) === enteredValue;
-    switch (decideTurning(facts, { entered, hasControl: this.#hasControl() })) {
+    const entered = this.#cookies.isEntered(request.bytes);
+    switch (decideAnswerKind(facts, { entered, hasControl: this.#hasControl() })) {
       case 'redirect':
         return this.#beginVisit(request, returnPathOf(request.target));
       case 'not-kept':
@@ -189,11 +191,10 @@ export class VisitGate {
     }
   }
 
-  /** Keeps a nonce that the browser already has, so a sign-in that is open in another window can still finish. */
-  #beginVisit({ side, policy, bytes }: VisitRequest, returnPath: string): OwnAnswer {
-    const begun = parseVisit(this.#cookies.visitValue(bytes));
-    const nonce = begun?.nonce ?? randomBytes(nonceBytes).toString('base64url');
-    return redirectToSignIn(policy.feed.origin, side.site, stateOf(nonce).toString('base64url'), { nonce, returnPath });
+  #beginVisit({ side, policy }: VisitRequest, returnPath: string): OwnAnswer {
+    const slot = chooseSlot(this.#cookies.takenSlots(), Math.random());
+    const nonce = randomBytes(nonceBytes).toString('base64url');
+    return redirectToSignIn(policy.feed.origin, side.site, stateOf(nonce).toString('base64url'), { slot, nonce, returnPath });
   }
 
   #ownPage(request: VisitRequest): OwnAnswer | null {
@@ -215,33 +216,35 @@ export class VisitGate {
     if (reads) return askSignOut(side.host);
     if (method !== 'POST') return null;
     const isOwn = isOwnForm(request.field('origin'), request.field('sec-fetch-site'), side.site);
-    return isOwn ? signedOut(side.host) : askSignOut(side.host);
+    return isOwn ? signedOut(side.host, clearCookies(this.#cookies.takenSlots())) : askSignOut(side.host);
   }
 
   #signIn(request: VisitRequest): OwnAnswer {
     if (!isNavigation(request.facts)) return request.unauthorized(false);
     if (!this.#hasControl() || !request.policy.isUsable) return answerOfError('UNDERPASS_SIGN_IN_UNAVAILABLE');
     const asked = request.query.get('return');
-    const begun = parseVisit(this.#cookies.visitValue(request.bytes));
-    return this.#beginVisit(request, asked === null ? (begun?.returnPath ?? '/') : decodeReturnPath(asked));
+    const likely = likelyReturnPath(this.#cookies.begun(request.bytes));
+    return this.#beginVisit(request, asked === null ? likely : decodeReturnPath(asked));
   }
 
   /** The visitor comes back from control with a ticket. */
   #enter(request: VisitRequest): OwnAnswer {
     const { policy, side, nowMs } = request;
     if (!policy.isUsable) return answerOfError('UNDERPASS_SIGN_IN_UNAVAILABLE');
-    const begun = parseVisit(this.#cookies.visitValue(request.bytes));
+    const begun = this.#cookies.begun(request.bytes);
     const tickets = request.query.getAll('ticket');
     const ticket = tickets.length === 1 ? openVisit(policy.sealKey, 'ticket', side.host, tickets[0] as string, nowMs) : null;
-    const isOwn = ticket !== null && begun !== null && isStateOf(ticket, begun.nonce);
-    // Another window of the same browser has already finished the sign-in.
-    if (!isOwn && this.#sessionOf(request) !== null) return redirectWithin(begun?.returnPath ?? '/', []);
-    if (begun === null) return notKept('');
-    if (!isOwn) return ticketRefused(begun.returnPath);
+    const own = ticket === null ? undefined : begun.find(({ nonce }) => isStateOf(ticket, nonce));
+    if (ticket === null || own === undefined) {
+      // Another window of the same browser has already finished a sign-in.
+      if (this.#sessionOf(request) !== null) return redirectWithin(likelyReturnPath(begun), []);
+      return begun.length === 0 ? notKept('') : ticketRefused(likelyReturnPath(begun));
+    }
     const { claims } = ticket;
     if (policy.grantOfClaims(claims, nowMs) === null) return answerOfError('UNDERPASS_VISIT_DENIED');
     const sealed = sealVisit(policy.sealKey, 'session', side.host, { claims, untilMs: claims.expiresAtMs });
-    return redirectWithin(begun.returnPath, [setSession(sealed, (claims.expiresAtMs - nowMs) / 1_000), setEntered]);
+    const cookies = [setSession(sealed, (claims.expiresAtMs - nowMs) / 1_000), setEntered, clearVisit(own.slot)];
+    return redirectWithin(own.returnPath, cookies);
   }
 }
 
