@@ -123,6 +123,27 @@ describe('a stream joined to a socket', () => {
     upstream.destroy();
   });
 
+  for (const [what, act, expected] of [
+    ['ends without a byte', (upstream) => upstream.end(), null],
+    ['sends its first bytes', (upstream) => upstream.write('alert'), 'alert'],
+  ] as [string, (upstream: Socket) => void, string | null][]) {
+    it(`drops a socket that ${what} if the stream is taken over`, async () => {
+      await using pair = await createSessionPair('tls');
+      const { far } = await pair.open();
+      const [socket, upstream] = await createTcpPair();
+      let first: string | null | undefined;
+      relaySocket(far, socket, 'upstream-reset', (bytes) => {
+        first = bytes?.toString() ?? null;
+        return true;
+      });
+      const closed = [socket, upstream].map((each) => new Promise((resolve) => each.on('close', resolve)));
+      upstream.on('error', () => {}).resume();
+      act(upstream);
+      await Promise.all(closed);
+      assert.equal(first, expected);
+    });
+  }
+
   it('stops reading from a socket whose stream is stalled', async () => {
     await using relayed = await createRelayed();
     const { near, upstream } = relayed;

@@ -8,7 +8,10 @@ import { resetSocket } from './socket/reset-socket.ts';
 import { readShared } from './socket/shared-read.ts';
 import { SocketWriter } from './socket/socket-writer.ts';
 
-/** Called once, with the first bytes from the socket, or null if it ends without any. Returns true if it deals with the stream itself. */
+/**
+ * Called once, with the first bytes from the socket, or null if it ends without any. Returns true if it deals with the stream
+ * itself; the relay then drops the socket, because nothing else would end it.
+ */
 export type TakeFirst = (first: Buffer | null) => boolean;
 
 /** What a relay needs of a stream. */
@@ -29,7 +32,10 @@ export function relaySocket(stream: RelayedStream, socket: Duplex, brokenCode: R
   const isTaken = (first: Buffer | null): boolean => {
     const asked = ask;
     ask = undefined;
-    if (asked !== undefined) taken = asked(first);
+    if (asked?.(first) === true) {
+      taken = true;
+      resetSocket(socket);
+    }
     return taken;
   };
   readShared(socket, (chunk) => {

@@ -566,18 +566,23 @@ describe('an http upstream that speaks TLS', () => {
   const startTls = async (toPlain: (socket: Socket) => void) => {
     const leaf = await (await createTestAuthority()).issue(['127.0.0.1']);
     const tls = createTlsServer({ key: leaf.keyPem, cert: leaf.chainPem });
-    return startUpstream((socket) => {
+    const plainClosed = Promise.withResolvers<void>();
+    const upstream = await startUpstream((socket) => {
       socket.once('data', (first: Buffer) => {
-        if (first[0] !== 0x16) return void toPlain(socket);
+        if (first[0] !== 0x16) {
+          socket.once('close', () => plainClosed.resolve());
+          return void toPlain(socket);
+        }
         socket.pause();
         socket.unshift(first);
         tls.emit('connection', socket);
       });
     });
+    return Object.assign(upstream, { plainClosed: plainClosed.promise });
   };
 
   for (const [what, toPlain, expected] of answers) {
-    it(`is reported when it answers with ${what}`, async () => {
+    it(`is reported and left when it answers with ${what}`, async () => {
       await using upstream = await startTls(toPlain);
       await using edge = await startFakeEdge();
       using client = carry({ url: edge.url, upstreams: http(upstream.upstream) });
@@ -589,8 +594,23 @@ describe('an http upstream that speaks TLS', () => {
       else assert.equal(answer, 'reset upstream-speaks-tls');
       assert.equal((await client.event('stream-failed')).problem.code, 'upstream-speaks-tls');
       assert.equal(client.carrying.status().problem?.code, 'upstream-speaks-tls');
+      if (expected === 'page') stream.reset('cancelled');
+      await upstream.plainClosed;
     });
   }
+
+  it('is left at once when it ends without an answer and speaks no TLS', async () => {
+    const closed = Promise.withResolvers<void>();
+    await using upstream = await startUpstream((socket) => {
+      socket.once('close', () => closed.resolve());
+      socket.once('data', (first: Buffer) => first[0] === 0x16 || socket.end());
+    });
+    await using edge = await startFakeEdge();
+    using _client = carry({ url: edge.url, upstreams: http(upstream.upstream) });
+    const stream = visit(await edge.next());
+    stream.write(Buffer.from('GET / HTTP/1.1\r\n\r\n'));
+    await closed.promise;
+  });
 
   it('is not suspected after it has answered in plain HTTP', async () => {
     let greetings = 0;
