@@ -39,7 +39,10 @@ const namesAtOnce = 500;
 export async function readTunnelNames(db: Queries): Promise<readonly WantedName[]> {
   const names: WantedName[] = [];
   for (let more = true; more; ) {
-    const page = await readNamePage(db, names.at(-1)?.name ?? '');
+    const page = await wantedNames(db)
+      .where('h.live_host', '>', names.at(-1)?.name ?? '')
+      .limit(namesAtOnce)
+      .execute();
     names.push(...page);
     more = page.length === namesAtOnce;
     if (more) await nextTurn();
@@ -47,13 +50,22 @@ export async function readTunnelNames(db: Queries): Promise<readonly WantedName[
   return names;
 }
 
-function readNamePage(db: Queries, after: string): Promise<WantedName[]> {
-  return db
+/** The same for some tunnels. */
+export async function readNamesOf(db: Queries, tunnelIds: readonly string[]): Promise<readonly WantedName[]> {
+  const names: WantedName[] = [];
+  for (let from = 0; from < tunnelIds.length; from += namesAtOnce) {
+    const some = tunnelIds.slice(from, from + namesAtOnce);
+    names.push(...(await wantedNames(db).where('h.live_host', 'is not', null).where('h.tunnel_id', 'in', some).execute()));
+  }
+  return names;
+}
+
+const wantedNames = (db: Queries) =>
+  db
     .selectFrom('tunnel_hosts as h')
     .innerJoin('tunnels as t', 't.id', 'h.tunnel_id')
     .innerJoin('projects as p', 'p.id', 't.project_id')
     .innerJoin('regions as r', 'r.name', 't.region')
-    .where('h.live_host', '>', after)
     .where('t.type', 'in', certifiedTypes)
     .where('r.tls_termination', '=', 1)
     .where('t.suspended_at', 'is', null)
@@ -65,10 +77,7 @@ function readNamePage(db: Queries, after: string): Promise<WantedName[]> {
       const first = owners.select('m.user_id').orderBy('m.created_at').orderBy('m.user_id').limit(1);
       return eb.fn.coalesce(first, 't.project_id').as('ownerId');
     })
-    .orderBy('h.live_host')
-    .limit(namesAtOnce)
-    .execute();
-}
+    .orderBy('h.live_host');
 
 /** Checked again just before the order: the tunnel may have changed since the pass began. */
 export async function isStillWanted(db: Queries, wanted: WantedName): Promise<boolean> {
@@ -84,12 +93,19 @@ export async function isStillWanted(db: Queries, wanted: WantedName): Promise<bo
   return row !== undefined;
 }
 
-export async function readHeld(db: Queries): Promise<ReadonlyMap<string, HeldCertificate>> {
-  const rows = await db
-    .selectFrom('certificates')
-    .select(['name', 'issuer', 'starts_at as startsAt', 'expires_at as expiresAt'])
-    .execute();
-  return new Map(rows.map((row) => [row.name, row]));
+/** The certificates of these names, or all. */
+export async function readHeld(
+  db: Queries,
+  of?: readonly Pick<WantedName, 'name'>[],
+): Promise<ReadonlyMap<string, HeldCertificate>> {
+  const query = db.selectFrom('certificates').select(['name', 'issuer', 'starts_at as startsAt', 'expires_at as expiresAt']);
+  const held = new Map<string, HeldCertificate>();
+  if (of === undefined) for (const row of await query.execute()) held.set(row.name, row);
+  for (let from = 0; from < (of?.length ?? 0); from += namesAtOnce) {
+    const names = of!.slice(from, from + namesAtOnce).map(({ name }) => name);
+    for (const row of await query.where('name', 'in', names).execute()) held.set(row.name, row);
+  }
+  return held;
 }
 
 /** The chain in use for a name, if this authority made it. */

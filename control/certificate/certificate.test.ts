@@ -334,6 +334,23 @@ describe('upkeep', () => {
     assert.deepEqual(asked, ['eu.example.com', 'www.example.com', 'eu.example.com']);
   });
 
+  test('a changed tunnel gets its certificate soon, and no other tunnel is read for it', async () => {
+    let issued = (): void => {};
+    const upkeep = open(await testAuthority(), { onIssued: () => issued() });
+    await upkeep.run();
+    await tunnel('old', ['old.example.com']);
+    const id = await tunnel('new', ['new.example.com']);
+    const isIssued = new Promise<void>((resolve) => {
+      issued = resolve;
+    });
+    upkeep.nudge([id]);
+    upkeep.nudge(['a deleted one']);
+    await isIssued;
+    assert.deepEqual(asked, ['eu.example.com', 'new.example.com']);
+    await upkeep.run();
+    assert.deepEqual(asked.slice(2), ['old.example.com'], 'the pass over all names finds it');
+  });
+
   test('two processes order a name once', async () => {
     await tunnel('web', ['www.example.com']);
     const authority = await testAuthority();

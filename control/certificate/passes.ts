@@ -1,45 +1,52 @@
 // Runs passes over the names one at a time, and the orders that they start several at once.
 
-/** `asked`: a pass runs, and somebody has requested another since it began. */
-type Phase = 'idle' | 'running' | 'asked';
+/** Whose names a pass looks at: all tunnels', or those of some tunnels by id. Our own names belong to every pass. */
+export type Scope = 'all' | ReadonlySet<string>;
+
+const joinScopes = (one: Scope | undefined, other: Scope): Scope => {
+  if (one === undefined) return other;
+  return one === 'all' || other === 'all' ? 'all' : new Set([...one, ...other]);
+};
 
 export interface Passes {
   /** Starts a pass; while one runs, ends it early and lets another follow. Resolves when the last pass and its orders are done. */
-  readonly run: () => Promise<void>;
+  readonly run: (scope: Scope) => Promise<void>;
   /** Resolves when no pass and no order is under way. */
   readonly settled: () => Promise<void>;
 }
 
-/** `pass` handles its own errors. */
+/** `pass` handles its own errors, and says whether it looked at all names of its scope. What is left belongs to the next pass. */
 export function createPasses(
-  pass: (endsEarly: () => boolean) => Promise<void>,
+  pass: (scope: Scope, endsEarly: () => boolean) => Promise<boolean>,
   orders: Pick<Orders, 'settled'>,
   stopping: AbortSignal,
 ): Passes {
-  let phase: Phase = 'idle';
+  let isRunning = false;
   let running = Promise.resolve();
+  let next: Scope | undefined;
   let asked = Promise.withResolvers<void>();
-  const isAsked = (): boolean => phase === 'asked';
+  const isAsked = (): boolean => next !== undefined;
 
   const loop = async (): Promise<void> => {
-    do {
-      phase = 'running';
+    isRunning = true;
+    while (next !== undefined && !stopping.aborted) {
+      const scope = next;
+      next = undefined;
       asked = Promise.withResolvers();
-      await pass(isAsked);
+      const isWhole = await pass(scope, isAsked);
+      if (!isWhole && isAsked()) next = joinScopes(next, scope);
       // An order may take minutes: the next pass does not wait for it.
       await Promise.race([asked.promise, orders.settled()]);
-    } while (isAsked() && !stopping.aborted);
+    }
     await orders.settled();
-    phase = 'idle';
+    isRunning = false;
   };
 
   return {
-    run: () => {
-      if (phase === 'idle') running = loop();
-      else {
-        phase = 'asked';
-        asked.resolve();
-      }
+    run: (scope) => {
+      next = joinScopes(next, scope);
+      if (!isRunning) running = loop();
+      else asked.resolve();
       return running;
     },
     settled: () => running,

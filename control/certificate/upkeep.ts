@@ -4,11 +4,11 @@
 import type { FeedCertificate } from '@underpass/wire/feed.ts';
 import type { WithLease } from '../store/lease.ts';
 import { type AddressCheck, createAddressCheck } from './address-check.ts';
-import { isStillWanted, readAttempts, readHeld, readOwnNames, readTunnelNames } from './certificate-rows.ts';
+import { isStillWanted, readAttempts, readHeld, readNamesOf, readOwnNames, readTunnelNames } from './certificate-rows.ts';
 import { type Attempt, decideOrder, failuresInARow, inTurns } from './core/budget.ts';
 import { type Holdings, isWildcard, namesToCover, type WantedName } from './core/wanted.ts';
 import { type OrderDeps, placeOrder } from './order.ts';
-import { createOrders, createPasses, type Orders } from './passes.ts';
+import { createOrders, createPasses, type Orders, type Scope } from './passes.ts';
 import { createRenewalAdvice, type RenewalAdvice } from './renewal-advice.ts';
 
 export interface UpkeepDeps extends OrderDeps {
@@ -20,10 +20,10 @@ export interface UpkeepDeps extends OrderDeps {
 }
 
 export interface Upkeep {
-  /** A pass now. If one runs already, it ends early and another follows. */
+  /** A pass over all names now. If one runs already, it ends early and another follows. */
   run(): Promise<void>;
-  /** A pass soon: many calls at once cause one pass. */
-  nudge(): void;
+  /** A pass soon over the names of these tunnels: many calls at once cause one pass. */
+  nudge(tunnelIds: readonly string[]): void;
   start(): void;
   close(): Promise<void>;
 }
@@ -52,14 +52,16 @@ const mayOrder = ({ authority, clock }: Parts, wanted: WantedName, attempts: rea
   authority.local || decideOrder(wanted, attempts, clock()).kind === 'go';
 
 /** The names that have no certificate of this authority, or one that is due. */
-async function namesInNeed(parts: Parts, holdings: Holdings): Promise<readonly WantedName[]> {
+async function namesInNeed(parts: Parts, scope: Scope, attempts: readonly Attempt[]): Promise<readonly WantedName[]> {
   const { store, authority, clock, addresses, advice, stopping } = parts;
   const own = (await readOwnNames(store.db)).filter((each) => authority.canIssue(each.name));
-  const names = namesToCover(own, await readTunnelNames(store.db), holdings, clock());
-  addresses.keepOnly(new Set(names.map(({ name }) => name)));
-  const inUse = names.flatMap(({ name }) => holdings.held.get(name) ?? []);
+  const hosts = await (scope === 'all' ? readTunnelNames(store.db) : readNamesOf(store.db, [...scope]));
+  const held = await readHeld(store.db, scope === 'all' ? undefined : [...own, ...hosts]);
+  const names = namesToCover(own, hosts, { held, attempts, given: parts.givenCertificates() }, clock());
+  if (scope === 'all') addresses.keepOnly(new Set(names.map(({ name }) => name)));
+  const inUse = names.flatMap(({ name }) => held.get(name) ?? []);
   await advice.refresh(inUse, AbortSignal.any([stopping, AbortSignal.timeout(adviceTimeoutMs)]));
-  const missing = names.filter(({ name }) => !isServed(parts, name, holdings.held) && !addresses.isPaused(name));
+  const missing = names.filter(({ name }) => !isServed(parts, name, held) && !addresses.isPaused(name));
   return inTurns(missing).slice(0, namesPerPass);
 }
 
@@ -76,7 +78,7 @@ async function keep(parts: Parts, wanted: WantedName): Promise<void> {
   if (!(await isHere(parts, wanted))) return;
   await parts.withLease(`certificate:${wanted.name}`, async () => {
     // While this process waited, another one may have made it, or the tunnel may have been deleted.
-    const held = await readHeld(store.db);
+    const held = await readHeld(store.db, [wanted]);
     if (isServed(parts, wanted.name, held) || !(await isStillWanted(store.db, wanted))) return;
     const attempts = await readAttempts(store.db, authority.id, clock());
     if (!mayOrder(parts, wanted, attempts)) return;
@@ -85,23 +87,25 @@ async function keep(parts: Parts, wanted: WantedName): Promise<void> {
   });
 }
 
-async function runPass(parts: Parts, endsEarly: () => boolean): Promise<void> {
+/** True if it looked at all names of the scope. */
+async function runPass(parts: Parts, scope: Scope, endsEarly: () => boolean): Promise<boolean> {
   const { store, authority, clock, orders } = parts;
-  const [held, attempts] = [await readHeld(store.db), await readAttempts(store.db, authority.id, clock())];
+  const attempts = await readAttempts(store.db, authority.id, clock());
   // A failure holds up no other name. If all fail, as without the database, the pass ends.
   let failed = 0;
   const onError = (error: unknown): void => {
     failed += 1;
     parts.log.error({ err: error }, 'certificates: a name was not looked after');
   };
-  for (const wanted of await namesInNeed(parts, { held, attempts, given: parts.givenCertificates() })) {
+  for (const wanted of await namesInNeed(parts, scope, attempts)) {
     if (orders.has(wanted.name) || !mayOrder(parts, wanted, attempts)) continue;
     await orders.room();
-    if (parts.stopping.aborted || failed >= ordersAtOnce) return;
+    if (parts.stopping.aborted || failed >= ordersAtOnce) return false;
     orders.start(wanted.name, keep(parts, wanted).catch(onError));
     // Serve new names before finishing these: each takes seconds if its name server does not answer.
-    if (endsEarly()) return;
+    if (endsEarly()) return false;
   }
+  return true;
 }
 
 export function createUpkeep(deps: UpkeepDeps): Upkeep {
@@ -113,22 +117,28 @@ export function createUpkeep(deps: UpkeepDeps): Upkeep {
     orders: createOrders(ordersAtOnce),
     stopping: stopping.signal,
   };
-  const pass = (endsEarly: () => boolean): Promise<void> =>
-    runPass(parts, endsEarly).catch((error) => deps.log.error({ err: error }, 'certificates: a pass failed'));
+  const pass = (scope: Scope, endsEarly: () => boolean): Promise<boolean> =>
+    runPass(parts, scope, endsEarly).catch((error) => {
+      deps.log.error({ err: error }, 'certificates: a pass failed');
+      return false;
+    });
   const passes = createPasses(pass, parts.orders, stopping.signal);
+  const changed = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
   let soon: NodeJS.Timeout | undefined;
   return {
-    run: passes.run,
-    nudge: () => {
+    run: () => passes.run('all'),
+    nudge: (tunnelIds) => {
       if (stopping.signal.aborted) return;
+      for (const id of tunnelIds) changed.add(id);
       soon ??= setTimeout(() => {
         soon = undefined;
-        void passes.run();
+        void passes.run(new Set(changed));
+        changed.clear();
       }, nudgeMs);
     },
     start: () => {
-      timer = setInterval(() => void passes.run(), everyMs);
+      timer = setInterval(() => void passes.run('all'), everyMs);
     },
     close: async () => {
       stopping.abort();

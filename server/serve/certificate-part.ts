@@ -16,6 +16,7 @@ import { createUpkeep, type Upkeep } from '@underpass/control/certificate/upkeep
 import type { Control } from '@underpass/control/control.ts';
 import type { DnsPort } from '@underpass/control/dns/port.ts';
 import type { FeedHub } from '@underpass/control/feed/hub.ts';
+import type { HubMessages } from '@underpass/control/feed/hub-bus.ts';
 import { addJob } from '@underpass/control/job/queue.ts';
 import { certificateTroubleMail } from '@underpass/control/mail/mails.ts';
 import { createWithLease } from '@underpass/control/store/lease.ts';
@@ -137,7 +138,9 @@ export async function startUpkeep(settings: Settings, state: State, core: Upkeep
   const upkeep = await openUpkeep(settings, state, core);
   if (upkeep === undefined) return await keepNotice(state, core);
   sources.given?.watch(() => hub.certificatesChanged());
-  const unsubscribe = state.bus.subscribe('feed.tunnels', () => upkeep.nudge());
+  const unsubscribe = state.bus.subscribe('feed.tunnels', (message) =>
+    upkeep.nudge((message as HubMessages['feed.tunnels']).ids),
+  );
   upkeep.start();
   // The first tunnel needs its certificate now, and the local authority answers at once. ACME has to wait for the edge (`order`).
   if (sources.localCa !== undefined) await upkeep.run();
