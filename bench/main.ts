@@ -1,11 +1,12 @@
 // npm run bench: measures every installed peer, interleaved by round; prints medians and ratios to the two-hop haproxy chain.
 // With --tunnels 1000,100000 or --clients 2000,5000 it measures one region of that size instead; with --distance, a long path.
 // Options of --distance: --round-trips 50,100, --losses 0,0.1,1, --congestion reno.
-// Options: --rounds N, --seconds N, --columns small,latency,connect,bulk,idle,stalled, --peers underpass,haproxy.
+// Options: --rounds N, --seconds N, --columns small,latency,connect,bulk,idle,stalled, --peers underpass,haproxy, --busy.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { busyProcesses, startBusyProcesses } from './busy.ts';
 import { type Column, renderTable, type Sample } from './core/table.ts';
 import { measureDistance, movedToOwnNetwork } from './distance.ts';
 import { type Measurement, measurements } from './measurements.ts';
@@ -45,6 +46,7 @@ const { values: options } = parseArgs({
     peers: { type: 'string', default: '' },
     tunnels: { type: 'string', default: '' },
     clients: { type: 'string', default: '' },
+    busy: { type: 'boolean', default: false },
     distance: { type: 'boolean', default: false },
     'round-trips': { type: 'string', default: '50,100' },
     losses: { type: 'string', default: '0,0.1,1' },
@@ -59,10 +61,13 @@ const chosen = measurements.filter((measurement) => options.columns.split(',').i
 
 if (options.distance && movedToOwnNetwork()) process.exit();
 
+const others = options.busy ? `, ${busyProcesses} other busy processes` : '';
+const machine = `${cpus().length} cores${others}, Node ${process.version}, ${process.arch}`;
 const folder = mkdtempSync(join(tmpdir(), 'underpass-bench-'));
+const endBusyProcesses = options.busy ? startBusyProcesses() : () => {};
 try {
   process.stdout.write(
-    `# Underpass${!atScale ? ` beside its peers\n\n${rounds} rounds` : ' at scale\n\none region'}, ${cpus().length} cores, Node ${process.version}, ${process.arch}\n`,
+    `# Underpass${!atScale ? ` beside its peers\n\n${rounds} rounds` : ' at scale\n\none region'}, ${machine}\n`,
   );
   await measureTunnels(numbersOf(options.tunnels));
   await measureClients(numbersOf(options.clients));
@@ -80,6 +85,7 @@ try {
     });
   else if (!atScale) for (const carries of ['https', 'tcp'] as const) await runGroup(carries);
 } finally {
+  endBusyProcesses();
   rmSync(folder, { recursive: true, force: true });
 }
 
