@@ -10,6 +10,8 @@ import type { RegionNames } from './core/needed-names.ts';
 
 /** Ids of one query, far under both databases' limits on parameters. Also the tunnels of one message to the edges. */
 export const idsAtOnce = 500;
+/** Tunnels of one page of a reading of everything: the embedded database blocks control for some 10 ms. */
+const pageTunnels = 200;
 
 export interface StoredTunnel {
   readonly region: string;
@@ -96,11 +98,12 @@ function gather<Row, T>(rows: readonly Row[], keyOf: (row: Row) => string, pick:
   return lists;
 }
 
-/** Projects whose owners are all suspended: their tunnels are suspended too. */
-export async function orphanedProjects(db: Queries): Promise<ReadonlySet<string>> {
+/** Those of these projects whose owners are all suspended: their tunnels are suspended too. */
+export async function orphanedProjects(db: Queries, projectIds: readonly string[]): Promise<ReadonlySet<string>> {
   const rows = await db
     .selectFrom('members as m')
     .innerJoin('users as u', 'u.id', 'm.user_id')
+    .where('m.project_id', 'in', projectIds)
     .where('m.role', '=', 'owner')
     .where('u.suspended_at', 'is not', null)
     .where(({ not, exists, selectFrom }) =>
@@ -153,7 +156,7 @@ async function complete(db: Queries, source: TunnelSource, nowMs: number, rows: 
   const [tokens, hosts, orphaned, policies] = await Promise.all([
     readTokens(db, nowMs, ids),
     readHosts(db, ids),
-    orphanedProjects(db),
+    orphanedProjects(db, [...new Set(rows.map((row) => row.project_id))]),
     readVisitPolicies(db, source, nowMs, rows),
   ]);
   return rows.map((row) => ({
@@ -176,7 +179,7 @@ async function complete(db: Queries, source: TunnelSource, nowMs: number, rows: 
 
 /** The tunnels after an id, in the order of ids; an empty page is the end. */
 export async function readTunnelPage(db: Queries, source: TunnelSource, after: string, nowMs: number): Promise<StoredTunnel[]> {
-  const rows = await tunnelQuery(db).where('t.id', '>', after).orderBy('t.id').limit(idsAtOnce).execute();
+  const rows = await tunnelQuery(db).where('t.id', '>', after).orderBy('t.id').limit(pageTunnels).execute();
   return complete(db, source, nowMs, rows);
 }
 

@@ -50,7 +50,7 @@ export const findVisitPolicy = async (
   nowMs: number,
 ): Promise<VisitPolicy | undefined> => {
   const row = await findRow(db, host);
-  if (row === undefined || (await orphanedProjects(db)).has(row.project_id)) return undefined;
+  if (row === undefined || (await orphanedProjects(db, [row.project_id])).size > 0) return undefined;
   const policy = (await readPolicies(db, keyRing, [row.policy_id], nowMs)).get(row.policy_id);
   if (policy === undefined) return undefined;
   const { content, keys, rules, grants, tokens, tokenHeader } = policy;
