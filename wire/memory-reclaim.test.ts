@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import { MemoryReclaim } from './memory-reclaim.ts';
 
-describe('after many connections have closed', () => {
+describe('after many connections have opened or closed', () => {
   let closings = { open: 0, closed: 0 };
   let collections = 0;
   let trims = 0;
@@ -32,6 +32,17 @@ describe('after many connections have closed', () => {
     assert.equal(look(), 1);
   });
 
+  it('the heap is collected once, when all have opened', () => {
+    closings.open = 5_000;
+    assert.equal(look(), 0, 'connections still open');
+    closings.open += 10;
+    assert.equal(look(), 1);
+    assert.equal(look(), 1);
+    closings = { open: 0, closed: 5_010 };
+    look();
+    assert.equal(look(), 2, 'and once more when they have closed');
+  });
+
   it('free memory is returned to the system once, one check after the collection', () => {
     closings.closed = 5_000;
     look();
@@ -54,12 +65,17 @@ describe('after many connections have closed', () => {
     assert.equal(look(), 0);
   });
 
-  it('the heap is not collected if more are still open', () => {
-    Object.assign(closings, { closed: 5_000, open: 6_000 });
-    look();
-    assert.equal(look(), 0);
-    closings.closed += 1_000;
+  it('the heap is not collected again until as many have closed as are open', () => {
+    closings.open = 6_000;
     look();
     assert.equal(look(), 1);
+    for (const each of [3_000, 2_900]) {
+      closings = { open: 6_000, closed: closings.closed + each };
+      look();
+      assert.equal(look(), 1);
+    }
+    closings.closed += 100;
+    look();
+    assert.equal(look(), 2);
   });
 });

@@ -1,6 +1,7 @@
-// Runs a full garbage collection after many connections or streams have closed, and returns free memory to the system. Without
-// it small uncollected objects fragment the C library's memory, and each allocation of a TLS buffer searches the fragments: a
-// twelfth of all CPU of bulk transfer, until V8 collects on its own, which may take hours (docs/decisions/006).
+// Runs a full garbage collection after many connections or streams have opened or closed, and returns free memory to the system.
+// Without it small uncollected objects fragment the C library's memory, and each allocation of a TLS buffer searches the
+// fragments: a twelfth of all CPU of bulk transfer, until V8 collects on its own, which may take hours (docs/decisions/006).
+// Handshakes leave such objects, too: an edge would keep some 15 kB for each client that came back after a restart.
 
 import { collectHeap } from './heap.ts';
 import { trimMemory } from './libc.ts';
@@ -11,9 +12,9 @@ export interface Closings {
   readonly closed: number;
 }
 
-/** Collect once at least this many have closed, and at least as many as are open: it then costs little per connection. */
-const leastClosed = 2_048;
-/** The wave is over when no more than this many close between two checks. */
+/** Collect once at least this many have opened or closed, and at least as many as are open: it then costs little per connection. */
+const least = 2_048;
+/** The wave is over when no more than this many open or close between two checks. */
 const calm = 64;
 /** Collecting a larger heap would block for too long, and V8 collects that sooner on its own. */
 const mostCollectedBytes = 134_217_728;
@@ -22,13 +23,21 @@ export function trimHeap(): void {
   trimMemory?.(0n);
 }
 
+/** Since the start. */
+interface Counts {
+  readonly opened: number;
+  readonly closed: number;
+}
+
+const mostSince = (before: Counts, now: Counts): number => Math.max(now.opened - before.opened, now.closed - before.closed);
+
 export class MemoryReclaim {
   readonly #closings: () => Closings;
   readonly #collect: () => void;
   readonly #trim: () => void;
   #collected = false;
-  #closedAtCheck = 0;
-  #closedAtCollection = 0;
+  #atCheck: Counts = { opened: 0, closed: 0 };
+  #atCollection: Counts = { opened: 0, closed: 0 };
 
   constructor(
     closings: () => Closings,
@@ -46,10 +55,11 @@ export class MemoryReclaim {
     // V8 frees what it collected in later turns of the event loop, so trim one check later.
     if (this.#collected) this.#trim();
     this.#collected = false;
-    const isCalm = closed - this.#closedAtCheck <= calm;
-    this.#closedAtCheck = closed;
-    if (!isCalm || closed - this.#closedAtCollection < Math.max(leastClosed, open)) return;
-    this.#closedAtCollection = closed;
+    const counts = { opened: open + closed, closed };
+    const isCalm = mostSince(this.#atCheck, counts) <= calm;
+    this.#atCheck = counts;
+    if (!isCalm || mostSince(this.#atCollection, counts) < Math.max(least, open)) return;
+    this.#atCollection = counts;
     this.reclaim();
   }
 
