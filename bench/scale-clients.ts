@@ -2,7 +2,7 @@
 // The clients are light ones (tests/helpers/herd-program.ts): TLS, protocol and back-off of the real client, one carrier each.
 import { readFileSync } from 'node:fs';
 import type { TestContext } from 'node:test';
-import { startHerd } from '@underpass/tests/helpers/herd.ts';
+import { type Herd, startHerd } from '@underpass/tests/helpers/herd.ts';
 import { eventually, keepVisiting } from '@underpass/tests/helpers/load.ts';
 import type { ProcessOf } from '@underpass/tests/helpers/process.ts';
 import { visitUntil } from '@underpass/tests/helpers/visitor.ts';
@@ -11,7 +11,7 @@ import { measureEach, ms, type Row, rssMb, seed, sleep, startVisited, tallied, t
 /** An edge process takes 64 clients of one tunnel. */
 const clientsPerTunnel = 60;
 const restMs = 10_000;
-const allBackMs = 240_000;
+const allBackMs = 120_000;
 /** Ticks of /proc/PID/stat. */
 const ticksPerSecond = 100;
 
@@ -41,8 +41,13 @@ async function measureHerd(t: TestContext, size: number): Promise<readonly Row[]
   await visitUntil(door, 200);
   const firstMs = performance.now() - startedAtMs;
   visitors.take();
-  await eventually(herd.status, isWhole, allBackMs);
+  const cpuAtStart = { edge: cpuSeconds(edge.process), herd: herdSeconds(herd) };
+  const back = await lastHeld(herd, size);
   const backMs = performance.now() - startedAtMs;
+  const eachCpuMs = {
+    edge: ((cpuSeconds(edge.process) - cpuAtStart.edge) * 1_000) / size,
+    herd: ((herdSeconds(herd) - cpuAtStart.herd) * 1_000) / size,
+  };
   const during = visitors.take();
   await sleep(restMs);
   const after = visitors.take();
@@ -51,14 +56,27 @@ async function measureHerd(t: TestContext, size: number): Promise<readonly Row[]
     ['memory at the edge for each', `${eachKb.toFixed(0)} kB`],
     ['idle CPU of the edge for 1,000', `${(idleShare * 100).toFixed(1)} % of a core`],
     ['first visit after `kill -9` and the start of the edge', ms(firstMs)],
-    ['all are back after', ms(backMs)],
+    ['back', `${back} of ${size} after ${ms(backMs)}`],
+    ['CPU for each that comes back', `${ms(eachCpuMs.edge)} of the edge, ${ms(eachCpuMs.herd)} of the simulated client`],
     ['visitors at rest', tallied(rest)],
     ['visitors while clients come back', tallied(during)],
     ['visitors afterwards', tallied(after)],
   ];
 }
 
-function cpuSeconds({ pid }: ProcessOf): number {
+/** How many clients are connected once all are, or when the time is up. */
+async function lastHeld(herd: Herd, size: number): Promise<number> {
+  const endsAtMs = performance.now() + allBackMs;
+  for (;;) {
+    const { held } = await herd.status();
+    if (held === size || performance.now() > endsAtMs) return held;
+    await sleep(100);
+  }
+}
+
+const herdSeconds = ({ pids }: Herd): number => pids.reduce((sum, pid) => sum + cpuSeconds({ pid }), 0);
+
+function cpuSeconds({ pid }: Pick<ProcessOf, 'pid'>): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
   return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
 }

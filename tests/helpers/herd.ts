@@ -26,6 +26,7 @@ export interface HerdStatus {
 }
 
 export interface Herd {
+  readonly pids: readonly number[];
   status(): Promise<HerdStatus>;
   /** Kills all processes with SIGKILL. */
   kill(): Promise<void>;
@@ -43,6 +44,7 @@ export function startHerd(t: TestContext, target: Target, size: number): Herd {
   const kill = async (): Promise<void> => void (await Promise.all(children.map(killOne)));
   t.after(kill);
   return {
+    pids: children.map(({ pid = 0 }) => pid),
     kill,
     status: async () => {
       const all = await Promise.all(children.map(ask));
