@@ -10,7 +10,7 @@ export function confirms(typed: string, expected: string): boolean {
   return typed.trim().toLowerCase() === expected.toLowerCase();
 }
 
-export const confirmEmailMessage = 'Type the e-mail address of your account to confirm.';
+export const confirmEmailMessage = 'Type the email address of your account to confirm.';
 export const confirmProjectMessage = 'Type the name of the project to confirm.';
 
 export const lastOperatorMessage = 'The last operator cannot be deleted. Make someone else an operator first.';

@@ -113,7 +113,7 @@ export const byActiveMember = (eb: ExpressionBuilder<Schema, 'invitations'>) =>
       .where('inviter.suspended_at', 'is', null),
   );
 
-const invalidText = 'This invitation is invalid, used or expired, or is for another e-mail address.';
+const invalidText = 'This invitation is invalid, used or expired, or is for another email address.';
 
 const checkInvitation = async (
   deps: InvitationDeps,

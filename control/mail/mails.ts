@@ -55,7 +55,7 @@ export const registrationWaitsMail = (firstName: string): MailText =>
   compose(
     `Your ${productName} registration`,
     hello(firstName),
-    'You asked to sign in. Your registration is not approved yet, so there is no login link in this mail. We will send you another mail when we have decided.',
+    'You asked to sign in. Your registration is not approved yet, so there is no login link in this email. We will email you again once we have decided.',
     'If you did not ask to sign in, there is nothing to do.',
   );
 
@@ -195,7 +195,7 @@ export const accessCodeMail = ({ code, host, projectName }: AccessCodeFacts): Ma
     'Hello,',
     `Enter this code to sign in to ${host}, a service of ${quoted(projectName, 'a project')}:`,
     code,
-    `The code works once, only in the browser that asked for it, and expires after ${durations.accessCodeMinutes} minutes. If you did not ask for it, ignore this email, and give the code to nobody.`,
+    `The code works once, only in the browser that asked for it, and expires after ${durations.accessCodeMinutes} minutes. If you did not ask for it, ignore this email, and do not share the code.`,
   );
 
 export interface CertificateTroubleFacts {

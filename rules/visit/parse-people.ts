@@ -5,7 +5,7 @@ import { parseHostname } from '../hostname.ts';
 import { accept, type Parsed, refuse } from '../parsed.ts';
 import { policyLimits } from './policy-limits.ts';
 
-const personMessage = (text: string): string => `Not an e-mail address or '*@' and a domain: '${text}'.`;
+const personMessage = (text: string): string => `Not an email address or '*@' and a domain: '${text}'.`;
 
 export function parsePerson(text: string): Parsed<string> {
   const typed = text.trim();

@@ -114,7 +114,7 @@ test('refuses a provider that admits nobody, and fills in the label and the clai
   const given = { issuer: 'https://id.example', clientId: 'c' };
   assert.deepEqual(parseProvider(given, outside), {
     ok: false,
-    message: "Say whom the provider admits: add an e-mail address, '*@' and a domain, or a group.",
+    message: "List who may sign in: an email address, '*@' and a domain, or a group.",
   });
   assert.deepEqual(parseProvider({ ...given, groups: ['staff', 'staff'], label: ' ' }, outside), {
     ok: true,

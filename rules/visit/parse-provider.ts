@@ -39,7 +39,7 @@ export function parseIssuer(text: string, { plainLoopback }: { readonly plainLoo
   if (url === null || (url.protocol !== 'https:' && !isPlain))
     return refuse("Issuer must be a URL that begins with 'https://', as your provider shows it.");
   if (url.username !== '' || url.password !== '' || /[?#]/.test(typed))
-    return refuse("Issuer must hold no user name, no '?' and no '#'.");
+    return refuse("Issuer must not contain a user name, '?' or '#'.");
   // As it was typed, because an issuer must match the provider's text exactly; browsers add the slash of an empty path.
   return accept(url.pathname === '/' && !typed.endsWith('/') ? url.origin : url.href);
 }
@@ -61,7 +61,7 @@ export function parseProvider(given: GivenProvider, options: { readonly plainLoo
   const groups = parseGroups(given.groups ?? []);
   if (!groups.ok) return groups;
   if (people.value.length + groups.value.length === 0)
-    return refuse("Say whom the provider admits: add an e-mail address, '*@' and a domain, or a group.");
+    return refuse("List who may sign in: an email address, '*@' and a domain, or a group.");
   return accept({
     issuer: issuer.value,
     clientId: clientId.value,
@@ -85,6 +85,7 @@ function parseGroups(list: readonly string[]): Parsed<readonly string[]> {
 }
 
 function line(what: string, text: string, maxChars: number): Parsed<string> {
+  if (text.trim() === '') return refuse(`${what} is required.`);
   const parsed = parseSingleLine(text, { required: true, maxChars });
   return parsed.ok ? parsed : refuse(`${what}: ${parsed.message}`);
 }

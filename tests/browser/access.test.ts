@@ -124,7 +124,7 @@ async function editorTests(t: TestContext, stage: Stage): Promise<void> {
     await page.getByLabel('Issuer').fill('https://id.example.com');
     await page.getByLabel('Client ID').fill('web');
     await page.getByRole('button', { name: 'Save' }).click();
-    await expect(page.getByText('Say whom the provider admits', { exact: false })).toBeVisible();
+    await expect(page.getByText('List who may sign in', { exact: false })).toBeVisible();
   });
 }
 
@@ -209,7 +209,7 @@ async function tabTests(t: TestContext, stage: Stage, url: string): Promise<void
     await expect(page.getByLabel('URL')).toHaveValue(`${url}/`);
     const answer = page.waitForResponse(/\/test\?/);
     await page.getByLabel('Visitor').selectOption('A person');
-    await page.getByLabel('E-mail address').fill('eve@example.net');
+    await page.getByLabel('Email').fill('eve@example.net');
     await page.getByRole('button', { name: 'Use my address' }).click();
     await expect(page.getByLabel('Source address')).toHaveValue('127.0.0.1');
     await page.getByRole('button', { name: 'Test', exact: true }).click();
@@ -230,7 +230,7 @@ async function tabTests(t: TestContext, stage: Stage, url: string): Promise<void
     const dialog = page.getByRole('dialog', { name: 'Sign out visitors' });
     await dialog.getByRole('button', { name: 'Sign out' }).click();
     await expect(dialog.getByText('Required.')).toBeVisible();
-    await dialog.getByLabel('E-mail address').fill('ada@example.com');
+    await dialog.getByLabel('Email').fill('ada@example.com');
     await dialog.getByRole('button', { name: 'Sign out' }).click();
     await expect(page.getByText('ada@example.com is signed out of Staff.').first()).toBeVisible();
     await page.getByRole('button', { name: 'Policy actions' }).click();

@@ -43,11 +43,12 @@ export function Links({ policy: { name, tunnels }, readOnly }: PolicyTabProps) {
       Create link
     </Button>
   );
-  const emptyText = tunnels.length === 0 ? 'A link needs an address. Let a tunnel use this policy first.' : 'No share links.';
+  const emptyText =
+    tunnels.length === 0 ? 'A link needs an address. Edit an http tunnel and select this policy first.' : 'No share links.';
   return (
     <Card
       title="Share links"
-      description="Anyone with a link may visit until it expires, is used up or is revoked."
+      description="Anyone with a link can visit until it expires, is used up or is revoked."
       actions={create}
       flush
     >

@@ -78,7 +78,7 @@ function LinkForm({ policy, onCreated, onCancel }: LinkFormProps) {
         name="mostUses"
         label="Number of uses"
         optional
-        hint="Empty: any number until it expires. A use is a sign-in, which lasts as long as any other."
+        hint="Each sign-in counts. Leave empty for no limit."
         inputMode="numeric"
         autoComplete="off"
       />

@@ -27,7 +27,7 @@ export function NewPolicyPanel({ open, onOpenChange }: NewPolicyPanelProps) {
       open={open}
       onOpenChange={onOpenChange}
       title="New Access Policy"
-      description="Choose who may sign in. The policy’s page has more: a sign-in provider, a password, rules for paths, tokens and share links."
+      description="Choose who may sign in. The policy's page has more: a sign-in provider, a password, rules for paths, tokens and share links."
     >
       <NewPolicyForm onCancel={() => onOpenChange(false)} />
     </SidePanel>
@@ -82,7 +82,7 @@ function NewPolicyForm({ onCancel }: { readonly onCancel: () => void }) {
         error={form.errors.people}
         hint={peopleHint}
         placeholder={peoplePlaceholder}
-        emptyText="Nobody else."
+        emptyText="No people yet."
       />
     </PanelForm>
   );

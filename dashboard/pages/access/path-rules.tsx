@@ -75,7 +75,7 @@ export function PathRules({ form, readOnly }: PolicyPartProps) {
         </Button>
       )}
       <p className="text-sm text-ink-soft">
-        <code>/docs</code> is that path alone, <code>/docs/*</code> also everything below it, <code>/*</code> every path.
+        <code>/docs</code> matches only that path, <code>/docs/*</code> also everything below it, and <code>/*</code> every path.
       </p>
     </div>
   );
@@ -136,7 +136,7 @@ function RuleRow({ rule, index, isWrong, onChange, ...rest }: RuleRowProps) {
         value={rule.action}
         options={actionOptions}
         onChange={(action: PathAction) => onChange({ ...rule, action })}
-        className="w-32"
+        className="w-32 max-[34rem]:ml-8"
       />
       <RuleButtons {...rest} place={place} />
     </li>

@@ -70,7 +70,7 @@ function PolicyList({ page, add }: { readonly page: ListPage<AccessPolicy>; read
     return (
       <EmptyState
         title="No Access Policies"
-        text="An access policy says who may visit an http tunnel: people who sign in, programs with a token, or everybody on some paths. Without one, everybody whom the security group allows may visit."
+        text="An access policy says who may visit an http tunnel: people who sign in, programs with a token, or everyone on some paths. Without a policy, everyone that the security group allows can visit."
         action={add}
         illustration={<NothingHereIllustration />}
       />

@@ -53,7 +53,7 @@ export function PolicyTest({ policy }: { readonly policy: AccessPolicy }) {
   if (policy.tunnels.length === 0) {
     return (
       <Card title="Test this policy">
-        <p className="text-ink-soft">A test needs an address. Let a tunnel use this policy first.</p>
+        <p className="text-ink-soft">A test needs an address. Edit an http tunnel and select this policy first.</p>
       </Card>
     );
   }
@@ -100,7 +100,7 @@ function useFirstUrl(form: Form<TestValues>, tunnels: readonly string[]): void {
 }
 
 const visitors = [
-  { value: 'nobody', label: 'Somebody who has not signed in' },
+  { value: 'nobody', label: 'Someone who has not signed in' },
   { value: 'person', label: 'A person' },
   { value: 'token', label: 'A program with a machine token' },
 ] as const;
@@ -117,14 +117,7 @@ function TestFields({ form }: { readonly form: Form<TestValues> }) {
           )}
         </Field>
         {values.visitor === 'person' && (
-          <TextField
-            form={form}
-            name="email"
-            label="E-mail address"
-            type="email"
-            placeholder="ada@example.com"
-            autoComplete="off"
-          />
+          <TextField form={form} name="email" label="Email" type="email" placeholder="ada@example.com" autoComplete="off" />
         )}
         {values.visitor === 'token' && (
           <TextField form={form} name="token" label="Machine token" type="password" mono autoComplete="off" />
@@ -136,7 +129,7 @@ function TestFields({ form }: { readonly form: Form<TestValues> }) {
           name="address"
           label="Source address"
           optional
-          hint="Where the visitor comes from, for the security group. Empty: the address that you use now."
+          hint="Where the visitor comes from, for the security group. If empty, the address that you use now."
           placeholder="203.0.113.7"
           mono
           autoComplete="off"
@@ -180,13 +173,13 @@ function Outcome({ answer: { outcome, securityGroup, rule, why, method } }: { re
           <li key={sentence}>{sentence}</li>
         ))}
       </ol>
-      <dl className="grid gap-x-6 gap-y-2 text-sm sm:grid-cols-[auto_1fr] [&_dt]:text-ink-soft">
+      <dl className="grid gap-x-6 text-sm max-sm:[&_dd]:mb-2 sm:grid-cols-[auto_1fr] sm:gap-y-2 [&_dt]:text-ink-soft">
         <dt>Security group</dt>
         <dd>
           {securityGroup.name}: {securityGroup.allowed ? `allowed by ${securityGroup.rule}` : 'no rule allows the address'}
         </dd>
         <dt>Path rule</dt>
-        <dd>{rule ? <RuleText {...rule} /> : 'None matches: sign-in'}</dd>
+        <dd>{rule ? <RuleText {...rule} /> : 'No rule matches: sign-in needed'}</dd>
         {method && (
           <>
             <dt>Signed in by</dt>

@@ -96,9 +96,9 @@ function AdmittedFields({ form, policy, readOnly }: PolicyPartProps) {
         onPendingChange={(pending) => set('providerPeoplePending', pending)}
         add={addPerson}
         error={form.errors.providerPeople}
-        hint="E-mail addresses that the provider has verified, or *@example.com for everybody there."
+        hint="Email addresses that the provider has verified, or *@example.com for everyone at example.com."
         placeholder="*@example.com"
-        emptyText="Nobody by e-mail address."
+        emptyText="No people yet."
         disabled={readOnly}
       />
       <ListEditor
@@ -111,14 +111,14 @@ function AdmittedFields({ form, policy, readOnly }: PolicyPartProps) {
         error={form.errors.groups}
         hint="Members of any of these may visit."
         placeholder="engineering"
-        emptyText="No groups."
+        emptyText="No groups yet."
         disabled={readOnly}
       />
       <TextField
         form={form}
         name="groupClaim"
         label="Group claim"
-        hint="The claim in which the provider lists a person’s groups."
+        hint="The claim in which the provider lists a person's groups."
         mono
         placeholder="groups"
         autoComplete="off"

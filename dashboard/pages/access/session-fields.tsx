@@ -34,7 +34,7 @@ export function SessionFields({ form, policy, readOnly }: PolicyPartProps) {
       </div>
       <Switch
         label="Sign-in log"
-        hint={`Writes who signed in, when and from where. Kept ${retentionDays.accessSignIn} days.`}
+        hint={`Records who signed in, when and from where. Entries stay for ${retentionDays.accessSignIn} days.`}
         checked={values.log}
         onChange={(log) => set('log', log)}
         disabled={readOnly}

@@ -30,7 +30,7 @@ export function SignInFields(props: PolicyPartProps) {
         error={form.errors.people}
         hint={peopleHint}
         placeholder={peoplePlaceholder}
-        emptyText="Nobody signs in by e-mail."
+        emptyText="No people yet."
         disabled={readOnly}
       />
       <ProviderFields {...props} />
@@ -42,7 +42,7 @@ export function SignInFields(props: PolicyPartProps) {
 function PasswordFields({ form, policy, readOnly }: PolicyPartProps) {
   const { values, set } = form;
   const hint = policy.password
-    ? 'A password is set. Leave this empty to keep it. A new one ends the sessions of those who signed in with the old one.'
+    ? 'A password is set. Leave this empty to keep it. A new password signs out everyone who used the old one.'
     : `At least ${policyLimits.passwordCharsLeast} characters. Anyone who knows it may visit.`;
   return (
     <div className="grid gap-4">

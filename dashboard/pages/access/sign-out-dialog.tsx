@@ -24,7 +24,7 @@ export function SignOutDialog({ policy, open, onOpenChange }: SignOutDialogProps
       onOpenChange={onOpenChange}
       flush
       title="Sign out visitors"
-      description="Their sessions end within seconds, open connections too. Those whom the policy still admits may sign in again. Machine tokens keep working."
+      description="Their sessions and open connections end within seconds. Anyone the policy still admits can sign in again. Machine tokens keep working."
     >
       <SignOutForm policy={policy} onDone={() => onOpenChange(false)} />
     </Dialog>
@@ -49,7 +49,7 @@ function parseSignOut({ whom, email }: SignOutValues): ParsedForm<SignOut, 'emai
 
 const choices = [
   { value: 'one', label: 'One person', description: 'Everywhere they are signed in.' },
-  { value: 'all', label: 'Everybody', description: 'Also those with the password or a link.' },
+  { value: 'all', label: 'Everybody', description: 'Includes people who used the password or a link.' },
 ] as const;
 
 function SignOutForm({ policy, onDone }: { readonly policy: string; readonly onDone: () => void }) {
@@ -68,14 +68,7 @@ function SignOutForm({ policy, onDone }: { readonly policy: string; readonly onD
     <DialogForm form={form} submitLabel="Sign out" onCancel={onDone} failureTitle="Nobody was signed out.">
       <RadioCards label="Whom" value={values.whom} options={choices} onChange={(whom) => set('whom', whom)} />
       {values.whom === 'one' && (
-        <TextField
-          form={form}
-          name="email"
-          label="E-mail address"
-          type="email"
-          autoComplete="off"
-          placeholder="ada@example.com"
-        />
+        <TextField form={form} name="email" label="Email" type="email" autoComplete="off" placeholder="ada@example.com" />
       )}
     </DialogForm>
   );

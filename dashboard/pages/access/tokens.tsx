@@ -54,7 +54,7 @@ export function Tokens({ policy, readOnly }: PolicyTabProps) {
   return (
     <Card
       title="Machine tokens"
-      description="For programs, which cannot sign in. The service keeps only a hash of each."
+      description="For programs, which cannot sign in. We store only a hash of each token."
       actions={create}
       flush
     >

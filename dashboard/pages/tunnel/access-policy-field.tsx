@@ -47,7 +47,7 @@ function Hint({ project, policy }: { readonly project: string; readonly policy: 
   const link = policy === '' ? paths.accessPolicies(project) : paths.accessPolicy(project, policy);
   return (
     <>
-      {policy === '' ? 'Everybody whom the security group allows may visit.' : 'Who may visit, after the security group.'}{' '}
+      {policy === '' ? 'Everyone that the security group allows can visit.' : 'Checked after the security group.'}{' '}
       <Link to={link} target="_blank" className="font-semibold underline underline-offset-4">
         {policy === '' ? 'Access policies' : `Open ${policy}`}
       </Link>
