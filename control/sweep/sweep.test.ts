@@ -5,8 +5,8 @@ import { describe, it } from 'node:test';
 import { pino } from 'pino';
 import { createId } from '../store/id.ts';
 import { isWaiting } from '../store/known-time.ts';
-import { openSqliteStore } from '../store/sqlite.ts';
 import { createTestControl } from '../test-kit.ts';
+import { onBothDatabases } from '../test-kit-databases.ts';
 import { deleteAllExpired, sweepStore } from './sweep.ts';
 
 const dayMs = 24 * 3600_000;
@@ -224,15 +224,17 @@ describe('a clock that jumps', () => {
   });
 });
 
-describe('a sweep that would take most of a table', () => {
-  it('says so and waits for a day, and deletes in steps', async () => {
-    const store = await openSqliteStore(':memory:');
+onBothDatabases((name, skip, open) => {
+  it(`a sweep of ${name} that would take most of a table says so and waits for a day, and deletes in steps`, {
+    skip,
+  }, async () => {
+    const store = await open();
     const alarms: object[] = [];
     const log = pino({ level: 'error' }, { write: (line: string) => void alarms.push(JSON.parse(line).tables) });
     const at = 1_790_000_000_000;
     const row = { actor: 'a', action: 'b', target: '', address: '', detail: '{}', project_id: null, at };
     const rows = Array.from({ length: 1_200 }, (_, i) => ({ ...row, id: createId(at - (i < 700 ? 366 : 1) * dayMs) }));
-    for (const each of rows) await store.db.insertInto('audit').values(each).execute();
+    await store.db.insertInto('audit').values(rows).execute();
     const left = async () => (await store.db.selectFrom('audit').select('id').execute()).length;
     await sweepStore(store, at, log);
     assert.deepEqual([await left(), alarms], [1_200, [['audit']]]);

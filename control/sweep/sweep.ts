@@ -87,7 +87,7 @@ const count = async (db: Queries, from: RawBuilder<unknown>): Promise<number> =>
 /** Whether most of a table has expired. Counts the whole table only if many rows have: the log is large. */
 const losesMost = async (db: Queries, { table, expired }: Rule, nowMs: number): Promise<boolean> => {
   const gone = sql`${sql.table(table)} where ${expired(nowMs)}`;
-  if ((await count(db, sql`(select 1 from ${gone} limit ${fewRows + 1}) as some`)) <= fewRows) return false;
+  if ((await count(db, sql`(select 1 from ${gone} limit ${fewRows + 1}) as found`)) <= fewRows) return false;
   return (await count(db, gone)) * 2 > (await count(db, sql.table(table)));
 };
 
