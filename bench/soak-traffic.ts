@@ -94,7 +94,14 @@ async function listen(door: Door): Promise<void> {
   expectIn(text, 'HTTP/1.1 200', ...Array.from({ length: events }, (_, index) => `data: ${index + 1}\n\n`));
 }
 
-async function talk(door: Door): Promise<void> {
+export interface WebSocketTalk {
+  /** Sends four characters and resolves once they come back. */
+  echo(text: string): Promise<void>;
+  close(): void;
+}
+
+/** Opens a WebSocket through the tunnel; rejects unless the upstream accepts it. */
+export async function openWebSocket(door: Door): Promise<WebSocketTalk> {
   const socket = await openVisitor(door);
   let heard = '';
   const ended = once(socket, 'close').then(() => Promise.reject(new Error('the connection ended early')));
@@ -104,18 +111,32 @@ async function talk(door: Door): Promise<void> {
       const [chunk] = await Promise.race([once(socket, 'data'), ended]);
       heard += chunk.toString('latin1');
     }
+    heard = '';
   };
-  try {
-    socket.write(`GET /socket HTTP/1.1\r\nHost: ${door.host}:${door.port}\r\n${upgradeHead}${upgradeKey}\r\n`);
-    await hear('HTTP/1.1 101');
-    for (let frame = 0; frame < framesPerSocket; frame++) {
-      const text = String(1_000 + frame);
+  const close = (): void => void socket.destroy();
+  socket.write(`GET /socket HTTP/1.1\r\nHost: ${door.host}:${door.port}\r\n${upgradeHead}${upgradeKey}\r\n`);
+  await hear('HTTP/1.1 101').catch((error) => {
+    close();
+    throw error;
+  });
+  return {
+    echo: (text) => {
       socket.write(frameOf(text), 'latin1');
-      await hear(`\x81\x04${text}`);
+      return hear(`\x81\x04${text}`);
+    },
+    close,
+  };
+}
+
+async function talk(door: Door): Promise<void> {
+  const socket = await openWebSocket(door);
+  try {
+    for (let frame = 0; frame < framesPerSocket; frame++) {
+      await socket.echo(String(1_000 + frame));
       await sleep(framePauseMs);
     }
   } finally {
-    socket.destroy();
+    socket.close();
   }
 }
 

@@ -16,6 +16,8 @@ export interface TestPostgres {
   kill(): Promise<void>;
   /** Starts the same cluster again after kill(). */
   start(): Promise<void>;
+  /** Sends SIGSTOP or SIGCONT to the server and all of its processes. */
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void;
   close(): Promise<void>;
 }
 
@@ -62,9 +64,9 @@ const parentOf = (pid: number): number | undefined => {
   }
 };
 
-const killIfThere = (pid: number): void => {
+const signalIfThere = (pid: number, signal: NodeJS.Signals): void => {
   try {
-    process.kill(pid, 'SIGKILL');
+    process.kill(pid, signal);
   } catch {
     // The process has already ended.
   }
@@ -103,18 +105,19 @@ export const startPostgres = async ({ fsync = false } = {}): Promise<TestPostgre
     signal();
     await ended;
   };
+  const signalAll = (signal: NodeJS.Signals): void => {
+    const { pid = -1 } = server;
+    for (const each of [pid, ...childrenOf(pid)]) signalIfThere(each, signal);
+  };
   return {
     createDatabase: async () => {
       const name = `test_${++count}`;
       await runSql(urlOf(home, 'postgres'), `create database ${name}`);
       return urlOf(home, name);
     },
-    kill: () =>
-      end(() => {
-        const { pid = -1 } = server;
-        for (const each of [pid, ...childrenOf(pid)]) killIfThere(each);
-      }),
+    kill: () => end(() => signalAll('SIGKILL')),
     start,
+    signal: signalAll,
     close: async () => {
       await end(() => server.kill('SIGINT'));
       rmSync(home, { recursive: true, force: true });

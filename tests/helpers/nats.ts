@@ -9,6 +9,8 @@ export interface TestNats {
   /** kill -9. */
   kill(): Promise<void>;
   start(): Promise<void>;
+  /** SIGSTOP or SIGCONT. */
+  signal(signal: NodeJS.Signals): void;
 }
 
 export async function startNats(t: TestContext): Promise<TestNats> {
@@ -25,5 +27,6 @@ export async function startNats(t: TestContext): Promise<TestNats> {
     start: async () => {
       server = await run();
     },
+    signal: (signal) => void server.child.kill(signal),
   };
 }

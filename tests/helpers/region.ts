@@ -13,6 +13,7 @@ export interface StartedEdge {
   process: ProcessOf;
   readonly home: string;
   readonly port: number;
+  readonly httpPort: number;
   readonly metricsPort: number;
   /** Starts the edge again on the same home and ports, after it ended. `more` adds settings. */
   restart(tree?: string, more?: Record<string, string>): Promise<void>;
@@ -32,6 +33,14 @@ export interface RegionTunnel {
   readonly host: string;
 }
 
+export interface SecondControl {
+  process: ProcessOf;
+  readonly port: number;
+  readonly account: Account;
+  /** Starts it again on the same port, after it ended. */
+  restart(): Promise<void>;
+}
+
 export interface StartedRegion {
   control: ProcessOf;
   /** Home folder of control. */
@@ -43,8 +52,8 @@ export interface StartedRegion {
   /** Starts control again on the same home and port, after it ended. */
   restartControl(tree?: string): Promise<void>;
   /** Starts a second control process on the same database, and signs in there too. */
-  startSecondControl(tree?: string): Promise<{ readonly process: ProcessOf; readonly port: number; readonly account: Account }>;
-  createTunnel(name: string, account?: Account): Promise<RegionTunnel>;
+  startSecondControl(tree?: string): Promise<SecondControl>;
+  createTunnel(name: string, account?: Account, region?: string): Promise<RegionTunnel>;
   /** Starts `underpass http` and waits until it is connected. */
   startClient(tunnel: RegionTunnel, upstream: string, env?: Record<string, string>, tree?: string): Promise<ProcessOf>;
   doorOf(tunnel: RegionTunnel, port: number): Door;
@@ -72,13 +81,14 @@ export async function startRegion(
   const control = startProcess(t, serverOf(tree), controlEnv);
   const [, link = ''] = await control.seen(/(http\S+\/magiclink\/\S+)/);
   const account = await signInBy(origin, link);
-  const key = await createRegion(account, httpsPort);
+  const key = await createRegion(account, 'eu', httpsPort);
   const region: StartedRegion = {
     control,
     home,
     controlPort: port,
     account,
-    caPem: await readFile(join(home, 'ca.pem'), 'utf8'),
+    // Without a local authority there is no such file.
+    caPem: await readFile(join(home, 'ca.pem'), 'utf8').catch(() => ''),
     startEdge: (options = {}) => startEdge(t, origin, key, options),
     restartControl: async (next) => {
       region.control = startProcess(t, serverOf(next), controlEnv);
@@ -86,15 +96,23 @@ export async function startRegion(
     },
     startSecondControl: async (next) => {
       const [second = 0] = await freePorts(1);
-      const process = startProcess(t, serverOf(next), {
-        ...controlEnv,
-        UNDERPASS_PORT: String(second),
-        UNDERPASS_ORIGIN: origin,
-      });
-      await process.seen(/localhost:\d+/);
-      return { process, port: second, account: accountAt(account, origin, `http://localhost:${second}`) };
+      const secondEnv = { ...controlEnv, UNDERPASS_PORT: String(second), UNDERPASS_ORIGIN: origin };
+      const start = async (): Promise<ProcessOf> => {
+        const process = startProcess(t, serverOf(next), secondEnv);
+        await process.seen(/localhost:\d+/);
+        return process;
+      };
+      const started: SecondControl = {
+        process: await start(),
+        port: second,
+        account: accountAt(account, origin, `http://localhost:${second}`),
+        restart: async () => {
+          started.process = await start();
+        },
+      };
+      return started;
     },
-    createTunnel: (name, by = account) => createTunnel(by, name, home),
+    createTunnel: (name, by = account, regionName = 'eu') => createTunnel(by, name, home, regionName),
     startClient: async ({ url, tokenFile }, upstream, clientEnv, from = '') => {
       const flags = ['--url', url, '--token-file', tokenFile, '--upstream', upstream];
       const client = startProcess(t, [join(from, 'client/main.ts'), 'http', ...flags], clientEnv);
@@ -106,18 +124,19 @@ export async function startRegion(
   return region;
 }
 
-async function createRegion({ call }: Account, httpsPort: number): Promise<string> {
+/** Returns the key of its edges. */
+export async function createRegion({ call }: Account, name: string, httpsPort: number): Promise<string> {
   const region = {
-    name: 'eu',
-    description: 'Europe',
-    dataPlaneHost: 'eu.localhost',
+    name,
+    description: `Region ${name}`,
+    dataPlaneHost: `${name}.localhost`,
     tlsTermination: true,
-    wildcardIngressDomain: 'eu-tunnels.localhost',
+    wildcardIngressDomain: `${name}-tunnels.localhost`,
     httpsPort,
   };
   const { status, body } = await call('POST', '/api/operator/regions', region);
   if (status >= 300) throw new Error(`the region was refused: ${status} ${JSON.stringify(body)}`);
-  return (await call<{ key: string }>('POST', '/api/operator/regions/eu/key')).body.key;
+  return (await call<{ key: string }>('POST', `/api/operator/regions/${name}/key`)).body.key;
 }
 
 async function startEdge(t: TestContext, origin: string, key: string, options: EdgeOptions): Promise<StartedEdge> {
@@ -144,6 +163,7 @@ async function startEdge(t: TestContext, origin: string, key: string, options: E
     process: await start(options.tree),
     home,
     port: https,
+    httpPort: http,
     metricsPort: metrics,
     restart: async (tree, more) => {
       edge.process = await start(tree, more);
@@ -152,8 +172,8 @@ async function startEdge(t: TestContext, origin: string, key: string, options: E
   return edge;
 }
 
-async function createTunnel(account: Account, name: string, folder: string): Promise<RegionTunnel> {
-  const body = { name, region: 'eu', ingressDomains: [], proxyProtocol: '', type: 'http' };
+async function createTunnel(account: Account, name: string, folder: string, region: string): Promise<RegionTunnel> {
+  const body = { name, region, ingressDomains: [], proxyProtocol: '', type: 'http' };
   const { status } = await account.call('POST', `/api/tunnels?project=${account.project}`, body);
   if (status >= 300) throw new Error(`the tunnel was refused with ${status}`);
   const { url, token, ingressDomains }: Tunnel = await tunnelCreated(account, name);

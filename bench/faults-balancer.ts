@@ -1,0 +1,120 @@
+// haproxy in front of the edges and of control, with the health checks of docs/operations.md (Several edges behind a balancer).
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { startProgram } from '@underpass/tests/helpers/process.ts';
+import { requireTool } from '@underpass/tests/helpers/tool.ts';
+
+export interface Backend {
+  readonly name: string;
+  readonly port: number;
+  readonly httpPort?: number;
+  /** Answers /readyz. */
+  readonly checkPort: number;
+  /** Gets the visitor's address in a PROXY header. */
+  readonly proxy: boolean;
+}
+
+export interface BalancerOptions {
+  readonly folder: string;
+  /** From where it dials the edges. */
+  readonly address: string;
+  readonly ports: { readonly eu: number; readonly us: number; readonly http: number; readonly control: number };
+  readonly eu: readonly Backend[];
+  readonly us: readonly Backend[];
+  readonly control: readonly Backend[];
+}
+
+export interface FaultsBalancer {
+  /** The servers that it sends nobody to. */
+  down(): Promise<readonly string[]>;
+  /** `drain`: new connections go elsewhere, as when a pod leaves its Service. */
+  set(server: string, state: 'drain' | 'ready'): Promise<void>;
+  end(): Promise<void>;
+}
+
+const servers = (backends: readonly Backend[], portOf: (backend: Backend) => number): string =>
+  backends
+    .map(
+      (each) => `  server ${each.name} 127.0.0.1:${portOf(each)} port ${each.checkPort}${each.proxy ? ' send-proxy-v2' : ''}\n`,
+    )
+    .join('');
+
+/** A check without a Host is refused by control. */
+const check = '  option httpchk\n  http-check send meth GET uri /readyz ver HTTP/1.1 hdr Host underpass\n';
+
+const backend = (name: string, lines: string): string => `backend ${name}\n${check}${lines}`;
+
+const render = ({ folder, address, ports, eu, us, control }: BalancerOptions): string => `
+global
+  stats socket ${join(folder, 'haproxy')} mode 600 level admin
+defaults
+  mode tcp
+  source ${address}
+  balance leastconn
+  timeout connect 1s
+  timeout client 1h
+  timeout server 1h
+  timeout check 500ms
+  option redispatch 1
+  default-server check inter 500ms fall 2 rise 2 on-marked-down shutdown-sessions
+frontend eu
+  bind 127.0.0.1:${ports.eu}
+  default_backend eu
+frontend us
+  bind 127.0.0.1:${ports.us}
+  default_backend us
+frontend http
+  bind 127.0.0.1:${ports.http}
+  default_backend eu_http
+frontend control
+  bind 127.0.0.1:${ports.control}
+  default_backend control
+${backend(
+  'eu',
+  servers(eu, ({ port }) => port),
+)}
+${backend(
+  'us',
+  servers(us, ({ port }) => port),
+)}
+${backend(
+  'eu_http',
+  servers(eu, ({ httpPort = 0 }) => httpPort),
+)}
+${backend(
+  'control',
+  servers(control, ({ port }) => port),
+)}
+`;
+
+export async function startFaultsBalancer(t: TestContext, options: BalancerOptions): Promise<FaultsBalancer> {
+  const file = join(options.folder, 'haproxy.cfg');
+  await writeFile(file, render(options));
+  const haproxy = startProgram(t, requireTool('haproxy'), ['-db', '-f', file]);
+  await haproxy.listening(options.ports.control);
+  const command = async (text: string): Promise<string> => {
+    const socket = connect(join(options.folder, 'haproxy'));
+    socket.end(`${text}\n`);
+    let answer = '';
+    socket.setEncoding('utf8').on('data', (part) => {
+      answer += part;
+    });
+    await once(socket, 'close');
+    return answer;
+  };
+  const lists = [options.eu, options.us, options.eu, options.control];
+  return {
+    down: async () => {
+      const rows = (await command('show stat')).split('\n').map((line) => line.split(','));
+      const isServer = (name = ''): boolean => lists.flat().some((each) => each.name === name);
+      return rows.filter(([, name, ...rest]) => isServer(name) && !rest[15]?.startsWith('UP')).map(([, name = '']) => name);
+    },
+    set: async (server, state) => {
+      for (const pool of ['eu', 'us', 'eu_http', 'control']) await command(`set server ${pool}/${server} state ${state}`);
+    },
+    end: () => haproxy.end('SIGKILL'),
+  };
+}
