@@ -53,7 +53,7 @@ global
 defaults
   mode tcp
   source ${address}
-  balance leastconn
+  balance roundrobin
   timeout connect 1s
   timeout client 1h
   timeout server 1h
