@@ -132,6 +132,11 @@ test('a token’s header is in lower case, and none that decides about the reque
   for (const name of [
     ...owned,
     'x_underpass_user',
+    'X-Client-IP',
+    'X-Original-URL',
+    'x.real.ip',
+    'True-Client-IP',
+    'Via',
     'Sec-Fetch-Mode',
     'Proxy-Authorization',
     'Te',
@@ -141,6 +146,8 @@ test('a token’s header is in lower case, and none that decides about the reque
     'x'.repeat(65),
   ])
     assert.equal(parseTokenHeader(name).ok, false, name);
+  const message = "Header 'x-client-ip' already has a meaning of its own. Choose another, such as 'X-Api-Key'.";
+  assert.deepEqual(parseTokenHeader('X-Client-IP'), { ok: false, message });
 });
 
 test('sessions and passwords have bounds', () => {

@@ -1,5 +1,6 @@
 // The small settings of an access policy: header of tokens, length of sessions, password.
 
+import { isEdgeField } from '../edge-fields.ts';
 import { accept, type Parsed, refuse } from '../parsed.ts';
 import { policyLimits } from './policy-limits.ts';
 
@@ -8,23 +9,22 @@ export const defaultTokenHeader = 'authorization';
 /** RFC 9110 5.6.2. */
 const token = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
 const headerMaxChars = 64;
-/** Fields that the edge sets or removes, or that decide about the request itself. */
-const ownedFields = new Set([
-  ...['accept', 'accept-encoding', 'connection', 'content-encoding', 'content-length', 'content-type', 'cookie', 'date'],
-  ...['expect', 'forwarded', 'host', 'http2-settings', 'keep-alive', 'max-forwards', 'origin', 'range', 'referer'],
-  ...['set-cookie', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'user-agent', 'via', 'x-real-ip'],
+/** Fields with a meaning of their own for browsers and services. */
+const commonFields = new Set([
+  ...['accept', 'accept-encoding', 'content-encoding', 'content-type', 'origin', 'range', 'referer', 'set-cookie'],
+  ...['trailer', 'user-agent'],
 ]);
-const ownedPrefixes = /^(?:access-control-|proxy-|sec-|x-forwarded-|x-underpass-|underpass-)/;
+const commonPrefixes = /^(?:access-control-|proxy-|sec-|underpass-)/;
 
-/** Lower case: names of fields have no case. `_` counts as `-`, because CGI and its like read both as one variable. */
+/** Lower case: names of fields have no case. */
 export function parseTokenHeader(text: string): Parsed<string> {
   const name = text.trim().toLowerCase();
   if (name === '') return accept(defaultTokenHeader);
   if (name.length > headerMaxChars || !token.test(name))
     return refuse("Header must be letters, digits and '-', such as 'X-Api-Key'.");
   const read = name.replaceAll('_', '-');
-  if (ownedFields.has(read) || ownedPrefixes.test(read))
-    return refuse(`Header '${name}' is used by the service itself. Choose another, such as 'X-Api-Key'.`);
+  if (isEdgeField(name) || commonFields.has(read) || commonPrefixes.test(read))
+    return refuse(`Header '${name}' already has a meaning of its own. Choose another, such as 'X-Api-Key'.`);
   return accept(name);
 }
 

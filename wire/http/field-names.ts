@@ -1,6 +1,14 @@
 // Which header fields the edge looks at or removes, found by a rolling hash of the folded name.
 // Folding maps every mark to "-", so X_Forwarded_For counts as X-Forwarded-For.
 
+import {
+  forwardedPrefix,
+  hopFields,
+  identityFields,
+  type messageFields,
+  pathFields,
+  visitPrefix,
+} from '@underpass/rules/edge-fields.ts';
 import { fold } from './octets.ts';
 
 export const fieldKind = {
@@ -29,88 +37,27 @@ export const fieldKind = {
   authorization: 15,
 } as const;
 
-const hopNames = [
-  'keep-alive',
-  'proxy-connection',
-  'proxy-authorization',
-  'proxy-authenticate',
-  'http2-settings',
-  // httpoxy: a CGI upstream would read it as the HTTP_PROXY of its own process.
-  'proxy',
-];
-
-/** Proxies invent their own: -For, -Proto, -Client-Cert, -Email, ... Only the proxy in front of a service may set any of them. */
-const forwardedPrefix = 'x-forwarded-';
-/** Who the visitor is, by the tunnel's access policy. */
-const visitPrefix = 'x-underpass-';
-/** Further fields from which libraries take a visitor's address. */
-const identityNames = [
-  'forwarded',
-  'x-forwarded',
-  'forwarded-for',
-  'x-original-forwarded-for',
-  'x-original-host',
-  'x-original-proto',
-  'x-real-ip',
-  'x-client-ip',
-  'x-cluster-client-ip',
-  'x-proxyuser-ip',
-  'x-remote-ip',
-  'x-remote-addr',
-  'x-host',
-  'x-url-scheme',
-  'x-scheme',
-  'front-end-https',
-  'true-client-ip',
-  'client-ip',
-  'cf-connecting-ip',
-  'cf-connecting-ipv6',
-  'cf-pseudo-ipv4',
-  'do-connecting-ip',
-  'fastly-client-ip',
-  'fly-client-ip',
-  'akamai-client-ip',
-  'proxy-client-ip',
-  'wl-proxy-client-ip',
-  'remote-addr',
-  'x-originating-ip',
-  'x-azure-clientip',
-  'x-azure-socketip',
-  'x-appengine-user-ip',
-  'x-envoy-external-address',
-  'x-vercel-forwarded-for',
-  // The names that CGI gives them.
-  'http-client-ip',
-  'http-forwarded',
-  'http-forwarded-for',
-  'http-x-cluster-client-ip',
-  'http-x-forwarded',
-  'http-x-forwarded-for',
-  'http-x-real-ip',
-];
-
-/**
- * Fields from which frameworks and proxies take the path instead of the request line. An access policy judges the request line, so
- * a visitor could ask for a public path and name another one here.
- */
-const pathNames = ['x-original-url', 'x-original-uri', 'x-rewrite-url', 'x-envoy-original-path'];
+/** What the edge does with the fields that it treats one by one. */
+const ownKinds: Readonly<Record<(typeof messageFields)[number], number>> = {
+  host: fieldKind.host,
+  'content-length': fieldKind.contentLength,
+  'transfer-encoding': fieldKind.transferEncoding,
+  connection: fieldKind.connection,
+  upgrade: fieldKind.upgrade,
+  expect: fieldKind.expect,
+  te: fieldKind.te,
+  via: fieldKind.via,
+  date: fieldKind.date,
+  'max-forwards': fieldKind.maxForwards,
+  'underpass-error': fieldKind.edgeError,
+  cookie: fieldKind.cookie,
+};
 
 const kinds = new Map<string, number>([
-  ['host', fieldKind.host],
-  ['content-length', fieldKind.contentLength],
-  ['transfer-encoding', fieldKind.transferEncoding],
-  ['connection', fieldKind.connection],
-  ['upgrade', fieldKind.upgrade],
-  ['expect', fieldKind.expect],
-  ['te', fieldKind.te],
-  ['via', fieldKind.via],
-  ['date', fieldKind.date],
-  ['max-forwards', fieldKind.maxForwards],
-  ['underpass-error', fieldKind.edgeError],
-  ['cookie', fieldKind.cookie],
+  ...Object.entries(ownKinds),
   ['authorization', fieldKind.authorization],
-  ...hopNames.map((name) => [name, fieldKind.hop] as const),
-  ...[...identityNames, ...pathNames].map((name) => [name, fieldKind.identity] as const),
+  ...hopFields.map((name) => [name, fieldKind.hop] as const),
+  ...[...identityFields, ...pathFields].map((name) => [name, fieldKind.identity] as const),
 ]);
 
 /** Slots of the hash table: a power of two, far above the number of names, so that few names share a slot. */

@@ -1,0 +1,93 @@
+// The header fields that the edge acts on, in lower case: the parser of the data plane reads this list, and no access policy may
+// name one of them.
+
+/** The edge treats each of them in its own way. */
+export const messageFields = [
+  'host',
+  'content-length',
+  'transfer-encoding',
+  'connection',
+  'upgrade',
+  'expect',
+  'te',
+  'via',
+  'date',
+  'max-forwards',
+  'underpass-error',
+  'cookie',
+] as const;
+
+/** Meant for one hop only, or dangerous to pass on. */
+export const hopFields: readonly string[] = [
+  'keep-alive',
+  'proxy-connection',
+  'proxy-authorization',
+  'proxy-authenticate',
+  'http2-settings',
+  // httpoxy: a CGI upstream would read it as the HTTP_PROXY of its own process.
+  'proxy',
+];
+
+/** Proxies invent their own: -For, -Proto, -Client-Cert, -Email, ... Only the proxy in front of a service may set any of them. */
+export const forwardedPrefix = 'x-forwarded-';
+/** Who the visitor is, by the tunnel's access policy. */
+export const visitPrefix = 'x-underpass-';
+/** Further fields from which libraries take a visitor's address. */
+export const identityFields: readonly string[] = [
+  'forwarded',
+  'x-forwarded',
+  'forwarded-for',
+  'x-original-forwarded-for',
+  'x-original-host',
+  'x-original-proto',
+  'x-real-ip',
+  'x-client-ip',
+  'x-cluster-client-ip',
+  'x-proxyuser-ip',
+  'x-remote-ip',
+  'x-remote-addr',
+  'x-host',
+  'x-url-scheme',
+  'x-scheme',
+  'front-end-https',
+  'true-client-ip',
+  'client-ip',
+  'cf-connecting-ip',
+  'cf-connecting-ipv6',
+  'cf-pseudo-ipv4',
+  'do-connecting-ip',
+  'fastly-client-ip',
+  'fly-client-ip',
+  'akamai-client-ip',
+  'proxy-client-ip',
+  'wl-proxy-client-ip',
+  'remote-addr',
+  'x-originating-ip',
+  'x-azure-clientip',
+  'x-azure-socketip',
+  'x-appengine-user-ip',
+  'x-envoy-external-address',
+  'x-vercel-forwarded-for',
+  // The names that CGI gives them.
+  'http-client-ip',
+  'http-forwarded',
+  'http-forwarded-for',
+  'http-x-cluster-client-ip',
+  'http-x-forwarded',
+  'http-x-forwarded-for',
+  'http-x-real-ip',
+];
+
+/**
+ * Fields from which frameworks and proxies take the path instead of the request line. An access policy judges the request line, so
+ * a visitor could ask for a public path and name another one here.
+ */
+export const pathFields: readonly string[] = ['x-original-url', 'x-original-uri', 'x-rewrite-url', 'x-envoy-original-path'];
+
+const edgeFields = new Set([...messageFields, ...hopFields, ...identityFields, ...pathFields]);
+
+/** `name`: in lower case. A mark other than "-" counts as "-", because CGI and its like read such names as one variable. */
+export function isEdgeField(name: string): boolean {
+  const folded = name.replace(/[^0-9a-z]/g, '-');
+  return edgeFields.has(folded) || folded.startsWith(forwardedPrefix) || folded.startsWith(visitPrefix);
+}
