@@ -86,27 +86,46 @@ it('closes a connection to control that is established too late', async (t) => {
   link.close();
 });
 
-it('says for how long control has been away', async () => {
-  const dialled = Promise.withResolvers<void>();
+it('says for how long control has been silent, also on a connection that stays open', async (t) => {
+  let nowMs = 1_000;
+  t.mock.method(performance, 'now', () => nowMs);
   const [ours, theirs] = duplexPair();
   let answers = false;
   const dial = async (): Promise<Duplex> => {
-    dialled.resolve();
     if (!answers) throw new Error('control is away');
     return ours;
   };
   const link = new FeedLink({ ...options, dial });
-  await dialled.promise;
-  await new Promise(setImmediate);
-  assert.ok(link.awayMs > 0);
+  nowMs += 9_000;
+  assert.equal(link.awayMs, 9_000);
   answers = true;
   const feed = createControlFeed(theirs);
   feed.send({ type: 'welcome', version: 1, epoch: 'e', region: 'test' });
   while (!link.connected) await new Promise(setImmediate);
   assert.equal(link.awayMs, 0);
+  nowMs += 5_000;
+  assert.equal(link.awayMs, 5_000);
+  const answered = new Promise((resolve) => Object.assign(feed, { onMessage: resolve }));
+  feed.send({ type: 'ping', id: 1 });
+  await answered;
+  nowMs += 15_000;
+  assert.deepEqual([link.connected, link.awayMs], [true, 15_000]);
   feed.end();
   while (link.connected) await new Promise(setImmediate);
-  await new Promise(setImmediate);
-  assert.ok(link.awayMs > 0);
+  assert.equal(link.awayMs, 15_000);
+  link.close();
+});
+
+it('does not take a connection that a stopped control leaves unanswered for a sign of life', async (t) => {
+  let nowMs = 1_000;
+  t.mock.method(performance, 'now', () => nowMs);
+  const [ours, theirs] = duplexPair();
+  const hello = new Promise((resolve) => Object.assign(createControlFeed(theirs), { onMessage: resolve }));
+  const dialled = Promise.withResolvers<Duplex>();
+  const link = new FeedLink({ ...options, dial: () => dialled.promise });
+  nowMs += 15_000;
+  dialled.resolve(ours);
+  await hello;
+  assert.equal(link.awayMs, 15_000);
   link.close();
 });

@@ -45,8 +45,7 @@ const silentMs = 45_000;
 
 export class FeedLink {
   connected = false;
-  /** Since when there is no feed; null while there is one. */
-  #awaySinceMs: number | null = performance.now();
+  #heardAtMs: number = performance.now();
   /** Resolves at the first ping: the state from before the feed began has been applied by then. */
   readonly synced: Promise<void>;
   position: FeedPosition | null;
@@ -76,9 +75,12 @@ export class FeedLink {
     void this.#connect();
   }
 
-  /** How long the edge has been without control. */
+  /**
+   * For how long control has said nothing. It sends a ping every 5 s: a process that is stopped or hangs counts as away long before
+   * its connection ends.
+   */
   get awayMs(): number {
-    return this.#awaySinceMs === null ? 0 : performance.now() - this.#awaySinceMs;
+    return performance.now() - this.#heardAtMs;
   }
 
   /** A client came or went: report it soon. */
@@ -135,6 +137,7 @@ export class FeedLink {
 
   async #receive(feed: FeedStream<FromEdge, ToEdge>, message: ToEdge): Promise<void> {
     this.#heard();
+    this.#heardAtMs = performance.now();
     if (message.type === 'ping') this.#pong(feed, message.id);
     else if (message.type === 'welcome') this.#welcome(message);
     else if (message.type === 'snapshot' || message.type === 'delta') {
@@ -153,7 +156,6 @@ export class FeedLink {
   #welcome({ epoch, version, region }: Extract<ToEdge, { type: 'welcome' }>): void {
     this.#epoch = epoch;
     this.connected = true;
-    this.#awaySinceMs = null;
     this.#options.log.info({ region, version }, 'feed connected');
     this.#report(true);
   }
@@ -192,7 +194,6 @@ export class FeedLink {
 
   #lost(error: Error | null): void {
     this.connected = false;
-    this.#awaySinceMs ??= performance.now();
     this.#feed = null;
     clearTimeout(this.#silence);
     if (this.#closed) return;

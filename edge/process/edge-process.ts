@@ -36,7 +36,7 @@ const backlog = 4_096;
 const tendMs = 1_000;
 /** A drain first accepts what waits in the kernel's queue, for at most this long if the queue keeps filling. */
 const lastArrivalsMs = 1_000;
-/** Without control for this long, the edge sends nobody there to sign in. A restart of control takes less. */
+/** If control is silent for this long, three pings, the edge sends nobody there to sign in. A restart of control takes less. */
 export const controlAwayMs = 15_000;
 
 export class EdgeProcess {

@@ -8,6 +8,7 @@ import { describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { pino } from 'pino';
 import { createRig, tunnelOf } from '../fixture/rig.ts';
+import { ask, opened, visitOf } from '../fixture/visits.ts';
 import { workerPids } from '../fixture/worker-pids.ts';
 
 const skip = process.platform === 'linux' ? false : 'workers need Linux';
@@ -38,6 +39,39 @@ describe('a worker', { skip }, () => {
     while ((await workerPids()).includes(hung)) await pause(20);
     while ((await workerPids()).length < 2) await pause(20);
     assert.ok((await workerPids()).includes(well));
+  });
+
+  it('sends nobody to the sign-in of a control that is silent for 15 s', async (t) => {
+    t.mock.timers.enable({ apis: ['setInterval'] });
+    await using rig = await createRig([tunnelOf('t', { allowList: [], visit: visitOf() })], { workers: 2 });
+    let nowMs = performance.now();
+    const clock = t.mock.method(performance, 'now', () => nowMs);
+    /** Visits until both workers must have answered so. */
+    const expectStatus = async (status: number): Promise<void> => {
+      for (let same = 0, tries = 0; same < 10; tries++) {
+        assert.ok(tries < 100, `still not ${status}`);
+        same = (await ask(rig, { fields: opened })).status === status ? same + 1 : 0;
+      }
+    };
+    const ping = async (): Promise<void> => {
+      const heard = rig.control.next('pong');
+      rig.control.feed?.send({ type: 'ping', id: 1 });
+      await heard;
+    };
+    await ping();
+    const steps = [
+      [14_900, 303],
+      [100, 503],
+    ] as const;
+    for (const [laterMs, status] of steps) {
+      nowMs += laterMs;
+      t.mock.timers.tick(1_000);
+      await expectStatus(status);
+    }
+    await ping();
+    t.mock.timers.tick(1_000);
+    await expectStatus(303);
+    clock.mock.restore();
   });
 
   it('that ends leaves its counters, and nothing of what it held', async () => {
