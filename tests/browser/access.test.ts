@@ -328,6 +328,36 @@ async function screenTests(t: TestContext, stage: Stage): Promise<void> {
     },
     { name: 'access-links', path: at('access/policies/Staff?tab=links'), ready: row(/design review/) },
     { name: 'access-sign-ins', path: at('access/sign-ins'), ready: row(/eve@/), prepare: showLog },
+    { name: 'access-policy-new', path: at('access'), ready: startPolicy },
+    { name: 'access-policy-errors', path: at('access/policies/Staff'), ready: saveEmptyFields },
+    { name: 'access-token-new', path: at('access/policies/Staff?tab=tokens'), ready: createToken },
+    { name: 'access-test', path: at('access/policies/Staff?tab=test'), ready: testWithoutSignIn },
   ];
   for (const screen of screens) await checkScreen(t, stage, screen);
+}
+
+async function startPolicy(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Add Access Policy' }).first().click();
+  await page.getByRole('textbox', { name: 'People' }).fill('ada@example.com, ada');
+  await page.getByRole('textbox', { name: 'People' }).press('Enter');
+  await expect(page.getByText("Not an email address or '*@' and a domain: 'ada'.")).toBeVisible();
+}
+
+async function saveEmptyFields(page: Page): Promise<void> {
+  for (const name of ['Sign-in provider', 'Password']) await page.getByRole('switch', { name }).click();
+  await page.getByRole('button', { name: 'Save' }).click();
+  await expect(page.getByText('Client ID is required.')).toBeVisible();
+}
+
+async function createToken(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Create token' }).click();
+  await page.getByLabel('Name').fill('health check');
+  await page.getByRole('button', { name: 'Create', exact: true }).click();
+  await expect(page.getByRole('dialog', { name: 'Your new machine token' })).toBeVisible();
+}
+
+async function testWithoutSignIn(page: Page): Promise<void> {
+  await expect(page.getByLabel('URL')).not.toHaveValue('');
+  await page.getByRole('button', { name: 'Test', exact: true }).click();
+  await expect(page.getByRole('region', { name: 'Outcome' })).toBeVisible();
 }
