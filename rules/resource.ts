@@ -226,6 +226,11 @@ export interface TunnelEvent {
   readonly metrics?: TunnelMetrics;
 }
 
+/** One of the groups of a `tunnels` event. */
+export interface TunnelGroup extends Pick<TunnelEvent, 'status' | 'connectedClients'> {
+  readonly names: readonly string[];
+}
+
 export const DeviceStart = entity({
   deviceCode: secret(),
   userCode: string().regex(userCodePattern),

@@ -1,4 +1,4 @@
-// Live events of a user who loses the right to them: the stream ends at once and sends nothing more.
+// Live events of a user who loses the right to them: the stream ends at once and sends nothing more. And what a brief stream tells.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it, mock } from 'node:test';
@@ -107,5 +107,42 @@ describe('live events after the right to them is lost', () => {
     for (let turns = 0; turns < 5; turns++) await nextTurn();
     mock.timers.tick(500);
     assert.equal(await restOf(reader), '');
+  });
+});
+
+describe('a brief stream of live events', () => {
+  const client = { id: 'c', address: '', version: '', since: '', edge: '', rttMs: null, healthy: true };
+  const make = async (person: SignedUp, name: string): Promise<string> => {
+    await person.call('POST', `/api/tunnels?project=${person.projectId}`, { name, region: 'local' });
+    return (await test.store.db.selectFrom('tunnels').select('id').where('name', '=', name).executeTakeFirstOrThrow()).id;
+  };
+  const eventOf = (name: string, clients: number) =>
+    `event: tunnel\ndata: {"name":"${name}","status":"Created","connectedClients":${clients}}\n\n`;
+
+  it('begins with one event for all tunnels, and tells changes of status and clients only; of one tunnel everything', async () => {
+    const bea = await test.signUp('bea-brief@example.com');
+    const ids = [];
+    for (const name of ['brief-a', 'brief-b', 'brief-c']) ids.push(await make(bea, name));
+    const [a = '', b = '', c = ''] = ids;
+    for (const id of ids) test.feed.serving.add(id);
+    test.feed.connected.set(b, [client]);
+    const response = await bea.send('GET', `/api/events?project=${bea.projectId}&brief=1&tunnel=brief-c`);
+    const reader = response.body!.getReader();
+    const groups = [
+      { status: 'Created', connectedClients: 0, names: ['brief-a', 'brief-c'] },
+      { status: 'Created', connectedClients: 1, names: ['brief-b'] },
+    ];
+    const next = async () => new TextDecoder().decode((await reader.read()).value);
+    assert.equal(await next(), ': live\n\n');
+    assert.equal(await next(), `event: tunnels\ndata: ${JSON.stringify(groups)}\n\n${eventOf('brief-c', 0)}`);
+    test.feed.move([a, b, c]);
+    assert.equal(await next(), eventOf('brief-c', 0));
+    test.feed.connected.set(a, [client]);
+    test.feed.move([a, b]);
+    assert.equal(await next(), eventOf('brief-a', 1));
+    test.feed.connected.delete(a);
+    test.feed.move([a, b]);
+    assert.equal(await next(), eventOf('brief-a', 0));
+    await reader.cancel();
   });
 });

@@ -1,6 +1,7 @@
 // Live status for the dashboard: server-sent `tunnel` events of one project. First one for each tunnel, then one for each change;
-// and a `list` event when tunnels were made or deleted.
+// and a `list` event when tunnels were made or deleted. A brief stream begins with one event for all tunnels.
 
+import type { TunnelGroup } from '@underpass/rules/resource.ts';
 import { credentialOf, userShare } from '../access/allowance.ts';
 import type { CallContext, Handlers } from '../access/call.ts';
 import type { Caller } from '../access/caller.ts';
@@ -26,11 +27,27 @@ type Live = Awaited<ReturnType<typeof readLive>>;
 const renderEvents = (tunnels: Live): string =>
   tunnels.map(({ id: _, ...event }) => `event: tunnel\ndata: ${JSON.stringify(event)}\n\n`).join('');
 
+const stateOf = ({ status, connectedClients }: Live[number]): string => `${status} ${connectedClients}`;
+
+/** An event for each of thousands of tunnels would keep a page busy for a third of a second. */
+const renderGroups = (tunnels: Live): string => {
+  const groups = [...Map.groupBy(tunnels, stateOf).values()].map((group): TunnelGroup => {
+    const { status, connectedClients } = group[0]!;
+    return { status, connectedClients, names: group.map(({ name }) => name) };
+  });
+  return `event: tunnels\ndata: ${JSON.stringify(groups)}\n\n`;
+};
+
 /** Tunnels were made or deleted: a list that is shown is out of date. */
 const listEvent = 'event: list\ndata: {}\n\n';
 
-const createLiveView = (deps: TunnelReadDeps, projectId: string): Pick<LiveSource, 'renderAll' | 'render'> => {
-  let known: ReadonlySet<string> = new Set();
+const createLiveView = (
+  deps: TunnelReadDeps,
+  { project: projectId, brief, tunnel }: Context['query'],
+): Pick<LiveSource, 'renderAll' | 'render'> => {
+  /** The state of each tunnel, by its id. */
+  const known = new Map<string, string>();
+  const isTold = (each: Live[number]): boolean => !brief || each.name === tunnel || known.get(each.id) !== stateOf(each);
   const readIds = async () => {
     const rows = await deps.store.db.selectFrom('tunnels').select('id').where('project_id', '=', projectId).execute();
     return new Set(rows.map(({ id }) => id));
@@ -38,15 +55,17 @@ const createLiveView = (deps: TunnelReadDeps, projectId: string): Pick<LiveSourc
   return {
     renderAll: async () => {
       const all = await readLive(deps, projectId);
-      known = new Set(all.map(({ id }) => id));
-      return renderEvents(all);
+      for (const each of all) known.set(each.id, stateOf(each));
+      return brief ? renderGroups(all) + renderEvents(all.filter(({ name }) => name === tunnel)) : renderEvents(all);
     },
     render: async (moved) => {
       const own = await readIds();
       const ids = moved.filter((id) => own.has(id));
-      const text = ids.length === 0 ? '' : renderEvents(await readLive(deps, projectId, ids));
+      const live = ids.length === 0 ? [] : await readLive(deps, projectId, ids);
+      const text = renderEvents(live.filter(isTold));
       const isListChanged = moved.some((id) => own.has(id) !== known.has(id));
-      known = own;
+      for (const id of moved) known.delete(id);
+      for (const each of live) known.set(each.id, stateOf(each));
       return isListChanged ? text + listEvent : text;
     },
   };
@@ -112,7 +131,7 @@ export const createEventStreams = (deps: EventDeps): EventStreams => {
     const kept: OpenStream = { end: () => stream.end(), check: () => stream.check(), projectId: access.id, caller };
     const stream = new LiveStream({
       listen: (listener) => deps.feed.onMoved(listener),
-      ...createLiveView(deps, access.id),
+      ...createLiveView(deps, context.query),
       isStillPermitted: () => isStillPermitted(deps, context),
       onEnd: () => forget(caller.userId, kept),
     });

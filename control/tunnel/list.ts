@@ -36,8 +36,8 @@ const hasWord = (word: string) => {
     or exists (select 1 from tunnel_hosts h where h.tunnel_id = t.id and h.host like ${pattern} escape '\\'))`;
 };
 
-const nameRows = (db: Queries, projectId: string) =>
-  db.selectFrom('tunnels as t').select(['t.id', 't.name']).where('t.project_id', '=', projectId).orderBy('t.id');
+const rowsOf = (db: Queries, projectId: string) =>
+  db.selectFrom('tunnels as t').select('t.id').where('t.project_id', '=', projectId);
 
 /** Tunnels that wait for a domain. A query of its own: as a subquery of each tunnel, SQLite would walk the waiting hosts each time. */
 const readWaiting = async (db: Queries, projectId: string): Promise<ReadonlySet<string>> => {
@@ -65,7 +65,7 @@ const findRows = async (deps: TunnelReadDeps, project: Reader, { words, sort }: 
   const { db } = deps.store;
   const either = words.filter((word) => statusesOf(word).length > 0);
   const column = (sort !== undefined && sortColumns[sort as SortName]) || sql<string>`''`;
-  let query = nameRows(db, project.id).select([column.as('sorts_by'), hostCount.as('hosts')]);
+  let query = rowsOf(db, project.id).select([column.as('sorts_by'), hostCount.as('hosts')]);
   for (const word of words) if (!either.includes(word)) query = query.where(hasWord(word));
   // The database does not know the status: it tells whether the texts match.
   const rows: FoundRow[] = await query.select(either.map((word, at) => hasWord(word).as(`match${at}`))).execute();
@@ -106,7 +106,7 @@ export const readLive = async (
   projectId: string,
   ids?: readonly string[],
 ): Promise<readonly (TunnelEvent & { readonly id: string })[]> => {
-  const all = nameRows(deps.store.db, projectId);
+  const all = rowsOf(deps.store.db, projectId).select('t.name').orderBy('t.id');
   const rows = await (ids === undefined ? all : all.where('t.id', 'in', ids)).execute();
   const waiting = await readWaiting(deps.store.db, projectId);
   return rows.map(({ id, name }) => {

@@ -18,8 +18,8 @@ class FakeEventSource extends EventTarget {
   close(): void {
     this.readyState = FakeEventSource.CLOSED;
   }
-  send(data: string): void {
-    this.dispatchEvent(Object.assign(new Event('tunnel'), { data }));
+  send(data: string, type = 'tunnel'): void {
+    this.dispatchEvent(Object.assign(new Event(type), { data }));
   }
 }
 
@@ -53,11 +53,14 @@ beforeEach(() => {
     return Response.json(names.map((name) => ({ name, status: 'Created' })));
   };
   Object.assign(globalThis, { EventSource: FakeEventSource, document: page });
-  stop = followTunnels('p 1', {
-    onTunnel: (tunnel) => got.push(tunnel),
-    onListChanged: () => listChanges++,
-    onCaughtUp: () => caughtUp++,
-  });
+  stop = followTunnels(
+    { project: 'p 1' },
+    {
+      onTunnel: (tunnel) => got.push(tunnel),
+      onListChanged: () => listChanges++,
+      onCaughtUp: () => caughtUp++,
+    },
+  );
 });
 afterEach(() => {
   stop();
@@ -80,12 +83,24 @@ const tick = async (ms: number) => {
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 test('follows the events of the project and ignores data that is not a tunnel', () => {
-  assert.equal(source().url, '/api/events?project=p+1');
+  assert.equal(source().url, '/api/events?project=p+1&brief=1');
   source().send('{"name":"web","status":"Pending"}');
   source().send('rubbish');
   assert.deepEqual(got, [{ name: 'web', status: 'Pending' }]);
   source().dispatchEvent(new Event('list'));
   assert.equal(listChanges, 1);
+});
+
+test('the first event has all tunnels', () => {
+  source().send(
+    '[{"status":"Created","connectedClients":1,"names":["web","wiki"]},{"status":"Pending","connectedClients":0,"names":["new"]}]',
+    'tunnels',
+  );
+  assert.deepEqual(got, [
+    { name: 'web', status: 'Created', connectedClients: 1 },
+    { name: 'wiki', status: 'Created', connectedClients: 1 },
+    { name: 'new', status: 'Pending', connectedClients: 0 },
+  ]);
 });
 
 test('a connection that comes back reloads what it missed; the first one does not', () => {

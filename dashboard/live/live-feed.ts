@@ -4,7 +4,7 @@ import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import { isApiError } from '../api/error.ts';
 import { listTunnels } from '../api/tunnels.ts';
 import { type LinkWatch, watchLink } from './live-link.ts';
-import { type LiveTunnel, parseLiveTunnel } from './live-tunnel.ts';
+import { type LiveTunnel, parseLiveTunnel, parseLiveTunnels } from './live-tunnel.ts';
 
 /** Less than the silence after which the page says that updates have stopped (live-link.ts). */
 const POLL_MS = 5000;
@@ -22,19 +22,25 @@ export interface LiveFeedHandlers {
   readonly onCaughtUp: () => void;
 }
 
+export interface Followed {
+  readonly project: string;
+  /** The one whose metrics are shown too. */
+  readonly tunnel?: string | undefined;
+}
+
 interface Feed extends LiveFeedHandlers {
-  readonly projectId: string;
+  readonly followed: Followed;
   readonly watch: LinkWatch;
   readonly signal: AbortSignal;
 }
 
 /** Runs until the returned function is called. */
-export function followTunnels(projectId: string, handlers: LiveFeedHandlers): () => void {
+export function followTunnels(followed: Followed, handlers: LiveFeedHandlers): () => void {
   let heardAtMs = Date.now();
   let stop: (() => void) | undefined;
   const restart = () => {
     stop?.();
-    stop = document.hidden ? undefined : run(projectId, handlers, heardAtMs);
+    stop = document.hidden ? undefined : run(followed, handlers, heardAtMs);
   };
   const onVisibility = () => {
     if (document.hidden) heardAtMs = Date.now();
@@ -49,7 +55,7 @@ export function followTunnels(projectId: string, handlers: LiveFeedHandlers): ()
   };
 }
 
-function run(projectId: string, handlers: LiveFeedHandlers, heardAtMs: number): () => void {
+function run(followed: Followed, handlers: LiveFeedHandlers, heardAtMs: number): () => void {
   const controller = new AbortController();
   let stopEvents: (() => void) | undefined;
   const poll = () => {
@@ -60,7 +66,7 @@ function run(projectId: string, handlers: LiveFeedHandlers, heardAtMs: number): 
       if (!controller.signal.aborted) stopEvents = openEvents(feed, poll);
     });
   };
-  const feed: Feed = { ...handlers, projectId, watch: watchLink(heardAtMs, poll), signal: controller.signal };
+  const feed: Feed = { ...handlers, followed, watch: watchLink(heardAtMs, poll), signal: controller.signal };
   stopEvents = openEvents(feed, poll);
   return () => {
     controller.abort();
@@ -69,13 +75,17 @@ function run(projectId: string, handlers: LiveFeedHandlers, heardAtMs: number): 
   };
 }
 
-function openEvents({ projectId, watch, onTunnel, onListChanged, onCaughtUp }: Feed, onGiveUp: () => void): () => void {
-  const source = new EventSource(urlOf(tunnelCalls.streamEvents, { project: projectId }));
+function openEvents({ followed, watch, onTunnel, onListChanged, onCaughtUp }: Feed, onGiveUp: () => void): () => void {
+  const source = new EventSource(urlOf(tunnelCalls.streamEvents, { ...followed, brief: '1' }));
   let failures = 0;
   source.addEventListener('tunnel', (event) => {
     watch.hear();
     const tunnel = parseLiveTunnel(event.data);
     if (tunnel) onTunnel(tunnel);
+  });
+  source.addEventListener('tunnels', (event) => {
+    watch.hear();
+    for (const tunnel of parseLiveTunnels(event.data)) onTunnel(tunnel);
   });
   source.addEventListener('beat', () => watch.hear());
   source.addEventListener('list', onListChanged);
@@ -113,9 +123,9 @@ async function pollTunnels(feed: Feed): Promise<void> {
 
 type Poll = 'worked' | 'signed-out' | 'failed';
 
-async function pollOnce({ projectId, onTunnel, signal }: Feed, onNames: (names: string) => void): Promise<Poll> {
+async function pollOnce({ followed, onTunnel, signal }: Feed, onNames: (names: string) => void): Promise<Poll> {
   try {
-    const tunnels = await listTunnels(projectId, signal, true);
+    const tunnels = await listTunnels(followed.project, signal, true);
     for (const tunnel of tunnels) onTunnel(tunnel);
     onNames(tunnels.map(({ name }) => name).join(' '));
     return 'worked';

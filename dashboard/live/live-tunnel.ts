@@ -1,5 +1,6 @@
 // The live part of a tunnel, and how it updates a loaded tunnel. Pure.
 import type { Tunnel, TunnelMetrics, TunnelStatus } from '@underpass/rules/entity.ts';
+import type { TunnelGroup } from '@underpass/rules/resource.ts';
 
 /** The data of one `tunnel` event of /api/events. */
 export interface LiveTunnel {
@@ -31,6 +32,10 @@ function isSame(tunnel: Tunnel, live: LiveTunnel): boolean {
 function areSameMetrics(a: TunnelMetrics | undefined, b: TunnelMetrics): boolean {
   return a !== undefined && a.rx === b.rx && a.tx === b.tx && a.tcpConnectionRate === b.tcpConnectionRate;
 }
+
+/** Parses the data of the `tunnels` event, with which a stream begins. */
+export const parseLiveTunnels = (text: string): readonly LiveTunnel[] =>
+  (JSON.parse(text) as TunnelGroup[]).flatMap(({ names, ...live }) => names.map((name) => ({ name, ...live }) as LiveTunnel));
 
 /** Parses an event's data; undefined if it is not a tunnel. */
 export function parseLiveTunnel(text: string): LiveTunnel | undefined {

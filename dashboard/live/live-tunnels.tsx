@@ -23,23 +23,25 @@ const BATCH_MS = 250;
 
 export interface LiveTunnelsProviderProps {
   readonly projectId: string;
+  /** The tunnel whose page this is. */
+  readonly tunnel: string | undefined;
   readonly onCaughtUp: () => void;
   readonly children: ReactNode;
 }
 
 /** Give it the project id as React key, so that another project starts empty. */
-export function LiveTunnelsProvider({ projectId, onCaughtUp, children }: LiveTunnelsProviderProps) {
+export function LiveTunnelsProvider({ projectId, tunnel, onCaughtUp, children }: LiveTunnelsProviderProps) {
   const [known, setKnown] = useState<LiveTunnels>(new Map());
   const [changes, setChanges] = useState(0);
   useEffect(() => {
     const onListChanged = () => setChanges((before) => before + 1);
     const batch = createBatch(setKnown, onListChanged);
-    const stop = followTunnels(projectId, { onTunnel: batch.add, onListChanged, onCaughtUp });
+    const stop = followTunnels({ project: projectId, tunnel }, { onTunnel: batch.add, onListChanged, onCaughtUp });
     return () => {
       stop();
       batch.close();
     };
-  }, [projectId, onCaughtUp]);
+  }, [projectId, tunnel, onCaughtUp]);
   return (
     <LiveContext value={known}>
       <ChangesContext value={changes}>{children}</ChangesContext>

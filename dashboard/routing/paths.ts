@@ -39,6 +39,9 @@ export const paths = {
   operator: (page: OperatorPage) => `/operator/${page}`,
 } as const;
 
+/** Matches what `paths.tunnel` spells. */
+export const tunnelPattern = '/projects/:projectID/tunnels/:name';
+
 /** Search parameter of the tunnels list that opens the New Tunnel panel. */
 export const newTunnelParam = 'new';
 

@@ -1,8 +1,16 @@
 // The frame of every page that needs a session (spec 2, Project shell).
 import { CSPProvider } from '@base-ui/react/csp-provider';
-import { type LoaderFunctionArgs, Outlet, type ShouldRevalidateFunctionArgs, useLoaderData, useParams } from 'react-router';
+import {
+  type LoaderFunctionArgs,
+  Outlet,
+  type ShouldRevalidateFunctionArgs,
+  useLoaderData,
+  useMatch,
+  useParams,
+} from 'react-router';
 import { LiveTunnelsProvider } from '../live/live-tunnels.tsx';
 import { PasskeyNeeded } from '../passkey/needed.tsx';
+import { tunnelPattern } from '../routing/paths.ts';
 import { rememberProject } from '../session/selected-project.ts';
 import { projectOfScreen, requireSession, type ShellData } from '../session/session.ts';
 import { EmptyState } from '../ui/empty-state.tsx';
@@ -74,12 +82,13 @@ interface PageProps extends Pick<LoaderData, 'project' | 'unknownProject'> {
 
 function Page({ project, unknownProject, onCaughtUp }: PageProps) {
   const inProject = useParams().projectID !== undefined;
+  const tunnel = useMatch(tunnelPattern)?.params.name;
   if (unknownProject) return <UnknownProject />;
   if (!project) return <Outlet />;
   // Pages without a project in their URL, such as the account, stay open.
   if (project.passkey === 'needed') return inProject ? <PasskeyNeeded who={`The project ‘${project.name}’`} /> : <Outlet />;
   return (
-    <LiveTunnelsProvider key={project.id} projectId={project.id} onCaughtUp={onCaughtUp}>
+    <LiveTunnelsProvider key={project.id} projectId={project.id} tunnel={tunnel} onCaughtUp={onCaughtUp}>
       <Outlet />
     </LiveTunnelsProvider>
   );

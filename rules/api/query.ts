@@ -56,6 +56,11 @@ export const DomainsQuery = z.object({
   host: textField({ format: 'idn-hostname' }).optional(),
   fresh: wordField(z.enum(['1'])).optional(),
 });
+/**
+ * `brief=1` is for a page that shows a part of many tunnels: the stream begins with one event for all of them, and tells only changes
+ * of status and clients. It tells the metrics of `tunnel` too.
+ */
+export const EventsQuery = z.object({ project, brief: wordField(z.enum(['1'])).optional(), tunnel: textField().optional() });
 export const HistoryQuery = z.object({ project, range: wordField(HistoryRange) });
 export const HostQuery = z.object({ host: textField({ format: 'idn-hostname' }) });
 /** The page that the link leads to after the sign-in. One that is not allowed counts as none. */

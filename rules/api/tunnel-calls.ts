@@ -87,6 +87,6 @@ export const tunnelCalls = {
     who: 'tunnel.read',
     compress: true,
   },
-  streamEvents: { method: 'GET', path: '/api/events', query: 'InProject', answer: 'text/event-stream', who: 'tunnel.read' },
+  streamEvents: { method: 'GET', path: '/api/events', query: 'EventsQuery', answer: 'text/event-stream', who: 'tunnel.read' },
   listRegions: { method: 'GET', path: '/api/regions', answer: 'Region[]', who: 'user' },
 } as const satisfies Readonly<Record<string, Call>>;
