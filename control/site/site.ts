@@ -2,6 +2,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { findFirstCall } from '@underpass/rules/api/first-call.ts';
 import type { Env, Hono } from 'hono';
 import { type CookieNames, readCookie } from '../http/cookie.ts';
 import { answerMethod } from '../http/method.ts';
@@ -31,9 +32,11 @@ const wantsPage = (request: Request): boolean =>
 const serveCa = (pem: string | undefined): Response =>
   pem === undefined ? notFound() : new Response(pem, { headers: { 'content-type': 'application/x-x509-ca-cert' } });
 
+const signedInPage = 'signed-in.html';
+
 /** The page for browsers with a session cookie loads more at once. The others begin with the sign-in, and see it at once. */
 const pageOf = (request: Request, path: string, sessionCookie: string): string => {
-  if (readCookie(request.headers, sessionCookie) !== undefined) return 'signed-in.html';
+  if (readCookie(request.headers, sessionCookie) !== undefined) return signedInPage;
   return path === '' || path === 'login' ? 'sign-in.html' : 'index.html';
 };
 
@@ -41,8 +44,11 @@ const servePage = async (dashboard: FileFolder, request: Request, path: string, 
   const file = path === '' ? undefined : await dashboard.serve(request, path);
   if (file) return file;
   if (path.startsWith('assets/') || !wantsPage(request)) return notFound();
-  const page = await dashboard.serve(request, pageOf(request, path, sessionCookie));
+  const name = pageOf(request, path, sessionCookie);
+  const page = await dashboard.serve(request, name);
   page?.headers.append('vary', 'cookie');
+  const call = name === signedInPage ? findFirstCall(new URL(request.url)) : undefined;
+  if (call !== undefined) page?.headers.append('link', `<${call}>; rel=preload; as=fetch; crossorigin`);
   return page ?? notFound();
 };
 

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { matchRoutes } from 'react-router';
-import { paths } from './paths.ts';
+import { findFirstCall } from '@underpass/rules/api/first-call.ts';
+import { matchPath, matchRoutes } from 'react-router';
+import { paths, tunnelPattern } from './paths.ts';
 
 /** Importing routes.tsx would load the whole application, so the test reads its table as text. */
 const source = readFileSync(new URL('../routes.tsx', import.meta.url), 'utf8');
@@ -51,6 +52,30 @@ test('every URL that is spelled leads to a page of its own', () => {
     operatorPath('edges'),
   ];
   for (const url of urls) assert.ok(matchRoutes(table, url), `no route for ${url}`);
+});
+
+test('the server knows the first call of every list, and of a tunnel', () => {
+  const callOf = (path: string) => findFirstCall(new URL(path, 'https://underpass.example'));
+  for (const [path, call] of [
+    [paths.tunnels('p'), '/api/tunnels?project=p&sort=name&limit=50'],
+    [
+      `${paths.tunnels('p')}?q=a&sort=-status&status=Pending&after=x~y`,
+      '/api/tunnels?project=p&q=a&status=Pending&sort=-status&after=x%7Ey&limit=50',
+    ],
+    [`${paths.tunnels('p')}?sort=nothing&status=any`, '/api/tunnels?project=p&sort=name&limit=50'],
+    [paths.domains('p'), '/api/domains?project=p&sort=domain&limit=50'],
+    [paths.securityGroups('p'), '/api/security-groups?project=p&sort=name&limit=50'],
+    [paths.accessPolicies('p'), '/api/access-policies?project=p&sort=name&limit=50'],
+    [paths.tunnel('p', 'web'), '/api/tunnels/web?project=p&metrics=1'],
+    [paths.settings('p'), undefined],
+    [paths.account(), undefined],
+  ] as const)
+    assert.equal(callOf(path), call, path);
+});
+
+test('the shell finds the name of the tunnel whose page is shown', () => {
+  assert.equal(matchPath(tunnelPattern, paths.tunnel('p', 'web'))?.params.name, 'web');
+  assert.equal(matchPath(tunnelPattern, paths.tunnelDomain('p', 'web', 'a.example.com')), null);
 });
 
 test('a name with a slash, a space or a question mark stays one segment', () => {

@@ -1,21 +1,8 @@
 // What a long list shows is in the address: search, status, order and page. So Back, a reload and a link show the same rows.
-import { type AskedList, type ListRules, pageRows, searchMostChars } from '@underpass/rules/list-page.ts';
+import { askedOf } from '@underpass/rules/list-address.ts';
+import type { ListRules } from '@underpass/rules/list-page.ts';
 import { useSearchParams } from 'react-router';
 import { nextSort, type Sort } from './table-rows.ts';
-
-/** For the loader: the query that the address asks for. Words of the address that the list does not know are left out. */
-export function askedOf(search: URLSearchParams, { statuses, sorts }: ListRules) {
-  const known = (name: string, words: readonly string[]) => words.find((word) => word === search.get(name));
-  const directions = sorts.flatMap((key) => [key, `-${key}`]);
-  return {
-    q: search.get('q')?.slice(0, searchMostChars) || undefined,
-    status: known('status', statuses),
-    sort: known('sort', directions) ?? sorts[0],
-    after: search.get('after') || undefined,
-    before: search.get('before') || undefined,
-    limit: String(pageRows),
-  } satisfies AskedList;
-}
 
 export interface ListAddress {
   readonly q: string;

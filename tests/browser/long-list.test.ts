@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import type { Page } from '@playwright/test';
 import { assertNoSidewaysScroll, expect } from '../helpers/browser.ts';
-import { makeTunnel, openStage, type Stage } from '../helpers/dashboard.ts';
+import { makeTunnel, openStage, projectUrl, type Stage } from '../helpers/dashboard.ts';
 
 const count = 5000;
 
@@ -45,8 +45,31 @@ test('a long list', async (t) => {
   const stage = await openStage(t);
   await fillStore(stage);
   await t.test('5,000 tunnels', (t) => listTests(t, stage));
+  await t.test('a first load asks for the rows once, before any script, and hears all tunnels in one event', (t) =>
+    firstLoadTest(t, stage),
+  );
   await t.test('the dashboard adds up 5,000 tunnels and reads only a few', (t) => sumTest(t, stage));
 });
+
+async function firstLoadTest(t: TestContext, stage: Stage): Promise<void> {
+  const page = await stage.open(t, 'security-groups');
+  const session = await page.context().newCDPSession(page);
+  const events: string[] = [];
+  session.on('Network.eventSourceMessageReceived', ({ eventName }) => events.push(eventName));
+  await session.send('Network.enable');
+  for (const width of [1440, 390]) {
+    await page.setViewportSize({ width, height: 900 });
+    await page.goto(projectUrl(stage.account, 'tunnels'));
+    await expect(page.locator('tbody tr')).toHaveCount(50);
+    t.diagnostic(`rows at ${width} px: ${(await page.evaluate<number>('performance.now()')).toFixed(0)} ms at most`);
+    const asked = await page.evaluate<string[]>(
+      "performance.getEntriesByType('resource').filter(({ name }) => name.includes('/api/tunnels?')).map((each) => each.initiatorType)",
+    );
+    assert.deepEqual(asked, ['link']);
+  }
+  await expect.poll(() => events.filter((name) => name === 'tunnels').length).toBe(2);
+  assert.ok(!events.includes('tunnel'), `${events.length} events`);
+}
 
 async function sumTest(t: TestContext, stage: Stage): Promise<void> {
   const page = await stage.open(t, 'security-groups');

@@ -1,6 +1,7 @@
 // The access policies of a project.
 
 import { accessCalls } from '@underpass/rules/api/access-calls.ts';
+import { askedOf } from '@underpass/rules/list-address.ts';
 import { accessPolicyList, type ListPage } from '@underpass/rules/list-page.ts';
 import { may } from '@underpass/rules/permission.ts';
 import type { AccessPolicy } from '@underpass/rules/visit/access-policy.ts';
@@ -18,7 +19,7 @@ import { ButtonLink } from '../../ui/button-link.tsx';
 import { DateTime, dateWidth } from '../../ui/date-time.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
-import { askedOf, useListAddress } from '../../ui/list-address.ts';
+import { useListAddress } from '../../ui/list-address.ts';
 import { Load } from '../../ui/load.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { PagedTable } from '../../ui/paged-table.tsx';

@@ -1,7 +1,9 @@
 // The domains of a project (spec 2, Domains list).
+
 import { domainCalls } from '@underpass/rules/api/domain-calls.ts';
 import { verificationRecord } from '@underpass/rules/dns-record.ts';
 import type { Domain } from '@underpass/rules/entity.ts';
+import { askedOf } from '@underpass/rules/list-address.ts';
 import { domainList, type ListPage } from '@underpass/rules/list-page.ts';
 import { may } from '@underpass/rules/permission.ts';
 import { text } from '@underpass/rules/text.ts';
@@ -15,7 +17,7 @@ import { Button } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { NoDomainsIllustration } from '../../ui/illustrations/no-domains.tsx';
-import { askedOf, useListAddress } from '../../ui/list-address.ts';
+import { useListAddress } from '../../ui/list-address.ts';
 import { Load } from '../../ui/load.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { PagedTable } from '../../ui/paged-table.tsx';

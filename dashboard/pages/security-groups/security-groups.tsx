@@ -1,6 +1,8 @@
 // The allow-lists of a project (spec 2, Security groups list).
+
 import { securityGroupCalls } from '@underpass/rules/api/security-group-calls.ts';
 import type { SecurityGroup } from '@underpass/rules/entity.ts';
+import { askedOf } from '@underpass/rules/list-address.ts';
 import { type ListPage, securityGroupList } from '@underpass/rules/list-page.ts';
 import { may } from '@underpass/rules/permission.ts';
 import { text } from '@underpass/rules/text.ts';
@@ -14,7 +16,7 @@ import { Button } from '../../ui/button.tsx';
 import { DateTime } from '../../ui/date-time.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { NoSecurityGroupsIllustration } from '../../ui/illustrations/no-security-groups.tsx';
-import { askedOf, useListAddress } from '../../ui/list-address.ts';
+import { useListAddress } from '../../ui/list-address.ts';
 import { Load } from '../../ui/load.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { PagedTable } from '../../ui/paged-table.tsx';

@@ -1,5 +1,6 @@
 // The tunnels of a project (spec 2, Tunnels list).
 import type { Tunnel } from '@underpass/rules/entity.ts';
+import { askedOf } from '@underpass/rules/list-address.ts';
 import { findShown, type ListPage, searchWords, tunnelList } from '@underpass/rules/list-page.ts';
 import { may } from '@underpass/rules/permission.ts';
 import { text } from '@underpass/rules/text.ts';
@@ -18,7 +19,7 @@ import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { NoTunnelsIllustration } from '../../ui/illustrations/no-tunnels.tsx';
-import { askedOf, useListAddress } from '../../ui/list-address.ts';
+import { useListAddress } from '../../ui/list-address.ts';
 import { Load } from '../../ui/load.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { PagedTable } from '../../ui/paged-table.tsx';
