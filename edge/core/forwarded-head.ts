@@ -31,16 +31,16 @@ export function buildRequest(
   end: number,
   identity: Buffer,
   upgrading: boolean,
-  visitor: Buffer | null = null,
+  visitor = '',
 ): Buffer {
   const hop = hopLines(head, bytes, upgrading);
-  const out = Buffer.allocUnsafe(end - head.lineStart + hop.length + identity.length + (visitor?.length ?? 0));
+  const out = Buffer.allocUnsafe(end - head.lineStart + hop.length + identity.length + visitor.length);
   let at = copy(bytes, out, 0, head.lineStart, head.absolute ? head.methodEnd + 1 : head.fieldsAt);
   if (head.absolute) at = copyTarget(head, bytes, out, at);
   at = copyKept(head, bytes, out, at, head.fieldsAt, end - 2);
   at += out.write(hop, at, 'latin1');
   at = copy(identity, out, at, 0, identity.length);
-  if (visitor !== null) at = copy(visitor, out, at, 0, visitor.length);
+  if (visitor !== '') at += out.write(visitor, at, 'latin1');
   out[at] = blankLine[0];
   out[at + 1] = blankLine[1];
   return out.subarray(0, at + 2);

@@ -48,9 +48,9 @@ export class Admission implements VisitSide {
     return this.#tunnel?.feed.id ?? '';
   }
 
-  /** Field lines about a visitor whom the access policy admits; null without one, and for public paths. */
-  get visitor(): Buffer | null {
-    return this.credential?.lines ?? null;
+  /** Field lines about a visitor whom the access policy admits; empty without one, and for public paths. */
+  get visitor(): string {
+    return this.credential?.lines ?? '';
   }
 
   /** Null if the request goes to the upstream, else what to answer. Sets what the request is forwarded with. */

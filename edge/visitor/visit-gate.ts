@@ -52,7 +52,7 @@ export interface Credential {
   readonly bytes: Buffer;
   readonly grant: Grant;
   /** Header lines for the upstream. After `signedUntilMs`, `renew` replaces their assertion. */
-  lines: Buffer;
+  lines: string;
   signedUntilMs: number;
 }
 
@@ -75,7 +75,6 @@ export interface VisitSide {
 const mostKnown = 512;
 const keptPathChars = 4_096;
 const nonceBytes = 16;
-const noLines: Buffer = Buffer.alloc(0);
 
 export class VisitGate {
   readonly #hasControl: () => boolean;
@@ -160,7 +159,7 @@ export class VisitGate {
             kind,
             bytes: ownCopy(bytes.subarray(start, end)),
             grant,
-            lines: noLines,
+            lines: '',
             signedUntilMs: 0,
           };
     this.#remember(key, credential);
@@ -362,7 +361,7 @@ function renew(credential: Credential, nowMs: number): void {
   const facts = { issuer: origin, authority: site, keyId: assertionKeyId, nowMs, endsAtMs: grant.endsAtMs };
   const text = renderAssertion(grant, facts);
   const signature = createSign('sha256').update(text).sign({ key: policy.signingKey!, dsaEncoding: 'ieee-p1363' });
-  credential.lines = ownCopy(Buffer.from(renderVisitor(grant, `${text}.${signature.toString('base64url')}`), 'latin1'));
+  credential.lines = renderVisitor(grant, `${text}.${signature.toString('base64url')}`);
   credential.signedUntilMs = nowMs + assertionUsedMs;
 }
 
