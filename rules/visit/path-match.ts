@@ -65,23 +65,30 @@ const foldCase = (text: string): string => text.toUpperCase().toLowerCase();
 
 const slash = 47;
 const dot = 46;
+const space = 32;
 
 /** True if all servers read the path alike: unreserved and sub-delimiter characters, no ";", no empty segment, none that ends in a dot. */
-function isPlain(path: string): boolean {
+const isPlain = (path: string): boolean => hasOnly(path, plainChars);
+/** True of a reading that none of `steps` changes: also the ASCII characters that `readable` decodes. */
+const isSettled = (reading: string): boolean => hasOnly(reading, settledChars);
+
+/** No segment is empty or ends in a dot or a space. */
+function hasOnly(path: string, chars: Uint8Array): boolean {
   if (path.charCodeAt(0) !== slash) return false;
   let before = slash;
   for (let i = 1; i < path.length; i++) {
     const at = path.charCodeAt(i);
-    if (at >= 128 || plainChars[at] === 0) return false;
-    if (at === slash && (before === slash || before === dot)) return false;
+    if (at >= 128 || chars[at] === 0) return false;
+    if (at === slash && (before === slash || before === dot || before === space)) return false;
     before = at;
   }
-  return before !== dot;
+  return before !== dot && before !== space;
 }
 
-const plainChars: Uint8Array = Uint8Array.from({ length: 128 }, (_, at) =>
-  /[A-Za-z0-9\-._~!$&'()*+,=:@/]/.test(String.fromCharCode(at)) ? 1 : 0,
-);
+const charsOf = (allowed: RegExp): Uint8Array =>
+  Uint8Array.from({ length: 128 }, (_, at) => (allowed.test(String.fromCharCode(at)) ? 1 : 0));
+const plainChars = charsOf(/[A-Za-z0-9\-._~!$&'()*+,=:@/]/);
+const settledChars = charsOf(/[A-Za-z0-9\-._~!$&'()*+,=:@/ "<>[\]^`{}|]/);
 
 function decideReadings(path: string, match: (path: string) => PathDecision, excessive: PathDecision): PathDecision {
   const readings = readingsOf(path);
@@ -100,6 +107,7 @@ function decideReadings(path: string, match: (path: string) => PathDecision, exc
 function isSound(path: string): boolean {
   const once = decodeOnce(path);
   if (once === null || !/^\/[\x21-\x7e]*$/.test(path)) return false;
+  if (isSettled(once)) return true;
   const twice = decodeOnce(once);
   // A second decoding may fail: "100%25" is honest.
   if (twice !== null && twice !== once && decodeOnce(twice) !== twice) return false;
@@ -120,6 +128,7 @@ function readingsOf(path: string): Iterable<string> | null {
   const readings = new Set<string>([readable(path)]);
   let chars = path.length;
   for (const reading of readings) {
+    if (isSettled(reading)) continue;
     for (const step of steps) {
       const next = step(reading);
       if (readings.has(next)) continue;
@@ -180,7 +189,7 @@ function cutAt(path: string, mark: RegExp): string {
 function withoutTail(segment: string): string {
   if (segment === '.' || segment === '..') return segment;
   let end = segment.length;
-  while (end > 0 && (segment.charCodeAt(end - 1) === dot || segment.charCodeAt(end - 1) === 32)) end--;
+  while (end > 0 && (segment.charCodeAt(end - 1) === dot || segment.charCodeAt(end - 1) === space)) end--;
   return segment.slice(0, end);
 }
 
