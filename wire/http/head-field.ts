@@ -20,16 +20,17 @@ const absent: HeadField = { count: 0, line: 0, start: 0, end: 0 };
  * a meaning of its own for the edge is never found. `end`: of the head.
  */
 export function headFieldOf({ fieldsAt }: RequestHead, bytes: Buffer, end: number, name: string): HeadField {
-  if (kindOfName(name) !== fieldKind.other) return absent;
   const folded = name.replace(/[^0-9a-z]/g, '-');
   let found = absent;
   for (let line = fieldsAt; line < end - 2; ) {
     const after = nextLine(bytes, line);
-    const colon = bytes.indexOf(COLON, line);
-    if (foldedIs(folded, bytes, line, colon)) found = { count: found.count + 1, line, ...trimmed(bytes, colon + 1, after - 2) };
+    const colon = line + folded.length;
+    if (bytes[colon] === COLON && foldedIs(folded, bytes, line, colon)) {
+      found = { count: found.count + 1, line, ...trimmed(bytes, colon + 1, after - 2) };
+    }
     line = after;
   }
-  return found;
+  return kindOfName(name) === fieldKind.other ? found : absent;
 }
 
 function trimmed(bytes: Buffer, from: number, to: number): { readonly start: number; readonly end: number } {
