@@ -33,6 +33,7 @@ const context = createSecureContext(unchecked);
 
 const workloads: Record<string, () => Promise<Result>> = {
   small: () => keepAlive(target.connections),
+  turns,
   latency: () => keepAlive(1),
   connect: newConnections,
   down: () => bulk(downloadOnce),
@@ -73,12 +74,12 @@ const nextCookie = (): string => cookieLines[visitors++ % cookieLines.length] as
 const smallRequest = (): Buffer =>
   Buffer.from(`GET /small HTTP/1.1\r\nHost: ${target.host}\r\nUser-Agent: bench\r\nAccept: */*\r\n${nextCookie()}\r\n`, 'latin1');
 
-/** Calls back once per whole response. Bodies are short: head and body are awaited together. */
-function onResponses(socket: Socket, done: (bytes: number) => void): void {
+/** Calls back once per whole response, until the returned function is called. Bodies are short: head and body are awaited together. */
+function onResponses(socket: Socket, done: (bytes: number) => void): () => void {
   let pending: Buffer = Buffer.alloc(0);
   let headEnd = -1;
   let total = 0;
-  socket.on('data', (chunk: Buffer) => {
+  const take = (chunk: Buffer): void => {
     pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);
     while (true) {
       if (headEnd < 0) {
@@ -93,7 +94,9 @@ function onResponses(socket: Socket, done: (bytes: number) => void): void {
       done(bytes);
       if (pending.length === 0) return;
     }
-  });
+  };
+  socket.on('data', take);
+  return () => void socket.off('data', take);
 }
 
 function contentLength(head: string): number {
@@ -101,27 +104,53 @@ function contentLength(head: string): number {
   return Number(/content-length: *(\d+)/i.exec(head)?.[1] ?? 0);
 }
 
+interface Asking {
+  readonly socket: Socket;
+  readonly request: Buffer;
+}
+
+async function openAsking(): Promise<Asking> {
+  return { socket: await open(), request: smallRequest() };
+}
+
 async function keepAlive(connections: number): Promise<Result> {
-  const sockets = await Promise.all(Array.from({ length: connections }, open));
+  const all = await Promise.all(Array.from({ length: connections }, openAsking));
+  const result = await askAll(all);
+  for (const { socket } of all) socket.destroy();
+  return result;
+}
+
+/** Loads the same connections once for each line on stdin. */
+async function turns(): Promise<Result> {
+  const all = await Promise.all(Array.from({ length: target.connections }, openAsking));
+  for await (const _ of process.stdin) process.stdout.write(`${JSON.stringify(await askAll(all))}\n`);
+  return {};
+}
+
+async function askAll(all: readonly Asking[]): Promise<Result> {
   const times: number[] = [];
   const started = performance.now();
-  await Promise.all(sockets.map((socket) => askUntil(socket, started + target.seconds * 1000, (ms) => void times.push(ms))));
+  const deadline = started + target.seconds * 1000;
+  await Promise.all(all.map((asking) => askUntil(asking, deadline, (ms) => void times.push(ms))));
   const seconds = (performance.now() - started) / 1000;
-  for (const socket of sockets) socket.destroy();
   times.sort((a, b) => a - b);
   return { count: times.length, seconds, p50: median(times), p99: times[Math.floor(times.length * 0.99)] ?? Number.NaN };
 }
 
-function askUntil(socket: Socket, deadline: number, took: (ms: number) => void): Promise<void> {
-  const request = smallRequest();
+function askUntil({ socket, request }: Asking, deadline: number, took: (ms: number) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     let asked = performance.now();
-    socket.once('error', reject);
-    socket.once('close', () => reject(new Error('closed early')));
-    onResponses(socket, () => {
+    const closed = (): void => reject(new Error('closed early'));
+    socket.once('close', closed);
+    const stop = onResponses(socket, () => {
       const now = performance.now();
       took(now - asked);
-      if (now >= deadline) return resolve();
+      if (now >= deadline) {
+        stop();
+        socket.off('close', closed);
+        resolve();
+        return;
+      }
       asked = now;
       socket.write(request);
     });
@@ -227,7 +256,7 @@ async function neverEnds(streams: readonly Duplex[]): Promise<void> {
 
 async function beginEach(method: string, path: string): Promise<readonly Duplex[]> {
   // The answer comes once the path has delivered what an earlier measurement left on it.
-  await askUntil(await open(), 0, () => {});
+  await askUntil(await openAsking(), 0, () => {});
   if (target.http2) return beginOverHttp2(method, path);
   const sockets = await Promise.all(Array.from({ length: target.connections }, open));
   for (const socket of sockets)

@@ -1,5 +1,6 @@
 // npm run bench: measures every installed peer, interleaved by round; prints medians and ratios to the two-hop haproxy chain.
 // With --tunnels 1000,100000 or --clients 2000,5000 it measures one region of that size instead; with --distance, a long path.
+// With --policy it measures what an access policy costs, in small requests and idle WebSockets.
 // Options of --distance: --round-trips 50,100, --losses 0,0.1,1, --congestion reno.
 // Options: --rounds N, --seconds N, --columns small,latency,connect,bulk,idle,stalled, --peers underpass,haproxy, --busy.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -15,14 +16,14 @@ import { oneMachine, onPath, type Peer } from './peers/peer.ts';
 import { piko } from './peers/piko.ts';
 import { firstJson, start, stopAll } from './peers/processes.ts';
 import { bore, chisel, frp, rathole, sshReverse } from './peers/tcp-tunnels.ts';
-import { underpassGuarded, underpassHttps, underpassInspected, underpassTcp } from './peers/underpass.ts';
+import { underpassHttps, underpassInspected, underpassTcp } from './peers/underpass.ts';
+import { measurePolicy } from './policy.ts';
 import { measureClients } from './scale-clients.ts';
 import { measureTunnels } from './scale-tunnels.ts';
 
 const everyPeer: readonly Peer[] = [
   underpassHttps,
   underpassInspected,
-  underpassGuarded,
   haproxyHttps,
   underpassTcp,
   haproxyTcp,
@@ -47,6 +48,7 @@ const { values: options } = parseArgs({
     tunnels: { type: 'string', default: '' },
     clients: { type: 'string', default: '' },
     busy: { type: 'boolean', default: false },
+    policy: { type: 'boolean', default: false },
     distance: { type: 'boolean', default: false },
     'round-trips': { type: 'string', default: '50,100' },
     losses: { type: 'string', default: '0,0.1,1' },
@@ -71,7 +73,8 @@ try {
   );
   await measureTunnels(numbersOf(options.tunnels));
   await measureClients(numbersOf(options.clients));
-  if (options.distance)
+  if (options.policy) await measurePolicy({ folder, rounds, seconds, columns: options.columns.split(',') });
+  else if (options.distance)
     await measureDistance({
       peers: farPeers.filter(runs),
       baseline,

@@ -10,7 +10,7 @@ export interface Measurement {
   run(on: { running: Running; host: string; seconds: number }): Promise<Record<string, number>>;
 }
 
-type On = Parameters<Measurement['run']>[0];
+export type On = Parameters<Measurement['run']>[0];
 
 const idleWebSockets = 5000;
 const bulkBytes = 768 * 1024 * 1024;
@@ -55,7 +55,7 @@ async function warmUp(on: On): Promise<void> {
   }
 }
 
-function pidsOf({ edgeSide, clientSide }: Running): number[] {
+export function pidsOf({ edgeSide, clientSide }: Running): number[] {
   return [...edgeSide, ...clientSide].map((started) => started.pid);
 }
 
@@ -126,7 +126,7 @@ const bulk: Measurement = {
   },
 };
 
-const idle: Measurement = {
+export const idle: Measurement = {
   key: 'idle',
   columns: () => [column('idle WebSocket, edge', 'kB each', 'less'), column('idle WebSocket, client', 'kB each', 'less')],
   run: async (on) => {

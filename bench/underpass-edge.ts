@@ -4,24 +4,23 @@ import { join } from 'node:path';
 import { duplexPair } from 'node:stream';
 import { createEdge } from '@underpass/edge/edge.ts';
 import type { TunnelType } from '@underpass/rules/entity.ts';
-import { type FeedState, type FeedTunnel, type FeedVisit, feedVersion } from '@underpass/wire/feed.ts';
+import { type FeedState, type FeedTunnel, feedVersion } from '@underpass/wire/feed.ts';
 import { createControlFeed } from '@underpass/wire/feed-stream.ts';
 import { pino } from 'pino';
+import type { Tunnel } from './peers/underpass.ts';
 
 interface Argument {
   readonly folder: string;
   readonly address: string;
-  readonly host: string;
   readonly regionHost: string;
-  readonly tokenHash: string;
   readonly type: TunnelType;
-  readonly visit?: FeedVisit;
+  readonly tunnels: readonly Tunnel[];
 }
 
-const { folder, address, host, regionHost, tokenHash, type, visit } = JSON.parse(process.argv[2] ?? '{}') as Argument;
+const { folder, address, regionHost, type, tunnels } = JSON.parse(process.argv[2] ?? '{}') as Argument;
 
-const tunnel: FeedTunnel = {
-  id: 'tunnel',
+const tunnelOf = ({ host, tokenHash, visit }: Tunnel): FeedTunnel => ({
+  id: host,
   projectId: 'project',
   name: 'bench',
   type,
@@ -31,14 +30,14 @@ const tunnel: FeedTunnel = {
   proxyProtocol: '',
   suspended: false,
   ...(visit === undefined ? {} : { visit }),
-};
+});
 
 const state: FeedState = {
-  tunnels: [tunnel],
+  tunnels: tunnels.map(tunnelOf),
   certificates: [
     {
       id: 'certificate',
-      hosts: [host, regionHost],
+      hosts: [...tunnels.map(({ host }) => host), regionHost],
       certificatePem: readFileSync(join(folder, 'cert.pem'), 'utf8'),
       privateKeyPem: readFileSync(join(folder, 'key.pem'), 'utf8'),
       notAfterMs: Date.now() + 86_400_000,

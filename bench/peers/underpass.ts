@@ -1,10 +1,9 @@
 // Underpass as its users run it: an edge process and the `underpass` command, with every feature on.
-import { createHash, generateKeyPairSync, randomBytes, X509Certificate } from 'node:crypto';
+import { createHash, randomBytes, X509Certificate } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { VisitorClaims } from '@underpass/rules/visit/grants.ts';
+import { weighable, weighed } from '@underpass/tests/helpers/process.ts';
 import type { FeedVisit } from '@underpass/wire/feed.ts';
-import { sealVisit } from '@underpass/wire/visit-seal.ts';
 import { makeCertificate, type Peer, type Running, type Setup } from './peer.ts';
 import { firstJson, start } from './processes.ts';
 
@@ -13,83 +12,54 @@ const clientProgram = process.env.BENCH_CLIENT;
 const clientMain = join(import.meta.dirname, '../../client/main.ts');
 const edgeMain = join(import.meta.dirname, '../underpass-edge.ts');
 
-/** As many as there are idle WebSockets: each visitor has a session of their own. */
-const visitors = 5_000;
-
-function createVisit({ host, folder }: Setup): { readonly visit: FeedVisit; readonly cookieFile: string } {
-  const sealKey = randomBytes(32);
-  const expiresAtMs = Date.now() + 86_400_000;
-  const people = Array.from({ length: visitors }, (_, index) => `visitor-${index}@example.com`);
-  const cookies = people.map((email) => {
-    const who = { method: 'email', subject: email, email, groups: [], source: '' } as const;
-    const claims: VisitorClaims = { ...who, signedInAtMs: Date.now(), expiresAtMs };
-    return `__Host-underpass-access=${sealVisit(sealKey, 'session', host, { claims, untilMs: expiresAtMs })}`;
-  });
-  const cookieFile = join(folder, 'cookies');
-  writeFileSync(cookieFile, cookies.join('\n'), { mode: 0o600 });
-  return { visit: visitOf(sealKey), cookieFile };
+/** What the edge is told of a tunnel. */
+export interface Tunnel {
+  readonly host: string;
+  readonly tokenHash: string;
+  readonly visit: FeedVisit | undefined;
 }
 
-const visitOf = (sealKey: Buffer): FeedVisit => ({
-  policyId: 'policy',
-  allowList: ['0.0.0.0/0', '::/0'],
-  sealKey: sealKey.toString('base64url'),
-  assertionKeyPem: generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({
-    type: 'pkcs8',
-    format: 'pem',
-  }) as string,
-  assertionKeyId: 'key',
-  origin: 'https://control.localhost',
-  rules: [
-    { path: '/public/*', action: 'public' },
-    { path: '/admin/*', action: 'deny' },
-  ],
-  grants: {
-    memberIds: null,
-    people: ['*@example.com'],
-    provider: null,
-    passwordId: null,
-    links: [],
-    validFromMs: 0,
-    signedOut: [],
-  },
-  tokens: [],
-  tokenHeader: 'authorization',
-});
-
-interface Extras {
+interface TunnelSetup {
+  readonly host: string;
+  readonly visit?: FeedVisit;
   readonly options?: readonly string[];
-  readonly guarded?: boolean;
 }
 
-async function startUnderpass(setup: Setup, carries: Peer['carries'], { options = [], guarded }: Extras = {}): Promise<Running> {
+/** One edge, and one client for each tunnel. */
+export async function startTunnels(setup: Setup, carries: Peer['carries'], tunnels: readonly TunnelSetup[]): Promise<Running[]> {
   const isHttp = carries === 'https';
-  const { folder, host, regionHost, edgeAddress: address } = setup;
-  const guard = guarded === true ? createVisit(setup) : undefined;
-  const { certificate } = makeCertificate(setup.folder, setup.host, regionHost);
-  const token = randomBytes(32).toString('base64url');
-  const tokenFile = join(setup.folder, 'token');
-  writeFileSync(tokenFile, token, { mode: 0o600 });
-  const tokenHash = createHash('sha256').update(token).digest('hex');
-  const edge = start(process.execPath, [
-    edgeMain,
-    JSON.stringify({ folder, address, host, regionHost, tokenHash, type: isHttp ? 'http' : 'ingress', visit: guard?.visit }),
-  ]);
+  const { folder, regionHost, edgeAddress: address } = setup;
+  const { certificate } = makeCertificate(folder, regionHost, ...tunnels.map(({ host }) => host));
+  const tokens = tunnels.map(() => randomBytes(32).toString('base64url'));
+  const fed = tunnels.map(({ host, visit }, at): Tunnel => ({ host, tokenHash: hashOf(tokens[at] as string), visit }));
+  const argument = { folder, address, regionHost, type: isHttp ? 'http' : 'ingress', tunnels: fed };
+  const edge = start(process.execPath, weighable([edgeMain, JSON.stringify(argument)]), weighed);
   const ports = await firstJson<{ https: number; http: number }>(edge);
-  const authority = createHash('sha256')
-    .update(new X509Certificate(readFileSync(certificate)).raw)
-    .digest('hex');
+  const authority = hashOf(new X509Certificate(readFileSync(certificate)).raw);
   const url = `https://${regionHost}:${ports.https}#ca=${authority}`;
-  const upstream = `127.0.0.1:${setup.originPort}`;
-  const carried = isHttp
+  const port = isHttp ? ports.https : ports.http;
+  const startClient = async ({ options = [] }: TunnelSetup, at: number): Promise<Running> => {
+    const tokenFile = join(folder, `token-${at}`);
+    writeFileSync(tokenFile, tokens[at] as string, { mode: 0o600 });
+    const [program = '', ...first] = clientProgram === undefined ? [process.execPath, clientMain] : [clientProgram];
+    const carried = carriedBy(isHttp, `127.0.0.1:${setup.originPort}`);
+    const client = setup.startAtClient(program, [...first, ...carried, ...options, '--url', url, '--token-file', tokenFile]);
+    await connected(client.child.stdout);
+    return { address, port, tls: isHttp, edgeSide: [edge], clientSide: [client] };
+  };
+  return Promise.all(tunnels.map(startClient));
+}
+
+const hashOf = (text: string | Buffer): string => createHash('sha256').update(text).digest('hex');
+
+const carriedBy = (isHttp: boolean, upstream: string): readonly string[] =>
+  isHttp
     ? ['http', '--upstream', `http://${upstream}`]
     : ['ingress', '--upstream', `80=${upstream}`, '--upstream', `443=${upstream}`];
-  const [program = '', ...first] = clientProgram === undefined ? [process.execPath, clientMain] : [clientProgram];
-  const client = setup.startAtClient(program, [...first, ...carried, ...options, '--url', url, '--token-file', tokenFile]);
-  await connected(client.child.stdout);
-  const port = isHttp ? ports.https : ports.http;
-  const running = { address, port, tls: isHttp, edgeSide: [edge], clientSide: [client] };
-  return guard === undefined ? running : { ...running, cookieFile: guard.cookieFile };
+
+async function startUnderpass(setup: Setup, carries: Peer['carries'], options: readonly string[] = []): Promise<Running> {
+  const [running] = await startTunnels(setup, carries, [{ host: setup.host, options }]);
+  return running as Running;
 }
 
 function connected(lines: NodeJS.ReadableStream | null): Promise<void> {
@@ -115,13 +85,6 @@ export const underpassInspected: Peer = {
   name: 'underpass, inspected',
   carries: 'https',
   needs,
-  start: (setup) => startUnderpass(setup, 'https', { options: ['--inspect'] }),
-};
-/** Each visitor has a session of their own. */
-export const underpassGuarded: Peer = {
-  name: 'underpass, access policy',
-  carries: 'https',
-  needs,
-  start: (setup) => startUnderpass(setup, 'https', { guarded: true }),
+  start: (setup) => startUnderpass(setup, 'https', ['--inspect']),
 };
 export const underpassTcp: Peer = { name: 'underpass', carries: 'tcp', needs, start: (setup) => startUnderpass(setup, 'tcp') };

@@ -29,6 +29,7 @@ export interface ProcessOf {
 /** Where a process started here writes how much memory it holds (weigh-program.ts). */
 const weights = mkdtempSync(join(tmpdir(), 'underpass-weights-'));
 process.once('exit', () => rmSync(weights, { recursive: true, force: true }));
+export const weighed = { TEST_WEIGHTS: weights };
 export const weightFile = (pid: number): string => join(weights, String(pid));
 
 /** Arguments for Node that run a program of this repository with weigh-program.ts loaded. */
@@ -50,7 +51,7 @@ export function startProgram(
 ): ProcessOf {
   const child = spawn(program, args, {
     cwd: root,
-    env: { ...process.env, TEST_WEIGHTS: weights, ...env },
+    env: { ...process.env, ...weighed, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let printed = '';

@@ -1,0 +1,170 @@
+// What an access policy costs. CPU: one edge with two tunnels, loaded in short turns, so the machine's noise affects both alike.
+// Memory: idle WebSockets at a fresh edge for each way. One way has no policy and as many bytes, in an ordinary cookie.
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { VisitorClaims } from '@underpass/rules/visit/grants.ts';
+import { footprintOf } from '@underpass/tests/helpers/footprint.ts';
+import type { FeedVisit } from '@underpass/wire/feed.ts';
+import { sealVisit } from '@underpass/wire/visit-seal.ts';
+import { medianOf, type Sample } from './core/table.ts';
+import { load, type On, pidsOf } from './measurements.ts';
+import { oneMachine, type Running } from './peers/peer.ts';
+import { cpuSeconds, firstJson, residentBytes, type Started, start, stopAll } from './peers/processes.ts';
+import { startTunnels } from './peers/underpass.ts';
+
+/** As many as there are idle WebSockets: each visitor has a session of their own. */
+const visitors = 5_000;
+/** Turns until the edge's code is compiled. */
+const warmTurns = 6;
+const [openHost, guardedHost] = ['open.localhost', 'guarded.localhost'];
+
+interface Options {
+  readonly folder: string;
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly columns: readonly string[];
+}
+
+interface Way {
+  readonly name: string;
+  readonly host: string;
+  readonly cookieFile?: string;
+}
+
+export async function measurePolicy({ folder, rounds, seconds, columns }: Options): Promise<void> {
+  const sealKey = randomBytes(32);
+  const visit = visitOf(sealKey);
+  const cookieFile = join(folder, 'sessions');
+  writeFileSync(cookieFile, cookiesOf(sealKey, '__Host-underpass-access'), { mode: 0o600 });
+  const ordinaryFile = join(folder, 'ordinary');
+  writeFileSync(ordinaryFile, cookiesOf(randomBytes(32), '__Host-an-ordinary-name'));
+  const ways: readonly Way[] = [
+    { name: 'without', host: openHost },
+    { name: 'as many bytes', host: openHost, cookieFile: ordinaryFile },
+    { name: 'access policy', host: guardedHost, cookieFile },
+  ];
+  const tunnels = [{ host: openHost }, { host: guardedHost, visit }];
+  const startEdge = async (name: string): Promise<Running[]> => {
+    const own = join(folder, name);
+    mkdirSync(own);
+    const origin = start(process.execPath, [join(import.meta.dirname, 'origin.ts')]);
+    const { port: originPort } = await firstJson<{ port: number }>(origin);
+    return startTunnels({ ...oneMachine, originPort, folder: own, host: openHost }, 'https', tunnels);
+  };
+  const onOf = (way: Way, running: readonly Running[]): On => {
+    const own = running[way.host === openHost ? 0 : 1] as Running;
+    return { host: way.host, seconds, running: way.cookieFile === undefined ? own : { ...own, cookieFile: way.cookieFile } };
+  };
+
+  if (columns.includes('small')) {
+    const running = await startEdge('small');
+    const loaded = ways.map((way) => {
+      const on = onOf(way, running);
+      return { way, on, asking: load(on, 'turns', { connections: 64 }) };
+    });
+    const samples: Sample[] = [];
+    for (let round = -warmTurns; round < rounds; round++) {
+      for (const { way, on, asking } of turned(loaded, round)) {
+        const value = await turnOf(on, asking);
+        if (round >= 0) samples.push({ peer: way.name, column: 'CPU per small request, µs', value });
+      }
+    }
+    await stopAll();
+    print(samples);
+  }
+
+  if (columns.includes('idle')) {
+    const samples: Sample[] = [];
+    for (let round = 0; round < rounds; round++) {
+      for (const way of turned(ways, round)) {
+        const found = await idleOf(onOf(way, await startEdge(`${way.name} ${round}`)));
+        for (const [column, value] of Object.entries(found)) samples.push({ peer: way.name, column, value });
+        await stopAll();
+      }
+    }
+    print(samples);
+  }
+}
+
+const turned = <T>(items: readonly T[], by: number): readonly T[] =>
+  items.map((_, at) => items[(at + by + warmTurns) % items.length] as T);
+
+/** Microseconds of CPU per request, edge and client. */
+async function turnOf({ running }: On, asking: Started): Promise<number> {
+  const before = cpuSeconds(pidsOf(running));
+  const answer = firstJson<{ count: number }>(asking, 60_000);
+  asking.child.stdin?.write('\n');
+  const { count } = await answer;
+  return ((cpuSeconds(pidsOf(running)) - before) / count) * 1e6;
+}
+
+async function idleOf(on: On): Promise<Record<string, number>> {
+  const [edge] = on.running.edgeSide as [Started];
+  const heldBefore = (await footprintOf(edge)).bytes;
+  const before = residentBytes([edge.pid]);
+  const opened = load(on, 'idle', { connections: visitors });
+  await firstJson(opened, 120_000);
+  const resident = residentBytes([edge.pid]) - before;
+  const held = (await footprintOf(edge)).bytes - heldBefore;
+  await opened.stop();
+  const each = (bytes: number): number => bytes / 1000 / visitors;
+  return { 'idle WebSocket at the edge, kB resident': each(resident), 'heap and buffers, kB': each(held) };
+}
+
+/** Ratios compare the turns of one round, and the quartiles show how they scatter. */
+function print(samples: readonly Sample[]): void {
+  for (const column of new Set(samples.map((sample) => sample.column))) {
+    const valuesOf = (name: string) => samples.filter((s) => s.peer === name && s.column === column).map(({ value }) => value);
+    process.stdout.write(`\n| ${column} | median | ratio, quartiles |\n| --- | ---: | ---: |\n`);
+    for (const name of new Set(samples.map((sample) => sample.peer))) {
+      const base = valuesOf('without');
+      const ratios = valuesOf(name).map((value, round) => value / (base[round] as number));
+      const [low, middle, high] = quartilesOf(ratios);
+      process.stdout.write(`| ${name} | ${medianOf(samples, name, column).toFixed(2)} | ${middle} (${low} to ${high}) |\n`);
+    }
+  }
+}
+
+function quartilesOf(values: readonly number[]): readonly string[] {
+  const sorted = [...values].sort((a, b) => a - b);
+  return [0.25, 0.5, 0.75].map((share) => (sorted[Math.round(share * (sorted.length - 1))] as number).toFixed(3));
+}
+
+function cookiesOf(sealKey: Buffer, name: string): string {
+  const expiresAtMs = Date.now() + 86_400_000;
+  const cookies = Array.from({ length: visitors }, (_, index) => {
+    const email = `visitor-${index}@example.com`;
+    const who = { method: 'email', subject: email, email, groups: [], source: '' } as const;
+    const claims: VisitorClaims = { ...who, signedInAtMs: Date.now(), expiresAtMs };
+    return `${name}=${sealVisit(sealKey, 'session', guardedHost, { claims, untilMs: expiresAtMs })}`;
+  });
+  return cookies.join('\n');
+}
+
+const visitOf = (sealKey: Buffer): FeedVisit => ({
+  policyId: 'policy',
+  allowList: ['0.0.0.0/0', '::/0'],
+  sealKey: sealKey.toString('base64url'),
+  assertionKeyPem: generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({
+    type: 'pkcs8',
+    format: 'pem',
+  }) as string,
+  assertionKeyId: 'key',
+  origin: 'https://control.localhost',
+  rules: [
+    { path: '/public/*', action: 'public' },
+    { path: '/admin/*', action: 'deny' },
+  ],
+  grants: {
+    memberIds: null,
+    people: ['*@example.com'],
+    provider: null,
+    passwordId: null,
+    links: [],
+    validFromMs: 0,
+    signedOut: [],
+  },
+  tokens: [],
+  tokenHeader: 'authorization',
+});
