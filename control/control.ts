@@ -26,6 +26,7 @@ import { createJobHandlers } from './jobs.ts';
 import { createLimiter } from './limit/limiter.ts';
 import { createTurns } from './limit/turns.ts';
 import { createDocumentReader, publicNet } from './oauth/document.ts';
+import { createProgramCalls } from './oauth/program-calls.ts';
 import { addOAuth } from './oauth/routes.ts';
 import { createOperatorCalls } from './operator/calls.ts';
 import { createOperatorDesk, type OperatorDesk } from './operator/desk.ts';
@@ -112,6 +113,7 @@ const createHandlers = (parts: Parts, events: EventStreams): Handlers => {
     ...events.calls,
     ...createGroupCalls(parts),
     ...createPolicyCalls(parts),
+    ...createProgramCalls(parts),
     ...createAuditCalls(parts),
     ...createOperatorCalls(parts),
     ...createSiteCalls({ version, origin, operator }, createReleases(releases)),

@@ -262,6 +262,19 @@ export const prepareCall: { readonly [Name in CallName]: Prepare } = {
     body: { name: 'client', expiresInHours: 1, mostUses: 3 },
   }),
   deleteAccessLink: addTo('links'),
+  listAccessPrograms: policySegment,
+  deleteAccessProgram: async (world) => {
+    const name = await makePolicy(world);
+    const { db } = world.test.store;
+    const policy = await db.selectFrom('access_policies').select('id').where('name', '=', name).executeTakeFirstOrThrow();
+    const row = { policy_id: policy.id, kind: 'refresh' as const, content_sealed: '', tries: 0, created_at: 1, expires_at: 9e15 };
+    const id = unique('program');
+    await db
+      .insertInto('access_flows')
+      .values({ id, ...row })
+      .execute();
+    return { segments: { name, id } };
+  },
   listAccessSignIns: nothing,
   checkLoginLink: async (world, caller) => ({ body: new URLSearchParams({ token: await makeLink(world, caller) }) }),
   logOutByPost: nothing,

@@ -3,6 +3,7 @@
 import type { CookieNames } from '../http/cookie.ts';
 import type { Limiter } from '../limit/limiter.ts';
 import type { VisitPolicy } from '../policy/find-visit-policy.ts';
+import type { PolicyDeps } from '../policy/write-policy.ts';
 import type { KeyRing } from '../secret/key-ring.ts';
 import type { Store } from '../store/store.ts';
 import type { ReadDocument } from './document.ts';
@@ -17,4 +18,5 @@ export interface OAuthDeps {
   /** Undefined for a host without a policy. */
   readonly findPolicy: (host: string) => Promise<VisitPolicy | undefined>;
   readonly readDocument: ReadDocument;
+  readonly feed: PolicyDeps['feed'];
 }

@@ -5,6 +5,7 @@ import type { VisitorClaims } from '@underpass/rules/visit/grants.ts';
 import { flowContext } from '../admission/policy-keys.ts';
 import type { KeyRing } from '../secret/key-ring.ts';
 import { hashToken, tokenLength } from '../secret/token.ts';
+import type { AccessFlowsTable } from '../store/schema.ts';
 import type { Queries } from '../store/store.ts';
 import type { Authorization, Program } from './core/authorization.ts';
 
@@ -79,14 +80,30 @@ export const findFlow = async <S extends FlowContent['stage']>(
   nowMs: number,
 ): Promise<Flow<Extract<FlowContent, { stage: S }>> | undefined> => {
   if (secret.length !== tokenLength) return undefined;
-  const id = hashToken(secret);
+  return readFlow(db, keyRing, hashToken(secret), stages, nowMs);
+};
+
+/** `id`: of the row. Whoever knows it has shown nothing. */
+export const readFlow = async <S extends FlowContent['stage']>(
+  db: Queries,
+  keyRing: KeyRing,
+  id: string,
+  stages: readonly S[],
+  nowMs: number,
+): Promise<Flow<Extract<FlowContent, { stage: S }>> | undefined> => {
   const row = await db.selectFrom('access_flows').selectAll().where('id', '=', id).executeTakeFirst();
   if (row === undefined || row.expires_at <= nowMs || !['grant', 'refresh'].includes(row.kind)) return undefined;
-  if (!keyRing.canOpen(row.content_sealed)) return undefined;
-  const content = JSON.parse(keyRing.open(row.content_sealed, flowContext(id))) as FlowContent;
-  if (!(stages as readonly string[]).includes(content.stage)) return undefined;
+  const content = openFlow(keyRing, row);
+  if (content === undefined || !(stages as readonly string[]).includes(content.stage)) return undefined;
   return { id, policyId: row.policy_id, content: content as never, sealed: row.content_sealed };
 };
+
+/** Undefined for a row that was sealed by a key that is gone. */
+export const openFlow = (
+  keyRing: KeyRing,
+  { id, content_sealed: sealed }: Pick<AccessFlowsTable, 'id' | 'content_sealed'>,
+): FlowContent | undefined =>
+  keyRing.canOpen(sealed) ? (JSON.parse(keyRing.open(sealed, flowContext(id))) as FlowContent) : undefined;
 
 /** False if another request changed or took the row since it was read. */
 export const changeFlow = async (db: Queries, keyRing: KeyRing, flow: Flow, content: FlowContent): Promise<boolean> => {

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { programSubject } from '@underpass/rules/visit/grants.ts';
 import {
   allow,
   askToken,
@@ -14,6 +15,7 @@ import {
   goesTo,
   grantOf,
   hosts,
+  type OAuthWorld,
   oauth,
   opensAt,
   origin,
@@ -116,7 +118,9 @@ test('a policy that no longer admits the visitor ends the refresh token', async 
   assert.equal((await refresh(world, client, body.refresh_token!)).body.error, 'invalid_grant', 'it does not come back');
 });
 
-test('a program can revoke its refresh token', async (t) => {
+const programOf = (world: OAuthWorld, token: string): string => opensAt(world, hosts.shop, token)!.claims.programId!;
+
+test('a program can end its access by any of its tokens, and the edges learn it', async (t) => {
   const world = await open(t);
   const client_id = (await register(world)).body.client_id!;
   const { body } = await exchange(world, client_id, (await allow(world, { client_id })).searchParams.get('code')!);
@@ -124,7 +128,36 @@ test('a program can revoke its refresh token', async (t) => {
   const { refresh_token } = (await refresh(world, client_id, body.refresh_token!)).body;
   assert.equal((await askToken(world, { token: refresh_token!, client_id }, 'revoke')).status, 200);
   assert.equal((await refresh(world, client_id, refresh_token!)).body.error, 'invalid_grant');
-  assert.equal((await askToken(world, { token: 'never given', client_id }, 'revoke')).body.error, 'unsupported_token_type');
+  const ended = [programSubject(programOf(world, body.access_token!))];
+  assert.deepEqual(await world.endedPrograms(), ended);
+  assert.equal((await askToken(world, { token: 'never given', client_id }, 'revoke')).status, 200);
+  const other = (await exchange(world, client_id, (await allow(world, { client_id })).searchParams.get('code')!)).body;
+  const forged = `${other.access_token!.split('.')[0]}.${'A'.repeat(43)}`;
+  for (const [token, by] of [
+    [forged, client_id],
+    [other.access_token!, 'another'],
+  ] as const)
+    assert.equal((await askToken(world, { token, client_id: by }, 'revoke')).status, 200);
+  assert.deepEqual(await world.endedPrograms(), ended, 'a forged token, or another program, ends nothing');
+  await askToken(world, { token: other.access_token!, client_id }, 'revoke');
+  assert.equal((await refresh(world, client_id, other.refresh_token!)).body.error, 'invalid_grant');
+  assert.equal((await world.endedPrograms()).length, 2);
+});
+
+test('a code or a refresh token that comes twice ends the access tokens too', async (t) => {
+  const world = await open(t);
+  const client = (await register(world)).body.client_id!;
+  const codeOf = async () => (await allow(world, { client_id: client })).searchParams.get('code')!;
+  const code = await codeOf();
+  const first = (await exchange(world, client, code)).body;
+  assert.equal((await exchange(world, client, code)).body.error, 'invalid_grant');
+  const second = (await exchange(world, client, await codeOf())).body;
+  const newer = (await refresh(world, client, second.refresh_token!)).body;
+  assert.equal(programOf(world, newer.access_token!), programOf(world, second.access_token!));
+  assert.equal((await refresh(world, client, second.refresh_token!)).body.error, 'invalid_grant');
+  assert.equal((await refresh(world, client, newer.refresh_token!)).body.error, 'invalid_grant');
+  const subjects = [first, second].map(({ access_token }) => programSubject(programOf(world, access_token!)));
+  assert.deepEqual((await world.endedPrograms()).toSorted(), subjects.toSorted());
 });
 
 test('a program whose id is a document needs no registration', async (t) => {

@@ -24,6 +24,7 @@ export interface OAuthWorld {
   readonly policies: Map<string, VisitPolicy>;
   readonly grants: ProgramGrants;
   readonly send: (path: string, init?: RequestInit) => Promise<Response>;
+  readonly endedPrograms: () => Promise<readonly string[]>;
   readonly signIns: () => Promise<readonly AccessSignInsTable[]>;
   readonly rows: (table: 'access_flows' | 'access_clients') => Promise<number>;
   readonly close: () => Promise<void>;
@@ -74,12 +75,15 @@ export const createOAuthWorld = async (readDocument: ReadDocument = async () => 
     cookies: cookieNames(origin),
     findPolicy: async (host) => policies.get(host),
     readDocument,
+    feed: { tunnelsChanged: () => {} },
   });
   return {
     time,
     policies,
     grants,
     send: async (path, init) => app.fetch(new Request(new URL(path, origin), init), { address: '192.0.2.1' }),
+    endedPrograms: async () =>
+      (await store.db.selectFrom('access_sign_outs').select('subject').execute()).map(({ subject }) => subject),
     signIns: () => store.db.selectFrom('access_sign_ins').selectAll().execute(),
     rows: async (table) => (await store.db.selectFrom(table).select('id').execute()).length,
     close: () => store.close(),

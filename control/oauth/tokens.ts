@@ -1,25 +1,20 @@
 // The token endpoint: a code, or a refresh token, for an access token (RFC 6749 4.1.3 and 6), and revocation (RFC 7009). Edges
-// check access tokens by themselves, so one ends only by its time, or when the policy no longer admits its visitor.
+// check access tokens by themselves: one ends by its time, or when the policy no longer admits its visitor or that program.
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { refusalOf, type VisitorClaims } from '@underpass/rules/visit/grants.ts';
-import { sealVisit } from '@underpass/wire/visit-seal.ts';
+import { openVisit, type Sealed, sealVisit } from '@underpass/wire/visit-seal.ts';
 import type { VisitPolicy } from '../policy/find-visit-policy.ts';
 import { createToken, hashToken, tokenLength } from '../secret/token.ts';
 import type { Program } from './core/authorization.ts';
 import type { OAuthDeps } from './deps.ts';
-import { type Chain, type Code, changeFlow, deleteFlow, type Flow, findFlow, insertFlow } from './flows.ts';
+import { type Chain, type Code, changeFlow, deleteFlow, type Flow, findFlow, insertFlow, readFlow } from './flows.ts';
+import { endOwnProgram } from './program-end.ts';
 import { findRegistered, markUsed } from './programs.ts';
 
 const accessMs = 3_600_000;
 
-export type TokenErrorCode =
-  | 'invalid_request'
-  | 'invalid_client'
-  | 'invalid_grant'
-  | 'invalid_target'
-  | 'unsupported_grant_type'
-  | 'unsupported_token_type';
+export type TokenErrorCode = 'invalid_request' | 'invalid_client' | 'invalid_grant' | 'invalid_target' | 'unsupported_grant_type';
 
 /** RFC 6749 5.2. */
 export class TokenError extends Error {
@@ -76,7 +71,8 @@ const give = (
   nowMs: number,
 ): GivenTokens => {
   const untilMs = Math.min(nowMs + accessMs, claims.expiresAtMs);
-  const agent: VisitorClaims = { ...claims, agent: program.name };
+  const programId = hashToken(splitRefresh(refreshToken)!.chain);
+  const agent: VisitorClaims = { ...claims, agent: program.name, programId };
   return {
     access_token: sealVisit(policy.sealKey, 'agent', host, { claims: agent, untilMs }),
     token_type: 'Bearer',
@@ -96,7 +92,7 @@ const byCode = async (deps: OAuthDeps, form: ReadonlyMap<string, string>): Promi
   const flow = await findFlow(store.db, keyRing, form.get('code') ?? '', ['code', 'spent'], nowMs);
   if (flow === undefined) return refuse('invalid_grant', 'The code is wrong, used or too old.');
   if (flow.content.stage === 'spent') {
-    await deleteFlow(store.db, flow.content.chainId);
+    await endOwnProgram(deps, flow.policyId, flow.content.chainId, nowMs);
     return refuse('invalid_grant', 'The code was used before. The tokens that it gave have ended.');
   }
   const content = flow.content;
@@ -137,7 +133,7 @@ const byRefresh = async (deps: OAuthDeps, form: ReadonlyMap<string, string>): Pr
   const isNewest = content.current === hashToken(given.secret);
   // Two programs hold the chain, and one of them stole it (RFC 9700 4.14.2).
   if (!isNewest || !(await changeFlow(store.db, keyRing, flow, { ...content, current: hashToken(secret) }))) {
-    await deleteFlow(store.db, flow.id);
+    await endOwnProgram(deps, flow.policyId, flow.id, nowMs);
     return refuse('invalid_grant', 'The refresh token was used before. Connect again.');
   }
   const policy = await findAdmitting(deps, content, flow.policyId).catch(async (error: unknown) => {
@@ -168,12 +164,29 @@ export const giveTokens = async (deps: OAuthDeps, form: ReadonlyMap<string, stri
   return tokens;
 };
 
-/** RFC 7009 2.2: an unknown token is as good as revoked. */
-export const revokeToken = async ({ store, keyRing, clock }: OAuthDeps, form: ReadonlyMap<string, string>): Promise<void> => {
+/** What an access token says about its program, before its seal is checked. */
+const programIdOf = (token: string): string => {
+  try {
+    const { claims } = JSON.parse(Buffer.from(token.split('.')[0] as string, 'base64url').toString()) as Sealed;
+    return typeof claims.programId === 'string' ? claims.programId : '';
+  } catch {
+    return '';
+  }
+};
+
+const findByAccessToken = async (deps: OAuthDeps, token: string): Promise<Flow<Chain> | undefined> => {
+  const { store, keyRing, clock, findPolicy } = deps;
+  const flow = await readFlow(store.db, keyRing, programIdOf(token), ['chain'], clock());
+  const policy = flow && (await findPolicy(flow.content.host));
+  return policy && openVisit(policy.sealKey, 'agent', flow.content.host, token, clock()) !== null ? flow : undefined;
+};
+
+/** Either token ends the program's access (RFC 7009 2.1). An unknown one is as good as revoked (RFC 7009 2.2). */
+export const revokeToken = async (deps: OAuthDeps, form: ReadonlyMap<string, string>): Promise<void> => {
+  const { store, keyRing, clock } = deps;
   const token = form.get('token') ?? refuse('invalid_request', 'token is missing.');
   const given = splitRefresh(token);
-  if (given === undefined)
-    return refuse('unsupported_token_type', 'Only refresh tokens can be revoked. An access token ends within an hour.');
-  const flow = await findFlow(store.db, keyRing, given.chain, ['chain'], clock());
-  if (flow?.content.program.id === form.get('client_id')) await deleteFlow(store.db, flow!.id);
+  const byRefreshToken = given && (await findFlow(store.db, keyRing, given.chain, ['chain'], clock()));
+  const flow = byRefreshToken ?? (await findByAccessToken(deps, token));
+  if (flow?.content.program.id === form.get('client_id')) await endOwnProgram(deps, flow!.policyId, flow!.id, clock());
 };

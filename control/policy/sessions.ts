@@ -12,7 +12,7 @@ import type { Queries } from '../store/store.ts';
 import { changeGrants, type PolicyDeps } from './write-policy.ts';
 
 /** Ends every session, and the refresh tokens of programs. The extra millisecond ends a sign-in of this moment too. */
-const endAll = async (trx: Queries, policyId: string, nowMs: number): Promise<void> => {
+export const endAll = async (trx: Queries, policyId: string, nowMs: number): Promise<void> => {
   await trx
     .updateTable('access_policies')
     .set({ valid_from: nowMs + 1 })

@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { connect } from 'node:http2';
 import type { Socket } from 'node:net';
 import { describe, it } from 'node:test';
+import { programSubject } from '@underpass/rules/visit/grants.ts';
 import type { FeedTunnel } from '@underpass/wire/feed.ts';
 import { createRig, type Rig, readUntil, tunnelOf, whenClosed } from '../fixture/rig.ts';
 import { grants, machineToken, seal, sessionOf, visitOf } from '../fixture/visits.ts';
@@ -60,6 +61,10 @@ const endings: Readonly<Record<string, readonly [string, Parameters<typeof visit
   'a program whose person is removed': [
     `Authorization: Bearer ${seal({ agent: 'x' }, { use: 'agent' })}\r\n`,
     { grants: { ...grants, people: [] } },
+  ],
+  'a program that is revoked': [
+    `Authorization: Bearer ${seal({ agent: 'x', programId: 'p1' }, { use: 'agent' })}\r\n`,
+    { grants: { ...grants, signedOut: [{ subject: programSubject('p1'), atMs: later }] } },
   ],
   'a path that is denied now': [cookie(), { rules: [{ path: '/*', action: 'deny' }] }],
 };

@@ -80,6 +80,16 @@ export const accessCalls = {
     who: 'access-policy.update',
   },
   deleteAccessLink: { method: 'DELETE', path: `${inPolicy}/links/:id`, query: 'InProject', who: 'access-policy.update' },
+  /** The newest, at most 500. */
+  listAccessPrograms: {
+    method: 'GET',
+    path: `${inPolicy}/programs`,
+    query: 'InProject',
+    answer: 'AccessProgram[]',
+    who: 'access-sign-in.read',
+  },
+  /** Ends the program's access, not the visitor's sessions. */
+  deleteAccessProgram: { method: 'DELETE', path: `${inPolicy}/programs/:id`, query: 'InProject', who: 'access-policy.update' },
   listAccessSignIns: {
     method: 'GET',
     path: '/api/access-sign-ins',

@@ -62,6 +62,8 @@ export const failures: { readonly [Name in CallName]?: string } = {
   listAccessLinks: notHere,
   createAccessLink: '409: too many, or no http tunnel has the policy',
   deleteAccessLink: notHere,
+  listAccessPrograms: notHere,
+  deleteAccessProgram: notHere,
   createProject: badField,
   renameProject: badField,
   deleteProject: '400: the name is another',

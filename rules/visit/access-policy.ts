@@ -71,6 +71,22 @@ export type AccessLink = Described<typeof AccessLink>;
 /** Answered once, at creation. The secret is the fragment of the address, which no server and no log sees. */
 export const NewAccessLink = entity({ ...AccessLink.shape, urls: array(secret()) });
 
+/** A program that a visitor allowed to act for them, by OAuth. */
+export const AccessProgram = entity({
+  id: string(),
+  name: string(),
+  /** Host of the document that describes the program, which vouches for it; null: the program chose its name itself. */
+  site: nullable(string()),
+  host: string(),
+  /** E-mail address of the visitor; empty if the sign-in proves none. */
+  who: string(),
+  method: z.enum(signInMethods),
+  connectedAt: time(),
+  /** When the visitor's sign-in ends, and the program's access with it. */
+  endsAt: time(),
+});
+export type AccessProgram = Described<typeof AccessProgram>;
+
 export const AccessSignIn = entity({
   id: string(),
   at: time(),

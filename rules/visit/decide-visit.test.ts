@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type AskedVisit, type AskedVisitor, decideVisit } from './decide-visit.ts';
-import { refusalOf, type VisitorClaims, type VisitorGrants, type VisitRules } from './grants.ts';
+import { programSubject, refusalOf, type VisitorClaims, type VisitorGrants, type VisitRules } from './grants.ts';
 
 const nowMs = 1_000_000;
 const nobody: VisitorGrants = {
@@ -105,6 +105,13 @@ test('a session ends when its time is over, and when an owner ends it by subject
   for (const subject of ['u1', 'a@x.com'])
     assert.equal(refusalOf(member, { ...grants, signedOut: [{ subject, atMs: 500 }] }, nowMs), 'signed-out', subject);
   assert.equal(refusalOf(member, { ...grants, signedOut: [{ subject: 'u1', atMs: 499 }] }, nowMs), null, 'signed in again since');
+});
+
+test('a program ends alone: not the person, nor their other programs', () => {
+  const grants = { ...nobody, people: ['a@x.com'], signedOut: [{ subject: programSubject('p1'), atMs: 600 }] };
+  assert.equal(refusalOf({ ...claims, agent: 'Scribe', programId: 'p1' }, grants, nowMs), 'signed-out');
+  assert.equal(refusalOf({ ...claims, agent: 'Scribe', programId: 'p2' }, grants, nowMs), null);
+  assert.equal(refusalOf(claims, grants, nowMs), null);
 });
 
 test('a session ends with what admitted it: the person, the provider, the password, the link', () => {

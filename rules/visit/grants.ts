@@ -21,7 +21,12 @@ export interface VisitorClaims {
   readonly expiresAtMs: number;
   /** The program that holds the session for the visitor (OAuth client name); absent for a browser. */
   readonly agent?: string;
+  /** Which of the person's programs: all tokens that follow from one code have the same. Control can end it alone. */
+  readonly programId?: string;
 }
+
+/** As which subject the list of those who were signed out names one program. */
+export const programSubject = (programId: string): string => `program:${programId}`;
 
 /** Whom a policy admits now. Edges hold it and test every session against it, so a change ends what it no longer admits. */
 export interface VisitorGrants {
@@ -42,7 +47,7 @@ export interface VisitorGrants {
   readonly links: readonly { readonly id: string; readonly expiresAtMs: number | null }[];
   /** Every session that began before this has ended. */
   readonly validFromMs: number;
-  /** Each entry ends the sessions with this subject or e-mail address that began by `atMs`. */
+  /** Each entry ends the sessions with this subject, e-mail address or program that began by `atMs`. */
   readonly signedOut: readonly { readonly subject: string; readonly atMs: number }[];
 }
 
@@ -67,7 +72,8 @@ export interface VisitRules {
 export function refusalOf(claims: VisitorClaims, grants: VisitorGrants, nowMs: number): RefusedVisit | null {
   if (claims.expiresAtMs <= nowMs) return 'expired';
   if (claims.signedInAtMs < grants.validFromMs) return 'signed-out';
-  const isSelf = (subject: string): boolean => subject === claims.subject || subject === claims.email;
+  const program = claims.programId === undefined ? null : programSubject(claims.programId);
+  const isSelf = (subject: string): boolean => subject === claims.subject || subject === claims.email || subject === program;
   if (grants.signedOut.some(({ subject, atMs }) => isSelf(subject) && claims.signedInAtMs <= atMs)) return 'signed-out';
   return isAdmitted[claims.method](claims, grants, nowMs) ? null : 'not-admitted';
 }

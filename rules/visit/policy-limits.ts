@@ -8,6 +8,10 @@ export const policyLimits = {
   tokens: 100,
   links: 200,
   linkUses: 10_000,
+  /** Programs that a page of the API shows, the newest first. */
+  programs: 500,
+  /** Programs that ended by themselves, of the list of those who were signed out: half of it stays for the project's people. */
+  endedPrograms: 250,
   pathChars: 512,
   sessionHoursLeast: 1,
   sessionHoursMost: 30 * 24,
