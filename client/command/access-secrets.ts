@@ -1,4 +1,4 @@
-// access tokens and access links: they admit a program, or anyone with the address, without a sign-in.
+// access tokens, links and programs: what admits a program, or anyone with an address, without a sign-in of its own.
 
 import { accessCalls } from '@underpass/rules/api/access-calls.ts';
 import type { Command } from 'commander';
@@ -63,6 +63,20 @@ export function addAccessLinkCommands(access: Command, shell: Shell): void {
     .action((policy: string, id: string, flags: RemoveFlags) => removeLink(shell, policy, id, flags));
 }
 
+export function addAccessProgramCommands(access: Command, shell: Shell): void {
+  const programs = access.command('programs').description('Programs that visitors allowed to act for them, such as MCP clients.');
+  withProject(
+    describe(programs.command('list <policy>').alias('ls'), 'List the programs of a policy.', [
+      'underpass access programs list team',
+    ]),
+  ).action((policy: string, flags: CommonFlags) => listPrograms(shell, policy, flags));
+  withProject(
+    describe(programs.command('rm <policy> <id>'), "End a program's access.", ['underpass access programs rm team 3f2a91']),
+  )
+    .option('-y, --yes', 'do not ask')
+    .action((policy: string, id: string, flags: RemoveFlags) => removeProgram(shell, policy, id, flags));
+}
+
 async function listTokens(shell: Shell, policy: string, flags: CommonFlags): Promise<void> {
   const { api, project } = await openProject(shell.io, flags);
   const tokens = await api.call(accessCalls.listAccessTokens, { project: project.id, name: policy });
@@ -111,5 +125,23 @@ async function removeLink(shell: Shell, policy: string, id: string, flags: Remov
   const { api, project } = await openProject(shell.io, flags);
   await confirm(shell.io, 'Visits that it gave end at once.', `End the share link ${id}?`, flags.yes);
   await api.call(accessCalls.deleteAccessLink, { project: project.id, name: policy, id });
+  outputOf(shell, flags).result({ deleted: id }, `Ended ${id}.`);
+}
+
+async function listPrograms(shell: Shell, policy: string, flags: CommonFlags): Promise<void> {
+  const { api, project } = await openProject(shell.io, flags);
+  const programs = await api.call(accessCalls.listAccessPrograms, { project: project.id, name: policy });
+  const rows = programs.map(({ id, name, site, who, method, host, endsAt }) => [
+    ...[id, site === null ? name : `${name} (${site})`],
+    ...[who || method, host, endsAt],
+  ]);
+  const text = rows.length === 0 ? 'No programs.' : renderTable(['ID', 'PROGRAM', 'FOR', 'HOST', 'ENDS'], rows);
+  outputOf(shell, flags).result(programs, text);
+}
+
+async function removeProgram(shell: Shell, policy: string, id: string, flags: RemoveFlags): Promise<void> {
+  const { api, project } = await openProject(shell.io, flags);
+  await confirm(shell.io, 'It is refused at once, and may ask its visitor again.', `End the program ${id}?`, flags.yes);
+  await api.call(accessCalls.deleteAccessProgram, { project: project.id, name: policy, id });
   outputOf(shell, flags).result({ deleted: id }, `Ended ${id}.`);
 }

@@ -26,6 +26,11 @@ const answer = {
   why: ['The policy does not admit eve@example.com.'],
 };
 
+const program = {
+  ...{ id: 'p1', name: 'Scribe', site: null, host: 'shop.example.com', who: '', method: 'password' },
+  ...{ connectedAt: '2026-11-20T10:00:00Z', endsAt: '2026-11-21T10:00:00Z' },
+};
+
 async function signedIn(t: TestContext) {
   const api = await startFakeApi(t, {
     ...accountRoutes,
@@ -36,6 +41,8 @@ async function signedIn(t: TestContext) {
     'POST /api/access-policies/team/test': { body: answer },
     'POST /api/access-policies/team/sign-out': { status: 204 },
     'POST /api/access-policies/team/tokens': { body: { id: '1', name: 'ci', token: 'secret-token' } },
+    'GET /api/access-policies/team/programs': { body: [program] },
+    'DELETE /api/access-policies/team/programs/p1': { status: 204 },
     'POST /api/access-policies/team/links': { body: { id: '2', name: 'customer', urls: ['https://u.test/access/link#s'] } },
   });
   const cli = await createCli(t, { UNDERPASS_SERVER: api.origin, UNDERPASS_API_TOKEN: 'tok' });
@@ -53,6 +60,14 @@ test('list says whom each policy admits, also by public paths', async (t) => {
   const { stdout } = await cli.run(['access', 'list']);
   assert.match(stdout, /team +Members, 2 people, 1 token, everybody on public paths +shop/);
   assert.match(stdout, /open +Everybody +shop/);
+});
+
+test('programs are listed, and one is ended', async (t) => {
+  const { cli, sent } = await signedIn(t);
+  const { stdout } = await cli.run(['access', 'programs', 'list', 'team']);
+  assert.match(stdout, /p1 +Scribe +password +shop\.example\.com/);
+  await cli.run(['access', 'programs', 'rm', 'team', 'p1', '--yes']);
+  assert.deepEqual([sent()?.method, sent()?.path?.split('?')[0]], ['DELETE', '/api/access-policies/team/programs/p1']);
 });
 
 test('add sends the policy, with path rules in the order given', async (t) => {

@@ -1,5 +1,5 @@
 // access list|show|add|set|rm|test|sign-out|sign-ins: access policies, which say who may visit http tunnels.
-// Their machine tokens and share links are in access-secrets.ts.
+// Their machine tokens, share links and programs are in access-secrets.ts.
 
 import { resolve } from 'node:path';
 import { accessCalls } from '@underpass/rules/api/access-calls.ts';
@@ -13,7 +13,7 @@ import { ClientError } from '../process/error.ts';
 import { renderFields, renderTable } from '../terminal/output.ts';
 import { confirm } from '../terminal/prompt.ts';
 import { type PolicyFlags, policyOf, policyOptions } from './access-options.ts';
-import { addAccessLinkCommands, addAccessTokenCommands } from './access-secrets.ts';
+import { addAccessLinkCommands, addAccessProgramCommands, addAccessTokenCommands } from './access-secrets.ts';
 import { type CommonFlags, describe, outputOf, type Shell, withProject } from './command-line.ts';
 
 interface TestFlags extends CommonFlags {
@@ -45,6 +45,7 @@ export function addAccessCommands(program: Command, shell: Shell): void {
   addTest(access, shell);
   addAccessTokenCommands(access, shell);
   addAccessLinkCommands(access, shell);
+  addAccessProgramCommands(access, shell);
   withProject(
     describe(access.command('sign-out <policy> [email]'), 'End the visits of one person, or of everybody.', [
       'underpass access sign-out team eve@example.com',

@@ -204,6 +204,25 @@ async function tabTests(t: TestContext, stage: Stage, url: string): Promise<void
     await expect(page.getByRole('row', { name: /design review/ })).toContainText('0 of 3');
   });
 
+  await t.test('a program of a visitor is listed, and can be revoked', async (t) => {
+    const page = await stage.open(t, 'access/policies/Staff?tab=programs');
+    await expect(page.getByText('No programs.')).toBeVisible();
+    const program = {
+      ...{ id: 'p1', name: 'Scribe', site: 'scribe.example', host: new URL(url).host, who: 'eve@example.net', method: 'email' },
+      ...{ connectedAt: '2026-11-20T10:00:00Z', endsAt: '2026-11-21T10:00:00Z' },
+    };
+    let rows = [program];
+    await page.route(/\/programs(\/p1)?\?/, async (route) => {
+      if (route.request().method() === 'DELETE') rows = [];
+      await route.fulfill(rows.length === 0 && route.request().method() === 'DELETE' ? { status: 204 } : { json: rows });
+    });
+    await page.reload();
+    await expect(page.getByRole('row', { name: /Scribe/ })).toContainText('eve@example.net');
+    await page.getByRole('button', { name: 'Revoke Scribe' }).click();
+    await page.getByRole('dialog', { name: 'Revoke Program' }).getByRole('button', { name: 'Revoke' }).click();
+    await expect(page.getByText('No programs.')).toBeVisible();
+  });
+
   await t.test('the test shows what control answers', async (t) => {
     const page = await stage.open(t, 'access/policies/Staff?tab=test');
     await expect(page.getByLabel('URL')).toHaveValue(`${url}/`);
@@ -313,6 +332,9 @@ async function logTests(t: TestContext, stage: Stage, host: string): Promise<voi
     await page.goto(projectUrl(stage.account, 'access'));
     await expect(page.getByRole('row', { name: /Staff/ })).toBeVisible();
     await expect(page.getByRole('link', { name: 'Sign-in log' })).toBeHidden();
+    await page.goto(projectUrl(stage.account, 'access/policies/Staff?tab=programs'));
+    await expect(page.getByLabel('Path of rule 1')).toBeDisabled();
+    await expect(page.getByRole('tab', { name: 'Programs' })).toBeHidden();
   });
 }
 

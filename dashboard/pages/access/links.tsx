@@ -8,7 +8,7 @@ import { useRef, useState } from 'react';
 import { useRevalidator } from 'react-router';
 import { callApi } from '../../api/request.ts';
 import { useFetched } from '../../api/use-fetched.ts';
-import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
+import { useConfirm } from '../../form/use-confirm.tsx';
 import { useProject } from '../../session/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
@@ -16,9 +16,10 @@ import { buttonColumn, dateColumn } from '../../ui/columns.tsx';
 import { CopyTextButton } from '../../ui/copy-button.tsx';
 import { DataTable } from '../../ui/data-table.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
+import { FetchedRows } from '../../ui/fetched-rows.tsx';
 import type { Column } from '../../ui/table-view.tsx';
 import { NewLinkPanel } from './new-link-panel.tsx';
-import { PolicyRows } from './policy-rows.tsx';
+import { type PolicyTableProps, RevokeButton } from './revoke-button.tsx';
 import type { PolicyTabProps } from './tokens.tsx';
 
 type NewLink = AnswerOf<typeof accessCalls.createAccessLink>;
@@ -53,9 +54,9 @@ export function Links({ policy: { name, tunnels }, readOnly }: PolicyTabProps) {
       flush
     >
       <div className="border-t">
-        <PolicyRows fetched={links} what="share links" emptyText={emptyText}>
+        <FetchedRows fetched={links} what="share links" emptyText={emptyText}>
           {(rows) => <LinkTable policy={name} rows={rows} readOnly={readOnly} ask={confirm.ask} reload={links.reload} />}
-        </PolicyRows>
+        </FetchedRows>
       </div>
       <NewLinkPanel policy={name} open={open} onOpenChange={setOpen} onCreated={showCreated} />
       <NewLinkDialog urls={created?.urls} onClose={() => setCreated(undefined)} />
@@ -64,15 +65,7 @@ export function Links({ policy: { name, tunnels }, readOnly }: PolicyTabProps) {
   );
 }
 
-interface LinkTableProps {
-  readonly policy: string;
-  readonly rows: readonly AccessLink[];
-  readonly readOnly: boolean;
-  readonly ask: Confirm['ask'];
-  readonly reload: () => void;
-}
-
-function LinkTable({ rows, ...rest }: LinkTableProps) {
+function LinkTable({ rows, ...rest }: PolicyTableProps<AccessLink>) {
   return (
     <DataTable
       label="Share links"
@@ -87,7 +80,7 @@ function LinkTable({ rows, ...rest }: LinkTableProps) {
   );
 }
 
-function columnsOf({ readOnly, ...rest }: Omit<LinkTableProps, 'rows'>): readonly Column<AccessLink>[] {
+function columnsOf({ readOnly, ...rest }: Omit<PolicyTableProps<AccessLink>, 'rows'>): readonly Column<AccessLink>[] {
   return [
     {
       key: 'name',
@@ -109,23 +102,20 @@ function columnsOf({ readOnly, ...rest }: Omit<LinkTableProps, 'rows'>): readonl
   ];
 }
 
-function RevokeLink({ link, policy, ask, reload }: Omit<LinkTableProps, 'rows' | 'readOnly'> & { readonly link: AccessLink }) {
+function RevokeLink({
+  link,
+  policy,
+  ...rest
+}: Omit<PolicyTableProps<AccessLink>, 'rows' | 'readOnly'> & { readonly link: AccessLink }) {
   const project = useProject();
-  const revoke = () =>
-    ask({
-      title: 'Revoke Share Link',
-      warning: `The link ${link.name} stops working, and the sessions that began with it end within seconds. This operation is permanent.`,
-      confirmLabel: 'Revoke',
-      work: async () => {
-        await callApi(accessCalls.deleteAccessLink, { project: project.id, name: policy, id: link.id });
-        reload();
-      },
-      done: `${link.name} revoked.`,
-    });
   return (
-    <Button size="sm" onClick={revoke} aria-label={`Revoke ${link.name}`}>
-      Revoke
-    </Button>
+    <RevokeButton
+      name={link.name}
+      title="Revoke Share Link"
+      warning={`The link ${link.name} stops working, and the sessions that began with it end within seconds.`}
+      revoke={() => callApi(accessCalls.deleteAccessLink, { project: project.id, name: policy, id: link.id })}
+      {...rest}
+    />
   );
 }
 

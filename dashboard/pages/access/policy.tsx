@@ -1,4 +1,4 @@
-// One access policy: who may visit, its tokens and links, and its test. The tab is part of the address.
+// One access policy: who may visit, its tokens, links and programs, and its test. The tab is part of the address.
 
 import { accessCalls } from '@underpass/rules/api/access-calls.ts';
 import { may } from '@underpass/rules/permission.ts';
@@ -25,6 +25,7 @@ import { Links } from './links.tsx';
 import { PolicyEditor } from './policy-editor.tsx';
 import { PolicyMenu } from './policy-menu.tsx';
 import { PolicyTest } from './policy-test.tsx';
+import { Programs } from './programs.tsx';
 import { Tokens } from './tokens.tsx';
 import { usePolicyForm } from './use-policy-form.ts';
 
@@ -54,6 +55,7 @@ const tabs = [
   { value: 'who', label: 'Visitors' },
   { value: 'tokens', label: 'Tokens' },
   { value: 'links', label: 'Links' },
+  { value: 'programs', label: 'Programs' },
   { value: 'test', label: 'Test' },
 ] as const;
 
@@ -65,18 +67,20 @@ function PolicyView({ policy }: { readonly policy: AccessPolicy }) {
   const [search, setSearch] = useSearchParams();
   const edit = usePolicyForm(policy);
   const readOnly = !may(project.role, 'access-policy.update');
-  const tab = tabs.find(({ value }) => value === search.get('tab'))?.value ?? 'who';
+  const shown = may(project.role, 'access-sign-in.read') ? tabs : tabs.filter(({ value }) => value !== 'programs');
+  const tab = shown.find(({ value }) => value === search.get('tab'))?.value ?? 'who';
   const open = (next: Tab) => setSearch(next === 'who' ? {} : { tab: next }, { replace: true, preventScrollReset: true });
   return (
     <>
       <PolicyHeader policy={policy} readOnly={readOnly} />
       <AskBeforeLeaving changed={edit.changed} />
-      <Tabs label="Access policy" value={tab} onChange={open} tabs={tabs}>
+      <Tabs label="Access policy" value={tab} onChange={open} tabs={shown}>
         <div className="grid max-w-4xl gap-5">
           {edit.changed && tab !== 'who' && <Banner>Your changes under ‘Visitors’ are not saved yet.</Banner>}
           {tab === 'who' && <PolicyEditor policy={policy} edit={edit} readOnly={readOnly} />}
           {tab === 'tokens' && <Tokens policy={policy} readOnly={readOnly} />}
           {tab === 'links' && <Links policy={policy} readOnly={readOnly} />}
+          {tab === 'programs' && <Programs policy={policy} readOnly={readOnly} />}
           {tab === 'test' && <PolicyTest policy={policy} />}
         </div>
       </Tabs>

@@ -9,7 +9,7 @@ import { useRef, useState } from 'react';
 import { useRevalidator } from 'react-router';
 import { callApi } from '../../api/request.ts';
 import { useFetched } from '../../api/use-fetched.ts';
-import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
+import { useConfirm } from '../../form/use-confirm.tsx';
 import { useProject } from '../../session/session.ts';
 import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -17,11 +17,12 @@ import { Card } from '../../ui/card.tsx';
 import { buttonColumn, dateColumn } from '../../ui/columns.tsx';
 import { CommandLine } from '../../ui/command-line.tsx';
 import { DataTable } from '../../ui/data-table.tsx';
+import { FetchedRows } from '../../ui/fetched-rows.tsx';
 import { SecretDialog } from '../../ui/secret-dialog.tsx';
 import type { Column } from '../../ui/table-view.tsx';
 import { useFirstAddress } from './first-address.ts';
 import { NewTokenPanel } from './new-token-panel.tsx';
-import { PolicyRows } from './policy-rows.tsx';
+import { type PolicyTableProps, RevokeButton } from './revoke-button.tsx';
 
 type NewToken = AnswerOf<typeof accessCalls.createAccessToken>;
 
@@ -59,9 +60,9 @@ export function Tokens({ policy, readOnly }: PolicyTabProps) {
       flush
     >
       <div className="border-t">
-        <PolicyRows fetched={tokens} what="machine tokens" emptyText="No machine tokens.">
+        <FetchedRows fetched={tokens} what="machine tokens" emptyText="No machine tokens.">
           {(rows) => <TokenTable policy={name} rows={rows} readOnly={readOnly} ask={confirm.ask} reload={tokens.reload} />}
-        </PolicyRows>
+        </FetchedRows>
       </div>
       <NewTokenPanel policy={name} open={open} onOpenChange={setOpen} onCreated={showCreated} />
       <NewTokenDialog policy={policy} token={created?.token} onClose={() => setCreated(undefined)} />
@@ -70,15 +71,7 @@ export function Tokens({ policy, readOnly }: PolicyTabProps) {
   );
 }
 
-interface TokenTableProps {
-  readonly policy: string;
-  readonly rows: readonly AccessToken[];
-  readonly readOnly: boolean;
-  readonly ask: Confirm['ask'];
-  readonly reload: () => void;
-}
-
-function TokenTable({ rows, ...rest }: TokenTableProps) {
+function TokenTable({ rows, ...rest }: PolicyTableProps<AccessToken>) {
   return (
     <DataTable
       label="Machine tokens"
@@ -93,7 +86,7 @@ function TokenTable({ rows, ...rest }: TokenTableProps) {
   );
 }
 
-function columnsOf({ readOnly, ...rest }: Omit<TokenTableProps, 'rows'>): readonly Column<AccessToken>[] {
+function columnsOf({ readOnly, ...rest }: Omit<PolicyTableProps<AccessToken>, 'rows'>): readonly Column<AccessToken>[] {
   return [
     {
       key: 'name',
@@ -118,25 +111,17 @@ function columnsOf({ readOnly, ...rest }: Omit<TokenTableProps, 'rows'>): readon
 function RevokeToken({
   token,
   policy,
-  ask,
-  reload,
-}: Omit<TokenTableProps, 'rows' | 'readOnly'> & { readonly token: AccessToken }) {
+  ...rest
+}: Omit<PolicyTableProps<AccessToken>, 'rows' | 'readOnly'> & { readonly token: AccessToken }) {
   const project = useProject();
-  const revoke = () =>
-    ask({
-      title: 'Revoke Machine Token',
-      warning: `Programs that use ${token.name} are refused within seconds. This operation is permanent.`,
-      confirmLabel: 'Revoke',
-      work: async () => {
-        await callApi(accessCalls.deleteAccessToken, { project: project.id, name: policy, id: token.id });
-        reload();
-      },
-      done: `${token.name} revoked.`,
-    });
   return (
-    <Button size="sm" onClick={revoke} aria-label={`Revoke ${token.name}`}>
-      Revoke
-    </Button>
+    <RevokeButton
+      name={token.name}
+      title="Revoke Machine Token"
+      warning={`Programs that use ${token.name} are refused within seconds.`}
+      revoke={() => callApi(accessCalls.deleteAccessToken, { project: project.id, name: policy, id: token.id })}
+      {...rest}
+    />
   );
 }
 

@@ -2,18 +2,14 @@
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import type { ConnectedClient } from '@underpass/rules/resource.ts';
-import { text } from '@underpass/rules/text.ts';
 import { useEffect } from 'react';
-import { messageOf } from '../../api/error.ts';
 import { callApi } from '../../api/request.ts';
 import { useFetched } from '../../api/use-fetched.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { Banner } from '../../ui/banner.tsx';
-import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { DataTable } from '../../ui/data-table.tsx';
 import { DateTime } from '../../ui/date-time.tsx';
-import { LoadingArea } from '../../ui/spinner.tsx';
+import { FetchedRows } from '../../ui/fetched-rows.tsx';
 import type { Column } from '../../ui/table-view.tsx';
 import { LastClientNote } from './last-client.tsx';
 
@@ -26,42 +22,23 @@ export function Clients({ project, tunnel }: { readonly project: string; readonl
   useEffect(reload, [tunnel.connectedClients, reload]);
   return (
     <Card title="Connected clients" flush>
-      <div className="border-t">{renderClients(clients)}</div>
+      <div className="border-t">
+        <FetchedRows fetched={clients} what="connected clients" emptyText="No client is connected.">
+          {(rows) => (
+            <DataTable
+              label="Connected clients"
+              bare
+              columns={columns}
+              rows={rows}
+              rowKey={(client) => client.id}
+              searchText={searchText}
+              noun="clients"
+            />
+          )}
+        </FetchedRows>
+      </div>
       <LastClientNote project={project} tunnel={tunnel} />
     </Card>
-  );
-}
-
-function renderClients({ data, error, busy, reload }: ReturnType<typeof useFetched<readonly ConnectedClient[]>>) {
-  if (error !== undefined && !data) {
-    return (
-      <div className="p-4 sm:p-5">
-        <Banner
-          tone="danger"
-          title="Connected clients could not be loaded."
-          action={
-            <Button size="sm" busy={busy} onClick={reload}>
-              {text.error.retry}
-            </Button>
-          }
-        >
-          {messageOf(error)}
-        </Banner>
-      </div>
-    );
-  }
-  if (!data) return <LoadingArea label="Loading clients" className="h-24" />;
-  if (data.length === 0) return <p className="px-5 py-8 text-center text-ink-soft">No client is connected.</p>;
-  return (
-    <DataTable
-      label="Connected clients"
-      bare
-      columns={columns}
-      rows={data}
-      rowKey={(client) => client.id}
-      searchText={searchText}
-      noun="clients"
-    />
   );
 }
 

@@ -1,13 +1,13 @@
-// The rows of a policy's tab: loading, failed, none, or a table.
+// The rows of a card that fetches them: loading, failed, none, or a table.
 import { text } from '@underpass/rules/text.ts';
 import type { ReactNode } from 'react';
-import { messageOf } from '../../api/error.ts';
-import type { Fetched } from '../../api/use-fetched.ts';
-import { Banner } from '../../ui/banner.tsx';
-import { Button } from '../../ui/button.tsx';
-import { LoadingArea } from '../../ui/spinner.tsx';
+import { messageOf } from '../api/error.ts';
+import type { Fetched } from '../api/use-fetched.ts';
+import { Banner } from './banner.tsx';
+import { Button } from './button.tsx';
+import { LoadingArea } from './spinner.tsx';
 
-export interface PolicyRowsProps<Row> {
+interface FetchedRowsProps<Row> {
   readonly fetched: Fetched<readonly Row[]>;
   /** Plural: `share links`. */
   readonly what: string;
@@ -15,7 +15,7 @@ export interface PolicyRowsProps<Row> {
   readonly children: (rows: readonly Row[]) => ReactNode;
 }
 
-export function PolicyRows<Row>({ fetched, what, emptyText, children }: PolicyRowsProps<Row>) {
+export function FetchedRows<Row>({ fetched, what, emptyText, children }: FetchedRowsProps<Row>) {
   const { data, error, busy, reload } = fetched;
   if (error !== undefined && !data) {
     return (
