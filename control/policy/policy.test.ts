@@ -251,7 +251,7 @@ describe('400', () => {
     [{ provider: { ...provider, issuer: 'http://id.example' } }, /https/],
     [{ provider: { ...provider, people: [] } }, /List who may sign in/],
     [{ password: 'short' }, /at least 8/],
-    [{ tokenHeader: 'Cookie' }, /used by the service/],
+    [{ tokenHeader: 'Cookie' }, /already has a meaning/],
     [{ sessionHours: 0 }, /from 1 to 720/],
   ];
   for (const [body, text] of bad) {
