@@ -45,8 +45,19 @@ const createStatementCache = (database: DatabaseSync) => {
     if (known) return known;
     if (cache.size >= statementCacheSize) evictOldest();
     const statement = database.prepare(text);
+    statement.setReturnArrays(true);
     cache.set(text, statement);
     return statement;
+  };
+};
+
+/** The objects that node:sqlite itself makes have no prototype and are slow: lists of thousands of rows took twice as long. */
+const createRowReader = <R>(statement: StatementSync): ((values: unknown) => R) => {
+  const names = statement.columns().map(({ name }) => name);
+  return (values) => {
+    const row: Record<string, unknown> = {};
+    for (let at = 0; at < names.length; at++) row[names[at]!] = (values as readonly unknown[])[at];
+    return row as R;
   };
 };
 
@@ -56,12 +67,14 @@ const createConnection = (database: DatabaseSync): DatabaseConnection => {
     executeQuery: async <R>(query: CompiledQuery): Promise<QueryResult<R>> => {
       const statement = prepare(query.sql);
       const parameters = query.parameters as SQLInputValue[];
-      if (statement.columns().length > 0) return { rows: statement.all(...parameters) as R[] };
+      if (statement.columns().length > 0) return { rows: statement.all(...parameters).map(createRowReader<R>(statement)) };
       const { changes } = statement.run(...parameters);
       return { numAffectedRows: BigInt(changes), rows: [] };
     },
     streamQuery: async function* <R>(query: CompiledQuery): AsyncIterableIterator<QueryResult<R>> {
-      for (const row of prepare(query.sql).iterate(...(query.parameters as SQLInputValue[]))) yield { rows: [row as R] };
+      const statement = prepare(query.sql);
+      const read = createRowReader<R>(statement);
+      for (const values of statement.iterate(...(query.parameters as SQLInputValue[]))) yield { rows: [read(values)] };
     },
   };
 };
