@@ -1,4 +1,5 @@
 // Rare situations: a slow or odd answer, a missing clipboard, a page that fails (spec 2, 3, 8); and the footer.
+import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { expect, visit } from '../helpers/browser.ts';
 import { makeTunnel, makeVerifiedDomain, openStage, projectUrl } from '../helpers/dashboard.ts';
@@ -96,6 +97,21 @@ test('rare answers', async (t) => {
     await notice.getByRole('button', { name: 'Try Again' }).click();
     await expect(domains.getByText('No DNS')).toBeVisible();
     await expect(notice).toBeHidden();
+  });
+
+  await t.test('a domain that waited behind silent name servers is checked again at once', async (t) => {
+    const page = await stage.open(t, 'dashboard');
+    let checks = 0;
+    await page.route('**/api/tunnels/checked/domains?*', async (route) => {
+      const answer = await route.fetch();
+      const { domains, ...rest } = await answer.json();
+      const unanswered = domains.map(({ name }: { readonly name: string }) => ({ name, unchecked: 'unanswered' }));
+      await route.fulfill({ json: { ...rest, domains: ++checks === 1 ? unanswered : domains } });
+    });
+    await page.goto(projectUrl(account, 'tunnels/checked'));
+    // The next check by time is 13 s later.
+    await expect(page.getByRole('list', { name: 'Ingress domains' }).getByText('No DNS')).toBeVisible({ timeout: 10_000 });
+    assert.equal(checks, 2);
   });
 
   await t.test('a list without security groups says so and offers the first', async (t) => {

@@ -5,7 +5,7 @@ import { type DomainState, describeDomain } from '@underpass/rules/domain-state.
 import type { IngressDomain, Tunnel } from '@underpass/rules/entity.ts';
 import type { TunnelDomains } from '@underpass/rules/resource.ts';
 import { text } from '@underpass/rules/text.ts';
-import { useRef } from 'react';
+import { useEffect, useRef } from 'react';
 import { isApiError, mayRetry, messageOf } from '../../api/error.ts';
 import { callApi } from '../../api/request.ts';
 import { useFetched } from '../../api/use-fetched.ts';
@@ -48,6 +48,11 @@ export function useDomainChecks(project: string, tunnel: CheckedTunnel, only?: I
     kind.current = next;
     reload();
   };
+  // Control asks silent name servers last in the next check: domains that waited behind them have an answer then.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each check that the person waits for.
+  useEffect(() => {
+    if (kind.current !== 'again' && data?.domains.some(({ unchecked }) => unchecked === 'unanswered')) start('again');
+  }, [data]);
   useRecheck(mayChange(domains.map(stateOf), error), () => start('again'));
   return { answer: data, failure, stateOf, busy: busy && kind.current !== 'again', reload: () => start('asked') };
 }
