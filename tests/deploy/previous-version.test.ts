@@ -1,35 +1,49 @@
 // The version before this one beside this one, in both directions: what a rolling upgrade and its way back meet.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { startPostgres } from '@underpass/control/test-kit-postgres.ts';
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import { startUpstream } from '../chaos/stage.ts';
 import { type Balancer, startBalancer } from '../helpers/balancer.ts';
-import { eventually, keepVisiting } from '../helpers/load.ts';
+import { eventually, keepVisiting, type Load } from '../helpers/load.ts';
 import { startNats } from '../helpers/nats.ts';
-import { layPrevious, skipWithoutPrevious } from '../helpers/previous-version.ts';
-import type { ProcessOf } from '../helpers/process.ts';
-import type { Account } from '../helpers/product.ts';
-import { hopSettings, type RegionTunnel, type StartedEdge, type StartedRegion, startRegion } from '../helpers/region.ts';
+import { previousVersion, skipWithoutPrevious } from '../helpers/previous-version.ts';
+import { type ProcessOf, startProcess } from '../helpers/process.ts';
+import { type Account, createApiToken } from '../helpers/product.ts';
+import {
+  hopSettings,
+  type RegionTunnel,
+  type SecondControl,
+  type StartedEdge,
+  type StartedRegion,
+  startRegion,
+} from '../helpers/region.ts';
 import { skipWithout } from '../helpers/tool.ts';
-import { visit, visitUntil } from '../helpers/visitor.ts';
+import { getRequest, say, visitUntil } from '../helpers/visitor.ts';
 
 interface Stage {
+  readonly t: TestContext;
   readonly old: string;
   readonly balancer: Balancer;
   readonly region: StartedRegion;
+  /** Null on the embedded database. The second edge belongs to it. */
+  readonly secondControl: SecondControl | null;
   readonly edges: readonly [StartedEdge, StartedEdge];
   readonly upstream: string;
 }
 
-/** Control and two edges of the previous version, which pass visitors on to each other. */
-async function startPrevious(t: TestContext, env: Record<string, string> = {}): Promise<Stage> {
-  const old = layPrevious(t);
+/** Control, twice with `replicas`, and two edges of the previous version, which pass visitors on to each other. */
+async function startPrevious(t: TestContext, env: Record<string, string> = {}, replicas = 1): Promise<Stage> {
+  const old = previousVersion();
   const balancer = await startBalancer(t);
   const region = await startRegion(t, balancer.port, env, old);
-  const start = async (): Promise<StartedEdge> => region.startEdge({ env: await hopSettings(), tree: old });
-  const edges = await Promise.all([start(), start()] as const);
-  const stage = { old, balancer, region, edges, upstream: await startUpstream(t) };
+  const secondControl = replicas === 2 ? await region.startSecondControl(old) : null;
+  const start = async (port: number): Promise<StartedEdge> =>
+    region.startEdge({ env: { ...(await hopSettings()), UNDERPASS_CONTROL_URL: `http://localhost:${port}` }, tree: old });
+  const edges = await Promise.all([start(region.controlPort), start(secondControl?.port ?? region.controlPort)] as const);
+  const stage = { t, old, balancer, region, secondControl, edges, upstream: await startUpstream(t) };
   useAllEdges(stage);
   return stage;
 }
@@ -73,12 +87,84 @@ async function expectNewTunnel(
   await expectCleanEnd(client);
 }
 
-/** Creates an access policy that admits nobody of these tests, and attaches it. */
-async function guard({ account: { call, project } }: StartedRegion, { name }: RegionTunnel): Promise<void> {
-  const made = await call('POST', `/api/access-policies?project=${project}`, { name: 'staff', people: ['ada@example.com'] });
-  assert.ok(made.status < 300, JSON.stringify(made.body));
-  const attached = await call('PATCH', `/api/tunnels/${name}?project=${project}`, { accessPolicy: 'staff' });
-  assert.ok(attached.status < 300, JSON.stringify(attached.body));
+async function expectOk(answer: Promise<{ readonly status: number; readonly body: unknown }>): Promise<void> {
+  const { status, body } = await answer;
+  assert.ok(status < 300, JSON.stringify(body));
+}
+
+/** Commands of the release in `tree`: a policy with a machine token, the lists, and a quick tunnel that serves visitors. */
+async function expectCommands(stage: Stage, name: string, tree = ''): Promise<void> {
+  const { t, region, edges, upstream } = stage;
+  const token = await createApiToken(region.account);
+  const start = (...args: readonly string[]): ProcessOf =>
+    startProcess(t, [join(tree, 'client/main.ts'), ...args], {
+      UNDERPASS_SERVER: `http://localhost:${region.controlPort}`,
+      UNDERPASS_API_TOKEN: token,
+      XDG_CONFIG_HOME: region.home,
+    });
+  const run = async (...args: readonly string[]): Promise<string> => {
+    const { child, text } = start(...args);
+    await once(child, 'close');
+    assert.equal(child.exitCode, 0, `${args.join(' ')}: ${text()}`);
+    return text();
+  };
+  await run('access', 'add', name, '--person', 'ada@example.com');
+  const quick = start('http', new URL(upstream).port, '--name', name);
+  const [, host = ''] = await quick.seen(/https:\/\/([\w.-]+)/);
+  await quick.seen(/ connected /);
+  for (const { port } of edges) await visitUntil({ port, host, caPem: region.caPem }, 200);
+  const lists = await Promise.all([
+    run('tunnels', 'ls'),
+    run('access', 'ls'),
+    run('access', 'tokens', 'add', name, 'ci', '--json'),
+  ]);
+  for (const list of lists.slice(0, 2)) assert.match(list, new RegExp(`^${name} `, 'm'));
+  await expectCleanEnd(quick);
+}
+
+interface Guarded {
+  readonly tunnel: RegionTunnel;
+  readonly token: string;
+}
+
+/** A tunnel that admits one person and a machine token. */
+async function guard({ region }: Stage): Promise<Guarded> {
+  const { call, project } = region.account;
+  const tunnel = await region.createTunnel('guarded');
+  await expectOk(call('POST', `/api/access-policies?project=${project}`, { name: 'staff', people: ['ada@example.com'] }));
+  const { body } = await call<{ token: string }>('POST', `/api/access-policies/staff/tokens?project=${project}`, { name: 'ci' });
+  await expectOk(call('PATCH', `/api/tunnels/guarded?project=${project}`, { accessPolicy: 'staff' }));
+  return { tunnel, token: body.token };
+}
+
+/** Every edge asks visitors to sign in, and admits the token: then the answer is that the tunnel has no client. */
+async function expectGuarded({ region, edges }: Stage, { tunnel, token }: Guarded): Promise<void> {
+  for (const { port } of edges) {
+    const door = region.doorOf(tunnel, port);
+    await visitUntil(door, 401);
+    const head = getRequest(door).replace('\r\n\r\n', `\r\nAuthorization: Bearer ${token}\r\n\r\n`);
+    assert.match(await say(door, head), /^HTTP\/1\.1 503 /);
+  }
+}
+
+/** What one control changes is true at the edges of both. */
+async function expectShared(stage: Stage, tunnel: RegionTunnel): Promise<void> {
+  const { region, secondControl, edges } = stage;
+  const { call, project } = region.account;
+  const other = (secondControl ?? assert.fail()).account;
+  await expectOk(call('PATCH', `/api/tunnels/${tunnel.name}?project=${project}`, { securityGroup: 'closed' }));
+  for (const [by, allow, status] of [
+    [other.call, '0.0.0.0/0', 200],
+    [call, '192.0.2.1', 403],
+  ] as const) {
+    await expectOk(by('PATCH', `/api/security-groups/closed?project=${project}`, { allow: [allow] }));
+    for (const { port } of edges) await visitUntil(region.doorOf(tunnel, port), status);
+  }
+}
+
+async function expectAllServed(visitors: Load): Promise<void> {
+  const { statuses, visits } = await visitors.stop();
+  assert.deepEqual(statuses, { 200: visits }, 'a visit failed');
 }
 
 describe('the previous version beside this one', { skip: skipWithoutPrevious() }, () => {
@@ -91,75 +177,79 @@ describe('the previous version beside this one', { skip: skipWithoutPrevious() }
     for (const edge of edges) await visitUntil(region.doorOf(tunnel, edge.port), 200);
     const visitors = keepVisiting(t, region.doorOf(tunnel, balancer.port), { pauseMs: 50 });
 
+    const guarded = await guard(stage);
+    await expectCommands(stage, 'new-command');
     await expectCleanEnd(region.control);
     await region.restartControl();
+    await expectCommands(stage, 'old-command', old);
     await expectNewTunnel(stage, 'old-edges', { at: first });
     await replaceEdge(stage, first, tunnel);
+    await expectGuarded(stage, guarded);
     await expectNewTunnel(stage, 'hop-to-old', { at: second });
     await expectNewTunnel(stage, 'hop-to-new', { client: old, at: first });
     await replaceEdge(stage, second, tunnel);
     await expectCleanEnd(region.control);
     await region.restartControl(old);
     await expectNewTunnel(stage, 'old-control', { at: second });
+    await expectGuarded(stage, guarded);
     await expectCleanEnd(region.control);
     // Without control an edge starts from the copy of the routes that the other version wrote.
     await replaceEdge(stage, first, tunnel, old);
+    await expectGuarded(stage, guarded);
 
-    const { statuses, visits } = await visitors.stop();
-    assert.deepEqual(statuses, { 200: visits }, 'a visit failed');
+    await expectAllServed(visitors);
     await expectCleanEnd(client);
   });
 
-  test('an edge of the previous version denies every visitor of a tunnel with an access policy', async (t) => {
-    const stage = await startPrevious(t);
-    const { old, region, edges, upstream } = stage;
-    await expectCleanEnd(region.control);
-    await region.restartControl();
-    const tunnel = await region.createTunnel('guarded');
-    await region.startClient(tunnel, upstream, {}, old);
-    const doors = edges.map(({ port }) => region.doorOf(tunnel, port));
-    for (const door of doors) await visitUntil(door, 200);
-    await guard(region, tunnel);
-    for (const door of doors) await visitUntil(door, 403);
-    // It denies also after a restart from its own copy.
-    await expectCleanEnd(region.control);
-    await expectCleanEnd(edges[0].process);
-    await edges[0].restart(old);
-    await visitUntil(doors[0] ?? assert.fail(), 403);
-  });
-
-  test('two controls, one of each version, share a database', { skip: skipWithout('postgres', 'nats-server') }, async (t) => {
+  test('an upgrade and its way back, process by process on Postgres, fail no visit', {
+    skip: skipWithout('postgres', 'nats-server'),
+  }, async (t) => {
     const postgres = await startPostgres();
     t.after(() => postgres.close());
     const nats = await startNats(t);
-    const stage = await startPrevious(t, {
+    const env = {
       UNDERPASS_REPLICAS: '2',
       UNDERPASS_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
       DATABASE_URL: await postgres.createDatabase(),
       NATS_URL: nats.url,
-    });
-    const { region, edges, old } = stage;
-    const [atOld, atNew] = edges;
-    const next = await region.startSecondControl();
-    await expectCleanEnd(atNew.process);
-    await atNew.restart(undefined, { UNDERPASS_CONTROL_URL: `http://localhost:${next.port}` });
+    };
+    const stage = await startPrevious(t, env, 2);
+    const { old, region, edges, balancer, upstream } = stage;
+    const [first, second] = edges;
+    const other = stage.secondControl ?? assert.fail();
+    const { call, project } = region.account;
+    await expectOk(call('POST', `/api/security-groups?project=${project}`, { name: 'closed', allow: ['192.0.2.1'] }));
+    const tunnel = await region.createTunnel('web');
+    const shared = await region.createTunnel('shared');
+    const clients = [await region.startClient(tunnel, upstream, {}, old), await region.startClient(shared, upstream, {}, old)];
+    for (const edge of edges) await visitUntil(region.doorOf(tunnel, edge.port), 200);
+    const visitors = keepVisiting(t, region.doorOf(tunnel, balancer.port), { pauseMs: 50 });
 
-    await expectNewTunnel(stage, 'by-old', { at: atOld });
-    await expectNewTunnel(stage, 'by-new', { client: old, at: atNew, by: next.account });
-
-    const tunnel = await region.createTunnel('closed');
-    await region.startClient(tunnel, stage.upstream);
-    const doors = edges.map(({ port }) => region.doorOf(tunnel, port));
-    const { project } = region.account;
-    for (const [{ call }, allow, status] of [
-      [next.account, '192.0.2.1', 403],
-      [region.account, '0.0.0.0/0', 200],
-    ] as const) {
-      const change = await call('PATCH', `/api/security-groups/default?project=${project}`, { allow: [allow] });
-      assert.ok(change.status < 300, JSON.stringify(change.body));
-      for (const door of doors) await visitUntil(door, status);
-    }
+    const migration = startProcess(t, ['server/main.ts', 'migrate'], { UNDERPASS_HOME: region.home, ...env });
+    await once(migration.child, 'close');
+    assert.equal(migration.child.exitCode, 0, migration.text());
+    await expectCleanEnd(other.process);
+    await other.restart();
+    await expectShared(stage, shared);
+    await expectNewTunnel(stage, 'by-old', { at: first });
+    await expectNewTunnel(stage, 'by-new', { client: old, at: second, by: other.account });
     await expectCleanEnd(region.control);
-    for (const door of doors) assert.equal((await visit(door)).status, 200);
+    await region.restartControl();
+    await replaceEdge(stage, first, tunnel);
+    await expectShared(stage, shared);
+    await replaceEdge(stage, second, tunnel);
+    await expectNewTunnel(stage, 'all-new', { at: first });
+
+    await replaceEdge(stage, first, tunnel, old);
+    await replaceEdge(stage, second, tunnel, old);
+    await expectCleanEnd(region.control);
+    await region.restartControl(old);
+    await expectShared(stage, shared);
+    await expectCleanEnd(other.process);
+    await other.restart(old);
+    await expectShared(stage, shared);
+
+    await expectAllServed(visitors);
+    for (const client of clients) await expectCleanEnd(client);
   });
 });

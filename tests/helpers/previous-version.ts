@@ -4,7 +4,6 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
 import previous from '../deploy/previous-version.json' with { type: 'json' };
 
 const root = join(import.meta.dirname, '../..');
@@ -26,10 +25,17 @@ export function skipWithoutPrevious(): string | false {
   return false;
 }
 
-/** Lays the previous version in a folder that is removed when the test ends. */
-export function layPrevious(t: TestContext): string {
+let laid: string | undefined;
+
+/** The folder with the previous version. One for all tests of this process, and removed when that ends. */
+export function previousVersion(): string {
+  laid ??= layPrevious();
+  return laid;
+}
+
+function layPrevious(): string {
   const tree = mkdtempSync(join(tmpdir(), 'underpass-previous-'));
-  t.after(() => rmSync(tree, { recursive: true, force: true }));
+  process.once('exit', () => rmSync(tree, { recursive: true, force: true }));
   const archive = join(tree, 'files.tar');
   must('git', ['archive', '--output', archive, previous.commit, ...paths], root);
   must('tar', ['-xf', archive], tree);

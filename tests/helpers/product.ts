@@ -122,7 +122,7 @@ async function createProduct(running: Running, { origin, home }: Settings, env: 
     caPath,
     caPem: await readFile(caPath, 'utf8').catch(() => ''),
     signIn: async (email) => signInBy(origin, JSON.parse(await operate('login-link', ...(email ? [email] : []), '--json')).url),
-    createApiToken: (account, role = 'owner') => createApiToken(account, role),
+    createApiToken,
     operate,
     stop,
   };
@@ -185,7 +185,7 @@ async function callAs<T>(
   return { status: response.status, body: (isJson ? await response.json() : await response.text()) as T };
 }
 
-async function createApiToken({ call, project }: Account, role: Role): Promise<string> {
+export async function createApiToken({ call, project }: Account, role: Role = 'owner'): Promise<string> {
   const { status, body } = await call<{ token: string }>('POST', `/api/tokens?project=${project}`, {
     name: `test ${role}`,
     role,

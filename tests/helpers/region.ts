@@ -38,7 +38,7 @@ export interface SecondControl {
   readonly port: number;
   readonly account: Account;
   /** Starts it again on the same port, after it ended. */
-  restart(): Promise<void>;
+  restart(tree?: string): Promise<void>;
 }
 
 export interface StartedRegion {
@@ -97,17 +97,17 @@ export async function startRegion(
     startSecondControl: async (next) => {
       const [second = 0] = await freePorts(1);
       const secondEnv = { ...controlEnv, UNDERPASS_PORT: String(second), UNDERPASS_ORIGIN: origin };
-      const start = async (): Promise<ProcessOf> => {
-        const process = startProcess(t, serverOf(next), secondEnv);
+      const start = async (from?: string): Promise<ProcessOf> => {
+        const process = startProcess(t, serverOf(from), secondEnv);
         await process.seen(/localhost:\d+/);
         return process;
       };
       const started: SecondControl = {
-        process: await start(),
+        process: await start(next),
         port: second,
         account: accountAt(account, origin, `http://localhost:${second}`),
-        restart: async () => {
-          started.process = await start();
+        restart: async (from) => {
+          started.process = await start(from);
         },
       };
       return started;
