@@ -8,7 +8,8 @@ import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { exitCodes } from '@underpass/server/process/error.ts';
 import { readSettings, settingTable } from '@underpass/server/settings/settings.ts';
-import { stringify } from 'yaml';
+import { parse, stringify } from 'yaml';
+import { readBlocks } from '../docs/page.ts';
 import { type KubernetesObject, kubernetesComplaints, parseManifests } from '../helpers/kubernetes.ts';
 import { requireTool, skipWithout } from '../helpers/tool.ts';
 
@@ -103,10 +104,15 @@ function helm(given: object) {
   }
 }
 
+/** Every object that a test has rendered, once each. */
+const rendered = new Map<string, KubernetesObject>();
+
 function render(values: object): KubernetesObject[] {
   const { status, stderr, text } = helm(values);
   assert.equal(status, 0, stderr);
-  return parseManifests(text);
+  const objects = parseManifests(text);
+  for (const object of objects) rendered.set(JSON.stringify(object), object);
+  return objects;
 }
 
 const named = (objects: readonly KubernetesObject[], kind: string) => objects.filter((object) => object.kind === kind);
@@ -177,10 +183,6 @@ const envOf = ({ container }: Workload): Record<string, string | undefined> =>
 
 describe('the chart', { skip: skipWithout('helm') }, () => {
   for (const [name, values] of Object.entries({ smallest, largest, bare })) {
-    test(`renders manifests that Kubernetes accepts, with the ${name} values`, async () => {
-      assert.deepEqual(await kubernetesComplaints(render(values)), []);
-    });
-
     test(`runs pods as the restricted profile requires, without a token of the cluster, with the ${name} values`, () => {
       const objects = render(values);
       for (const { pod, container } of workloads(objects)) {
@@ -409,6 +411,16 @@ describe('the chart', { skip: skipWithout('helm') }, () => {
   })) {
     test(`refuses ${what}`, () => assert.notEqual(helm(wrong).status, 0));
   }
+
+  // Keep this one last: one compilation takes as long for all renderings as for one.
+  test('renders only manifests that Kubernetes accepts, also with the values of the docs', async () => {
+    const page = readFileSync(join(import.meta.dirname, '../../docs/operations.md'), 'utf8');
+    const examples = readBlocks('operations.md', page).filter((block) => block.values.file === 'values.yaml');
+    assert.equal(examples.length, 1);
+    for (const { text } of examples) assert.ok(render(parse(text)).length > 0);
+    assert.ok([...rendered.values()].some(({ kind }) => kind === 'PodMonitor'));
+    assert.deepEqual(await kubernetesComplaints([...rendered.values()]), []);
+  });
 });
 
 const podLabelsOf = (spec: unknown): Labels => (spec as { podSelector: { matchLabels: Labels } }).podSelector.matchLabels;
@@ -424,10 +436,24 @@ function namedPorts(value: unknown): string[] {
 
 const service = (spec: unknown) => ({ apiVersion: 'v1', kind: 'Service', metadata: { name: 'x' }, spec });
 
+const podMonitor = (spec: object) => ({
+  ...{ apiVersion: 'monitoring.coreos.com/v1', kind: 'PodMonitor', metadata: { name: 'x' } },
+  spec: { selector: {}, ...spec },
+});
+
 test('the check of manifests reports an unknown field', async () => {
-  assert.match((await kubernetesComplaints([service({ sessionAfinity: 'None' })])).join(), /sessionAfinity/);
+  const wrong = [service({ sessionAfinity: 'None' }), podMonitor({ podMetricEndpoints: [] })];
+  const complaints = (await kubernetesComplaints(wrong)).join();
+  assert.match(complaints, /sessionAfinity/);
+  assert.match(complaints, /podMetricEndpoints/);
 });
 
 test('the check of manifests reports a wrong value', async () => {
-  assert.match((await kubernetesComplaints([service({ type: 5 })])).join(), /type/);
+  const complaints = (await kubernetesComplaints([service({ type: 5 }), podMonitor({ sampleLimit: 'many' })])).join();
+  assert.match(complaints, /Service x: .*type/);
+  assert.match(complaints, /PodMonitor x: .*sampleLimit/);
+});
+
+test('the check of manifests fails on a kind without a schema', async () => {
+  await assert.rejects(kubernetesComplaints([{ ...service({}), kind: 'Servce' }]));
 });

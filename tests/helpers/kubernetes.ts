@@ -1,4 +1,6 @@
-// Checks manifests as Kubernetes would: values by its schemas, unknown fields by compiling against its types.
+// Checks manifests as Kubernetes would: values by its published schemas, unknown fields by compiling against their types. The
+// packages kubernetes-models and @kubernetes-models/prometheus-operator have both, made from the OpenAPI document of Kubernetes
+// and from the definitions of the Prometheus operator.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,9 +15,6 @@ export interface KubernetesObject {
   readonly [field: string]: unknown;
 }
 
-/** Kinds that Kubernetes operators define; the schemas of Kubernetes do not know them. */
-const foreignKinds = new Set(['PodMonitor']);
-
 const modules = fileURLToPath(new URL('../../node_modules', import.meta.url));
 
 /** Reads YAML as Kubernetes does: version 1.1, duplicate keys refused. Throws on any error. */
@@ -26,15 +25,19 @@ export function parseManifests(text: string): KubernetesObject[] {
   return documents.map((document) => document.toJS()).filter((object) => object !== null) as KubernetesObject[];
 }
 
-/** Complaints about values and unknown fields; empty if a cluster would accept every object. */
+/** Complaints about values and unknown fields; empty if a cluster would accept every object. Throws for an unknown kind. */
 export async function kubernetesComplaints(objects: readonly KubernetesObject[]): Promise<string[]> {
-  const known = objects.filter(({ kind }) => !foreignKinds.has(kind));
-  const values = await Promise.all(known.map(valueComplaints));
-  return [...values.flat(), ...unknownFields(known)];
+  const values = await Promise.all(objects.map(valueComplaints));
+  return [...values.flat(), ...unknownFields(objects)];
+}
+
+function schemaOf({ apiVersion, kind }: KubernetesObject): string {
+  const isOfPrometheus = apiVersion.startsWith('monitoring.coreos.com/');
+  return `${isOfPrometheus ? '@kubernetes-models/prometheus-operator' : 'kubernetes-models'}/${apiVersion}/${kind}`;
 }
 
 async function valueComplaints(object: KubernetesObject): Promise<string[]> {
-  const { [object.kind]: Model } = await import(`kubernetes-models/${object.apiVersion}/${object.kind}`);
+  const { [object.kind]: Model } = await import(schemaOf(object));
   try {
     new Model(object).validate();
     return [];
@@ -60,6 +63,6 @@ function unknownFields(objects: readonly KubernetesObject[]): string[] {
 }
 
 function typedObject(object: KubernetesObject, index: number): string {
-  const type = `import('kubernetes-models/${object.apiVersion}/${object.kind}').I${object.kind}`;
+  const type = `import('${schemaOf(object)}').I${object.kind}`;
   return `export const o${index}: ${type} = ${JSON.stringify(object)};`;
 }
