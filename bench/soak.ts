@@ -36,7 +36,9 @@ interface Failure extends Span {
 
 /** Set once everything is up. */
 let startedAtMs = 0;
-const isOver = (): boolean => performance.now() - startedAtMs > runMs;
+/** A busy machine takes few samples in a short run, and a trend needs some. */
+const minSamples = 8;
+const isOver = (): boolean => performance.now() - startedAtMs > runMs && (done.get('samples') ?? 0) >= minSamples;
 const restarts: { readonly fromMs: number; toMs: number }[] = [];
 const done = new Map<string, number>();
 const failures: Failure[] = [];
@@ -97,8 +99,11 @@ async function change({ account, doorOf }: StartedRegion, port: number, name: st
 async function restart(run: () => Promise<void>): Promise<void> {
   const span = { fromMs: performance.now(), toMs: Number.POSITIVE_INFINITY };
   restarts.push(span);
-  await run();
-  span.toMs = performance.now() + graceMs;
+  try {
+    await run();
+  } finally {
+    span.toMs = performance.now() + graceMs;
+  }
 }
 
 function note(name: string, unit: string, bound: number, value: number): void {

@@ -51,7 +51,8 @@ for (const [why, low, hours, above] of [
   ['over an hour the bound is for each hour', 15, 2, false],
   ['a shorter run may grow by the bound in all', 100, 0.1, false],
   ['a shorter run may grow by the bound in all', 200, 0.1, true],
-  ['a run of seconds is not judged', 100_000, 0.01, false],
+  ['a run of seconds may grow by ten times the bound', 15_000, 0.01, false],
+  ['a run of seconds may grow by ten times the bound', 17_000, 0.01, true],
 ] as const)
   test(`${why}: ${low} an hour in ${hours} h`, () => assert.equal(isAboveBound(trend(low, hours), 16), above));
 

@@ -18,7 +18,7 @@ export interface Trend {
 export interface Figure {
   readonly name: string;
   readonly unit: string;
-  /** The most that it may surely grow in an hour; in a shorter run, in all. */
+  /** The most that it may surely grow in an hour; in a run of minutes, in all. */
   readonly bound: number;
   readonly points: readonly Point[];
 }
@@ -30,8 +30,9 @@ export interface Figure {
 const blocks = 10;
 /** 97.5 % quantile of Student's t for 1 to 8 degrees of freedom; a line through n blocks leaves n - 2. */
 const quantiles = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306];
-/** A process that has just started still compiles code and grows its heap. */
-const judgedFromHours = 3 / 60;
+/** A process that has just started still compiles code and grows its heap, so a shorter run may grow by ten times the bound. */
+const steadyFromHours = 3 / 60;
+const growthOfStart = 10;
 
 /** Least squares through the means of blocks; null with fewer than three points. */
 export function trendOf(points: readonly Point[]): Trend | null {
@@ -66,7 +67,8 @@ const sum = (values: readonly number[]): number => values.reduce((total, value) 
 const mean = (values: readonly number[]): number => sum(values) / values.length;
 
 export function isAboveBound({ low, measuredHours }: Trend, bound: number): boolean {
-  return measuredHours >= judgedFromHours && low * measuredHours > bound * Math.max(1, measuredHours);
+  const share = measuredHours < steadyFromHours ? growthOfStart : Math.max(1, measuredHours);
+  return low * measuredHours > bound * share;
 }
 
 export function renderFigure({ name, unit, bound, points }: Figure): string {

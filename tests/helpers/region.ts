@@ -156,7 +156,13 @@ async function startEdge(t: TestContext, origin: string, key: string, options: E
   };
   const start = async (tree?: string, more: Record<string, string> = {}): Promise<ProcessOf> => {
     const started = startProcess(t, serverOf(tree), { ...env, ...more });
-    await started.seen(/ports \d+/);
+    try {
+      await started.seen(/ports \d+/);
+    } catch (error) {
+      // Or it would keep the home folder from the next start.
+      await started.end('SIGKILL');
+      throw error;
+    }
     return started;
   };
   const edge: StartedEdge = {
