@@ -108,6 +108,10 @@ export async function startFaultsBalancer(t: TestContext, options: BalancerOptio
   const lists = [options.eu, options.us, options.eu, options.control];
   return {
     down: async () => {
+      if (haproxy.child.exitCode !== null || haproxy.child.signalCode !== null)
+        throw new Error(
+          `haproxy ended by ${haproxy.child.exitCode ?? haproxy.child.signalCode}: ${haproxy.text().slice(-1_000)}`,
+        );
       const rows = (await command('show stat')).split('\n').map((line) => line.split(','));
       const isServer = (name = ''): boolean => lists.flat().some((each) => each.name === name);
       return rows.filter(([, name, ...rest]) => isServer(name) && !rest[15]?.startsWith('UP')).map(([, name = '']) => name);
