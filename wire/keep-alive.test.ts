@@ -50,4 +50,79 @@ describe('keep-alive', () => {
       assert.equal(answered(roundTripsMs).doubtedRttMs, doubtedMs);
     });
   }
+
+  describe('a peer that was asked', () => {
+    const start = (firstMs = 0) => {
+      const clock = createFakeClock();
+      const pings: Uint8Array[] = [];
+      const keepAlive = new KeepAlive({
+        clock,
+        sendPing: (sent) => pings.push(new Uint8Array(sent)),
+        onProof() {},
+        onSilent() {},
+      });
+      keepAlive.greet();
+      const hear = (): void => {
+        keepAlive.heard = true;
+        keepAlive.answered = true;
+      };
+      const pong = (): void => {
+        hear();
+        keepAlive.receivePong(pings.at(-1)!);
+      };
+      clock.advance(firstMs);
+      pong();
+      return { clock, keepAlive, pings, hear, pong };
+    };
+
+    it('gets a PING after half a second of silence, and is quiet a second after that', () => {
+      const { clock, keepAlive, pings } = start();
+      keepAlive.asked();
+      clock.advance(499);
+      assert.equal(pings.length, 1);
+      clock.advance(1);
+      assert.equal(pings.length, 2);
+      clock.advance(999);
+      assert.equal(keepAlive.isQuiet, false);
+      clock.advance(1);
+      assert.equal(keepAlive.isQuiet, true);
+    });
+
+    it('is not quiet while it is asked again and again, and answers', () => {
+      const { clock, keepAlive, pings, hear } = start();
+      for (let asked = 0; asked < 100; asked++) {
+        keepAlive.asked();
+        clock.advance(40);
+        hear();
+        keepAlive.asked();
+        clock.advance(10);
+        assert.equal(keepAlive.isQuiet, false);
+      }
+      assert.equal(pings.length, 2, 'only the PING of the keep-alive follows');
+    });
+
+    it('is no longer quiet once anything arrives, and nothing watches it after an answer', () => {
+      const { clock, keepAlive, hear, pong } = start();
+      const { timers } = clock;
+      keepAlive.asked();
+      clock.advance(1_500);
+      assert.equal(keepAlive.isQuiet, true);
+      hear();
+      assert.equal(keepAlive.isQuiet, false);
+      pong();
+      clock.advance(250);
+      assert.equal(clock.timers, timers);
+    });
+
+    it('whose upstream is slow answers the PING, which does not count among those of a minute', () => {
+      const { clock, keepAlive, pong } = start(40);
+      for (let asked = 0; asked < 20; asked++) {
+        keepAlive.asked();
+        clock.advance(510);
+        pong();
+        assert.equal(keepAlive.isQuiet, false);
+      }
+      assert.equal(keepAlive.leastRttMs, 40);
+    });
+  });
 });

@@ -17,6 +17,12 @@ const pingEveryMs = 5_000;
 const silentTicks = 3;
 /** The whole HELLO is due within two ticks; a part of it does not count. */
 const helloTicks = 2;
+/** How often a session looks whether an answer came to what it asked, while it asks. */
+const watchEveryMs = 250;
+/** A peer that has sent nothing since it was asked gets a PING after two looks; others come back from a busy machine by then. */
+const askAgainTicks = 2;
+/** A second for the answer to that PING. Then the peer counts as quiet. */
+const quietTicks = 6;
 /** A minute of pings: long enough that one met an empty queue, short enough to notice another path. */
 const recentPings = 12;
 /** The path may have become longer when this many pings in a row took this many times the shortest: 10 to 15 s. */
@@ -30,20 +36,50 @@ export class KeepAlive implements RoundTrips {
   provenAtMs: number | null = null;
   leastRttMs = 0;
   doubtedRttMs = 0;
-  /** The session sets it on every read; cheaper than reading a clock for each chunk. */
+  /** The session sets both on every read; cheaper than reading a clock for each chunk. */
   heard = false;
-  readonly stop: () => void;
+  answered = true;
+  /** Looks since the peer was asked for the first time without an answer. */
+  #askedTicks = 0;
+  #stopWatch: (() => void) | null = null;
+  readonly #stopTicks: () => void;
   readonly #options: KeepAliveOptions;
   #greeted = false;
   #silentTicks = 0;
   #id = 0;
   #sentAtMs: number | null = null;
+  /** The PING under way is one of every five seconds, so that a minute of them stays a minute. */
+  #isRegular = true;
   /** At most recentPings. */
   readonly #recentMs: number[] = [];
 
   constructor(options: KeepAliveOptions) {
     this.#options = options;
-    this.stop = options.clock.every(pingEveryMs, () => this.#tick());
+    this.#stopTicks = options.clock.every(pingEveryMs, () => this.#tick());
+  }
+
+  stop(): void {
+    this.#stopTicks();
+    this.#stopWatch?.();
+  }
+
+  /** The peer was asked and has sent nothing for a second or two: it may be stopped or cut off. */
+  get isQuiet(): boolean {
+    return !this.answered && this.#askedTicks * watchEveryMs >= quietTicks * watchEveryMs + 2 * this.leastRttMs;
+  }
+
+  /** Something was sent that a live peer answers sooner or later. */
+  asked(): void {
+    if (this.answered) this.#askedTicks = 0;
+    this.answered = false;
+    this.#stopWatch ??= this.#options.clock.every(watchEveryMs, () => this.#watch());
+  }
+
+  #watch(): void {
+    if (this.answered) {
+      this.#stopWatch?.();
+      this.#stopWatch = null;
+    } else if (++this.#askedTicks === askAgainTicks) this.#ping(false);
   }
 
   /** The peer's HELLO has arrived: pings begin. */
@@ -58,7 +94,7 @@ export class KeepAlive implements RoundTrips {
     this.rttMs = nowMs - this.#sentAtMs;
     this.provenAtMs = nowMs;
     this.#sentAtMs = null;
-    this.#remember(this.rttMs);
+    if (this.#isRegular) this.#remember(this.rttMs);
     this.#options.onProof(this.rttMs);
   }
 
@@ -80,8 +116,9 @@ export class KeepAlive implements RoundTrips {
   }
 
   /** One PING at a time: a late answer is a long round trip, not a lost PING. */
-  #ping(): void {
+  #ping(isRegular = true): void {
     if (this.#sentAtMs !== null) return;
+    this.#isRegular = isRegular;
     this.#id = (this.#id + 1) >>> 0;
     this.#sentAtMs = this.#options.clock.now();
     const payload = new Uint8Array(8);

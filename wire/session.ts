@@ -171,6 +171,10 @@ class MuxSession implements Session, StreamHost, FrameSink {
     return this.#keepAlive.provenAtMs;
   }
 
+  get isQuiet(): boolean {
+    return this.#keepAlive.isQuiet;
+  }
+
   get openStreams(): number {
     return this.#streams.size;
   }
@@ -191,6 +195,7 @@ class MuxSession implements Session, StreamHost, FrameSink {
     const stream = new MuxStream(this, this.#streams.nextId, true, request, peer.windowBytes, windowBytes);
     this.#streams.add(stream);
     this.#writer.frame(frameType.open, stream.id, payload);
+    this.#keepAlive.asked();
     if (!this.#streams.hasIds) this.drain('stream ids are used up');
     return stream;
   }
@@ -279,6 +284,7 @@ class MuxSession implements Session, StreamHost, FrameSink {
 
   readonly #receive = (chunk: Buffer): void => {
     this.#keepAlive.heard = true;
+    this.#keepAlive.answered = true;
     try {
       if (this.#state !== 'closed') this.#decoder.push(chunk);
     } catch (error) {

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { request } from 'node:http';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -46,6 +46,27 @@ async function askUntil(rig: Awaited<ReturnType<typeof createRig>>, wanted: stri
 /** An upstream that answers with its name, two characters. */
 const answerWith = (name: string) => (socket: import('node:net').Socket) =>
   void socket.on('data', () => socket.write(ok.replace(/ok$/, name)));
+
+/** A way to a port of this machine that loses everything once it is stopped, as if the process behind it were. */
+async function startPath(to: number): Promise<{ port: number; stop(): void; close(): void }> {
+  const sockets: import('node:net').Socket[] = [];
+  const server = createServer((front) => {
+    const back = connect(to, '127.0.0.1');
+    for (const socket of [front, back]) sockets.push(socket.on('error', () => {}));
+    front.pipe(back).pipe(front);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port: (server.address() as import('node:net').AddressInfo).port,
+    stop: () => {
+      for (const socket of sockets) socket.unpipe().pause();
+    },
+    close: () => {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
 
 /** A carrier that sends HELLO and then nothing: no PING is answered on it. */
 async function connectSilent(rig: Awaited<ReturnType<typeof createRig>>): Promise<void> {
@@ -277,6 +298,33 @@ describe('a client that is known to work', () => {
     for (let ms = 250; (await Promise.race([ask(here), late(ms)])) !== 'tt'; ms *= 2)
       assert.ok(performance.now() < end, 'the silent client is preferred');
     for (let i = 0; i < 10; i++) assert.equal(await ask(here), 'tt');
+  });
+
+  it('at an edge that falls silent is left within three seconds for one at another edge', async (t) => {
+    await using silent = await createRig([tunnelOf('t')], { edgeId: 'silent', hop: hop() });
+    await using there = await far();
+    await using here = await near();
+    const path = await startPath(silent.edge.ports.hop ?? 0);
+    t.after(path.close);
+    await silent.client('t', answerWith('ss'));
+    await there.client('t', answerWith('tt'));
+    const peers = [
+      { edgeId: 'silent', address: `127.0.0.1:${path.port}` },
+      { edgeId: 'far', address: `127.0.0.1:${there.edge.ports.hop}` },
+    ];
+    await here.control.change({ peers });
+    await askUntil(here, 'ss');
+    path.stop();
+    const stopped = performance.now();
+    const hung: Promise<string>[] = [];
+    for (let answer = ''; answer !== 'tt'; ) {
+      const asked = ask(here);
+      hung.push(asked.catch(() => 'cut'));
+      answer = await Promise.race([asked, new Promise<string>((resolve) => setTimeout(resolve, 100, 'late'))]);
+    }
+    assert.ok(performance.now() - stopped < 3_000, `${hung.length} visitors were sent to the silent edge`);
+    path.close();
+    await Promise.all(hung);
   });
 
   it('here is preferred to one elsewhere', async () => {

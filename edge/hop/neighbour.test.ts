@@ -5,19 +5,20 @@ import { once } from 'node:events';
 import { type Duplex, duplexPair } from 'node:stream';
 import { describe, it } from 'node:test';
 import type { Session, Stream } from '@underpass/wire/api.ts';
+import type { Offer } from '@underpass/wire/core/offer.ts';
 import { testRequest } from '@underpass/wire/fixture/sessions.ts';
 import { createSession } from '@underpass/wire/session.ts';
 import { pino } from 'pino';
 import { Neighbour } from './neighbour.ts';
 
-/** A neighbour that takes one stream at once on each carrier, and its side of all carriers that were dialled. */
-function createPlace() {
+/** A neighbour that takes `maxStreams` at once on each carrier, and its side of all carriers that were dialled. */
+function createPlace(maxStreams = 1, offers: readonly Offer[] = []) {
   const carriers: { readonly carrier: Duplex; readonly stream: Promise<Stream> }[] = [];
   const dial = async (): Promise<Duplex> => {
     const [near, far] = duplexPair();
-    const session = createSession(far, { side: 'acceptor', peerMayOpen: true, info: {}, limits: { maxStreams: 1 } });
+    const session = createSession(far, { side: 'acceptor', peerMayOpen: true, info: {}, limits: { maxStreams } });
     const { promise, resolve } = Promise.withResolvers<Stream>();
-    session.onReady = () => session.offer([]);
+    session.onReady = () => session.offer(offers);
     session.onStream = resolve;
     carriers.push({ carrier: far, stream: promise });
     return near;
@@ -51,5 +52,22 @@ describe('a neighbour', () => {
     stream.reset('cancelled');
     await closed;
     assert.equal(carriers.length, 1);
+  });
+
+  it('that stops answering no longer counts as one with a working client, until it answers again', {
+    timeout: 30_000,
+  }, async () => {
+    const { carriers, neighbour } = createPlace(2, [{ key: 't', healthy: true }]);
+    const session = (await neighbour.open()) as Session;
+    assert.equal(neighbour.standing('t'), 'working');
+    carriers[0]?.carrier.pause();
+    session.open(testRequest);
+    const until = async (wanted: string): Promise<void> => {
+      while (neighbour.standing('t') !== wanted) await new Promise((resolve) => setTimeout(resolve, 20));
+    };
+    await until('doubtful');
+    carriers[0]?.carrier.resume();
+    await until('working');
+    neighbour.close();
   });
 });

@@ -52,7 +52,8 @@ export class Neighbour {
     if (this.#index.of !== offers) this.#index = { of: offers, byKey: new Map(offers.map((offer) => [offer.key, offer])) };
     const { byKey } = this.#index;
     const offer = byKey.get(tunnelId);
-    if (offer !== undefined) return offer.healthy ? 'working' : 'doubtful';
+    // A neighbour that is stopped or cut off offers what it had.
+    if (offer !== undefined) return offer.healthy && this.session?.isQuiet !== true ? 'working' : 'doubtful';
     return byKey.has('*') ? 'doubtful' : 'none';
   }
 

@@ -42,8 +42,8 @@ export class TunnelClient {
   }
 
   isProven(nowMs: number): boolean {
-    const { provenAtMs } = this.session;
-    return provenAtMs !== null && nowMs - provenAtMs <= provenWithinMs;
+    const { provenAtMs, isQuiet } = this.session;
+    return provenAtMs !== null && nowMs - provenAtMs <= provenWithinMs && !isQuiet;
   }
 
   /** False while one of its upstreams fails its probe. */
