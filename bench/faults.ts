@@ -50,10 +50,15 @@ interface Fault {
   readonly run: (scene: Scene) => Promise<void>;
 }
 
-async function awayWhile(part: Part, run: () => Promise<void>): Promise<void> {
+async function awayWhile({ balancer }: FaultStage, part: Part, run: () => Promise<void>): Promise<void> {
   const edge = part as Partial<EdgePart>;
   edge.isAway = true;
   await run();
+  await eventually(
+    () => balancer.down(),
+    (names) => !names.includes(part.name),
+    asBeforeWithinMs,
+  );
   // Its own visitors may have waited for it.
   await sleep(500);
   edge.isAway = false;
@@ -63,7 +68,7 @@ const killed = (key: string, title: string, partOf: (stage: FaultStage) => Part)
   ...{ key: `kill-${key}`, title: `\`kill -9\` of ${title}` },
   run: async ({ stage, broke }) => {
     const part = partOf(stage);
-    await awayWhile(part, async () => {
+    await awayWhile(stage, part, async () => {
       broke();
       await part.process().end('SIGKILL');
       await sleep(downMs);
@@ -76,7 +81,7 @@ const stopped = (key: string, title: string, partOf: (stage: FaultStage) => Part
   ...{ key: `stop-${key}`, title: `SIGSTOP of ${title}, ${stoppedMs / 1_000} s` },
   run: async ({ stage, broke }) => {
     const part = partOf(stage);
-    await awayWhile(part, async () => {
+    await awayWhile(stage, part, async () => {
       broke();
       part.process().child.kill('SIGSTOP');
       await sleep(stoppedMs);
@@ -109,7 +114,7 @@ const backOf = (stage: FaultStage): Promise<unknown> => eventually(stage.missing
 
 /** As the chart does: a pod leaves its Service, gets SIGTERM, and the next one follows once clients have connected to its successor. */
 async function replace({ stage, broke }: Scene, part: Part): Promise<void> {
-  await awayWhile(part, async () => {
+  await awayWhile(stage, part, async () => {
     await stage.balancer.set(part.name, 'drain');
     await sleep(1_000);
     broke();

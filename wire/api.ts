@@ -72,7 +72,7 @@ export interface Session {
   readonly rttMs: number | null;
   /** When a PING last came back, on the session's clock; null before the first. */
   readonly provenAtMs: number | null;
-  /** A stream was opened and the peer, asked again by PING, has sent nothing for a second or two: open the next one elsewhere. */
+  /** A stream was opened and the peer, asked again by PING, has sent nothing for a second: open the next one elsewhere. */
   readonly isQuiet: boolean;
   /** Payload bytes of all streams. */
   readonly receivedBytes: number;

@@ -18,11 +18,11 @@ const silentTicks = 3;
 /** The whole HELLO is due within two ticks; a part of it does not count. */
 const helloTicks = 2;
 /** How often a session looks whether an answer came to what it asked, while it asks. */
-const watchEveryMs = 250;
+const watchEveryMs = 200;
 /** A peer that has sent nothing since it was asked gets a PING after two looks; others come back from a busy machine by then. */
 const askAgainTicks = 2;
-/** A second for the answer to that PING. Then the peer counts as quiet. */
-const quietTicks = 6;
+/** The PING has 600 ms and two round trips for its answer. Then the peer counts as quiet. */
+const quietTicks = 5;
 /** A minute of pings: long enough that one met an empty queue, short enough to notice another path. */
 const recentPings = 12;
 /** The path may have become longer when this many pings in a row took this many times the shortest: 10 to 15 s. */
@@ -63,7 +63,7 @@ export class KeepAlive implements RoundTrips {
     this.#stopWatch?.();
   }
 
-  /** The peer was asked and has sent nothing for a second or two: it may be stopped or cut off. */
+  /** The peer was asked and has sent nothing for a second: it may be stopped or cut off. */
   get isQuiet(): boolean {
     return !this.answered && this.#askedTicks * watchEveryMs >= quietTicks * watchEveryMs + 2 * this.leastRttMs;
   }
