@@ -23,6 +23,8 @@ export interface Traffic {
   stop(): void;
 }
 
+const begun = (atMs: number): string => `begun at ${(atMs / 1_000).toFixed(1)} s`;
+
 async function patiently<T>(work: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => late.reject(new Error(`no answer within ${patienceMs} ms`)), patienceMs);
@@ -48,7 +50,8 @@ export function startTraffic(
     const { status, text } = await patiently(visit(door)).catch(() => ({ status: -1, text: '' }));
     if (wasAway || isAway()) return;
     visits.push({ way, fromMs, toMs: performance.now(), ok: status === 200 });
-    if (status !== 200) onFailure(`${way} ${door.port} ${door.host}: ${status} ${/UNDERPASS_\w+/.exec(text)?.[0] ?? ''}`);
+    if (status !== 200)
+      onFailure(`${begun(fromMs)} ${way} ${door.port} ${door.host}: ${status} ${/UNDERPASS_\w+/.exec(text)?.[0] ?? ''}`);
   };
   let turn = 0;
   const timer = setInterval(() => void visitOnce(addresses[turn++ % addresses.length]!), everyMs);
@@ -59,7 +62,7 @@ export function startTraffic(
       return await patiently(openWebSocket(door));
     } catch (error) {
       socketsRefused.push({ way: 'through', fromMs, toMs: performance.now(), ok: false });
-      onFailure(`WebSocket: ${(error as Error).message}`);
+      onFailure(`${begun(fromMs)} WebSocket: ${(error as Error).message}`);
       return null;
     }
   };

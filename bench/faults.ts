@@ -192,7 +192,10 @@ async function runRow(stage: FaultStage, traffic: Traffic, account: Account, fau
   await sleep(calmMs);
   traffic.take();
   const faultsMs: number[] = [];
-  const broke = (): void => void faultsMs.push(performance.now());
+  const broke = (): void => {
+    note('fault');
+    faultsMs.push(performance.now());
+  };
   await fault.run({ stage, changes, broke });
   const mendedMs = performance.now();
   const asBeforeMs = await backOf(stage).then(
@@ -246,7 +249,7 @@ async function run(t: TestContext): Promise<boolean> {
   for (const fault of faults) {
     const result = await runRow(stage, traffic, account, fault);
     results.push(result);
-    for (const text of problems.splice(0).slice(0, 12)) process.stderr.write(`  ${text}\n`);
+    for (const text of problems.splice(0).slice(0, 40)) process.stderr.write(`  ${text}\n`);
     process.stderr.write(`${renderRow(result[1])}\n`);
   }
   traffic.stop();
