@@ -11,7 +11,7 @@ export interface Backend {
   readonly name: string;
   readonly port: number;
   readonly httpPort?: number;
-  /** Answers /readyz. */
+  /** Answers /healthz. */
   readonly checkPort: number;
   /** Gets the visitor's address in a PROXY header. */
   readonly proxy: boolean;
@@ -43,7 +43,7 @@ const servers = (backends: readonly Backend[], portOf: (backend: Backend) => num
     .join('');
 
 /** A check without a Host is refused by control. */
-const check = '  option httpchk\n  http-check send meth GET uri /readyz ver HTTP/1.1 hdr Host underpass\n';
+const check = '  option httpchk\n  http-check send meth GET uri /healthz ver HTTP/1.1 hdr Host underpass\n';
 
 const backend = (name: string, lines: string): string => `backend ${name}\n${check}${lines}`;
 
