@@ -21,6 +21,9 @@ test('the busy processes end with a benchmark that is killed', { timeout: 20_000
   await once(child.stdout!, 'data');
   const busy = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'latin1').trim().split(' ');
   assert.equal(busy.length, 2);
+  t.after(() => {
+    for (const pid of busy.filter(runs)) process.kill(Number(pid), 'SIGKILL');
+  });
   child.kill('SIGKILL');
-  while (busy.some(runs)) await sleep(50);
+  while (busy.some(runs)) await sleep(50, undefined, { signal: t.signal });
 });
