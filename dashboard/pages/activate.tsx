@@ -184,9 +184,9 @@ function DeviceFacts({ code, device }: { readonly code: string; readonly device:
       <dd className="font-mono text-lg font-bold tracking-widest">{code}</dd>
       <dt>It calls itself</dt>
       <dd className="wrap-anywhere">‘{device.name}’</dd>
-      <dt>It asked from</dt>
+      <dt>Requested from</dt>
       <dd className="font-mono text-sm leading-6 wrap-anywhere">{device.address}</dd>
-      <dt>Requested</dt>
+      <dt>Requested at</dt>
       <dd>
         <DateTime at={device.createdAt} />
       </dd>

@@ -188,7 +188,7 @@ async function domainTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(rows.first()).toContainText('No address found. Expected: 127.0.0.1, ::1.');
     await page.getByLabel('Upstream of all domains').fill('http://127.0.0.1:9000');
     await expect(page.getByLabel('CLI snippet')).toContainText('many3.example.com=http://127.0.0.1:9000');
-    await page.getByRole('button', { name: 'Set single domains' }).click();
+    await page.getByRole('button', { name: 'Set each domain' }).click();
     await page.getByLabel('Upstream of many3.example.com').fill('http://127.0.0.1:3333');
     await page.getByLabel('Upstream of all domains').fill('http://127.0.0.1:9001');
     await expect(page.getByLabel('CLI snippet')).toContainText('many3.example.com=http://127.0.0.1:3333');

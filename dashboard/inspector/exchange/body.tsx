@@ -84,8 +84,8 @@ function Quiet({ text }: { readonly text: string }) {
 
 function BodyNotes({ body }: { readonly body: BodyView }) {
   const notes = [
-    body.isCut && 'The end is missing: the body is longer than what the inspector keeps of one body.',
-    body.decoded.length > 0 && `Shown without its coding ${body.decoded.join(', ')}.`,
+    body.isCut && 'The end is missing: the body is longer than the inspector keeps.',
+    body.decoded.length > 0 && `Shown decoded from ${body.decoded.join(', ')}.`,
     body.problem,
   ].filter(Boolean);
   if (notes.length === 0) return null;

@@ -39,7 +39,7 @@ export function ReplayPanel({ exchange: given, onClose }: ReplayPanelProps) {
         open
         onOpenChange={(open) => open || onClose()}
         title="Edit and replay"
-        description={`Sends a new request with the changes. What you leave alone is sent as it came in #${exchange.id}.`}
+        description={`Sends a new request. Parts that you do not change stay as in #${exchange.id}.`}
       >
         <form onSubmit={submit} className="relative flex min-h-0 flex-1 flex-col">
           {task.busy && <ProgressBar />}

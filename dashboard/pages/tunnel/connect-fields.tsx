@@ -70,7 +70,7 @@ function ManyDomains(props: DomainFieldsProps) {
       />
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1 text-sm text-ink-soft">
         <Button size="sm" aria-expanded={shown} onClick={() => setUnfolded(!shown)}>
-          {shown ? 'Hide single domains' : 'Set single domains'}
+          {shown ? 'Hide domains' : 'Set each domain'}
         </Button>
         {exceptions.length > 0 && `${exceptions.length} of ${upstreams.length} domains have an upstream of their own.`}
       </div>
