@@ -16,7 +16,7 @@ export interface UpkeepDeps extends OrderDeps {
   /** Whether the name's addresses are those of the region's host. Not asked for wildcards. */
   readonly pointsHere: (name: string, region: string) => Promise<boolean>;
   readonly withLease: WithLease;
-  readonly onIssued: () => void;
+  readonly onIssued: (name: string) => void;
 }
 
 export interface Upkeep {
@@ -83,7 +83,7 @@ async function keep(parts: Parts, wanted: WantedName): Promise<void> {
     const attempts = await readAttempts(store.db, authority.id, clock());
     if (!mayOrder(parts, wanted, attempts)) return;
     await placeOrder(parts, wanted, failuresInARow(attempts, wanted.name).count, parts.stopping);
-    parts.onIssued();
+    parts.onIssued(wanted.name);
   });
 }
 

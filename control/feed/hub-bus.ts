@@ -10,6 +10,8 @@ export interface HubMessages {
   'feed.tunnels': { readonly ids: readonly string[] };
   /** Anything may have changed. */
   'feed.everything': object;
+  /** These certificates are new, by name. */
+  'feed.certificates': { readonly names: readonly string[] };
   'feed.challenges': object;
   /** The region or its keys changed. */
   'feed.region': { readonly region: string };

@@ -474,9 +474,11 @@ describe('a tunnel is served', () => {
     await hub.delivered('eu');
     assert.equal(hub.isServing(id), false);
     await addCertificate('a.example.com');
-    hub.certificatesChanged();
+    await addCertificate('of-another-region.example.com');
+    hub.certificatesChanged(['a.example.com', 'of-another-region.example.com']);
     await hub.delivered('eu');
     assert.equal(hub.isServing(id), true);
+    assert.ok(edge.state.certificates.every(({ hosts }) => !hosts.includes('of-another-region.example.com')));
     assert.ok(edge.state.certificates.some(({ privateKeyPem }) => privateKeyPem === 'key'));
   });
 
@@ -493,7 +495,7 @@ describe('a tunnel is served', () => {
       [false, false],
     );
     await addCertificate('eu.localhost');
-    fresh.certificatesChanged();
+    fresh.certificatesChanged(['eu.localhost']);
     await fresh.delivered('eu');
     assert.deepEqual(
       made.map((id) => fresh.isServing(id)),

@@ -164,8 +164,10 @@ export class FeedHub implements FeedPort {
     this.#tell('feed.region', { region });
   }
 
-  certificatesChanged(): void {
-    this.#tell('feed.everything', {});
+  /** After a commit: the certificates of these names are new. Without names, any may have changed. */
+  certificatesChanged(names?: readonly string[]): void {
+    if (names === undefined) this.#tell('feed.everything', {});
+    else this.#tell('feed.certificates', { names });
   }
 
   challengesChanged(): void {
@@ -230,6 +232,7 @@ export class FeedHub implements FeedPort {
       this.#refresh.tunnels(ids);
     },
     'feed.everything': () => this.#refresh.everything(),
+    'feed.certificates': ({ names }) => this.#refresh.certificates(names),
     'feed.challenges': () => this.#refresh.challenges(),
     'feed.region': ({ region }) => {
       this.#refresh.everything();

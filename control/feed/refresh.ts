@@ -3,7 +3,7 @@
 import type { StateReader } from './state-reader.ts';
 
 export interface RefreshDeps {
-  readonly reader: Pick<StateReader, 'tunnels' | 'challenges' | 'everything'>;
+  readonly reader: Pick<StateReader, 'tunnels' | 'certificates' | 'challenges' | 'everything'>;
   /** Everything was read. */
   readonly onWhole: () => void;
   readonly onError: (error: unknown) => void;
@@ -12,6 +12,7 @@ export interface RefreshDeps {
 export class Refresh {
   readonly #deps: RefreshDeps;
   readonly #ids = new Set<string>();
+  readonly #names = new Set<string>();
   #challenges = false;
   #everything = false;
   #running: Promise<void> | undefined;
@@ -22,6 +23,11 @@ export class Refresh {
 
   tunnels(ids: readonly string[]): void {
     for (const id of ids) this.#ids.add(id);
+    this.#start();
+  }
+
+  certificates(names: readonly string[]): void {
+    for (const name of names) this.#names.add(name);
     this.#start();
   }
 
@@ -45,7 +51,8 @@ export class Refresh {
   }
 
   async #run(): Promise<void> {
-    while (this.#everything || this.#challenges || this.#ids.size > 0) await this.#readOnce().catch(this.#deps.onError);
+    while (this.#everything || this.#challenges || this.#ids.size + this.#names.size > 0)
+      await this.#readOnce().catch(this.#deps.onError);
     this.#running = undefined;
   }
 
@@ -60,11 +67,13 @@ export class Refresh {
 
   async #readSmall(): Promise<void> {
     const { reader } = this.#deps;
-    const ids = [...this.#ids];
+    const [ids, names] = [[...this.#ids], [...this.#names]];
     const challenges = this.#challenges;
     this.#ids.clear();
+    this.#names.clear();
     this.#challenges = false;
     if (challenges) await reader.challenges();
     await reader.tunnels(ids);
+    if (names.length > 0) await reader.certificates(names);
   }
 }

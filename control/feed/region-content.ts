@@ -226,13 +226,19 @@ export async function readAllCertificates(db: Queries, keyRing: KeyRing, nowMs: 
 }
 
 /** Those that could serve these hosts. */
-export async function readCertificatesFor(
+export const readCertificatesFor = (
   db: Queries,
   keyRing: KeyRing,
   hosts: readonly string[],
   nowMs: number,
+): Promise<FeedCertificate[]> => readCertificatesNamed(db, keyRing, [...new Set(hosts.flatMap(servingNames))], nowMs);
+
+export async function readCertificatesNamed(
+  db: Queries,
+  keyRing: KeyRing,
+  names: readonly string[],
+  nowMs: number,
 ): Promise<FeedCertificate[]> {
-  const names = [...new Set(hosts.flatMap(servingNames))];
   const found: FeedCertificate[] = [];
   for (let from = 0; from < names.length; from += idsAtOnce) {
     const some = names.slice(from, from + idsAtOnce);

@@ -9,6 +9,7 @@ import {
   idsAtOnce,
   readAllCertificates,
   readCertificatesFor,
+  readCertificatesNamed,
   readChallenges,
   readRegions,
   readTunnelPage,
@@ -39,6 +40,8 @@ export class StateReader {
   readonly #deps: StateReaderDeps;
   /** From the last reading of everything, and from all changes since it began. */
   #needed: NamesByRegion = new Map();
+  /** The same of the reading that is under way. */
+  #gathered: NamesByRegion = new Map();
   /** Everything was read once: from then on, calls of the API need the processor too. */
   #rests = false;
 
@@ -49,6 +52,14 @@ export class StateReader {
   /** In pages: thousands of tunnels with long lists would not fit one message, and could not be suspended. */
   async tunnels(ids: readonly string[]): Promise<void> {
     for (let from = 0; from < ids.length; from += idsAtOnce) await this.#page(ids.slice(from, from + idsAtOnce));
+  }
+
+  /** New ones by name. An older one of the same name leaves with the next reading of everything. */
+  async certificates(names: readonly string[]): Promise<void> {
+    const { store, keyRing, clock, regions } = this.#deps;
+    const found = await readCertificatesNamed(store.db, keyRing, names, clock());
+    const served = this.#servedIn(await readRegions(store.db), found);
+    for (const [region, feed] of regions.all()) feed.publish(feed.state.patch('certificates', [], served(region)));
   }
 
   async challenges(): Promise<void> {
@@ -76,7 +87,8 @@ export class StateReader {
     const hosts = found.flatMap(({ tunnel }) => tlsHosts(tunnel));
     const certificates = await readCertificatesFor(store.db, keyRing, hosts, clock());
     const names: NamesByRegion = new Map();
-    for (const { region, tunnel } of found) for (const each of [names, this.#needed]) addNeeded(each, region, tunnel);
+    for (const { region, tunnel } of found)
+      for (const each of [names, this.#needed, this.#gathered]) addNeeded(each, region, tunnel);
     // Certificates first: an edge serves a route as soon as it knows it.
     for (const [region, served] of names) {
       const feed = regions.open(region);
@@ -104,13 +116,13 @@ export class StateReader {
   async #allTunnels(between: () => Promise<void>): Promise<void> {
     const { store, clock, regions, rest = sleep } = this.#deps;
     const gone = new Set([...regions.all()].flatMap(([, feed]) => [...feed.state.ids('tunnels')]));
-    this.#needed = new Map();
+    this.#gathered = new Map();
     for (let last: string | undefined = ''; last !== undefined; ) {
       const beganMs = performance.now();
       const page = await readTunnelPage(store.db, this.#deps, last, clock());
       const ids = page.map((each) => each.tunnel.id);
       this.#putTunnels(ids, page);
-      for (const { region, tunnel } of page) addNeeded(this.#needed, region, tunnel);
+      for (const { region, tunnel } of page) addNeeded(this.#gathered, region, tunnel);
       for (const id of ids) gone.delete(id);
       await between();
       // Rests as long as the page took: without a rest, each of a call's turns of the event loop waits for a page.
@@ -118,17 +130,24 @@ export class StateReader {
       last = ids.at(-1);
     }
     this.#rests = true;
+    this.#needed = this.#gathered;
     await this.tunnels([...gone]);
   }
 
   async #allCertificates(names: readonly RegionNames[]): Promise<void> {
     const { store, keyRing, clock, regions, givenCertificates } = this.#deps;
     const certificates = await readAllCertificates(store.db, keyRing, clock());
-    for (const [region, feed] of regions.all()) {
+    const served = this.#servedIn(names, certificates);
+    for (const [region, feed] of regions.all())
+      feed.publish(feed.state.replacePart('certificates', [...givenCertificates(), ...served(region)]));
+  }
+
+  /** Those that a region's edges need. */
+  #servedIn(names: readonly RegionNames[], certificates: readonly FeedCertificate[]) {
+    return (region: string): readonly FeedCertificate[] => {
       const own = names.filter((each) => each.region === region).flatMap(ownNames);
       const needed = this.#needed.get(region);
-      const served = certificates.filter(({ hosts }) => hosts.some((host) => own.includes(host) || needed?.has(host)));
-      feed.publish(feed.state.replacePart('certificates', [...givenCertificates(), ...served]));
-    }
+      return certificates.filter(({ hosts }) => hosts.some((host) => own.includes(host) || needed?.has(host)));
+    };
   }
 }

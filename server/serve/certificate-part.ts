@@ -122,7 +122,7 @@ async function openUpkeep(
     givenCertificates: sources.certificates,
     pointsHere: (name, region) => pointsHere(store.db, dns, name, region),
     withLease: createWithLease(store, clock),
-    onIssued: () => hub.certificatesChanged(),
+    onIssued: (name) => hub.certificatesChanged([name]),
     onOrder: metrics.observe,
     onTrouble: (trouble) => addJob(store.db, clock(), 'operator-mail', certificateTroubleMail(trouble)),
   });

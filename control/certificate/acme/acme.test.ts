@@ -122,7 +122,7 @@ function openUpkeep(authority: Authority, over: { pointsHere?: (name: string) =>
     givenCertificates: () => [],
     pointsHere: over.pointsHere ?? (async () => true),
     withLease: createWithLease(store, Date.now),
-    onIssued: () => hub.certificatesChanged(),
+    onIssued: (name) => hub.certificatesChanged([name]),
   });
   closers.push(() => upkeep.close());
   return upkeep;
@@ -226,7 +226,7 @@ describe('RFC 2136 updates (knot)', () => {
 
 describe('upkeep with an ACME authority', () => {
   test('orders our own host and wildcard and the verified hosts of http tunnels, and nothing else', async () => {
-    await tunnel('web', [`www.${zone}`]);
+    hub.tunnelsChanged([await tunnel('web', [`www.${zone}`])]);
     await tunnel('made', [`brave-otter.tunnels.${zone}`]);
     await tunnel('passed', [`raw.${zone}`], 'ingress');
     const pending = await tunnel('pending', [`pending.${zone}`]);
