@@ -1,10 +1,13 @@
-// Calls of control on both databases, from 100 to 100,000 tunnels: node bench/control.ts [--sizes 100,100000] [--seconds 3]
+// Calls of control on both databases, from 100 to 100,000 tunnels:
+// node bench/control.ts [--sizes 100,100000] [--seconds 3] [--databases sqlite,postgres] [--concurrency 16]
 // In one process, without sockets, so that it measures only the call, the query and the commit.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { writeTally } from '@underpass/control/feed/history.ts';
+import { MinuteTally } from '@underpass/control/feed/minute-tally.ts';
 import { createKeyRing } from '@underpass/control/secret/key-ring.ts';
 import { createId } from '@underpass/control/store/id.ts';
 import { openPostgresStore } from '@underpass/control/store/postgres.ts';
@@ -13,15 +16,21 @@ import type { Store } from '@underpass/control/store/store.ts';
 import { createTestControl, type SignedUp, type TestControl } from '@underpass/control/test-kit.ts';
 import { startPostgres } from '@underpass/control/test-kit-postgres.ts';
 import { insertTunnelToken } from '@underpass/control/tunnel/token.ts';
+import { seedOwner } from './scale-region.ts';
 
 const { values } = parseArgs({
-  options: { sizes: { type: 'string', default: '100,10000,100000' }, seconds: { type: 'string', default: '3' } },
+  options: {
+    sizes: { type: 'string', default: '100,10000,100000' },
+    seconds: { type: 'string', default: '3' },
+    databases: { type: 'string', default: 'sqlite,postgres' },
+    concurrency: { type: 'string', default: '16' },
+  },
 });
 const sizes = values.sizes.split(',').map(Number);
 const seconds = Number(values.seconds);
 /** Tunnels of each project: the same at every size, so that lists have the same length. */
 const tunnelsPerProject = 20;
-const concurrency = 16;
+const concurrency = Number(values.concurrency);
 const batchRows = 250;
 
 const keyRing = createKeyRing([Buffer.alloc(32, 7)]);
@@ -43,6 +52,7 @@ const seedProject = async (test: TestControl, index: number): Promise<void> => {
         created_at: now,
       })
       .execute();
+    await seedOwner(trx, projectId, now);
     const groupId = createId(now);
     const dates = { created_at: now, updated_at: now };
     await trx
@@ -102,7 +112,13 @@ interface Figures {
 const percentile = (sorted: readonly number[], share: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 
-const measure = async (run: (index: number) => Promise<unknown>): Promise<Figures> => {
+/** Tunnels that were made, and deleted again. */
+let names = 0;
+
+/** A column that makes more than one call says how long the one that it measures took. */
+type Column = (index: number) => Promise<unknown>;
+
+const measure = async (run: Column): Promise<Figures> => {
   const times: number[] = [];
   const end = performance.now() + seconds * 1000;
   let index = 0;
@@ -110,8 +126,8 @@ const measure = async (run: (index: number) => Promise<unknown>): Promise<Figure
   const worker = async (): Promise<void> => {
     while (performance.now() < end) {
       const started = performance.now();
-      await run(index++);
-      times.push(performance.now() - started);
+      const own = await run(index++);
+      times.push(typeof own === 'number' ? own : performance.now() - started);
     }
   };
   await Promise.all(Array.from({ length: concurrency }, worker));
@@ -125,21 +141,40 @@ const measure = async (run: (index: number) => Promise<unknown>): Promise<Figure
   };
 };
 
-const columns = (user: SignedUp): Readonly<Record<string, (index: number) => Promise<unknown>>> => {
+const columns = (test: TestControl, user: SignedUp): Readonly<Record<string, Column>> => {
   const p = `?project=${user.projectId}`;
-  const nextName = { value: 0 };
+  const pair = async (): Promise<{ readonly createMs: number; readonly deleteMs: number }> => {
+    const name = `n${names++}`;
+    const createMs = await took(() => user.call('POST', `/api/tunnels${p}`, { name, region: 'local' }));
+    return { createMs, deleteMs: await took(() => user.call('DELETE', `/api/tunnels/${name}${p}`)) };
+  };
   return {
     'GET user': () => user.call('GET', '/api/user'),
     'GET tunnels (20)': () => user.call('GET', `/api/tunnels${p}`),
     'GET tunnel + metrics': (i) => user.call('GET', `/api/tunnels/b${i % tunnelsPerProject}${p}&metrics=1`),
     'GET domains': () => user.call('GET', `/api/domains${p}`),
     'GET groups': () => user.call('GET', `/api/security-groups${p}`),
-    'POST + DELETE tunnel': async () => {
-      const name = `n${nextName.value++}`;
-      await user.call('POST', `/api/tunnels${p}`, { name, region: 'local' });
-      await user.call('DELETE', `/api/tunnels/${name}${p}`);
-    },
+    'POST tunnel (CPU: and DELETE)': async () => (await pair()).createMs,
+    'PATCH tunnel': (i) =>
+      user.call('PATCH', `/api/tunnels/b${i % tunnelsPerProject}${p}`, { proxyProtocol: i % 40 < 20 ? 'v2' : '' }),
+    'DELETE tunnel (CPU: and POST)': async () => (await pair()).deleteMs,
+    'history of a minute, 1,000 tunnels': (i) => writeMinute(test, i),
   };
+};
+
+const took = async (run: () => Promise<unknown>): Promise<number> => {
+  const began = performance.now();
+  await run();
+  return performance.now() - began;
+};
+
+/** As control writes it for tunnels that have a client. */
+const writeMinute = async ({ store, time }: TestControl, index: number): Promise<void> => {
+  const tunnels = await store.db.selectFrom('tunnels').select('id').orderBy('id').limit(1_000).execute();
+  const tally = new MinuteTally();
+  const nowMs = time.now - index * 60_000;
+  for (const { id } of tunnels) tally.add(id, { rxBytes: 1, txBytes: 1, connections: 1 }, 1, nowMs);
+  await writeTally(store, tally, nowMs, true);
 };
 
 const row = (cells: readonly (string | number)[]): string => `| ${cells.join(' | ')} |`;
@@ -153,7 +188,9 @@ const runStore = async (store: Store): Promise<void> => {
   for (const size of sizes) {
     await grow(test, have, size);
     have = size;
-    for (const [name, run] of Object.entries(columns(user))) {
+    // The first size would otherwise also pay for code that runs for the first time.
+    if (size === sizes[0]) for (const run of Object.values(columns(test, user))) await measure(run);
+    for (const [name, run] of Object.entries(columns(test, user))) {
       const { perSecond, p50, p99, cpuMicros } = await measure(run);
       console.log(row([store.kind, size, name, Math.round(perSecond), p50.toFixed(2), p99.toFixed(2), Math.round(cpuMicros)]));
     }
@@ -165,9 +202,11 @@ const runStore = async (store: Store): Promise<void> => {
 const main = async (): Promise<void> => {
   console.log(row(['database', 'tunnels', 'call', 'per second', 'p50 ms', 'p99 ms', 'CPU µs']));
   console.log(row(Array(7).fill('---')));
+  const databases = values.databases.split(',');
   const folder = mkdtempSync(join(tmpdir(), 'underpass-bench-'));
-  await runStore(await openSqliteStore(join(folder, 'underpass.db')));
+  if (databases.includes('sqlite')) await runStore(await openSqliteStore(join(folder, 'underpass.db')));
   rmSync(folder, { recursive: true });
+  if (!databases.includes('postgres')) return;
   const postgres = await startPostgres({ fsync: true });
   await runStore(await openPostgresStore(await postgres.createDatabase(), console.error));
   await postgres.close();

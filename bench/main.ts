@@ -1,6 +1,6 @@
 // npm run bench: measures every installed peer, interleaved by round; prints medians and ratios to the two-hop haproxy chain.
-// With --tunnels 1000,100000 or --clients 2000,5000 it measures one region of that size instead; with --distance, a long path.
-// With --policy it measures what an access policy costs, in small requests and idle WebSockets.
+// With --tunnels 1000,100000, --clients 2000,5000 or --visitors 10000,20000 it measures one region of that size instead; with
+// --distance, a long path; with --policy, what an access policy costs, in small requests and idle WebSockets.
 // Options of --distance: --round-trips 50,100, --losses 0,0.1,1, --congestion reno.
 // Options: --rounds N, --seconds N, --columns small,latency,connect,bulk,idle,stalled, --peers underpass,haproxy, --busy.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -20,6 +20,7 @@ import { underpassHttps, underpassInspected, underpassTcp } from './peers/underp
 import { measurePolicy } from './policy.ts';
 import { measureClients } from './scale-clients.ts';
 import { measureTunnels } from './scale-tunnels.ts';
+import { measureVisitors } from './scale-visitors.ts';
 
 const everyPeer: readonly Peer[] = [
   underpassHttps,
@@ -47,6 +48,7 @@ const { values: options } = parseArgs({
     peers: { type: 'string', default: '' },
     tunnels: { type: 'string', default: '' },
     clients: { type: 'string', default: '' },
+    visitors: { type: 'string', default: '' },
     busy: { type: 'boolean', default: false },
     policy: { type: 'boolean', default: false },
     distance: { type: 'boolean', default: false },
@@ -56,7 +58,7 @@ const { values: options } = parseArgs({
   },
 });
 const numbersOf = (list: string): readonly number[] => (list === '' ? [] : list.split(',').map(Number));
-const atScale = options.tunnels !== '' || options.clients !== '';
+const atScale = [options.tunnels, options.clients, options.visitors].some((sizes) => sizes !== '');
 const rounds = Number(options.rounds ?? (options.distance ? 1 : 5));
 const seconds = Number(options.seconds ?? (options.distance ? 2 : 4));
 const chosen = measurements.filter((measurement) => options.columns.split(',').includes(measurement.key));
@@ -73,6 +75,7 @@ try {
   );
   await measureTunnels(numbersOf(options.tunnels));
   await measureClients(numbersOf(options.clients));
+  await measureVisitors(numbersOf(options.visitors));
   if (options.policy) await measurePolicy({ folder, rounds, seconds, columns: options.columns.split(',') });
   else if (options.distance)
     await measureDistance({

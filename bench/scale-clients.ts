@@ -1,21 +1,18 @@
 // One edge with thousands of clients: what each costs, and what visitors notice when the edge is killed and all come back.
 // The clients are light ones (tests/helpers/herd-program.ts): TLS, protocol and back-off of the real client, one carrier each.
-import { readFileSync } from 'node:fs';
 import type { TestContext } from 'node:test';
 import { type Herd, startHerd } from '@underpass/tests/helpers/herd.ts';
 import { eventually, keepVisiting } from '@underpass/tests/helpers/load.ts';
-import type { ProcessOf } from '@underpass/tests/helpers/process.ts';
 import { visitUntil } from '@underpass/tests/helpers/visitor.ts';
-import { measureEach, ms, type Row, rssMb, seed, sleep, startVisited, tallied, tokenOf } from './scale-region.ts';
+import { cpuSeconds, measureEach, ms, type Row, rssMb, seed, sleep, startVisited, tallied, tokenOf } from './scale-region.ts';
 
 /** An edge process takes 64 clients of one tunnel. */
 const clientsPerTunnel = 60;
 const restMs = 10_000;
 const allBackMs = 120_000;
-/** Ticks of /proc/PID/stat. */
-const ticksPerSecond = 100;
 
-export const measureClients = (sizes: readonly number[]): Promise<void> => measureEach(sizes, 'clients', measureHerd);
+export const measureClients = (sizes: readonly number[]): Promise<void> =>
+  measureEach(sizes, (size) => `${size} clients`, measureHerd);
 
 async function measureHerd(t: TestContext, size: number): Promise<readonly Row[]> {
   const { port, region, edge, door } = await startVisited(t);
@@ -28,9 +25,9 @@ async function measureHerd(t: TestContext, size: number): Promise<readonly Row[]
   const herd = startHerd(t, { port, host: 'eu.localhost', caPem: region.caPem, tokens }, size);
   const isWhole = ({ held }: { readonly held: number }): boolean => held === size;
   await eventually(herd.status, isWhole, allBackMs);
-  const eachKb = ((rssMb(edge.process) - bareMb) * 1_000) / size;
   const before = cpuSeconds(edge.process);
   await sleep(restMs);
+  const eachKb = ((rssMb(edge.process) - bareMb) * 1_000) / size;
   const idleShare = (cpuSeconds(edge.process) - before) / (restMs / 1_000) / (size / 1_000);
   const visitors = keepVisiting(t, door, { pauseMs: 5 });
   await sleep(restMs);
@@ -38,10 +35,10 @@ async function measureHerd(t: TestContext, size: number): Promise<readonly Row[]
   await edge.process.end('SIGKILL');
   await edge.restart();
   const startedAtMs = performance.now();
+  const cpuAtStart = { edge: cpuSeconds(edge.process), herd: herdSeconds(herd) };
   await visitUntil(door, 200);
   const firstMs = performance.now() - startedAtMs;
   visitors.take();
-  const cpuAtStart = { edge: cpuSeconds(edge.process), herd: herdSeconds(herd) };
   const back = await lastHeld(herd, size);
   const backMs = performance.now() - startedAtMs;
   const eachCpuMs = {
@@ -75,8 +72,3 @@ async function lastHeld(herd: Herd, size: number): Promise<number> {
 }
 
 const herdSeconds = ({ pids }: Herd): number => pids.reduce((sum, pid) => sum + cpuSeconds({ pid }), 0);
-
-function cpuSeconds({ pid }: Pick<ProcessOf, 'pid'>): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
-}

@@ -20,17 +20,17 @@ const tunnelsPerProject = 20;
 export type Row = readonly [figure: string, value: string];
 
 /** Measures every size in a region of its own, and prints a table for each. */
-export async function measureEach(
-  sizes: readonly number[],
-  what: string,
-  measure: (t: TestContext, size: number) => Promise<readonly Row[]>,
+export async function measureEach<Size>(
+  sizes: readonly Size[],
+  titleOf: (size: Size) => string,
+  measure: (t: TestContext, size: Size) => Promise<readonly Row[]>,
 ): Promise<void> {
   for (const size of sizes) {
     const closers: (() => unknown)[] = [];
     const t = { after: (run: () => unknown) => void closers.push(run) } as unknown as TestContext;
     try {
       const rows = await measure(t, size);
-      process.stdout.write(`\n## ${size} ${what}\n\n| figure | value |\n| --- | --- |\n`);
+      process.stdout.write(`\n## ${titleOf(size)}\n\n| figure | value |\n| --- | --- |\n`);
       for (const [figure, value] of rows) process.stdout.write(`| ${figure} | ${value} |\n`);
     } finally {
       for (const close of closers.reverse()) await close();
@@ -62,6 +62,7 @@ export async function startVisited(t: TestContext) {
 
 /** The token of a seeded tunnel, which control itself cannot read. */
 export const tokenOf = (index: number): string => `token-${index}`;
+export const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex');
 
 /** Rows as control would write them. */
 export async function seed(home: string, size: number): Promise<void> {
@@ -76,6 +77,15 @@ export async function seed(home: string, size: number): Promise<void> {
   await store.close();
 }
 
+/** A person who owns the project. */
+export async function seedOwner(trx: Queries, projectId: string, now: number): Promise<void> {
+  const id = createId(now);
+  const names = { email: `${id}@example.com`, first_name: 'Ann', last_name: 'Lee' };
+  const user = { id, ...names, operator: 0 as const, default_project: projectId, suspended_at: null, created_at: now };
+  await trx.insertInto('users').values(user).execute();
+  await trx.insertInto('members').values({ project_id: projectId, user_id: id, role: 'owner', created_at: now }).execute();
+}
+
 async function seedProject(trx: Queries, index: number, token_sealed: string): Promise<void> {
   const now = Date.now();
   const dates = { created_at: now, updated_at: now };
@@ -85,6 +95,7 @@ async function seedProject(trx: Queries, index: number, token_sealed: string): P
     .insertInto('projects')
     .values({ ...project, revision: 0, created_at: now })
     .execute();
+  await seedOwner(trx, projectId, now);
   const group = { id: groupId, project_id: projectId, name: 'default', allow_list: '["0.0.0.0/0","::/0"]' };
   await trx
     .insertInto('security_groups')
@@ -115,9 +126,7 @@ async function seedProject(trx: Queries, index: number, token_sealed: string): P
         ...{
           id: createId(now),
           tunnel_id: id,
-          token_hash: createHash('sha256')
-            .update(tokenOf(index + i))
-            .digest('hex'),
+          token_hash: hashOf(tokenOf(index + i)),
         },
         ...{ token_sealed, created_at: now, expires_at: null },
       })),
@@ -149,3 +158,11 @@ const memoryOf = ({ pid }: ProcessOf, key: string): number =>
 
 export const rssMb = (started: ProcessOf): number => memoryOf(started, 'VmRSS');
 export const peakMb = (started: ProcessOf): number => memoryOf(started, 'VmHWM');
+
+/** Ticks of /proc/PID/stat. */
+const ticksPerSecond = 100;
+
+export function cpuSeconds({ pid }: Pick<ProcessOf, 'pid'>): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
+}

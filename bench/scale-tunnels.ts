@@ -24,7 +24,8 @@ const restMs = 5_000;
 /** After control is back: an edge reconnects within 15 s, then applies what it gets. */
 const afterMs = 10_000;
 
-export const measureTunnels = (sizes: readonly number[]): Promise<void> => measureEach(sizes, 'tunnels', measureRegion);
+export const measureTunnels = (sizes: readonly number[]): Promise<void> =>
+  measureEach(sizes, (size) => `${size} tunnels`, measureRegion);
 
 async function measureRegion(t: TestContext, size: number): Promise<readonly Row[]> {
   const { region, edge, door } = await startVisited(t);

@@ -6,6 +6,7 @@ import { type ConnectionOptions, connect, createSecureContext } from 'node:tls';
 import type { Carrier } from '@underpass/client/carry/carrier.ts';
 import { CarryError } from '@underpass/client/carry/problem.ts';
 import { ReconnectingCarrier } from '@underpass/client/carry/reconnecting-carrier.ts';
+import type { Stream } from '@underpass/wire/api.ts';
 import { realClock } from '@underpass/wire/clock.ts';
 import { carrierPath, carrierProtocol, clientIdHeader, edgeHeader, softwareHeader } from '@underpass/wire/core/upgrade.ts';
 import { requestUpgrade } from '@underpass/wire/handshake.ts';
@@ -37,6 +38,7 @@ async function dial(part: HerdPart, context: ReturnType<typeof createSecureConte
     const answered = await requestUpgrade(socket, upgrade);
     const session = createSession(socket, { side: 'dialer', peerMayOpen: true, info: {} });
     const edge = answered.get(edgeHeader) ?? '';
+    if (part.answers === true) session.onStream = answer;
     const carrier: Carrier = { session, edge, address: '127.0.0.1', sinceMs: 0, onEnd: () => {} };
     return await new Promise((resolve, reject) => {
       session.onProof = () => resolve(carrier);
@@ -51,6 +53,24 @@ async function dial(part: HerdPart, context: ReturnType<typeof createSecureConte
   } finally {
     clearTimeout(timer);
   }
+}
+
+const switching = Buffer.from(
+  'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n',
+);
+
+/** The first bytes are the head of a visitor's request, in one piece. */
+function answer(stream: Stream): void {
+  stream.accept();
+  stream.onData = (head) => {
+    stream.consume(head.length);
+    stream.write(switching);
+    stream.onData = (bytes) => {
+      stream.write(bytes);
+      stream.consume(bytes.length);
+    };
+  };
+  stream.onEnd = () => stream.end();
 }
 
 function start(part: HerdPart): void {

@@ -11,6 +11,8 @@ interface Target {
   readonly caPem: string;
   /** Given to the clients in turn. */
   readonly tokens: readonly string[];
+  /** The clients accept visitors' WebSockets, and send back what arrives. */
+  readonly answers?: boolean;
 }
 
 export interface HerdPart extends Target {
