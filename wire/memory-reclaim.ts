@@ -1,7 +1,7 @@
 // Runs a full garbage collection after many connections or streams have opened or closed, and returns free memory to the system.
 // Without it small uncollected objects fragment the C library's memory, and each allocation of a TLS buffer searches the
 // fragments: a twelfth of all CPU of bulk transfer, until V8 collects on its own, which may take hours (docs/decisions/006).
-// Handshakes leave such objects, too: an edge would keep some 15 kB for each client that came back after a restart.
+// Handshakes leave such objects, too: thousands, when all clients come back after a restart.
 
 import { collectHeap } from './heap.ts';
 import { trimMemory } from './libc.ts';
