@@ -78,16 +78,19 @@ async function measureOpen(t: TestContext, size: number, tunnels: number): Promi
   const openCpuMs = ((cpuSeconds(edge.process) - cpuBefore) * 1_000) / Math.max(open, 1);
   await sleep(partMs / 2);
   const eachKb = ((rssMb(edge.process) - bareMb) * 1_000) / Math.max(open, 1);
-  const others = keepVisiting(t, door, { pauseMs: 5 });
   const idle = await during(() => cpuSeconds(edge.process));
+  const others = keepVisiting(t, door, { pauseMs: 5 });
+  await sleep(partMs);
   const besideIdle = others.take();
+  await others.stop();
   visitors.tell('active');
   await sleep(partMs / 5);
   await visitors.status();
   const active = await during(() => cpuSeconds(edge.process));
   const { roundTripsMs, open: stillOpen } = await visitors.status();
-  const besideActive = others.take();
-  await others.stop();
+  const more = keepVisiting(t, door, { pauseMs: 5 });
+  await sleep(partMs);
+  const besideActive = await more.stop();
   const share = (cpu: number): string => `${(cpu * 100).toFixed(0)} % of a core`;
   return [
     ['open', `${open} in ${(openMs / 1_000).toFixed(0)} s, failed ${failed}; at the end ${stillOpen}`],
