@@ -45,6 +45,8 @@ export async function startMixedUpstream(t: TestContext): Promise<string> {
   const server = createServer((request, response) => void serve(request, response).catch(() => response.destroy()));
   server.on('upgrade', (_, socket) => {
     socket.on('error', () => {});
+    // Node leaves an upgraded socket half open; a client that stops would wait for it.
+    socket.on('end', () => socket.end());
     socket.on('data', (frame: Buffer) => {
       if (frame.length === frameBytes) socket.write(Buffer.concat([Buffer.from([0x81, 4]), frame.subarray(6)]));
       else socket.destroy();
