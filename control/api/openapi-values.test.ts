@@ -148,6 +148,13 @@ const inQuery =
   (name: string, value: unknown): Change =>
   (prepared) => ({ ...prepared, query: { ...prepared.query, [name]: String(value) } });
 
+/** Of the text; nothing of a stream of events, which does not end. */
+const beginningOf = async (response: Response): Promise<string> => {
+  if (!response.headers.get('content-type')?.startsWith('text/event-stream')) return (await response.text()).slice(0, 80);
+  await response.body?.cancel();
+  return '';
+};
+
 /** One line for each value on which the document and the server differ without a reason, and for each reason without a value. */
 const differences = async (
   place: string,
@@ -160,7 +167,7 @@ const differences = async (
   const found = { refused: [] as string[], accepted: [] as string[] };
   for (const value of values) {
     const response = await send(change(value));
-    const answer = `${response.status} ${(await response.text()).slice(0, 80)}`;
+    const answer = `${response.status} ${await beginningOf(response)}`;
     assert.ok(response.status < 500, `${place}: ${answer}`);
     const shown = `${place} ${JSON.stringify(value).slice(0, 40)}: ${answer}`;
     if (isValid(value) && response.status === 400) found.refused.push(shown);

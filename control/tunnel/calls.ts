@@ -15,6 +15,7 @@ import type { Access } from '../access/project-access.ts';
 import { lockProject } from '../access/project-lock.ts';
 import { awaitServing } from '../feed/await-serving.ts';
 import type { FeedPort } from '../feed/port.ts';
+import { parseFlag } from '../http/flag.ts';
 import { nextUpdate, refuseStale } from '../http/if-match.ts';
 import { answerPage } from '../http/page.ts';
 import { orInvalid, orMissing, refuse } from '../http/refusal.ts';
@@ -163,12 +164,9 @@ const updateTunnel = async (deps: TunnelDeps, context: CallContext<'updateTunnel
   return getTunnel(deps, access, segments.name);
 };
 
-const parseUnkept = (text: string | undefined): boolean =>
-  text !== undefined && (text === '1' || refuse('invalid', "Unkept must be '1', or left out."));
-
 const deleteTunnel = async (deps: TunnelDeps, context: CallContext<'deleteTunnel'>): Promise<void> => {
   const { access, segments, query, nowMs } = context;
-  const unkept = parseUnkept(query.unkept);
+  const unkept = parseFlag('Unkept', query.unkept);
   const id = await deps.store.write(async (trx) => {
     await lockProject(trx, access.id);
     const row = await getRow(trx, access, segments.name);
@@ -180,9 +178,6 @@ const deleteTunnel = async (deps: TunnelDeps, context: CallContext<'deleteTunnel
   });
   deps.feed.tunnelsChanged([id]);
 };
-
-const parseMetrics = (text: string | undefined): boolean =>
-  text !== undefined && (text === '1' || refuse('invalid', "Metrics must be '1', or left out."));
 
 /** Refuses every value but '0': a caller who means to end the old token at once must not miss a typing error. */
 const parseOverlap = (text: string | undefined): boolean =>
@@ -238,7 +233,7 @@ export const createTunnelCalls = (
 > => ({
   listTunnels: async ({ access, query, request }) =>
     answerPage(request, await listTunnels(deps, access, orInvalid(parseListQuery(query, tunnelList)))),
-  getTunnel: ({ access, segments, query }) => getTunnel(deps, access, segments.name, parseMetrics(query.metrics)),
+  getTunnel: ({ access, segments, query }) => getTunnel(deps, access, segments.name, parseFlag('Metrics', query.metrics)),
   createTunnel: (context) => createTunnel(deps, context),
   updateTunnel: (context) => updateTunnel(deps, context),
   deleteTunnel: (context) => deleteTunnel(deps, context),

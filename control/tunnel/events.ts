@@ -11,6 +11,7 @@ import { findAccess } from '../access/project-access.ts';
 import { hearNarrowed } from '../bus/access.ts';
 import type { Bus } from '../bus/bus.ts';
 import type { FeedPort } from '../feed/port.ts';
+import { parseFlag } from '../http/flag.ts';
 import { Refusal } from '../http/refusal.ts';
 import type { Store } from '../store/store.ts';
 import { readLive } from './list.ts';
@@ -43,8 +44,9 @@ const listEvent = 'event: list\ndata: {}\n\n';
 
 const createLiveView = (
   deps: TunnelReadDeps,
-  { project: projectId, brief, tunnel }: Context['query'],
+  { project: projectId, tunnel, ...query }: Context['query'],
 ): Pick<LiveSource, 'renderAll' | 'render'> => {
+  const brief = parseFlag('Brief', query.brief);
   /** The state of each tunnel, by its id. */
   const known = new Map<string, string>();
   const isTold = (each: Live[number]): boolean => !brief || each.name === tunnel || known.get(each.id) !== stateOf(each);
