@@ -78,7 +78,7 @@ test('what is typed and not added yet is saved too', () => {
 test('each field of a provider has its own message', () => {
   const errors = errorsOf({ issuer: 'nonsense', clientId: ' ', providerPeople: [] });
   assert.deepEqual(Object.keys(errors).sort(), ['clientId', 'issuer', 'providerPeople']);
-  assert.match(errors.providerPeople ?? '', /whom the provider admits/);
+  assert.match(errors.providerPeople ?? '', /^List who may sign in/);
   assert.deepEqual(errorsOf({ issuer: 'nonsense', hasProvider: false }), {});
 });
 
