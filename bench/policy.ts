@@ -3,6 +3,7 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { VisitorClaims } from '@underpass/rules/visit/grants.ts';
 import { footprintOf } from '@underpass/tests/helpers/footprint.ts';
 import type { FeedVisit } from '@underpass/wire/feed.ts';
@@ -15,6 +16,8 @@ import { startTunnels } from './peers/underpass.ts';
 
 /** As many as there are idle WebSockets: each visitor has a session of their own. */
 const visitors = 5_000;
+/** The edge collects its heap and returns memory in the first seconds after so many have connected (wire/memory-reclaim.ts). */
+const restMs = 5_000;
 /** Turns until the edge's code is compiled. */
 const warmTurns = 6;
 const [openHost, guardedHost] = ['open.localhost', 'guarded.localhost'];
@@ -105,6 +108,7 @@ async function idleOf(on: On): Promise<Record<string, number>> {
   const before = residentBytes([edge.pid]);
   const opened = load(on, 'idle', { connections: visitors });
   await firstJson(opened, 120_000);
+  await sleep(restMs);
   const resident = residentBytes([edge.pid]) - before;
   const held = (await footprintOf(edge)).bytes - heldBefore;
   await opened.stop();
