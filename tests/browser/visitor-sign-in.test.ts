@@ -14,11 +14,14 @@ import { linkIn, waitForMail } from '../helpers/mail.ts';
 const visitor = 'visitor@example.com';
 const password = 'correct horse';
 
+/** Names its own icon, because Chromium asks for /favicon.ico when it likes, and after the cookies are cleared that is a 401. */
+const appHead = '<!doctype html><link rel="icon" href="data:,"><title>App</title>';
+
 /** An app that says who the edge says is there. */
 async function startApp(t: TestContext): Promise<string> {
   const server = createServer(({ url, headers }, response) => {
     response.setHeader('content-type', 'text/html');
-    response.end(`<!doctype html><title>App</title><h1>${url}</h1><p>${headers['x-underpass-email'] ?? 'nobody'}</p>`);
+    response.end(`${appHead}<h1>${url}</h1><p>${headers['x-underpass-email'] ?? 'nobody'}</p>`);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.after(() => {
