@@ -7,6 +7,7 @@ import { certificateContext, challengeContext } from '../feed/region-content.ts'
 import { readConsoleHost } from '../region/console-host.ts';
 import type { KeyRing } from '../secret/key-ring.ts';
 import { createId } from '../store/id.ts';
+import { piecesOf } from '../store/pieces.ts';
 import type { CertificateAttemptsTable } from '../store/schema.ts';
 import type { Queries, Store } from '../store/store.ts';
 import type { IssuedCertificate } from './authority.ts';
@@ -53,10 +54,8 @@ export async function readTunnelNames(db: Queries): Promise<readonly WantedName[
 /** The same for some tunnels. */
 export async function readNamesOf(db: Queries, tunnelIds: readonly string[]): Promise<readonly WantedName[]> {
   const names: WantedName[] = [];
-  for (let from = 0; from < tunnelIds.length; from += namesAtOnce) {
-    const some = tunnelIds.slice(from, from + namesAtOnce);
+  for (const some of piecesOf(tunnelIds, namesAtOnce))
     names.push(...(await wantedNames(db).where('h.live_host', 'is not', null).where('h.tunnel_id', 'in', some).execute()));
-  }
   return names;
 }
 
@@ -101,8 +100,8 @@ export async function readHeld(
   const query = db.selectFrom('certificates').select(['name', 'issuer', 'starts_at as startsAt', 'expires_at as expiresAt']);
   const held = new Map<string, HeldCertificate>();
   if (of === undefined) for (const row of await query.execute()) held.set(row.name, row);
-  for (let from = 0; from < (of?.length ?? 0); from += namesAtOnce) {
-    const names = of!.slice(from, from + namesAtOnce).map(({ name }) => name);
+  for (const some of piecesOf(of ?? [], namesAtOnce)) {
+    const names = some.map(({ name }) => name);
     for (const row of await query.where('name', 'in', names).execute()) held.set(row.name, row);
   }
   return held;

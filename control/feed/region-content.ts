@@ -5,6 +5,7 @@ import type { FeedCertificate, FeedChallenge, FeedTunnel, FeedVisit } from '@und
 import { type ReadPolicy, readPolicies } from '../admission/visit-rules.ts';
 import { readConsoleHost } from '../region/console-host.ts';
 import type { KeyRing } from '../secret/key-ring.ts';
+import { piecesOf } from '../store/pieces.ts';
 import type { Queries } from '../store/store.ts';
 import type { RegionNames } from './core/needed-names.ts';
 
@@ -190,8 +191,7 @@ export async function readTunnels(
   nowMs: number,
 ): Promise<StoredTunnel[]> {
   const found: StoredTunnel[] = [];
-  for (let from = 0; from < ids.length; from += idsAtOnce) {
-    const some = ids.slice(from, from + idsAtOnce);
+  for (const some of piecesOf(ids, idsAtOnce)) {
     const rows = await tunnelQuery(db).where('t.id', 'in', some).execute();
     found.push(...(await complete(db, source, nowMs, rows)));
   }
@@ -240,8 +240,7 @@ export async function readCertificatesNamed(
   nowMs: number,
 ): Promise<FeedCertificate[]> {
   const found: FeedCertificate[] = [];
-  for (let from = 0; from < names.length; from += idsAtOnce) {
-    const some = names.slice(from, from + idsAtOnce);
+  for (const some of piecesOf(names, idsAtOnce)) {
     const rows = await db
       .selectFrom('certificates')
       .select(certificateColumns)

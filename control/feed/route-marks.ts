@@ -1,6 +1,7 @@
 // Keeps in the store which routes the edges have acknowledged, so that they survive a restart of control.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { piecesOf } from '../store/pieces.ts';
 import type { Store } from '../store/store.ts';
 import type { LiveMark } from './region-state.ts';
 
@@ -27,8 +28,8 @@ async function saveSome(store: Store, marks: readonly LiveMark[]): Promise<void>
 
 /** Passes over tunnels that are deleted by now. The embedded database answers within the turn, so calls of the API need turns between. */
 export async function saveMarks(store: Store, marks: readonly LiveMark[]): Promise<void> {
-  for (let from = 0; from < marks.length; from += marksAtOnce) {
-    await saveSome(store, marks.slice(from, from + marksAtOnce));
+  for (const some of piecesOf(marks, marksAtOnce)) {
+    await saveSome(store, some);
     await nextTurn();
   }
 }

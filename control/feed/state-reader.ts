@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FeedCertificate } from '@underpass/wire/feed.ts';
 import type { KeyRing } from '../secret/key-ring.ts';
+import { piecesOf } from '../store/pieces.ts';
 import type { Store } from '../store/store.ts';
 import { addNeeded, type NamesByRegion, ownNames, type RegionNames, tlsHosts } from './core/needed-names.ts';
 import {
@@ -51,7 +52,7 @@ export class StateReader {
 
   /** In pages: thousands of tunnels with long lists would not fit one message, and could not be suspended. */
   async tunnels(ids: readonly string[]): Promise<void> {
-    for (let from = 0; from < ids.length; from += idsAtOnce) await this.#page(ids.slice(from, from + idsAtOnce));
+    for (const some of piecesOf(ids, idsAtOnce)) await this.#page(some);
   }
 
   /** New ones by name. An older one of the same name leaves with the next reading of everything. */

@@ -10,6 +10,7 @@ import { orInvalid, orMissing, refuse } from '../http/refusal.ts';
 import { putSubscription, type SubscriptionChange } from '../registration/subscription.ts';
 import { parseExpiry } from '../registration/webhook.ts';
 import { containing } from '../store/like.ts';
+import { piecesOf } from '../store/pieces.ts';
 import type { SubscriptionsTable } from '../store/schema.ts';
 import { type AskedPage, auditDesk, type Desk, pageOf } from './actor.ts';
 
@@ -107,9 +108,9 @@ export const importSubscriptions = async (desk: Desk, csv: string): Promise<Subs
   const { changes, problems } = await readTable(lines);
   const { store } = desk.deps;
   await store.write((trx) => auditDesk(trx, desk, { action: 'subscription.import', target: `${changes.length} lines` }));
-  for (let from = 0; from < changes.length; from += importedAtOnce) {
+  for (const some of piecesOf(changes, importedAtOnce)) {
     await store.write(async (trx) => {
-      for (const change of changes.slice(from, from + importedAtOnce)) await putSubscription(trx, change, desk.nowMs);
+      for (const change of some) await putSubscription(trx, change, desk.nowMs);
     });
     // The embedded database answers without leaving the event loop's turn: without this, nobody else is served until the end.
     await nextTurn();
