@@ -86,7 +86,9 @@ check('does not end a program of another policy', async () => {
   const name = `other-${count}`;
   await ann.call('POST', `/api/access-policies?project=${ann.projectId}`, { name });
   assert.equal((await ann.send('DELETE', `/api/access-policies/${name}/programs/${id}?project=${ann.projectId}`)).status, 404);
-  assert.deepEqual(await ended(), []);
+  const other = await test.store.db.selectFrom('access_policies').select('id').where('name', '=', name).executeTakeFirstOrThrow();
+  await endOwnProgram(test, other.id, id, test.time.now);
+  assert.deepEqual([await ended(), (await list()).length], [[], 1]);
 });
 
 check('forgets an ended program once its last access token has ended', async () => {
