@@ -8,15 +8,19 @@ import { type IRateLimiterOptions, RateLimiterMemory, type RateLimiterRes } from
  * `loginLinkPerNetwork`: so a flood of login links cannot push out a key that still counts.
  */
 export const memoryKeysMost = 10_000;
+/** While an iterator stands still, its set keeps every former table: 120 bytes for each call, so 120 kB until the next iterator. */
+const iteratorCalls = 1_000;
 
 /** When full, it forgets the key that was used longest ago: active callers stay counted. */
 class BoundedMemory extends RateLimiterMemory {
   /** The key used longest ago comes first. */
   readonly #keys = new Set<string>();
-  /** One iterator for all calls: a new one would step over every deleted entry first. It never ends while the set is full. */
-  readonly #quietest = this.#keys.values();
+  /** One iterator for many calls: a new one steps over every deleted entry first. It never ends while the set is full. */
+  #quietest = this.#keys.values();
+  #calls = 0;
 
   override consume(key: string | number, points?: number, options?: Record<string, unknown>): Promise<RateLimiterRes> {
+    if (++this.#calls % iteratorCalls === 0) this.#quietest = this.#keys.values();
     const isKnown = this.#keys.delete(String(key));
     if (!isKnown && this.#keys.size >= memoryKeysMost) this.#forget(this.#quietest.next().value);
     this.#keys.add(String(key));

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { rateLimits } from '@underpass/rules/limits.ts';
+import { collectHeap } from '@underpass/wire/heap.ts';
 import { openPostgresStore } from '../store/postgres.ts';
 import type { Store } from '../store/store.ts';
 import { onBothDatabases, type StoreSuite } from '../test-kit-databases.ts';
@@ -56,6 +57,19 @@ describe('limits in memory', () => {
     const limiter = open();
     for (let i = 0; i < 65_536; i++) await limiter.consume(`2001:db8:0:${i.toString(16)}`);
     assert.equal(entriesOf(limiter), memoryKeysMost);
+  });
+
+  it('hold no more memory after many calls of one caller', async () => {
+    const limiter = open();
+    const heldBytes = async (calls: number): Promise<number> => {
+      for (let i = 0; i < calls; i++) await limiter.consume('busy').catch(() => {});
+      collectHeap();
+      return process.memoryUsage().heapUsed;
+    };
+    const before = await heldBytes(10_000);
+    // 120 bytes for each call were 12 MB.
+    const grown = (await heldBytes(100_000)) - before;
+    assert.ok(grown < 2e6, `${grown} bytes`);
   });
 
   it('forget the key used longest ago, never an active one', async () => {
