@@ -1,7 +1,7 @@
 // One edge with thousands of clients: what each costs, and what visitors notice when the edge is killed and all come back.
 // The clients are light ones (tests/helpers/herd-program.ts): TLS, protocol and back-off of the real client, one carrier each.
 import type { TestContext } from 'node:test';
-import { type Herd, startHerd } from '@underpass/tests/helpers/herd.ts';
+import { type Herd, type HerdStatus, startHerd } from '@underpass/tests/helpers/herd.ts';
 import { eventually, keepVisiting } from '@underpass/tests/helpers/load.ts';
 import { visitUntil } from '@underpass/tests/helpers/visitor.ts';
 import { cpuSeconds, measureEach, ms, type Row, rssMb, seed, sleep, startVisited, tallied, tokenOf } from './scale-region.ts';
@@ -35,11 +35,12 @@ async function measureHerd(t: TestContext, size: number): Promise<readonly Row[]
   await edge.process.end('SIGKILL');
   await edge.restart();
   const startedAtMs = performance.now();
+  const { dials: dialsAtStart } = await herd.status();
   const cpuAtStart = { edge: cpuSeconds(edge.process), herd: herdSeconds(herd) };
   await visitUntil(door, 200);
   const firstMs = performance.now() - startedAtMs;
   visitors.take();
-  const back = await lastHeld(herd, size);
+  const { held: back, dials } = await lastHeld(herd, size);
   const backMs = performance.now() - startedAtMs;
   const eachCpuMs = {
     edge: ((cpuSeconds(edge.process) - cpuAtStart.edge) * 1_000) / size,
@@ -54,6 +55,7 @@ async function measureHerd(t: TestContext, size: number): Promise<readonly Row[]
     ['idle CPU of the edge for 1,000', `${(idleShare * 100).toFixed(1)} % of a core`],
     ['first visit after `kill -9` and the start of the edge', ms(firstMs)],
     ['back', `${back} of ${size} after ${ms(backMs)}`],
+    ['dials of each since that start', ((dials - dialsAtStart) / size).toFixed(2)],
     ['CPU for each that comes back', `${ms(eachCpuMs.edge)} of the edge, ${ms(eachCpuMs.herd)} of the simulated client`],
     ['visitors at rest', tallied(rest)],
     ['visitors while clients come back', tallied(during)],
@@ -61,12 +63,12 @@ async function measureHerd(t: TestContext, size: number): Promise<readonly Row[]
   ];
 }
 
-/** How many clients are connected once all are, or when the time is up. */
-async function lastHeld(herd: Herd, size: number): Promise<number> {
+/** The herd once all clients are connected, or when the time is up. */
+async function lastHeld(herd: Herd, size: number): Promise<HerdStatus> {
   const endsAtMs = performance.now() + allBackMs;
   for (;;) {
-    const { held } = await herd.status();
-    if (held === size || performance.now() > endsAtMs) return held;
+    const status = await herd.status();
+    if (status.held === size || performance.now() > endsAtMs) return status;
     await sleep(100);
   }
 }

@@ -16,6 +16,7 @@ import type { HerdPart, HerdStatus } from './herd.ts';
 const stepTimeoutMs = 10_000;
 
 let held = 0;
+let dials = 0;
 let waitsMs: number[] = [];
 
 /** An edge limits connections by address, so the clients use many addresses. */
@@ -23,6 +24,7 @@ const addressOf = (index: number): string => `127.1.${index % 250}.${1 + (Math.f
 
 async function dial(part: HerdPart, context: ReturnType<typeof createSecureContext>, index: number): Promise<Carrier> {
   const { port, host } = part;
+  dials++;
   const from = { localAddress: addressOf(index) } as ConnectionOptions;
   const socket = connect({ ...from, host: '127.0.0.1', port, servername: host, secureContext: context });
   socket.on('error', () => {});
@@ -92,7 +94,7 @@ function start(part: HerdPart): void {
 
 process.on('message', (message: HerdPart | 'status') => {
   if (message !== 'status') return start(message);
-  const status: HerdStatus = { held, waitsMs };
+  const status: HerdStatus = { held, dials, waitsMs };
   process.send?.(status);
   waitsMs = [];
 });

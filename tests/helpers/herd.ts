@@ -25,6 +25,8 @@ export interface HerdStatus {
   readonly held: number;
   /** The pauses that clients chose after a failed attempt, since the last status. */
   readonly waitsMs: readonly number[];
+  /** How often clients have dialled since the start. */
+  readonly dials: number;
 }
 
 export interface Herd {
@@ -50,7 +52,8 @@ export function startHerd(t: TestContext, target: Target, size: number): Herd {
     kill,
     status: async () => {
       const all = await Promise.all(children.map(ask));
-      return { held: all.reduce((sum, { held }) => sum + held, 0), waitsMs: all.flatMap(({ waitsMs }) => waitsMs) };
+      const sum = (key: 'held' | 'dials'): number => all.reduce((before, status) => before + status[key], 0);
+      return { held: sum('held'), dials: sum('dials'), waitsMs: all.flatMap(({ waitsMs }) => waitsMs) };
     },
   };
 }
