@@ -80,7 +80,14 @@ export interface FeedState {
 }
 
 export type ToEdge =
-  | { readonly type: 'welcome'; readonly version: number; readonly epoch: string; readonly region: string }
+  | {
+      readonly type: 'welcome';
+      readonly version: number;
+      readonly epoch: string;
+      readonly region: string;
+      /** This control reads `partial` in a report. One that does not takes the tunnels that a report leaves out for empty. */
+      readonly takesPartial?: boolean;
+    }
   | {
       readonly type: 'snapshot';
       readonly seq: number;
@@ -159,5 +166,7 @@ export type FromEdge =
        * holds every tunnel whose counters are above zero.
        */
       readonly tunnels: readonly FeedTunnelReport[];
+      /** Only the tunnels whose clients changed since the last report: nothing is new about the others. */
+      readonly partial?: boolean;
     }
   | { readonly type: 'pong'; readonly id: number };

@@ -131,7 +131,7 @@ export class EdgeSession {
   #welcome(hello: Hello): void {
     const { region, state, channel } = this.#deps;
     this.#hello = hello;
-    channel.send({ type: 'welcome', version: feedVersion, epoch: state.epoch, region });
+    channel.send({ type: 'welcome', version: feedVersion, epoch: state.epoch, region, takesPartial: true });
     const held = hello.epoch === state.epoch ? hello.seq : undefined;
     this.#bringUp(held).catch((error: Error) => this.#refuse(error.message));
     const lacksNothing = this.#sent === 0;
@@ -167,12 +167,12 @@ export class EdgeSession {
   }
 
   /** Keeps only tunnels of the edge's own region: an edge may not report for others. */
-  #report({ atMs, tunnels }: Extract<FromEdge, { type: 'report' }>, hello: Hello): void {
+  #report({ atMs, tunnels, partial = false }: Extract<FromEdge, { type: 'report' }>, hello: Hello): void {
     this.#reports += 1;
     const ours = tunnels
       .filter(({ tunnelId }) => this.#deps.state.has('tunnels', tunnelId))
       .map((each) => ({ ...each, clients: each.clients.slice(0, maxClients) }));
-    this.#deps.onReport({ about: this.#about(hello), first: this.#reports === 1, atMs, tunnels: ours });
+    this.#deps.onReport({ about: this.#about(hello), first: this.#reports === 1, atMs, partial, tunnels: ours });
   }
 
   #about({ edgeId, software, startedAtMs, hopAddress }: Hello): EdgeAbout {

@@ -26,6 +26,8 @@ export interface EdgeReport {
   /** The first report of a connection holds every counter above zero. */
   readonly first: boolean;
   readonly atMs: number;
+  /** Nothing is new about the tunnels that it leaves out. Otherwise, and in reports of an older process, these have no clients. */
+  readonly partial?: boolean;
   readonly tunnels: readonly FeedTunnelReport[];
 }
 
@@ -75,6 +77,7 @@ export class EdgeView {
     this.#lastReport = { atMs: report.atMs, receivedAtMs: nowMs };
     const counted = report.tunnels.filter(isTraffic);
     const changed = new Map(counted.map((tunnel) => [tunnel.tunnelId, this.#count(report, tunnel, nowMs)]));
+    if (report.partial) return changed;
     const named = new Set(counted.map((tunnel) => tunnel.tunnelId));
     for (const [tunnelId, entry] of this.#counts) {
       if (named.has(tunnelId)) continue;

@@ -23,6 +23,8 @@ export interface HubMessages {
   'feed.edge': { readonly about: EdgeAbout };
   /** A piece of an edge's report: report-relay.ts. */
   'feed.report': { readonly part: unknown };
+  /** The same of a partial report. A process of an older version, which would take it for a whole one, does not listen. */
+  'feed.partial': { readonly part: unknown };
 }
 
 export type HubHandlers = { readonly [S in keyof HubMessages]: (message: HubMessages[S], from: string) => void };

@@ -296,6 +296,13 @@ describe('an edge connection', () => {
       `a hello with ${JSON.stringify(over)}`,
       (edge) => edge.hello('eu', over as unknown as object),
     ]),
+    [
+      'a report that is partial in a way unknown to it',
+      (edge) => {
+        edge.hello('eu');
+        edge.send({ type: 'report', atMs: 0, tunnels: [], partial: 1 as unknown as boolean });
+      },
+    ],
     ...[null, 'c1', { id: {} }, { provenAtMs: '1' }, { sinceMs: 1e300 }, { version: 'x'.repeat(101) }].map(
       (over): (typeof refused)[number] => [
         `a report of a client with ${JSON.stringify(over)?.slice(0, 20)}`,
@@ -675,6 +682,37 @@ describe('what edges report', () => {
     await reported(one, id);
     await reported(two, id);
     assert.deepEqual(hub.clients(id), []);
+  });
+
+  test('a partial report leaves the clients of other tunnels, at every control process', async () => {
+    const other = await openHub(store, bus);
+    const [one = '', two = ''] = await Promise.all(['one', 'two'].map((name) => makeTunnel(name, [`${name}.example.com`])));
+    await hub.load();
+    const edge = connect(hub);
+    edge.hello('eu');
+    await edge.until((each) => each.messages('welcome')[0]?.takesPartial === true);
+    await reported(edge, one, counters(one, 0, 0, { clients: [client()] }));
+    const told = [moved(hub, two), moved(other, two)];
+    edge.reportPart([counters(two, 0, 0, { clients: [client({ id: 'c2' })] })]);
+    await Promise.all(told);
+    const countsAt = (at: typeof hub) => [at.clients(one).length, at.clients(two).length];
+    assert.deepEqual(
+      [countsAt(hub), countsAt(other)],
+      [
+        [1, 1],
+        [1, 1],
+      ],
+    );
+    const gone = [moved(hub, one), moved(other, one)];
+    edge.reportPart([counters(one, 0, 0)]);
+    await Promise.all(gone);
+    assert.deepEqual(
+      [countsAt(hub), countsAt(other)],
+      [
+        [0, 1],
+        [0, 1],
+      ],
+    );
   });
 
   test('clients count at an edge whose clock is an hour off', async () => {

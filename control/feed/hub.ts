@@ -241,11 +241,14 @@ export class FeedHub implements FeedPort {
     'feed.held': ({ marks }, from) => this.#live.heldElsewhere(from, marks),
     'feed.live': ({ marks }) => this.#live.liveElsewhere(marks),
     'feed.edge': ({ about }, from) => this.#hear(from, about),
-    'feed.report': ({ part }) => {
-      const report = this.#joiner.take(part);
-      if (report !== undefined) this.#board.apply(report);
-    },
+    'feed.report': ({ part }) => this.#take(part),
+    'feed.partial': ({ part }) => this.#take(part),
   };
+
+  #take(part: unknown): void {
+    const report = this.#joiner.take(part);
+    if (report !== undefined) this.#board.apply(report);
+  }
 
   /** Handles it here at once; the bus brings it to the other processes. */
   #tell<S extends keyof HubMessages>(subject: S, message: HubMessages[S]): void {
@@ -275,7 +278,8 @@ export class FeedHub implements FeedPort {
     const now = this.#deps.clock();
     for (const [tunnelId, traffic] of this.#board.apply(report))
       this.#tally.add(tunnelId, traffic, this.#board.clients(tunnelId).length, now);
-    for (const part of cutReport(report, this.#bus.self)) this.#bus.publish('feed.report', { part });
+    const subject = report.partial ? 'feed.partial' : 'feed.report';
+    for (const part of cutReport(report, this.#bus.self)) this.#bus.publish(subject, { part });
   }
 
   #checkEdges(): void {

@@ -167,6 +167,10 @@ export class TestEdge {
     this.send({ type: 'report', atMs, tunnels });
   }
 
+  reportPart(tunnels: readonly FeedTunnelReport[]): void {
+    this.send({ type: 'report', atMs: Date.now(), tunnels, partial: true });
+  }
+
   messages<T extends ToEdge['type']>(type: T): Message<T>[] {
     return this.heard.filter((message): message is Message<T> => message.type === type);
   }

@@ -34,8 +34,8 @@ export interface GateOptions {
   /** The number of edges in the region now, with this one. */
   readonly countEdges: () => number;
   readonly log: Logger;
-  /** A client came, went, changed its offers, or was proven for the first time. */
-  readonly onPresence: () => void;
+  /** A client of this tunnel came, went, changed its offers, or was proven for the first time. */
+  readonly onPresence: (tunnelId: string) => void;
 }
 
 export class ClientGate {
@@ -122,7 +122,7 @@ export class ClientGate {
     tunnel: TunnelState,
     facts: { readonly clientId: string; readonly software: string; readonly tokenHash: string; readonly address: string },
   ): Promise<void> {
-    const { onPresence } = this.#options;
+    const onPresence = (): void => this.#options.onPresence(tunnel.feed.id);
     const settled = Promise.withResolvers<void>();
     const info = this.#infoOf(tunnel);
     const { projectId } = tunnel.feed;

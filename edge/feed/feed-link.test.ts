@@ -5,6 +5,7 @@ import type { FromEdge, ToEdge } from '@underpass/wire/feed.ts';
 import { createControlFeed, type FeedStream } from '@underpass/wire/feed-stream.ts';
 import { pino } from 'pino';
 import { FeedLink } from './feed-link.ts';
+import type { ReportScope } from './reporter.ts';
 
 const options = {
   edgeId: 'e',
@@ -85,6 +86,34 @@ it('closes a connection to control that is established too late', async (t) => {
   assert.ok(carrier.destroyed);
   link.close();
 });
+
+for (const takesPartial of [true, undefined]) {
+  const scope = takesPartial ? 'only the tunnels whose clients changed' : 'all tunnels';
+  it(`reports ${scope} soon to a control that ${takesPartial ? 'takes' : 'does not know'} partial reports`, async () => {
+    const [ours, theirs] = duplexPair();
+    const asked: unknown[] = [];
+    const report = (which: ReportScope) => {
+      asked.push(typeof which === 'string' ? which : [...which]);
+      return [{ tunnelId: 't', rxBytes: 0, txBytes: 0, connections: 0, requests: 0, clients: [] }];
+    };
+    const link = new FeedLink({ ...options, pace: 'primary', dial: async () => ours, report });
+    const feed = createControlFeed(theirs);
+    const welcome = { type: 'welcome', version: 1, epoch: 'e', region: 'test' } as const;
+    feed.send(takesPartial === undefined ? welcome : { ...welcome, takesPartial });
+    const heard: (boolean | undefined)[] = [];
+    const second = Promise.withResolvers<void>();
+    feed.onMessage = (message) => {
+      if (message.type === 'report' && heard.push(message.partial) === 2) second.resolve();
+    };
+    while (!link.connected) await new Promise(setImmediate);
+    link.presenceChanged(['t']);
+    link.presenceChanged(['u', 't']);
+    await second.promise;
+    assert.deepEqual(asked, ['all', takesPartial ? ['t', 'u'] : 'changed']);
+    assert.deepEqual(heard, [undefined, takesPartial]);
+    link.close();
+  });
+}
 
 it('says for how long control has been silent, also on a connection that stays open', async (t) => {
   let nowMs = 1_000;

@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import { type FeedState, type FeedTunnelReport, type FromEdge, feedVersion, type ToEdge } from '@underpass/wire/feed.ts';
 import { createEdgeFeed, type FeedStream } from '@underpass/wire/feed-stream.ts';
 import type { Logger } from 'pino';
+import type { ReportScope } from './reporter.ts';
 
 export interface FeedPosition {
   readonly epoch: string;
@@ -23,8 +24,8 @@ export interface FeedLinkOptions {
   readonly position: FeedPosition | null;
   /** Applies a change. It is acknowledged once the returned promise resolves. */
   readonly apply: (change: Change, position: FeedPosition) => void | Promise<void>;
-  /** Counters and clients: `all` for the first report of a connection, else only what changed. */
-  readonly report: (all: boolean) => readonly FeedTunnelReport[];
+  /** Counters and clients: `all` for the first report of a connection, else only what changed, or only of these tunnels. */
+  readonly report: (which: ReportScope) => readonly FeedTunnelReport[];
   /** Workers report to their primary more often than it reports to control. */
   readonly pace: keyof typeof paces;
   readonly log: Logger;
@@ -56,6 +57,10 @@ export class FeedLink {
   /** Ends with the change that is being applied: a feed that was lost during a large one must not mix it with the next. */
   #applying: Promise<void> = Promise.resolve();
   #epoch = '';
+  /** Control takes reports of some tunnels alone. */
+  #takesPartial = false;
+  /** Tunnels whose clients came or went since the last report. Bounded by the tunnels of the region. */
+  readonly #moved = new Set<string>();
   #failures = 0;
   #onSynced: () => void = () => {};
   #closed = false;
@@ -70,7 +75,7 @@ export class FeedLink {
       this.#onSynced = resolve;
     });
     this.position = options.position;
-    this.#ticks = setInterval(() => this.#report(false), paces[options.pace].reportEveryMs);
+    this.#ticks = setInterval(() => this.#report('changed'), paces[options.pace].reportEveryMs);
     this.#ticks.unref();
     void this.#connect();
   }
@@ -83,12 +88,13 @@ export class FeedLink {
     return performance.now() - this.#heardAtMs;
   }
 
-  /** A client came or went: report it soon. */
-  presenceChanged(): void {
+  /** A client of these tunnels came or went: report it soon. */
+  presenceChanged(tunnelIds: Iterable<string>): void {
+    for (const id of tunnelIds) this.#moved.add(id);
     if (this.#soon !== undefined || this.#closed) return;
     this.#soon = setTimeout(() => {
       this.#soon = undefined;
-      this.#report(false);
+      this.#report(this.#takesPartial ? this.#moved : 'changed');
     }, paces[this.#options.pace].coalesceMs);
   }
 
@@ -153,11 +159,12 @@ export class FeedLink {
     this.#onSynced();
   }
 
-  #welcome({ epoch, version, region }: Extract<ToEdge, { type: 'welcome' }>): void {
+  #welcome({ epoch, version, region, takesPartial = false }: Extract<ToEdge, { type: 'welcome' }>): void {
     this.#epoch = epoch;
+    this.#takesPartial = takesPartial;
     this.connected = true;
     this.#options.log.info({ region, version }, 'feed connected');
-    this.#report(true);
+    this.#report('all');
   }
 
   /** Null until the last piece of a snapshot has arrived. */
@@ -186,10 +193,12 @@ export class FeedLink {
     this.position = position;
   }
 
-  #report(all: boolean): void {
+  #report(which: ReportScope): void {
     if (!this.connected || this.#feed === null) return;
-    const tunnels = this.#options.report(all);
-    if (tunnels.length > 0) this.#feed.send({ type: 'report', atMs: Date.now(), tunnels });
+    const tunnels = this.#options.report(which);
+    const partial = typeof which === 'string' ? {} : { partial: true };
+    this.#moved.clear();
+    if (tunnels.length > 0) this.#feed.send({ type: 'report', atMs: Date.now(), tunnels, ...partial });
   }
 
   #lost(error: Error | null): void {

@@ -88,6 +88,21 @@ it('an edge without routes resets connections, instead of answering that the hos
   await rig.visit('t.tunnels.test');
 });
 
+it('tells control of a client at once, and nothing about the clients of other tunnels', async () => {
+  await using rig = await createRig([tunnelOf('t'), tunnelOf('u')]);
+  const named = (id: string) =>
+    rig.control.next('report', ({ tunnels, partial }) => partial === true && tunnels.some(({ tunnelId }) => tunnelId === id));
+  const first = named('t');
+  await rig.client('t', answerOk);
+  await first;
+  const second = named('u');
+  await rig.client('u', answerOk);
+  assert.deepEqual(
+    (await second).tunnels.map(({ tunnelId, clients }) => [tunnelId, clients.length]),
+    [['u', 1]],
+  );
+});
+
 describe('a feed that is cut', () => {
   it('does not disturb visitors, and resumes with a snapshot and all counters', async () => {
     await using rig = await createRig([tunnelOf('t')]);

@@ -11,32 +11,52 @@ interface LastReport {
   readonly refusedAtMs: number | undefined;
 }
 
+/**
+ * `all`: every tunnel that has counts or clients. `changed`: those with clients, or whose counters or clients changed. A set of
+ * ids: these tunnels, whatever they have; while thousands of clients return, this is all that a report each moment may cost.
+ */
+export type ReportScope = 'all' | 'changed' | ReadonlySet<string>;
+
 export class Reporter {
-  readonly #current: () => Iterable<FeedTunnelReport>;
+  /** The reports of these tunnels; without ids, of all that may have something to report. */
+  readonly #current: (tunnelIds?: ReadonlySet<string>) => Iterable<FeedTunnelReport>;
   #last = new Map<string, LastReport>();
 
-  constructor(current: () => Iterable<FeedTunnelReport>) {
+  constructor(current: (tunnelIds?: ReadonlySet<string>) => Iterable<FeedTunnelReport>) {
     this.#current = current;
   }
 
-  /** With `all`, every tunnel that has counts or clients; else those with clients, or whose counters or clients changed. */
-  report(all: boolean): FeedTunnelReport[] {
+  report(which: ReportScope): FeedTunnelReport[] {
+    return typeof which === 'string' ? this.#whole(which === 'all') : this.#some(which);
+  }
+
+  #whole(all: boolean): FeedTunnelReport[] {
     const last = all ? new Map<string, LastReport>() : this.#last;
     const next = new Map<string, LastReport>();
     const news: FeedTunnelReport[] = [];
     for (const report of this.#current()) {
-      const moved = report.rxBytes + report.txBytes + report.connections + report.requests;
-      const hadClients = report.clients.length > 0;
-      const refusedAtMs = report.refused?.atMs;
+      const now = lastReportOf(report);
       const before = last.get(report.tunnelId);
-      next.set(report.tunnelId, { moved, hadClients, refusedAtMs });
-      const isNews = moved !== (before?.moved ?? 0) || refusedAtMs !== before?.refusedAtMs;
-      if (hadClients || before?.hadClients === true || isNews) news.push(report);
+      next.set(report.tunnelId, now);
+      const isNews = now.moved !== (before?.moved ?? 0) || now.refusedAtMs !== before?.refusedAtMs;
+      if (now.hadClients || before?.hadClients === true || isNews) news.push(report);
     }
     this.#last = next;
     return news;
   }
+
+  #some(tunnelIds: ReadonlySet<string>): FeedTunnelReport[] {
+    const news = [...this.#current(tunnelIds)];
+    for (const report of news) this.#last.set(report.tunnelId, lastReportOf(report));
+    return news;
+  }
 }
+
+const lastReportOf = (report: FeedTunnelReport): LastReport => ({
+  moved: report.rxBytes + report.txBytes + report.connections + report.requests,
+  hadClients: report.clients.length > 0,
+  refusedAtMs: report.refused?.atMs,
+});
 
 export function renderReport(tunnel: TunnelState): FeedTunnelReport {
   return {

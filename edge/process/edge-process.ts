@@ -19,6 +19,7 @@ import { readProcessLimits } from '../limits/process-limits.ts';
 import { defaultTimeouts } from '../limits/timeouts.ts';
 import type { EdgeStats } from '../metrics/stats.ts';
 import { changesNothing, RouteTable } from '../routes/route-table.ts';
+import type { TunnelState } from '../routes/tunnel-state.ts';
 import { Dialer } from '../upstream/dialer.ts';
 import { Upstreams } from '../upstream/upstreams.ts';
 import { DashboardHost } from '../visitor/dashboard-host.ts';
@@ -157,8 +158,8 @@ export class EdgeProcess {
   #createGate(): ClientGate {
     const { edgeId, region, software, publicHttpsPort, log } = this.#options;
     const port = publicHttpsPort === 443 ? '' : `:${publicHttpsPort}`;
-    const onPresence = (): void => {
-      this.#feedLink?.presenceChanged();
+    const onPresence = (tunnelId: string): void => {
+      this.#feedLink?.presenceChanged([tunnelId]);
       this.#hops.presenceChanged();
     };
     return new ClientGate({
@@ -196,7 +197,9 @@ export class EdgeProcess {
 
   #createFeedLink(position: FeedLink['position']): FeedLink {
     const { feed, edgeId, reportAs, region, software, hop, snapshot, siblings, log } = this.#options;
-    const reporter = new Reporter(() => this.#table.active.values().map(renderReport));
+    const { tunnels, active } = this.#table;
+    const named = (ids: ReadonlySet<string>): Iterable<TunnelState> => [...ids].flatMap((id) => tunnels.get(id) ?? []);
+    const reporter = new Reporter((ids) => Iterator.from(ids === undefined ? active : named(ids)).map(renderReport));
     return new FeedLink({
       dial: feed,
       edgeId: reportAs ?? edgeId,
@@ -214,7 +217,7 @@ export class EdgeProcess {
         this.#gate.changed((change.type === 'snapshot' ? change.state : change.put).tunnels ?? []);
         this.#hops.forgetGone();
       },
-      report: (all) => reporter.report(all),
+      report: (which) => reporter.report(which),
       log,
       random: Math.random,
     });

@@ -21,7 +21,10 @@ export interface PrimaryFeed {
   readonly folder: string;
 }
 
-export async function openPrimaryFeed(options: PrimaryFeedOptions, onReport: () => void): Promise<PrimaryFeed> {
+export async function openPrimaryFeed(
+  options: PrimaryFeedOptions,
+  onReport: (tunnelIds: Iterable<string>) => void,
+): Promise<PrimaryFeed> {
   const folder = await mkdtemp(join(tmpdir(), 'underpass-edge-'));
   await chmod(folder, 0o700);
   const table = new RouteTable(options.log);
@@ -43,7 +46,7 @@ export function createFeedLink(
   position: FeedLink['position'],
 ): FeedLink {
   const { region, edgeId, software, hop, snapshot, log } = options;
-  const reporter = new Reporter(() => feed.reports());
+  const reporter = new Reporter((ids) => feed.reports(ids));
   return new FeedLink({
     dial: options.feed,
     edgeId,
@@ -59,7 +62,7 @@ export function createFeedLink(
       snapshot?.save(() => ({ position: at, state: table.state() }));
       await feed.broadcast(change);
     },
-    report: (all) => reporter.report(all),
+    report: (which) => reporter.report(which),
     log,
     random: Math.random,
   });

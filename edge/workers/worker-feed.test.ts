@@ -45,6 +45,31 @@ it('the last report of a worker counts once, even if it arrives after the worker
   feed.close();
 });
 
+it('tells which tunnels have other clients than before, and reports these alone if asked for them', async () => {
+  const table = new RouteTable(pino({ level: 'silent' }));
+  table.applySnapshot({ type: 'snapshot', seq: 1, state: { ...state, tunnels: [tunnelOf('t'), tunnelOf('u')] } });
+  const told: string[][] = [];
+  const feed = new WorkerFeed(table, (tunnelIds) => void told.push([...tunnelIds]));
+  const [near, far] = duplexPair();
+  feed.accept(near);
+  const worker = createEdgeFeed(far);
+  const client = { id: 'c', address: '', version: '', sinceMs: 0, rttMs: 1, provenAtMs: 0, healthy: true };
+  const both = [report, { ...report, tunnelId: 'u', clients: [client] }];
+  worker.send({ type: 'hello', version: 1, edgeId: 'w', region: 'test', software: '', startedAtMs: 0 });
+  worker.send({ type: 'report', atMs: 0, tunnels: both });
+  worker.send({ type: 'report', atMs: 0, tunnels: both });
+  worker.send({ type: 'report', atMs: 0, tunnels: [{ ...report, clients: [client] }], partial: true });
+  await heard();
+  assert.deepEqual(told, [['u'], ['t']]);
+  assert.deepEqual([...feed.reports(new Set(['u', 'v']))], [both[1]]);
+  assert.equal([...feed.reports()].length, 2);
+  feed.retire('w');
+  worker.end();
+  await heard();
+  assert.deepEqual(told.at(-1), ['t', 'u']);
+  feed.close();
+});
+
 describe('a tunnel that is gone', () => {
   const dropped = { type: 'delta', seq: 2, put: {}, drop: { tunnels: ['t'] } } as const;
   /** The tunnel returns, for example from another region: each worker counts it from zero. */

@@ -26,7 +26,8 @@ const pingEveryMs = 15_000;
 
 export class WorkerFeed {
   readonly #table: RouteTable;
-  readonly #onReport: () => void;
+  /** Clients of these tunnels came or went. */
+  readonly #onReport: (tunnelIds: Iterable<string>) => void;
   readonly #members = new Set<Member>();
   /** The latest report of each worker, by tunnel. */
   readonly #reports = new Map<string, Map<string, FeedTunnelReport>>();
@@ -37,7 +38,7 @@ export class WorkerFeed {
   #waiters: (() => void)[] = [];
 
   /** The table mirrors the state of control; it has no visitors of its own. */
-  constructor(table: RouteTable, onReport: () => void) {
+  constructor(table: RouteTable, onReport: (tunnelIds: Iterable<string>) => void) {
     this.#table = table;
     this.#onReport = onReport;
     this.#pings = setInterval(() => this.#ping(), pingEveryMs).unref();
@@ -62,7 +63,7 @@ export class WorkerFeed {
   #join(feed: Member['feed'], name: string, region: string): Member {
     const member = { feed, name, ackedSeq: -1, hasEnded: false };
     this.#members.add(member);
-    feed.send({ type: 'welcome', version: feedVersion, epoch: 'primary', region });
+    feed.send({ type: 'welcome', version: feedVersion, epoch: 'primary', region, takesPartial: true });
     if (this.#table.loaded) for (const piece of cutSnapshot(this.#seq, this.#table.state())) feed.send(piece);
     // Marks the end of the state: a worker accepts visitors only after it.
     feed.send({ type: 'ping', id: 0 });
@@ -71,11 +72,11 @@ export class WorkerFeed {
 
   #leave(member: Member): void {
     this.#members.delete(member);
+    const reports = this.#reports.get(member.name) ?? new Map<string, FeedTunnelReport>();
     if (member.hasEnded) this.#count(member.name);
-    const reports = this.#reports.get(member.name);
-    for (const [id, report] of reports ?? []) reports?.set(id, { ...report, clients: [] });
+    for (const [id, report] of reports) reports.set(id, { ...report, clients: [] });
     this.#wake();
-    this.#onReport();
+    this.#onReport(reports.keys());
   }
 
   #receive(member: Member, message: FromEdge): void {
@@ -90,17 +91,18 @@ export class WorkerFeed {
     this.#reports.set(name, reports);
     // A worker may not know yet that a tunnel was deleted.
     const known = tunnels.filter(({ tunnelId }) => this.#table.tunnels.has(tunnelId));
-    const before = clientIds(known.flatMap(({ tunnelId }) => reports.get(tunnelId) ?? []));
+    const moved = known.filter((report) => clientIds(report) !== clientIds(reports.get(report.tunnelId)));
     for (const report of known) reports.set(report.tunnelId, report);
-    if (clientIds(known) !== before) this.#onReport();
+    if (moved.length > 0) this.#onReport(moved.map(({ tunnelId }) => tunnelId));
   }
 
   /** A worker has ended: keeps its counters and drops its clients. Its last report may arrive after this. */
   retire(name: string): void {
     const member = [...this.#members].find((one) => one.name === name);
+    const tunnelIds = [...(this.#reports.get(name)?.keys() ?? [])];
     if (member === undefined) this.#count(name);
     else member.hasEnded = true;
-    this.#onReport();
+    this.#onReport(tunnelIds);
   }
 
   #count(name: string): void {
@@ -147,13 +149,15 @@ export class WorkerFeed {
     for (const wake of waiters) wake();
   }
 
-  /** One report for each tunnel, over all workers. */
-  *reports(): Iterable<FeedTunnelReport> {
-    const sums = new Map<string, FeedTunnelReport>(this.#past);
-    for (const reports of this.#reports.values()) {
-      for (const [id, report] of reports) sums.set(id, addReports(sums.get(id), report));
-    }
-    yield* sums.values();
+  /** One report for each tunnel, or for each of these, over all workers. */
+  reports(tunnelIds?: ReadonlySet<string>): Iterable<FeedTunnelReport> {
+    const sums = new Map<string, FeedTunnelReport>();
+    for (const reports of [this.#past, ...this.#reports.values()])
+      for (const id of tunnelIds ?? reports.keys()) {
+        const report = reports.get(id);
+        if (report !== undefined) sums.set(id, addReports(sums.get(id), report));
+      }
+    return sums.values();
   }
 
   close(): void {
@@ -190,9 +194,8 @@ function cutState(state: Partial<FeedState>): readonly FeedState[] {
   });
 }
 
-function clientIds(reports: readonly FeedTunnelReport[]): string {
-  return reports.flatMap(({ tunnelId, clients }) => clients.map(({ id, healthy }) => `${tunnelId} ${id} ${healthy}`)).join();
-}
+const clientIds = (report?: FeedTunnelReport): string =>
+  report?.clients.map(({ id, healthy }) => `${id} ${healthy}`).join() ?? '';
 
 function addReports(a: FeedTunnelReport | undefined, b: FeedTunnelReport): FeedTunnelReport {
   if (a === undefined) return b;

@@ -54,8 +54,8 @@ export class WorkerPool {
   }
 
   static async start(options: WorkerOptions): Promise<WorkerPool> {
-    let onReport = (): void => {};
-    const primary = await openPrimaryFeed(options, () => onReport());
+    let onReport = (_tunnelIds: Iterable<string>): void => {};
+    const primary = await openPrimaryFeed(options, (tunnelIds) => onReport(tunnelIds));
     const held = await options.snapshot?.load();
     if (held) primary.table.applySnapshot({ type: 'snapshot', seq: held.position.seq, state: held.state });
     // If a port is 0, the first worker gets one from the system, and the others share it.
@@ -68,7 +68,7 @@ export class WorkerPool {
       hop: options.hop?.listen,
     }).catch((error) => closePrimaryFeed(primary).then(() => Promise.reject(error)));
     const feedLink = createFeedLink(options, primary, held?.position ?? null);
-    onReport = () => feedLink.presenceChanged();
+    onReport = (tunnelIds) => feedLink.presenceChanged(tunnelIds);
     const pool = new WorkerPool(options, primary, feedLink, ticketKeys, first);
     const others = Array.from({ length: options.workers - 1 }, (_, i) => pool.#launch(i + 1, isRestart));
     await Promise.all(others).catch((error) => pool.close().then(() => Promise.reject(error)));

@@ -45,5 +45,7 @@ function isTunnelReport(value: Unknown<FeedTunnelReport> | null): boolean {
   return isText(tunnelId) && Array.isArray(clients) && clients.every(isClient) && orMissing(refused, isRefusal);
 }
 
-export const isReport = ({ atMs, tunnels }: Unknown<Said<'report'>>): boolean =>
-  isTime(atMs) && Array.isArray(tunnels) && tunnels.length <= maxReportedTunnels && tunnels.every(isTunnelReport);
+export function isReport({ atMs, partial, tunnels }: Unknown<Said<'report'>>): boolean {
+  const scope = orMissing(partial, (value) => typeof value === 'boolean');
+  return isTime(atMs) && scope && Array.isArray(tunnels) && tunnels.length <= maxReportedTunnels && tunnels.every(isTunnelReport);
+}

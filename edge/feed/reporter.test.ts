@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import type { FeedTunnelReport } from '@underpass/wire/feed.ts';
+import { Reporter } from './reporter.ts';
+
+const client = { id: 'c', address: '', version: '', sinceMs: 0, rttMs: 1, provenAtMs: 0, healthy: true };
+const reportOf = (tunnelId: string, clients = 1): FeedTunnelReport => ({
+  tunnelId,
+  rxBytes: 0,
+  txBytes: 0,
+  connections: 0,
+  requests: 0,
+  clients: Array(clients).fill(client),
+});
+
+const idsOf = (reports: readonly FeedTunnelReport[]): readonly string[] => reports.map(({ tunnelId }) => tunnelId);
+
+it('reads and reports only the tunnels that it is asked for, while ten thousand have clients', () => {
+  const tunnels = new Map(Array.from({ length: 10_000 }, (_, index) => [`t${index}`, reportOf(`t${index}`)]));
+  let reads = 0;
+  const reporter = new Reporter((ids) => {
+    const found = [...(ids ?? tunnels.keys())].flatMap((id) => tunnels.get(id) ?? []);
+    reads += found.length;
+    return found;
+  });
+  assert.equal(reporter.report('all').length, 10_000);
+  reads = 0;
+  assert.deepEqual(idsOf(reporter.report(new Set(['t7', 'unknown', 't8']))), ['t7', 't8']);
+  assert.equal(reads, 2);
+});
+
+it('says of a tunnel whose clients a partial report named that they are gone', () => {
+  let clients = 0;
+  const reporter = new Reporter(() => [reportOf('t', clients)]);
+  assert.deepEqual(idsOf(reporter.report('changed')), []);
+  clients = 1;
+  assert.deepEqual(idsOf(reporter.report(new Set(['t']))), ['t']);
+  clients = 0;
+  assert.deepEqual(idsOf(reporter.report('changed')), ['t']);
+  assert.deepEqual(idsOf(reporter.report('changed')), []);
+});
