@@ -73,6 +73,8 @@ export const registrationRejectedMail = (firstName: string): MailText =>
     `We cannot approve your registration for the ${productName} cloud preview at this time. If you think this is a mistake, reply to this email.`,
   );
 
+const projectOf = (name: string): string => (plainName(name) === '' ? 'a project' : `the project "${name}"`);
+
 export interface InvitationFacts {
   readonly projectName: string;
   readonly invitedBy: string;
@@ -84,7 +86,7 @@ export const invitationMail = ({ projectName, invitedBy, url, origin }: Invitati
   compose(
     `Join a project on ${productName}`,
     'Hello,',
-    `${invitedBy} invites you to ${plainName(projectName) === '' ? 'a project' : `the project "${projectName}"`}. Sign in with this email address, then open:`,
+    `${invitedBy} invites you to ${projectOf(projectName)}. Sign in with this email address, then open:`,
     url,
     `The invitation works once and expires after ${durations.invitationDays} days. If you have no account yet, register first: ${origin}/register`,
   );
@@ -193,7 +195,7 @@ export const accessCodeMail = ({ code, host, projectName }: AccessCodeFacts): Ma
   compose(
     `Your code for ${host}`,
     'Hello,',
-    `Enter this code to sign in to ${host}, a service of ${quoted(projectName, 'a project')}:`,
+    `Enter this code to sign in to ${host}, a service of ${projectOf(projectName)}:`,
     code,
     `The code works once, only in the browser that asked for it, and expires after ${durations.accessCodeMinutes} minutes. If you did not ask for it, ignore this email, and do not share the code.`,
   );

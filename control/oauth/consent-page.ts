@@ -14,8 +14,8 @@ export interface Consent extends Pick<Question, 'program' | 'host' | 'resource' 
 
 const whoIs = ({ program }: Consent) =>
   program.isDocument
-    ? html`It is a program of <strong>${new URL(program.id).host}</strong>.`
-    : html`The program chose its name itself; nobody has checked it.`;
+    ? html`The program comes from <strong>${new URL(program.id).host}</strong>.`
+    : html`The program chose this name itself, and we have not checked it.`;
 
 const asWhom = ({ email }: VisitorClaims) => (email === '' ? null : html`, as <strong>${email}</strong>`);
 

@@ -169,7 +169,7 @@ test('a program whose id is a document needs no registration', async (t) => {
   const grant = grantOf(await authorize(world, { client_id: id }, jar))!;
   const signedIn = await world.grants.finish(grant, claimsAt(world.time.now));
   const page = await world.send(signedIn.headers.get('location')!, { headers: { cookie: jar.cookie } });
-  assert.match(await page.text(), /a program of <strong>scribe\.example<\/strong>/);
+  assert.match(await page.text(), /comes from <strong>scribe\.example<\/strong>/);
   const url = (await goesTo(await decide(world, jar, { grant, decision: 'allow' })))!;
   assert.equal((await exchange(world, id, url.searchParams.get('code')!)).status, 200);
   assert.equal(await world.rows('access_clients'), 0);

@@ -37,13 +37,9 @@ export interface Questions {
 const refusedPage = (text: string): Response => renderNote('This program cannot connect', text, { status: 400 });
 
 const endedPage = (): Response =>
-  renderNote(
-    'This question has ended',
-    'Go back to the program and connect again. It must finish in the browser in which it began.',
-    {
-      status: 400,
-    },
-  );
+  renderNote('This request has ended', 'Go back to the program and connect again. Start and finish in the same browser.', {
+    status: 400,
+  });
 
 const authorize = async (deps: OAuthDeps, request: Request, address: string): Promise<Response> => {
   const { store, keyRing, origin, clock } = deps;

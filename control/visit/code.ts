@@ -44,12 +44,12 @@ const codeForm = (visit: Visit, { email, flow, message }: { email: string; flow:
   const attributes = html`class="code" autocomplete="one-time-code" autocapitalize="characters" autocorrect="off" spellcheck="false" maxlength="20"`;
   const hint = 'Letters only, such as BCDF-GHJK.';
   return html`<h1>Enter the code</h1>
-<p class="lead">If <strong>${email}</strong> may visit ${visit.policy.host}, a code is on its way to it. The code works for ${durations.accessCodeMinutes} minutes, only in this browser.</p>
+<p class="lead">We have emailed a code to <strong>${email}</strong>, if this person may visit ${visit.policy.host}. Enter it in this browser within ${durations.accessCodeMinutes} minutes.</p>
 <form method="post" action="/access/code/enter">
 ${hiddenFields({ ...targetFields(visit.target), flow, email })}
 ${renderField({ name: 'code', label: 'Code', hint, attributes }, message)}<button class="button main">Sign in</button>
 </form>
-<p class="foot"><a href="${signInUrl(visit.target)}">Use another address, or ask for a new code</a></p>`;
+<p class="foot"><a href="${signInUrl(visit.target)}">Use another email address or get a new code</a></p>`;
 };
 
 const renderCodePage = (visit: Visit, form: { email: string; flow: string; message?: string }, cookie?: string): Response =>
@@ -85,19 +85,19 @@ const isRight = (deps: VisitDeps, { id, content }: Flow, { request }: Visit, typ
   return timingSafeEqual(Buffer.from(hashCode(id, code.value)), Buffer.from(codeHash));
 };
 
-const overText = 'It has expired, it was tried too often, or it belongs to another browser.';
+const overText = 'It has expired, it was used already, or too many wrong codes were entered.';
 
 const renderOver = (visit: Visit): Response =>
-  renderNote('The code does not work any more', overText, {
+  renderNote('This code no longer works', overText, {
     status: 403,
-    action: { label: 'Ask for a new code', url: signInUrl(visit.target) },
+    action: { label: 'Get a new code', url: signInUrl(visit.target) },
   });
 
 const refuseCode = async (deps: VisitDeps, visit: Visit, flow: Flow, secret: string): Promise<Response> => {
   const { email } = flow.content as CodeFlow;
   await deps.limiter.take('accessCodeTry', addressKey(visit.address));
   await logSignIn(deps, visit, { who: email, method: 'email', reason: 'The code was wrong.' });
-  return renderCodePage(visit, { email, flow: secret, message: 'This is not the code. Check the newest mail.' });
+  return renderCodePage(visit, { email, flow: secret, message: 'This code is wrong. Check the newest email.' });
 };
 
 export const enterCode = async (

@@ -41,12 +41,15 @@ const edgeAnswer = ({ policy, request, nowMs }: Visit, state: string, claims: Vi
   const mayRedirect = request.method === 'GET' && !new URL(request.url).pathname.startsWith('/access/oidc/');
   if (mayRedirect) return seeOther(url);
   const action = { label: 'Continue', url };
-  return renderNote('You are signed in', html`Your browser now goes on to ${policy.host}.`, { goesTo: url, action });
+  return renderNote('You are signed in', html`Your browser opens ${policy.host} now. If it does not, press Continue.`, {
+    goesTo: url,
+    action,
+  });
 };
 
 const refusals = {
-  expired: 'The session would be over at once.',
-  'signed-out': 'The visitor was signed out at the same moment.',
+  expired: 'The session would expire at once.',
+  'signed-out': 'The visitor was signed out while signing in.',
   'not-admitted': 'The policy does not admit this visitor.',
 } as const;
 
@@ -59,7 +62,7 @@ export const refuseVisitor = async (
   const { policy, target } = visit;
   const who = outcome.who === '' ? null : html`You signed in as <strong>${outcome.who}</strong>. `;
   const action = { label: 'Sign in another way', url: signInUrl(target) };
-  const text = html`${who}This is not enough to visit ${policy.host}. Ask the people of ${policy.projectName} to let you in.`;
+  const text = html`${who}This sign-in gives no access to ${policy.host}. Ask the people of the project ${policy.projectName} for access.`;
   return renderNote('You may not visit this address', text, { status: 403, action });
 };
 

@@ -37,7 +37,7 @@ export const findMember = async (deps: VisitDeps, visit: Visit): Promise<Member>
 const refusals = {
   'no-member': {
     reason: 'The person is not a member of the project.',
-    text: 'is not a member of it. Ask its owners to invite you, or sign out and use another account.',
+    text: 'is not a member. Ask its owners to invite you, or sign out and use another account.',
   },
   'no-passkey': {
     reason: 'The project requires a passkey, and the person signed in without one.',
@@ -52,7 +52,7 @@ export const signInMember = async (deps: VisitDeps, visit: Visit): Promise<Respo
   const { userId, email } = caller;
   if (refusal === null) return finishSignIn(deps, visit, claimsOf(visit, { method: 'member', subject: userId, email }));
   await logSignIn(deps, visit, { who: email, method: 'member', reason: refusals[refusal].reason });
-  const text = html`${visit.policy.host} is open to members of ${visit.policy.projectName}. <strong>${email}</strong> ${refusals[refusal].text}`;
+  const text = html`${visit.policy.host} is open to members of the project ${visit.policy.projectName}. <strong>${email}</strong> ${refusals[refusal].text}`;
   return renderNote('You may not visit this address', text, {
     status: 403,
     action: { label: 'Open your account', url: '/account' },

@@ -8,7 +8,7 @@ import { logSignIn } from './sign-in-log.ts';
 import { renderSignIn } from './sign-in-page.ts';
 import type { Visit, VisitDeps } from './visit-deps.ts';
 
-const wrongText = 'This is not the password.';
+const wrongText = 'This password is wrong.';
 
 /**
  * Counts every try before its check, so that tries at the same time count too, and takes back a right one. Windows of growing length:

@@ -137,9 +137,9 @@ export const startProvider = async (deps: VisitDeps, providers: Providers, visit
 };
 
 const renderGone = (visit: Visit): Response =>
-  renderNote('This sign-in has ended', 'Begin again. It must end in the browser in which it began, within ten minutes.', {
+  renderNote('This sign-in has ended', 'Start again, and finish in the same browser within ten minutes.', {
     status: 403,
-    action: { label: 'Begin again', url: signInUrl(visit.target) },
+    action: { label: 'Start again', url: signInUrl(visit.target) },
   });
 
 const askPerson = async (

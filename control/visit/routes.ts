@@ -33,8 +33,8 @@ type Fields = Readonly<Record<string, string>>;
 
 const renderNoVisit = (): Response =>
   renderNote(
-    'There is nothing to sign in to here',
-    'This address has no sign-in, or the link to this page is not complete. Open the address that you want to visit again.',
+    'There is nothing to sign in to',
+    'The service needs no sign-in, or the link to this page is incomplete. Open the address of the service again.',
     { status: 404 },
   );
 

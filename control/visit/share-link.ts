@@ -20,20 +20,20 @@ export const renderLinkPage = (policy: VisitPolicy): Response => {
     body: html`<h1>You have a link to ${breakableHost(policy.host)}</h1>
 <p class="lead">${ofProject({ policy, programName: undefined })}</p>
 <div class="way"><a class="button main" href="${url}" data-opens="${policy.host}">Open ${policy.host}</a></div>
-<p class="wrong" data-incomplete hidden>This link is not complete. Copy all of it, up to its last letter.</p>
-<noscript><p class="wrong">This link needs JavaScript, which is switched off in this browser.</p></noscript>`,
+<p class="wrong" data-incomplete hidden>This link is incomplete. Copy the whole link, then open it again.</p>
+<noscript><p class="wrong">This link needs JavaScript, which is switched off in this browser. Switch it on, then open the link again.</p></noscript>`,
   });
 };
 
 const refusals = {
-  unknown: { reason: 'The link is unknown or was revoked.', text: 'It was revoked, or it is not complete.' },
+  unknown: { reason: 'The link is unknown or was revoked.', text: 'It was revoked, or part of it is missing.' },
   expired: { reason: 'The link has expired.', text: 'It has expired.' },
   used: { reason: 'The link has no uses left.', text: 'It has no uses left.' },
 } as const;
 
 const refuseLink = async (deps: VisitDeps, visit: Visit, why: keyof typeof refusals, name: string): Promise<Response> => {
   await logSignIn(deps, visit, { who: name, method: 'link', reason: refusals[why].reason });
-  const text = html`${refusals[why].text} Ask the people who gave it to you for a new one.`;
+  const text = html`${refusals[why].text} Ask the person who gave it to you for a new one.`;
   const action = { label: 'Sign in another way', url: signInUrl(visit.target) };
   return renderNote('The link does not work', text, { status: 403, action });
 };

@@ -84,11 +84,12 @@ ${hiddenFields({ ...targetFields(target), secret: '' })}
 
 /** Names the project, and the program for which the visitor signs in. */
 export const ofProject = ({ policy, programName }: Pick<Visit, 'policy' | 'programName'>): Markup => {
-  const program = programName === undefined ? null : html` The program <strong>${programName}</strong> wants to use it for you.`;
-  return html`A service of the project <strong>${policy.projectName}</strong>.${program}`;
+  const program =
+    programName === undefined ? null : html` The program <strong>${programName}</strong> asks to use it on your behalf.`;
+  return html`This service belongs to the project <strong>${policy.projectName}</strong>.${program}`;
 };
 
-const noWayText = 'There is no sign-in here. Ask the people who run the service for a link.';
+const noWayText = 'This page offers no way to sign in. Ask the people who run the service for a link.';
 
 export const renderSignIn = (visit: Visit, refused?: Refused, status = 200): Response => {
   const ways = waysOf(visit, refused);

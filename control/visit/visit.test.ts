@@ -43,7 +43,7 @@ describe('the sign-in page', () => {
     const answer = await stage.client().send('GET', signInPath(stage.host));
     const page = await answer.text();
     assert.equal(answer.status, 200);
-    assert.match(page, /A service of the project <strong>default<\/strong>/);
+    assert.match(page, /This service belongs to the project <strong>default<\/strong>/);
     assert.equal(page.match(/<h1/g)?.length, 1);
     for (const words of ['Continue with your Underpass account', 'Send the code', 'type="password"'])
       assert.ok(page.includes(words));
@@ -290,7 +290,7 @@ describe('a code by e-mail', () => {
     const wrong = code === 'BBBB-BBBB' ? 'CCCC-CCCC' : 'BBBB-BBBB';
     await Promise.all(Array.from({ length: 20 }, () => enter(stage, browser, first.flow, wrong)));
     const late = await enter(stage, browser, first.flow, code);
-    assert.match(await late.text(), /does not work any more/, 'a script could try all codes');
+    assert.match(await late.text(), /no longer works/, 'a script could try all codes');
     const { flow } = await askForCode(stage, browser, bob);
     stage.time.now += 10 * 60_000 + 1;
     assert.equal(await ticketUrlIn(await enter(stage, browser, flow, mailedCode(stage, bob))), undefined);

@@ -73,7 +73,7 @@ export const notKept = (returnPath: string): OwnAnswer =>
 export const ticketRefused = (returnPath: string): OwnAnswer =>
   createErrorAnswer('UNDERPASS_TICKET_REFUSED', signInLink(returnPath, 'Try again'));
 
-const signOutForm = `<p>Programs that you allowed to act for you stay allowed.</p>
+const signOutForm = `<p>Programs that you allowed to act for you keep their access.</p>
 <form method="post" action="${accessPath}sign-out"><button>Sign out</button></form>`;
 
 export const askSignOut = (host: string): OwnAnswer => plainPage(host, `Sign out of ${host}`, signOutForm, {});

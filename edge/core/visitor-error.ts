@@ -42,7 +42,7 @@ const table = {
   UNDERPASS_NO_SUCH_PAGE: {
     status: 404,
     title: 'No such page',
-    text: 'Paths below /.underpass/access/ are for signing in and out, and nothing is at this one.',
+    text: 'Paths below /.underpass/access/ are for signing in and out. This one does not exist.',
   },
   UNDERPASS_METHOD_NOT_ALLOWED: {
     status: 405,
@@ -123,7 +123,7 @@ const table = {
   UNDERPASS_SIGN_IN_UNAVAILABLE: {
     status: 503,
     title: 'Sign-in not available',
-    text: 'Signing in does not work at the moment. Visitors who are signed in already stay so. Try again soon.',
+    text: 'Signing in does not work at the moment. Try again soon. Visitors who have already signed in are not affected.',
   },
   UNDERPASS_UPSTREAM_TIMEOUT: { status: 504, title: 'Service too slow', text: 'The service did not answer in time.' },
   UNDERPASS_VERSION: {

@@ -98,7 +98,7 @@ const ways: Readonly<Record<string, (place: Place, page: Page) => Promise<void>>
     const code = await sent();
     await page.getByLabel('Code').fill(code === 'BBBB-BBBB' ? 'CCCC-CCCC' : 'BBBB-BBBB');
     await page.getByRole('button', { name: 'Sign in' }).click();
-    await expect(page.getByLabel('Code')).toHaveAccessibleDescription(/This is not the code/);
+    await expect(page.getByLabel('Code')).toHaveAccessibleDescription(/This code is wrong/);
     await expect(page.getByLabel('Code')).toBeFocused();
     await checkPage(page);
     await page.getByLabel('Code').fill(await sent());
@@ -109,7 +109,7 @@ const ways: Readonly<Record<string, (place: Place, page: Page) => Promise<void>>
     await arrive(place, page);
     await page.getByLabel('Password').fill('something else');
     await page.keyboard.press('Enter');
-    await expect(page.getByLabel('Password')).toHaveAccessibleDescription(/not the password/);
+    await expect(page.getByLabel('Password')).toHaveAccessibleDescription(/password is wrong/);
     await page.getByLabel('Password').fill(password);
     await page.keyboard.press('Enter');
     await assertInside(place, page, 'nobody');
