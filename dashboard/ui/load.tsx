@@ -1,7 +1,7 @@
 // Shows the data that a loader promised: a spinner while it loads, the error panel with a retry if it fails. The page around it shows
 // at once. If a refresh fails for a temporary reason, the old content and everything typed stays, under a notice.
 import { text } from '@underpass/rules/text.ts';
-import { Fragment, type ReactNode, Suspense, use, useEffect, useRef } from 'react';
+import { Fragment, type ReactNode, Suspense, use, useEffect, useLayoutEffect, useReducer, useRef } from 'react';
 import { useLocation, useNavigationType, useRevalidator } from 'react-router';
 import { isTemporary, mayRetry, messageOf } from '../api/error.ts';
 import { useAutoRetry } from '../api/use-auto-retry.ts';
@@ -39,22 +39,38 @@ function keepValue(entry: string, value: unknown): void {
 export function Load<T>({ promise, fallback = <LoadingArea />, fallbackHeader, ...loaded }: LoadProps<T>) {
   const { key } = useLocation();
   const isBack = useNavigationType() === 'POP' && loaded.isKept && kept.has(key);
+  const outcome = outcomeOf(promise);
+  const [, renderAgain] = useReducer((times: number) => times + 1, 0);
   return (
     <Suspense
       fallback={
-        <Placeholder>
+        <Placeholder outcome={outcome} onSettled={renderAgain}>
           {fallbackHeader}
           {isBack ? loaded.children(kept.get(key) as T) : fallback}
         </Placeholder>
       }
     >
-      <Loaded outcome={outcomeOf(promise)} {...loaded} />
+      <Loaded outcome={outcome} {...loaded} />
     </Suspense>
   );
 }
 
-function Placeholder({ children }: { readonly children: ReactNode }) {
+interface PlaceholderProps {
+  readonly outcome: Promise<unknown>;
+  readonly onSettled: () => void;
+  readonly children: ReactNode;
+}
+
+/** React keeps a placeholder for 300 ms, unless something other than its promise renders the content. */
+function Placeholder({ outcome, onSettled, children }: PlaceholderProps) {
   useHandOverFocus();
+  useLayoutEffect(() => {
+    let isShown = true;
+    void outcome.then(() => isShown && onSettled());
+    return () => {
+      isShown = false;
+    };
+  }, [outcome, onSettled]);
   return children;
 }
 

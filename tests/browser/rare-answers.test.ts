@@ -66,6 +66,23 @@ test('rare answers', async (t) => {
     await expect(page.getByRole('table')).toBeVisible();
   });
 
+  await t.test('rows that arrive replace the spinner at once, in a page whose clock stands still', async (t) => {
+    const page = await visit(t, stage.browser, stage.product, { account });
+    await page.clock.install({ time: 0 });
+    await page.goto(projectUrl(account, 'security-groups'));
+    await expect(page.getByRole('table')).toBeVisible();
+    const held = Promise.withResolvers<void>();
+    await page.route('**/api/tunnels?*', async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await page.clock.pauseAt(3_600_000);
+    await page.getByRole('link', { name: 'Tunnels' }).click();
+    await expect(page.getByRole('main').getByRole('status').getByText('Loading')).toBeVisible();
+    held.resolve();
+    await expect(page.getByRole('table', { name: 'Tunnels' })).toBeVisible();
+  });
+
   await t.test('the badge of a domain is Loading until its DNS check is done', async (t) => {
     await makeVerifiedDomain(stage, 'example.com');
     await makeTunnel(account, 'checked', { type: 'ingress', ingressDomains: ['checked.example.com'] });
