@@ -30,6 +30,8 @@ export interface Stream {
   onReset: (code: ResetCode) => void;
   /** Writing may go on after write() returned false. */
   onDrain: () => void;
+  /** Opener only: the way of the stream is silent, or leads to a client that may not work. It may still answer. */
+  onQuiet: () => void;
   /** The last callback, exactly once, however the stream ends; also after reset() by this side. */
   onClose: () => void;
 
@@ -72,7 +74,7 @@ export interface Session {
   readonly rttMs: number | null;
   /** When a PING last came back, on the session's clock; null before the first. */
   readonly provenAtMs: number | null;
-  /** A stream was opened and the peer, asked again by PING, has sent nothing for a second: open the next one elsewhere. */
+  /** The peer was asked by OPEN or PING, asked again, and has sent nothing for a second: open the next stream elsewhere. */
   readonly isQuiet: boolean;
   /** Payload bytes of all streams. */
   readonly receivedBytes: number;
@@ -86,6 +88,8 @@ export interface Session {
   onInfo: (info: Info) => void;
   /** A PING of this side came back. */
   onProof: (rttMs: number) => void;
+  /** `isQuiet` has become true. Afterwards each stream that this side opened is told. */
+  onQuiet: () => void;
   /** The peer sent GOAWAY. After `drain` open streams go on; any other code ends the session. */
   onGoaway: (code: GoawayCode, detail: string) => void;
   /** The last callback, exactly once. */
@@ -93,6 +97,8 @@ export interface Session {
 
   /** Throws if canOpen is false. */
   open(request: OpenRequest): Stream;
+  /** Calls onQuiet of those streams that this side opened. */
+  doubt(isDoubted: (request: OpenRequest) => boolean): void;
   /** Tells the peer which upstreams this side serves and which are healthy; replaces the last OFFER. No-op below version 2. */
   offer(offers: readonly Offer[]): void;
   /** Tells the peer what changed about this side. No-op below version 2. */

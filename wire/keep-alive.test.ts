@@ -52,13 +52,16 @@ describe('keep-alive', () => {
   }
 
   describe('a peer that was asked', () => {
-    const start = (firstMs = 0) => {
+    const start = (firstMs = 0, opens = false) => {
       const clock = createFakeClock();
       const pings: Uint8Array[] = [];
+      const quietMs: number[] = [];
       const keepAlive = new KeepAlive({
         clock,
+        opens,
         sendPing: (sent) => pings.push(new Uint8Array(sent)),
         onProof() {},
+        onQuiet: () => quietMs.push(clock.now()),
         onSilent() {},
       });
       keepAlive.greet();
@@ -72,8 +75,26 @@ describe('keep-alive', () => {
       };
       clock.advance(firstMs);
       pong();
-      return { clock, keepAlive, pings, hear, pong };
+      return { clock, keepAlive, pings, quietMs, hear, pong };
     };
+
+    it('only by the PING of every 5 s is quiet a second later, and this is told once until it answers', () => {
+      const { clock, keepAlive, quietMs, pong } = start(0, true);
+      clock.advance(5_999);
+      assert.equal(keepAlive.isQuiet, false);
+      clock.advance(6_000);
+      assert.deepEqual([keepAlive.isQuiet, quietMs], [true, [6_000]]);
+      pong();
+      clock.advance(10_000);
+      assert.deepEqual(quietMs, [6_000, 16_000]);
+    });
+
+    it('only by that PING is not quiet to a side that opens no streams, which watches nothing in between', () => {
+      const { clock, keepAlive, quietMs } = start();
+      const { timers } = clock;
+      clock.advance(9_000);
+      assert.deepEqual([keepAlive.isQuiet, quietMs, clock.timers], [false, [], timers]);
+    });
 
     it('gets a PING after 0.4 s of silence, and is quiet after one second', () => {
       const { clock, keepAlive, pings } = start();

@@ -8,7 +8,11 @@ import { readU32, WireError, writeU32 } from './core/frame.ts';
 export interface KeepAliveOptions {
   readonly clock: SessionClock;
   readonly sendPing: (payload: Uint8Array) => void;
+  /** This side opens streams, so it wants to know early that the peer is quiet: each PING asks. */
+  readonly opens?: boolean;
   readonly onProof: (rttMs: number) => void;
+  /** The peer has become quiet. */
+  readonly onQuiet?: () => void;
   readonly onSilent: () => void;
 }
 
@@ -79,7 +83,11 @@ export class KeepAlive implements RoundTrips {
     if (this.answered) {
       this.#stopWatch?.();
       this.#stopWatch = null;
-    } else if (++this.#askedTicks === askAgainTicks) this.#ping(false);
+      return;
+    }
+    const wasQuiet = this.isQuiet;
+    if (++this.#askedTicks === askAgainTicks) this.#ping(false);
+    if (this.isQuiet && !wasQuiet) this.#options.onQuiet?.();
   }
 
   /** The peer's HELLO has arrived: pings begin. */
@@ -117,6 +125,7 @@ export class KeepAlive implements RoundTrips {
 
   /** One PING at a time: a late answer is a long round trip, not a lost PING. */
   #ping(isRegular = true): void {
+    if (isRegular && this.#options.opens) this.asked();
     if (this.#sentAtMs !== null) return;
     this.#isRegular = isRegular;
     this.#id = (this.#id + 1) >>> 0;

@@ -90,6 +90,7 @@ class MuxSession implements Session, StreamHost, FrameSink {
   onOffers: (offers: readonly Offer[]) => void = nothing;
   onInfo: (info: Info) => void = nothing;
   onProof: (rttMs: number) => void = nothing;
+  onQuiet: () => void = nothing;
   onGoaway: (code: GoawayCode, detail: string) => void = nothing;
   onClose: (end: SessionEnd) => void = nothing;
 
@@ -139,7 +140,9 @@ class MuxSession implements Session, StreamHost, FrameSink {
     return new KeepAlive({
       clock: this.#clock,
       sendPing: (payload) => this.#writer.frame(frameType.ping, 0, payload),
+      opens: !this.#peerMayOpen,
       onProof: (rttMs) => this.onProof(rttMs),
+      onQuiet: () => this.#becameQuiet(),
       onSilent: () => this.#finish({ code: 'silent', by: 'us', detail: 'nothing arrived for too long' }),
     });
   }
@@ -198,6 +201,15 @@ class MuxSession implements Session, StreamHost, FrameSink {
     this.#keepAlive.asked();
     if (!this.#streams.hasIds) this.drain('stream ids are used up');
     return stream;
+  }
+
+  #becameQuiet(): void {
+    this.onQuiet();
+    this.doubt(() => true);
+  }
+
+  doubt(isDoubted: (request: OpenRequest) => boolean): void {
+    for (const stream of this.#streams.all()) if (stream.ours && !stream.closed && isDoubted(stream.request)) stream.onQuiet();
   }
 
   offer(offers: readonly Offer[]): void {

@@ -43,6 +43,7 @@ export class MuxStream implements Stream {
   onTimes: (times: Times) => void = nothing;
   onReset: (code: ResetCode) => void = nothing;
   onDrain: () => void = nothing;
+  onQuiet: () => void = nothing;
   onClose: () => void = nothing;
   /** True while the stream is in the session's list of streams that wait for the carrier. */
   awaiting = false;

@@ -34,7 +34,7 @@ export interface GateOptions {
   /** The number of edges in the region now, with this one. */
   readonly countEdges: () => number;
   readonly log: Logger;
-  /** A client of this tunnel came, went, changed its offers, or was proven for the first time. */
+  /** A client of this tunnel came, went, changed its offers, became quiet, or was proven for the first time. */
   readonly onPresence: (tunnelId: string) => void;
 }
 
@@ -139,6 +139,7 @@ export class ClientGate {
       session.onProof = () => {};
       onPresence();
     };
+    session.onQuiet = onPresence;
     client.onOffers = onPresence;
     session.onClose = ({ code, by, detail }) => {
       settled.resolve();

@@ -327,6 +327,31 @@ describe('a client that is known to work', () => {
     await Promise.all(hung);
   });
 
+  for (const [where, good] of [
+    ['here', 'here'],
+    ['at the edge of the other one', 'there'],
+    ['at a third edge', 'far'],
+  ] as const)
+    it(`${where} takes over the request that waits for a client that falls silent`, async () => {
+      await using here = await near();
+      await using there = await createRig([tunnelOf('t')], { edgeId: 'there', hop: hop() });
+      await using third = await far();
+      const rigs = { here, there, far: third };
+      const silent = await (good === 'here' ? here : there).client('t', answerWith('ss'));
+      const peers = [
+        { edgeId: 'there', address: `127.0.0.1:${there.edge.ports.hop}` },
+        { edgeId: 'far', address: `127.0.0.1:${third.edge.ports.hop}` },
+      ];
+      await here.control.change({ peers });
+      await askUntil(here, 'ss');
+      await rigs[good].client('t', answerWith('tt'));
+      silent.socket.pause();
+      const stopped = performance.now();
+      const answers = await Promise.all([ask(here), ask(here)]);
+      assert.deepEqual(answers, ['tt', 'tt']);
+      assert.ok(performance.now() - stopped < 5_000, 'a visitor waited until the carrier was given up');
+    });
+
   it('here is preferred to one elsewhere', async () => {
     await using here = await near();
     await using there = await far();

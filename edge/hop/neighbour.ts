@@ -99,7 +99,9 @@ export class Neighbour {
       const heard = (): void => {
         clearTimeout(timer);
         resolve();
-        if (this.#session === session) this.onOffers();
+        if (this.#session !== session) return;
+        this.onOffers();
+        session.doubt(({ tunnelId }) => this.standing(tunnelId) !== 'working');
       };
       session.onOffers = heard;
       session.onClose = heard;

@@ -33,12 +33,23 @@ export class Dialer {
     this.#hops = hops;
   }
 
+  /** The best target not in `tried` that is known to lead to a working client, or null. */
+  working(tunnel: TunnelState, request: OpenRequest, tried: ReadonlySet<Session>): DialTarget | null {
+    const local = localClient(tunnel, request, tried);
+    return local?.working ? { session: local.session, hop: false } : this.#elsewhere(tunnel, tried);
+  }
+
+  #elsewhere(tunnel: TunnelState, tried: ReadonlySet<Session>): DialTarget | null {
+    const session = this.#hops?.working(tunnel, tried) ?? null;
+    return session && { session, hop: true };
+  }
+
   /** The best target not in `tried`, or null. A promise only if it has to wait for neighbours. */
   next(tunnel: TunnelState, request: OpenRequest, tried: ReadonlySet<Session>): DialTarget | null | Promise<DialTarget | null> {
     const local = localClient(tunnel, request, tried);
     if (local?.working) return { session: local.session, hop: false };
-    const elsewhere = this.#hops?.working(tunnel, tried) ?? null;
-    if (elsewhere !== null) return { session: elsewhere, hop: true };
+    const elsewhere = this.#elsewhere(tunnel, tried);
+    if (elsewhere !== null) return elsewhere;
     if (local !== null) return { session: local.session, hop: false };
     if (this.#hops === null) return null;
     return this.#hops.next(tunnel, tried).then((hop) => {

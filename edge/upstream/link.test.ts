@@ -36,6 +36,8 @@ class FakeStream {
   onEnd = nothing;
   onReset: (code: ResetCode) => void = nothing;
   onDrain = nothing;
+  onQuiet = nothing;
+  onClose = nothing;
 
   write(chunk: Uint8Array): boolean {
     this.written.push(Buffer.from(chunk).toString());
@@ -56,6 +58,7 @@ class FakeStream {
 
   reset(code: ResetCode): void {
     this.resetWith = code;
+    this.onClose();
   }
 }
 
@@ -64,6 +67,7 @@ function createScene({ count = 3, hop = false, later = false, asks = '' } = {}) 
   const streams: FakeStream[] = [];
   const sessions = Array.from({ length: count }, (_, index) => ({
     canOpen: true,
+    isQuiet: false,
     peerOffers: asks === '' ? null : [{ key: asks, healthy: true, times: true }],
     open(asked: OpenRequest): Stream {
       const stream = new FakeStream();
@@ -80,6 +84,8 @@ function createScene({ count = 3, hop = false, later = false, asks = '' } = {}) 
       const target = targets.find(({ session }) => !tried.has(session)) ?? null;
       return later ? gate.then(() => target) : target;
     },
+    working: (_tunnel: unknown, _request: unknown, tried: ReadonlySet<Session>) =>
+      targets.find(({ session }) => !tried.has(session) && !session.isQuiet) ?? null,
   } as unknown as Dialer;
   const tunnel = new TunnelState({ id: 'tunnel-1', allowList: [], hosts: [], tokens: [] } as never);
   const heard: string[] = [];
@@ -88,6 +94,7 @@ function createScene({ count = 3, hop = false, later = false, asks = '' } = {}) 
     onLinkData: (chunk) => void heard.push(`data ${chunk.toString()}`),
     onLinkEnd: () => void heard.push('end'),
     onLinkDrain: () => void heard.push('drain'),
+    onLinkQuiet: () => void heard.push('quiet'),
     onLinkFail: (code) => void heard.push(`fail ${code}`),
   };
   const link = new Link(dialer, tunnel, request, owner);
@@ -211,6 +218,58 @@ describe('a stream that a client does not take', () => {
     open();
     await settled();
     assert.deepEqual([streams.length, streams[0]?.from], [1, 2]);
+  });
+});
+
+describe('a stream whose client is silent', () => {
+  const get = 'GET / HTTP/1.1\r\nHost: t.example\r\n\r\n';
+
+  it('asks a client that works instead, with a request that does no harm twice, and the first answer does not count', () => {
+    const { link, streams, heard } = createScene();
+    let closed = 0;
+    link.onClosed = () => closed++;
+    link.write(Buffer.from(get));
+    streams[0]?.onQuiet();
+    assert.deepEqual([streams[0]?.resetWith, streams[1]?.written, closed], ['cancelled', [get], 0]);
+    streams[1]?.onOpened();
+    streams[1]?.onData(Buffer.from('answer'));
+    assert.deepEqual(heard, ['opened', 'data answer']);
+  });
+
+  for (const [why, text] of [
+    ['may have effects', get.replace('GET', 'POST')],
+    ['has a body', get.replace('\r\n\r\n', '\r\nContent-Length: 2\r\n\r\n')],
+  ] as const)
+    it(`stays there with a request that ${why}`, () => {
+      const { link, streams, heard } = createScene();
+      link.write(Buffer.from(text));
+      streams[0]?.onQuiet();
+      assert.deepEqual([streams.length, streams[0]?.resetWith, heard], [1, null, []]);
+    });
+
+  it('stays there if no other client works', () => {
+    const { link, streams, sessions, heard } = createScene({ count: 2 });
+    sessions[1]!.isQuiet = true;
+    link.write(Buffer.from(get));
+    streams[0]?.onQuiet();
+    assert.deepEqual([streams.length, streams[0]?.resetWith, heard], [1, null, []]);
+  });
+
+  it('asks each client once, and four at most', () => {
+    for (const count of [2, 9]) {
+      const { link, streams } = createScene({ count });
+      link.write(Buffer.from(get));
+      for (let asked = 0; asked < 9; asked++) streams[asked]?.onQuiet();
+      assert.equal(streams.length, Math.min(count, 4));
+    }
+  });
+
+  it('that has reached its upstream is left to the owner, who knows what was answered', () => {
+    const { link, streams, heard } = createScene();
+    link.write(Buffer.from(get));
+    streams[0]?.onOpened();
+    streams[0]?.onQuiet();
+    assert.deepEqual([streams.length, streams[0]?.resetWith, heard], [1, null, ['opened', 'quiet']]);
   });
 });
 

@@ -7,6 +7,7 @@ import type { ResetCode } from '@underpass/wire/core/code.ts';
 import { asksTimes } from '@underpass/wire/core/offer.ts';
 import type { OpenRequest } from '@underpass/wire/core/open.ts';
 import type { Times } from '@underpass/wire/core/times.ts';
+import { isRepeatable } from '../core/repeatable.ts';
 import type { TunnelState } from '../routes/tunnel-state.ts';
 import type { Dialer, DialTarget } from './dialer.ts';
 
@@ -16,6 +17,8 @@ export interface LinkOwner {
   onLinkData(chunk: Buffer): void;
   onLinkEnd(): void;
   onLinkDrain(): void;
+  /** The client is silent, and another one works. The link has passed on what it had, so its owner may ask on a new one. */
+  onLinkQuiet?(): void;
   /** The link failed. Called once; nothing follows. */
   onLinkFail(code: ResetCode): void;
 }
@@ -68,6 +71,7 @@ export class Link {
   readonly #counts: ByteCounts;
   #tries = 0;
   readonly #tried = new Set<Session>();
+  #session: Session | null = null;
   #stream: Stream | null = null;
   /** Bytes written before an upstream is connected; null once they are too many or no longer needed. */
   #replay: ByteQueue | null = new ByteQueue();
@@ -126,6 +130,7 @@ export class Link {
 
   #open({ session, hop }: DialTarget): void {
     const stream = session.open(this.#requestTo(hop));
+    this.#session = session;
     this.#stream = stream;
     this.asksTimes = asksTimes(session.peerOffers, hop ? this.tunnel.feed.id : null);
     if (this.asksTimes) this.#waitedMs = performance.now() - this.startMs;
@@ -134,6 +139,7 @@ export class Link {
     stream.onEnd = () => this.#remoteEnd();
     stream.onDrain = () => this.#drained();
     stream.onReset = (code) => this.#reset(hop ? code : codeOfClient(code), session);
+    stream.onQuiet = () => this.#leaveQuiet(stream);
     stream.onClose = () => this.onClosed();
     let room = true;
     for (const part of this.#replay?.parts ?? []) room = stream.write(part);
@@ -182,6 +188,22 @@ export class Link {
     this.#try();
   }
 
+  /** The client may be stopped or cut off. A working one is asked instead, if it does no harm that both get the request. */
+  #leaveQuiet(stream: Stream): void {
+    const replay = this.#replay;
+    if (this.over || this.#tries >= maxTries || (replay !== null && !isRepeatable(this.request.kind, replay.parts))) return;
+    const target = this.#dialer.working(this.tunnel, this.request, this.#tried);
+    if (target === null) return;
+    if (replay === null) {
+      this.#owner.onLinkQuiet?.();
+      return;
+    }
+    stream.onClose = () => {};
+    stream.reset('cancelled');
+    this.#stream = null;
+    this.#take(target);
+  }
+
   #mayTryOn(code: ResetCode): boolean {
     if (this.#replay === null) return false;
     // Each timeout takes ten seconds. After two of them a proxy in front of the visitor is about to give up.
@@ -227,6 +249,11 @@ export class Link {
     if (!this.asksTimes) return;
     this.#stream?.tellTimes({ edgeMs: edgeMs + this.#waitedMs, totalMs });
     this.#waitedMs = 0;
+  }
+
+  /** Its client is silent. */
+  get isQuiet(): boolean {
+    return this.#session?.isQuiet === true;
   }
 
   get closed(): boolean {

@@ -10,7 +10,16 @@ const request = Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
 /** A fake upstream: `heard` records the calls to the owner, `link` those to the stream. */
 function createScene() {
   const heard: string[] = [];
-  const link = { over: false, remoteEnded: false, ended: false, resetWith: '', sent: 0, consumed: 0, asksTimes: false };
+  const link = {
+    over: false,
+    remoteEnded: false,
+    ended: false,
+    resetWith: '',
+    sent: 0,
+    consumed: 0,
+    asksTimes: false,
+    isQuiet: false,
+  };
   const fake = Object.assign(link, {
     write: (chunk: Buffer) => {
       link.sent += chunk.length;
@@ -55,7 +64,8 @@ function createScene() {
     linkOwner.onLinkEnd();
   };
   const ask = ({ upgrade = false, again = true } = {}) => upstream.send(request, 'GET', upgrade ? 'WebSocket' : null, again);
-  return { upstream, clock, heard, link, say, end, ask, fail: (code: 'upstream-reset') => linkOwner.onLinkFail(code) };
+  const quiet = () => linkOwner.onLinkQuiet?.();
+  return { upstream, clock, heard, link, say, end, ask, quiet, fail: (code: 'upstream-reset') => linkOwner.onLinkFail(code) };
 }
 
 describe('a connection to an upstream', () => {
@@ -75,6 +85,35 @@ describe('a connection to an upstream', () => {
       assert.ok(!upstream.reusable(true));
     }
   });
+
+  it('whose client is silent takes no further request', () => {
+    const { upstream, link, say, ask } = createScene();
+    ask();
+    say(ok);
+    link.isQuiet = true;
+    assert.equal(upstream.reusable(true), false);
+    link.isQuiet = false;
+    assert.equal(upstream.reusable(true), true);
+  });
+
+  for (const [what, again, said, given] of [
+    ['gives back a request that does no harm twice, to be sent on another', true, '', true],
+    ['keeps one that may have effects', false, '', false],
+    ['keeps one of which an interim answer has arrived', true, 'HTTP/1.1 103 Early Hints\r\n\r\n', false],
+    ['keeps one of which a part of the head has arrived', true, 'HTTP/1.1 2', false],
+    ['keeps one of which a part of the body has arrived', true, ok.slice(0, -1), false],
+    ['has nothing to give back after the answer', true, ok, false],
+  ] as const)
+    it(`whose client is silent ${what}`, () => {
+      const { upstream, heard, say, ask, quiet } = createScene();
+      ask({ again });
+      if (said !== '') say(said);
+      const { retryable } = upstream;
+      const before = heard.length;
+      quiet();
+      assert.deepEqual(heard.slice(before), given ? ['fail broke'] : []);
+      assert.equal(retryable, null);
+    });
 
   const announcements: readonly (readonly [string, string, number])[] = [
     ['a second after the response, where the upstream announces nothing', '', 1_000],

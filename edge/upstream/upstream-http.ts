@@ -59,6 +59,8 @@ export class UpstreamHttp implements LinkOwner {
   /** The same for a request that must not be repeated. */
   #surelyUsableUntilMs = 0;
   #retry: Buffer | null = null;
+  /** The client is silent, and another one works. */
+  #isDoubted = false;
 
   constructor(openLink: (owner: LinkOwner) => Link, owner: ResponseOwner, clock: Pick<Deadlines, 'nowMs'>, reuseMs: number) {
     this.owner = owner;
@@ -76,7 +78,8 @@ export class UpstreamHttp implements LinkOwner {
   /** True if it can take another request. `again`: that request may be repeated if the upstream closes at that moment. */
   reusable(again: boolean): boolean {
     const { nowMs } = this.#clock;
-    if (this.#phase !== phase.idle || this.link.over || this.link.remoteEnded || nowMs >= this.#usableUntilMs) return false;
+    const { over, remoteEnded, isQuiet } = this.link;
+    if (this.#phase !== phase.idle || over || remoteEnded || isQuiet || nowMs >= this.#usableUntilMs) return false;
     return again || nowMs < this.#surelyUsableUntilMs;
   }
 
@@ -89,9 +92,12 @@ export class UpstreamHttp implements LinkOwner {
     return this.#phase !== phase.head || this.#interim > 0 || this.#held !== null;
   }
 
-  /** The request, if it may be sent once more on another connection: the upstream closed this kept one as the request was sent. */
+  /**
+   * The request, if it may be sent once more on another connection: the upstream closed this kept one as the request was sent, or
+   * the client is silent.
+   */
   get retryable(): Buffer | null {
-    return this.#served > 0 && !this.answering ? this.#retry : null;
+    return (this.#served > 0 || this.#isDoubted) && !this.answering ? this.#retry : null;
   }
 
   /** `again`: the request has no body, and repeating it does no harm. */
@@ -128,6 +134,11 @@ export class UpstreamHttp implements LinkOwner {
 
   onLinkDrain(): void {
     this.owner.onUpstreamDrain();
+  }
+
+  onLinkQuiet(): void {
+    this.#isDoubted = true;
+    if (this.retryable !== null) this.#fail('broke');
   }
 
   onLinkData(chunk: Buffer): void {

@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { StreamKind } from '@underpass/wire/core/open.ts';
+import { isRepeatable } from './repeatable.ts';
+
+const host = 'Host: t.example\r\n';
+
+const cases: readonly (readonly [string, boolean, string, StreamKind?])[] = [
+  ['a GET', true, `GET /?a=POST HTTP/1.1\r\n${host}\r\n`],
+  ['a HEAD', true, `HEAD / HTTP/1.1\r\n${host}\r\n`],
+  ['an OPTIONS', true, `OPTIONS * HTTP/1.1\r\n${host}\r\n`],
+  [
+    'a GET for a WebSocket: no frame is sent before the upstream agrees',
+    true,
+    `GET / HTTP/1.1\r\n${host}Upgrade: websocket\r\n\r\n`,
+  ],
+  ['a POST, which may have effects', false, `POST / HTTP/1.1\r\n${host}Content-Length: 0\r\n\r\n`],
+  ['a DELETE, although twice is like once', false, `DELETE / HTTP/1.1\r\n${host}\r\n`],
+  ['an unknown method that begins like a safe one', false, `GETALL / HTTP/1.1\r\n${host}\r\n`],
+  ['a GET with a body that follows', false, `GET / HTTP/1.1\r\n${host}content-length: 2\r\n\r\n`],
+  ['a GET with a chunked body', false, `GET / HTTP/1.1\r\n${host}Transfer-Encoding: chunked\r\n\r\n`],
+  ['a head that is not complete', false, `GET / HTTP/1.1\r\n${host}`],
+  ['a head and a byte more', false, `GET / HTTP/1.1\r\n${host}\r\nx`],
+  ['nothing', false, ''],
+  ['three bytes', false, 'GET'],
+  ['a passed-through request: its bytes are not ours', false, `GET / HTTP/1.1\r\n${host}\r\n`, 'ingress-80'],
+];
+
+for (const [what, repeatable, text, kind = 'http'] of cases)
+  test(`${repeatable ? 'may repeat' : 'does not repeat'} ${what}`, () => {
+    const bytes = Buffer.from(text, 'latin1');
+    for (const cut of [0, 3, bytes.length])
+      assert.equal(isRepeatable(kind, [bytes.subarray(0, cut), bytes.subarray(cut)]), repeatable);
+  });
