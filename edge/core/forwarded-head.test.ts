@@ -102,6 +102,11 @@ describe('the forwarded head', () => {
     assert.equal(head.scan(bytes, 0, bytes.length), bytes.length);
   });
 
+  it('sends nothing behind the blank line, also of a head that gets shorter', () => {
+    for (const target of ['/', 'http://a.example', 'https://a.example/x'])
+      assert.ok(forward(`GET ${target} HTTP/1.1\r\nHost: a.example\r\n\r\n`).endsWith(identityLines), target);
+  });
+
   it('turns absolute-form into origin-form', () => {
     assert.ok(forward('GET http://A.example./x?y HTTP/1.1\r\nHost: a.example\r\n\r\n').startsWith('GET /x?y HTTP/1.1\r\nHost'));
     assert.ok(forward('GET https://a.example HTTP/1.1\r\nHost: a.example\r\n\r\n').startsWith('GET / HTTP/1.1\r\nHost'));

@@ -23,6 +23,7 @@ export function renderIdentity({ address, proto, authority, version }: VisitorId
 }
 
 const blankLine = [13, 10] as const;
+export const noLines: Buffer = Buffer.alloc(0);
 
 /** The request head for the upstream: origin-form target, kept fields, our hop-by-hop fields, identity, who the visitor is. */
 export function buildRequest(
@@ -31,22 +32,28 @@ export function buildRequest(
   end: number,
   identity: Buffer,
   upgrading: boolean,
-  visitor = '',
+  visitor: Buffer = noLines,
 ): Buffer {
   const hop = hopLines(head, bytes, upgrading);
-  const out = Buffer.allocUnsafe(end - head.lineStart + hop.length + identity.length + visitor.length);
-  let at = copy(bytes, out, 0, head.lineStart, head.absolute ? head.methodEnd + 1 : head.fieldsAt);
-  if (head.absolute) at = copyTarget(head, bytes, out, at);
-  at = copyKept(head, bytes, out, at, head.fieldsAt, end - 2);
-  at += out.write(hop, at, 'latin1');
-  at = copy(identity, out, at, 0, identity.length);
-  if (visitor !== '') at += out.write(visitor, at, 'latin1');
+  const from = head.absolute ? head.fieldsAt : head.lineStart;
+  const startLineBytes = head.absolute ? head.fieldsAt - head.lineStart : 0;
+  const length = startLineBytes + keptBytes(head, from, end) + hop.length + identity.length + visitor.length;
+  const out = Buffer.allocUnsafe(length);
+  let at = head.absolute ? copyStartLine(head, bytes, out) : 0;
+  at = copyKept(head, bytes, out, at, from, end - 2);
+  if (hop !== '') at += out.write(hop, at, 'latin1');
+  out.set(identity, at);
+  at += identity.length;
+  if (visitor.length > 0) out.set(visitor, at);
+  at += visitor.length;
   out[at] = blankLine[0];
   out[at + 1] = blankLine[1];
-  return out.subarray(0, at + 2);
+  return at + 2 === length ? out : out.subarray(0, at + 2);
 }
 
-function copyTarget(head: RequestHead, bytes: Buffer, out: Buffer, at: number): number {
+/** With the target in origin-form: at least eight bytes of scheme and host go, and at most one comes for an empty path. */
+function copyStartLine(head: RequestHead, bytes: Buffer, out: Buffer): number {
+  const at = copy(bytes, out, 0, head.lineStart, head.methodEnd + 1);
   const pathless = head.targetStart === head.targetEnd;
   const written = pathless ? at + out.write(head.method === 'OPTIONS' ? '*' : '/', at, 'latin1') : at;
   return copy(bytes, out, written, head.targetStart, head.fieldsAt);
@@ -108,6 +115,17 @@ function responseTail(head: ResponseHead, bytes: Buffer, edit: ResponseEdit): st
   if (edit.upgraded) return `Connection: upgrade\r\nUpgrade: ${upgradeOf(head, bytes)}\r\n\r\n`;
   const date = head.lacksDate ? `Date: ${edit.date}\r\n` : '';
   return edit.close ? `${date}Connection: close\r\n\r\n` : `${date}\r\n`;
+}
+
+/** What copyKept copies. A cut Cookie field is often longer than all that stays. */
+function keptBytes(head: RequestHead, from: number, to: number): number {
+  let bytes = 0;
+  let kept = from;
+  for (let i = 0; i < head.dropCount; i++) {
+    bytes += (head.drops[2 * i] as number) - kept;
+    kept = head.drops[2 * i + 1] as number;
+  }
+  return bytes + to - kept;
 }
 
 function copyKept(head: RequestHead | ResponseHead, bytes: Buffer, out: Buffer, at: number, from: number, to: number): number {

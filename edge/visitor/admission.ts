@@ -3,15 +3,13 @@
 
 import { hostOf } from '@underpass/wire/http/authority.ts';
 import type { RequestHead } from '@underpass/wire/http/request-head.ts';
-import { renderIdentity } from '../core/forwarded-head.ts';
+import { noLines, renderIdentity } from '../core/forwarded-head.ts';
 import { answerOfError, type OwnAnswer } from '../core/own-answer.ts';
 import type { VisitorError } from '../core/visitor-error.ts';
 import type { RouteTable } from '../routes/route-table.ts';
 import type { TunnelState } from '../routes/tunnel-state.ts';
 import type { Pass } from '../routes/visit-policy.ts';
 import type { Credential, VisitGate, VisitSide } from './visit-gate.ts';
-
-const noLines: Buffer = Buffer.alloc(0);
 
 export class Admission implements VisitSide {
   /** The host of the last authority, without a port. */
@@ -49,8 +47,8 @@ export class Admission implements VisitSide {
   }
 
   /** Field lines about a visitor whom the access policy admits; empty without one, and for public paths. */
-  get visitor(): string {
-    return this.credential?.lines ?? '';
+  get visitor(): Buffer {
+    return this.credential?.lines ?? noLines;
   }
 
   /** Null if the request goes to the upstream, else what to answer. Sets what the request is forwarded with. */

@@ -6,6 +6,7 @@ import { headFieldOf } from '@underpass/wire/http/head-field.ts';
 import { nextLine } from '@underpass/wire/http/head-scan.ts';
 import type { RequestHead } from '@underpass/wire/http/request-head.ts';
 import { openVisit, type Sealed, sealVisit } from '@underpass/wire/visit-seal.ts';
+import { noLines } from '../core/forwarded-head.ts';
 import { answerOfError, type OwnAnswer } from '../core/own-answer.ts';
 import {
   askSignOut,
@@ -52,7 +53,7 @@ export interface Credential {
   readonly bytes: Buffer;
   readonly grant: Grant;
   /** Header lines for the upstream. After `signedUntilMs`, `renew` replaces their assertion. */
-  lines: string;
+  lines: Buffer;
   signedUntilMs: number;
 }
 
@@ -74,6 +75,8 @@ export interface VisitSide {
  */
 const mostKnown = 512;
 const keptPathChars = 4_096;
+const slash = 47;
+const dot = 46;
 const nonceBytes = 16;
 
 export class VisitGate {
@@ -159,7 +162,7 @@ export class VisitGate {
             kind,
             bytes: ownCopy(bytes.subarray(start, end)),
             grant,
-            lines: '',
+            lines: noLines,
             signedUntilMs: 0,
           };
     this.#remember(key, credential);
@@ -198,7 +201,7 @@ export class VisitGate {
 
   #ownPage(request: VisitRequest): OwnAnswer | null {
     const { target, path } = request;
-    if (!target.startsWith('/.')) return null;
+    if (target.charCodeAt(1) !== dot || target.charCodeAt(0) !== slash) return null;
     if (path.startsWith(accessPath)) return this.#accessPage(request) ?? answerOfError('UNDERPASS_NO_SUCH_PAGE');
     if (path !== metadataPath && !path.startsWith(`${metadataPath}/`)) return null;
     const action = request.policy.actionOf(target);
@@ -257,6 +260,8 @@ class VisitRequest {
   readonly nowMs: number = Date.now();
   /** The request target as the upstream gets it. */
   readonly target: string;
+  /** The target without its query. */
+  readonly path: string;
 
   constructor(side: VisitSide, policy: VisitPolicy, head: RequestHead, bytes: Buffer, end: number) {
     this.side = side;
@@ -266,11 +271,8 @@ class VisitRequest {
     this.end = end;
     const pathless = head.method === 'OPTIONS' ? '*' : '/';
     this.target = bytes.toString('latin1', head.targetStart, head.targetEnd) || pathless;
-  }
-
-  get path(): string {
     const query = this.target.indexOf('?');
-    return query < 0 ? this.target : this.target.slice(0, query);
+    this.path = query < 0 ? this.target : this.target.slice(0, query);
   }
 
   /** Empty for a long target: a slice of a string keeps the whole string in memory. */
@@ -361,7 +363,7 @@ function renew(credential: Credential, nowMs: number): void {
   const facts = { issuer: origin, authority: site, keyId: assertionKeyId, nowMs, endsAtMs: grant.endsAtMs };
   const text = renderAssertion(grant, facts);
   const signature = createSign('sha256').update(text).sign({ key: policy.signingKey!, dsaEncoding: 'ieee-p1363' });
-  credential.lines = renderVisitor(grant, `${text}.${signature.toString('base64url')}`);
+  credential.lines = ownCopy(Buffer.from(renderVisitor(grant, `${text}.${signature.toString('base64url')}`), 'latin1'));
   credential.signedUntilMs = nowMs + assertionUsedMs;
 }
 

@@ -33,15 +33,16 @@ export function compilePaths(rules: readonly PathRule[]): (target: string) => Pa
   return (target) => {
     const query = target.indexOf('?');
     const path = query < 0 ? target : target.slice(0, query);
-    return isPlain(path) ? match(path) : decideReadings(path, match, excessive);
+    return isPlain(path) ? match(path, path.toLowerCase()) : decideReadings(path, match, excessive);
   };
 }
 
+type Match = (path: string, folded: string) => PathDecision;
+
 /** Matches one reading. The first rule wins. */
-function compileReading(rules: readonly PathRule[]): (path: string) => PathDecision {
+function compileReading(rules: readonly PathRule[]): Match {
   const matches = rules.map((rule) => ({ decision: { action: rule.action, rule }, matches: compileRule(rule) }));
-  return (path) => {
-    const folded = foldCase(path);
+  return (path, folded) => {
     for (const { decision, matches: holds } of matches) if (holds(path, folded)) return decision;
     return needsSignIn;
   };
@@ -60,7 +61,7 @@ function compileRule({ path, action }: PathRule): (path: string, folded: string)
 const isBelow = (path: string, folder: string): boolean =>
   path.startsWith(folder) && (path.length === folder.length || path.charCodeAt(folder.length) === slash);
 
-/** Upper case first: it joins more letters (the long s and S). */
+/** Upper case first: it joins more letters (the long s and S). A plain path has only ASCII, where lower case alone does the same. */
 const foldCase = (text: string): string => text.toUpperCase().toLowerCase();
 
 const slash = 47;
@@ -90,13 +91,13 @@ const charsOf = (allowed: RegExp): Uint8Array =>
 const plainChars = charsOf(/[A-Za-z0-9\-._~!$&'()*+,=:@/]/);
 const settledChars = charsOf(/[A-Za-z0-9\-._~!$&'()*+,=:@/ "<>[\]^`{}|]/);
 
-function decideReadings(path: string, match: (path: string) => PathDecision, excessive: PathDecision): PathDecision {
+function decideReadings(path: string, match: Match, excessive: PathDecision): PathDecision {
   const readings = readingsOf(path);
   if (readings === null) return excessive;
   let strictest: PathDecision = isSound(path) ? { action: 'public', rule: null } : needsSignIn;
   let isFirst = isSound(path);
   for (const reading of readings) {
-    const decision = match(reading);
+    const decision = match(reading, foldCase(reading));
     if (isFirst || severity[decision.action] > severity[strictest.action]) strictest = decision;
     isFirst = false;
   }
