@@ -7,6 +7,7 @@ import { type RefusalCode, refusals } from './core/code.ts';
 import { parseClientFacts, parseUpgradeRequest } from './core/upgrade.ts';
 import { carrierKinds, createCarriers } from './fixture/carriers.ts';
 import { acceptUpgrade, HandshakeError, readUpgrade, refuseUpgrade, requestUpgrade } from './handshake.ts';
+import { collectHeap } from './heap.ts';
 import { createSession } from './session.ts';
 
 const options = { host: 'edge.example', path: '/underpass', protocol: 'underpass', token: 'secret', timeoutMs: 60_000 };
@@ -135,6 +136,23 @@ describe('a request', () => {
     assert.equal(facts(`Underpass-Client-Id: ${id}`), null);
     assert.equal(facts('Underpass-Client-Id: x\r\nUnderpass-Software: u/1'), null);
     assert.equal(facts(`Underpass-Client-Id: ${id}\r\nUnderpass-Software: ${'x'.repeat(65)}`), null);
+  });
+
+  it('does not stay in memory, with its token, for as long as the client that it names', () => {
+    const count = 2_000;
+    const filler = 'x'.repeat(6_000);
+    const heldBytes = (): number => {
+      collectHeap();
+      return process.memoryUsage().heapUsed;
+    };
+    const before = heldBytes();
+    const clients = Array.from({ length: count }, (_, at) => {
+      const id = at.toString(16).padStart(32, '0');
+      const fields = `Underpass-Client-Id: ${id}\r\nUnderpass-Software: underpass/0.1.0\r\nX: ${filler}${at}`;
+      return parseClientFacts(parseUpgradeRequest(`${good}\r\n${fields}`)!);
+    });
+    const each = (heldBytes() - before) / count;
+    assert.ok(each < 1_000, `${each} bytes for each of ${clients.length}`);
   });
 
   it('is read byte by byte', async () => {

@@ -26,10 +26,13 @@ export function parseHead(text: string): Head | null {
     const match = headerLine.exec(line);
     const name = match?.[1]?.toLowerCase();
     if (name === undefined || headers.has(name)) return null;
-    headers.set(name, match![2]!.trim());
+    headers.set(name, ownCopy(match![2]!.trim()));
   }
   return { start: [start[1]!, start[2]!, start[3]!], headers };
 }
+
+/** A part of a string keeps the whole string in memory: whoever keeps one field would keep the token beside it. */
+const ownCopy = (text: string): string => Buffer.from(text, 'latin1').toString('latin1');
 
 /** True if a comma-separated value such as Connection holds the word, in upper or lower case. */
 export const listHolds = (value: string | undefined, word: string): boolean =>
