@@ -53,6 +53,7 @@ export const createFakeFeed = (): FakeFeed => {
     regionChanged: () => {},
     isServing: (id) => serving.has(id),
     clients: (id) => connected.get(id) ?? [],
+    clientCount: (id) => connected.get(id)?.length ?? 0,
     lastClient: () => ({ seen: null, error: null }),
     metrics: (id) => rates.get(id),
     history: async () => ({ stepSeconds: 60, points: [] }),

@@ -84,7 +84,7 @@ export interface ListRow {
   readonly id: string;
   readonly status?: string;
   /** The value of the sort that the query asks for. */
-  readonly sortsBy?: string | number;
+  readonly sortsBy?: string | number | undefined;
 }
 
 export interface ListPage<Row> {

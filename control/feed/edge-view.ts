@@ -42,7 +42,6 @@ interface TunnelCount {
 export interface EdgeTunnel {
   readonly last: LastSeen;
   readonly rates: TunnelMetrics;
-  readonly reported: ReportedClients;
 }
 
 const noTraffic: Traffic = { rxBytes: 0, txBytes: 0, connections: 0 };
@@ -88,11 +87,17 @@ export class EdgeView {
     return changed;
   }
 
+  /** Undefined without clients. */
+  reported(tunnelId: string): ReportedClients | undefined {
+    const clients = this.#counts.get(tunnelId)?.clients ?? [];
+    return clients.length === 0 ? undefined : { edgeId: this.edgeId, ...this.#lastReport, clients };
+  }
+
   tunnel(tunnelId: string, nowMs: number): EdgeTunnel | undefined {
     const entry = this.#counts.get(tunnelId);
     if (entry === undefined) return undefined;
     const rates = entry.window === undefined ? noRates : ratesOf(entry.window, nowMs);
-    return { last: entry.last, rates, reported: { edgeId: this.edgeId, ...this.#lastReport, clients: entry.clients } };
+    return { last: entry.last, rates };
   }
 
   tunnelIds(): Iterable<string> {

@@ -182,6 +182,10 @@ export class FeedHub implements FeedPort {
     return this.#board.clients(tunnelId);
   }
 
+  clientCount(tunnelId: string): number {
+    return this.#board.clientCount(tunnelId);
+  }
+
   lastClient(tunnelId: string): LastClient {
     return this.#board.lastClient(tunnelId, this.#deps.clock());
   }
@@ -277,7 +281,7 @@ export class FeedHub implements FeedPort {
   #report(report: EdgeReport): void {
     const now = this.#deps.clock();
     for (const [tunnelId, traffic] of this.#board.apply(report))
-      this.#tally.add(tunnelId, traffic, this.#board.clients(tunnelId).length, now);
+      this.#tally.add(tunnelId, traffic, this.#board.clientCount(tunnelId), now);
     const subject = report.partial ? 'feed.partial' : 'feed.report';
     for (const part of cutReport(report, this.#bus.self)) this.#bus.publish(subject, { part });
   }

@@ -5,7 +5,7 @@ import type { TunnelMetrics } from '@underpass/rules/entity.ts';
 import type { ConnectedClient, EdgeHealth, LastClient } from '@underpass/rules/resource.ts';
 import type { FeedPeer } from '@underpass/wire/feed.ts';
 import { latest } from './core/last-client.ts';
-import { connectedClients, provenWithinMs } from './core/presence.ts';
+import { connectedClients, type LiveClient, provenWithinMs, type ReportedClients } from './core/presence.ts';
 import { addRates, type Traffic } from './core/rate-window.ts';
 import type { KnownEdge } from './edge-notes.ts';
 import { type EdgeAbout, type EdgeReport, EdgeView } from './edge-view.ts';
@@ -68,9 +68,7 @@ export class PresenceBoard {
 
   /** A client that holds carriers to two edges is one client. */
   clients(tunnelId: string): readonly ConnectedClient[] {
-    const now = this.#steady();
-    const reports = [...this.#edges.values()].flatMap((edge) => edge.tunnel(tunnelId, now)?.reported ?? []);
-    return connectedClients(reports, now).map(({ client, edgeId }) => ({
+    return this.#liveClients(tunnelId).map(({ client, edgeId }) => ({
       id: client.id,
       address: client.address,
       version: client.version,
@@ -79,6 +77,19 @@ export class PresenceBoard {
       rttMs: client.rttMs,
       healthy: client.healthy,
     }));
+  }
+
+  clientCount(tunnelId: string): number {
+    return this.#liveClients(tunnelId).length;
+  }
+
+  #liveClients(tunnelId: string): readonly LiveClient[] {
+    const reports: ReportedClients[] = [];
+    for (const edge of this.#edges.values()) {
+      const reported = edge.reported(tunnelId);
+      if (reported !== undefined) reports.push(reported);
+    }
+    return reports.length === 0 ? [] : connectedClients(reports, this.#steady());
   }
 
   /** `clockMs`: as in health(). */

@@ -34,7 +34,8 @@ export class Regions {
   }
 
   isLive(tunnelId: string): boolean {
-    return [...this.#feeds.values()].some(({ state }) => state.isLive(tunnelId));
+    for (const { state } of this.#feeds.values()) if (state.isLive(tunnelId)) return true;
+    return false;
   }
 
   markLive(marks: readonly LiveMark[]): void {

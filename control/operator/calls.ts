@@ -17,13 +17,13 @@ import { changeTunnel, listAllTunnels } from './tunnels.ts';
 import { changeUser, listUsers } from './users.ts';
 
 export interface OperatorDeps extends DeskDeps, AbuseDeps {
-  readonly feed: DeskDeps['feed'] & Pick<FeedPort, 'clients' | 'edges'>;
+  readonly feed: DeskDeps['feed'] & Pick<FeedPort, 'clientCount' | 'edges'>;
 }
 
 /** Only the calls: edges report clients to the server's process, which a command is not. */
 const withClients =
   ({ feed }: OperatorDeps) =>
-  (tunnel: OperatorTunnel): OperatorTunnel => ({ ...tunnel, connectedClients: feed.clients(tunnel.id).length });
+  (tunnel: OperatorTunnel): OperatorTunnel => ({ ...tunnel, connectedClients: feed.clientCount(tunnel.id) });
 
 const pageOf = ({ query }: { readonly query: AskedPage }): AskedPage => ({ before: query.before, rows: limits.operatorPageRows });
 

@@ -208,6 +208,12 @@ const accessPolicies = [
   'create index tunnels_access_policy on tunnels (access_policy_id)',
 ];
 
+// Lists of tunnels ask for the waiting hosts of one project. For `live_host is null` SQLite would choose the unique index of
+// `live_host`, and walk the waiting hosts of all projects.
+const waitingHosts = [
+  "create index tunnel_hosts_waiting on tunnel_hosts (project_id, tunnel_id) where coalesce(live_host, '') = ''",
+];
+
 const migration = (statements: readonly string[]): Migration => ({
   up: async (db: Kysely<unknown>) => {
     for (const statement of statements) await sql.raw(statement).execute(db);
@@ -226,4 +232,5 @@ export const migrations: Record<string, Migration> = {
   '0009-passkeys': migration(passkeys),
   '0010-quick-tunnels': migration(quickTunnels),
   '0011-access-policies': migration(accessPolicies),
+  '0012-waiting-hosts': migration(waitingHosts),
 };

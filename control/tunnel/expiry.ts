@@ -12,7 +12,7 @@ import { deleteTunnelRow } from './write-tunnel.ts';
 
 export interface ExpiryDeps {
   readonly store: Store;
-  readonly feed: Pick<FeedPort, 'clients' | 'edges' | 'tunnelsChanged'>;
+  readonly feed: Pick<FeedPort, 'clientCount' | 'edges' | 'tunnelsChanged'>;
   readonly clock: () => number;
   readonly log: Logger;
 }
@@ -41,7 +41,7 @@ const hasEnded = ({ ends_at }: Row, nowMs: number): boolean => ends_at !== null 
 
 /** While the clients are unknown, a tunnel counts as carried: control or its edges may have just started. */
 const isCarried = ({ feed }: ExpiryDeps, { id, region }: Row, nowMs: number): boolean =>
-  feed.clients(id).length > 0 || !knowsClients(feed.edges(), region, nowMs);
+  feed.clientCount(id) > 0 || !knowsClients(feed.edges(), region, nowMs);
 
 const renew = async ({ store }: ExpiryDeps, row: Row, nowMs: number): Promise<void> => {
   const expires_at = leaseFrom(nowMs, row.ends_at);

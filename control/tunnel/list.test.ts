@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import { readPage } from '@underpass/rules/list-page.ts';
+import { CompiledQuery } from 'kysely';
 import type { Store } from '../store/store.ts';
 import { createTestControl, type SignedUp, type TestControl } from '../test-kit.ts';
 import { onBothDatabases, type StoreSuite } from '../test-kit-databases.ts';
@@ -31,6 +32,12 @@ const suite: StoreSuite = (name, skip, open) =>
       test.feed.connected.set([...test.feed.serving].at(-1) ?? '', [client]);
       await make(ann, 'blog', ['shop.example.com', 'blog.example.com']);
       await make(ann, 'new');
+      const label = { label: 'label', user_id: ann.userId, expires_at: test.time.now + 1000, ends_at: null };
+      const wiki = [...test.feed.serving].at(-1) ?? '';
+      await test.store.db
+        .insertInto('quick_tunnels')
+        .values({ tunnel_id: wiki, ...label })
+        .execute();
     });
     after(async () => {
       await test.close();
@@ -61,6 +68,10 @@ const suite: StoreSuite = (name, skip, open) =>
       ['q=connected&sort=name', ['connected-cars', 'wiki']],
       ['q=disconn%20shop&sort=name', ['shop-9', 'shop-10']],
       ['q=nected-c', ['connected-cars']],
+      ['q=local%20blog', ['blog']],
+      ['q=this&status=Pending', ['blog']],
+      ['q=temporary', ['wiki']],
+      ['q=temp%20conn', ['wiki']],
       // The wildcards of LIKE are letters.
       ['q=%25', []],
       ['q=shop_9', []],
@@ -87,6 +98,44 @@ const suite: StoreSuite = (name, skip, open) =>
         assert.deepEqual([page.names, page.previous], [names.slice(2, 4), '']);
       });
     }
+
+    /** What the database is asked while `work` runs. */
+    const record = async (work: () => Promise<unknown>): Promise<readonly CompiledQuery[]> => {
+      const executor = store.db.getExecutor();
+      const { executeQuery } = executor;
+      const asked: CompiledQuery[] = [];
+      executor.executeQuery = (query: CompiledQuery, ...rest: never[]) => {
+        asked.push(query);
+        return executeQuery.call(executor, query, ...rest) as never;
+      };
+      await work().finally(() => Object.assign(executor, { executeQuery }));
+      return asked;
+    };
+
+    for (const query of ['sort=name&limit=50', 'q=shop&sort=-region&limit=50', 'q=disc%20shop&sort=status&limit=50']) {
+      it(`${query}: the database reads the texts and hosts of other tables once, and no other project's`, async () => {
+        const asked = await record(() => list(query));
+        assert.ok(asked.length < 12, `${asked.length} queries`);
+        if (store.kind !== 'sqlite') return;
+        const plans = await Promise.all(asked.map((each) => planOf(each)));
+        const lists = plans.filter((plan) => /SEARCH (?:t|tunnel_hosts) .*\(project_id=\?\)/.test(plan));
+        assert.ok(lists.length >= 2, plans.join('\n\n'));
+        for (const plan of lists) {
+          // A count of the tunnel's hosts, if there is a search, reads an index alone.
+          const perTunnel = /CORRELATED (?!SCALAR SUBQUERY \d+\nSEARCH h USING COVERING INDEX tunnel_hosts_tunnel )/;
+          assert.doesNotMatch(plan, perTunnel);
+          assert.doesNotMatch(plan, /SCAN (?!r\b)/);
+        }
+        assert.match(plans.join('\n'), /INDEX tunnel_hosts_waiting \(project_id=\?\)/);
+        assert.doesNotMatch(plans.join('\n'), /\(live_host=\?\)/);
+      });
+    }
+
+    const planOf = async ({ sql, parameters }: CompiledQuery): Promise<string> => {
+      const query = CompiledQuery.raw(`explain query plan ${sql}`, [...parameters]);
+      const { rows } = await store.db.executeQuery<{ detail: string }>(query);
+      return rows.map(({ detail }) => detail).join('\n');
+    };
 
     it('adds up ingress domains and clients of all tunnels that a search finds, on every page', async () => {
       assert.deepEqual((await list('limit=1')).sums, { ingressDomains: 7, connectedClients: 1 });

@@ -5,7 +5,7 @@ import type { Tunnel } from '@underpass/rules/entity.ts';
 import { type ListPage, type ListQuery, type ListRow, selectPage, tunnelList } from '@underpass/rules/list-page.ts';
 import type { TunnelEvent } from '@underpass/rules/resource.ts';
 import { temporaryLabel } from '@underpass/rules/tunnel-expiry.ts';
-import { decideDisplayStatus, decideTunnelStatus } from '@underpass/rules/tunnel-status.ts';
+import { type DisplayStatus, decideDisplayStatus, decideTunnelStatus } from '@underpass/rules/tunnel-status.ts';
 import { type RawBuilder, sql } from 'kysely';
 import { containing } from '../store/like.ts';
 import type { Queries } from '../store/store.ts';
@@ -17,87 +17,100 @@ const firstHost = sql<string>`(select h.host from tunnel_hosts h where h.tunnel_
 
 const hostCount = sql<number>`(select count(*) from tunnel_hosts h where h.tunnel_id = t.id)`;
 
-/** What sorts, in the database; null: it does not know. */
-const sortColumns: Readonly<Record<SortName, RawBuilder<string> | null>> = {
+/** What sorts. The database does not know the status. */
+const sortColumns: Readonly<Record<SortName, RawBuilder<string | null>>> = {
   name: sql`t.name`,
   type: sql`t.type`,
   region: sql`t.region`,
   domains: sql`coalesce(${firstHost}, '')`,
-  status: null,
+  status: sql`null`,
 };
 
 const isTemporary = sql<boolean>`exists (select 1 from quick_tunnels q where q.tunnel_id = t.id and q.expires_at is not null)`;
 
-const hasWord = (word: string) => {
-  const pattern = containing(word);
+/** The lists after `in` do not depend on the tunnel, so that the database makes each once. Names and hosts are in lower case. */
+const hasWord = (word: string, projectId: string) => {
+  const like = sql`like ${containing(word)} escape '\\'`;
   const hasLabel = temporaryLabel.toLowerCase().includes(word) ? sql`or ${isTemporary}` : sql``;
-  return sql<boolean>`(lower(t.name || ' ' || t.type || ' ' || t.region) like ${pattern} escape '\\' ${hasLabel}
-    or exists (select 1 from regions r where r.name = t.region and lower(r.description) like ${pattern} escape '\\')
-    or exists (select 1 from tunnel_hosts h where h.tunnel_id = t.id and h.host like ${pattern} escape '\\'))`;
+  return sql<boolean>`(t.name ${like} or t.type ${like}
+    or t.region in (select r.name from regions r where lower(r.name || ' ' || r.description) ${like})
+    or t.id in (select h.tunnel_id from tunnel_hosts h where h.project_id = ${projectId} and h.host ${like}) ${hasLabel})`;
 };
 
 const rowsOf = (db: Queries, projectId: string) =>
   db.selectFrom('tunnels as t').select('t.id').where('t.project_id', '=', projectId);
 
-/** Tunnels that wait for a domain. A query of its own: as a subquery of each tunnel, SQLite would walk the waiting hosts each time. */
+/** Tunnels that wait for a domain. The words of the condition are those of the index `tunnel_hosts_waiting`. */
 const readWaiting = async (db: Queries, projectId: string): Promise<ReadonlySet<string>> => {
-  const query = db.selectFrom('tunnel_hosts').select('tunnel_id').distinct().where('project_id', '=', projectId);
-  return new Set((await query.where('live_host', 'is', null).execute()).map((row) => row.tunnel_id));
+  const query = db.selectFrom('tunnel_hosts').select('tunnel_id').where('project_id', '=', projectId);
+  return new Set((await query.where(sql<boolean>`coalesce(live_host, '') = ''`).execute()).map((row) => row.tunnel_id));
+};
+
+const countHosts = async (db: Queries, projectId: string): Promise<number> => {
+  const query = db.selectFrom('tunnel_hosts').select((eb) => eb.fn.countAll<number>().as('n'));
+  return Number((await query.where('project_id', '=', projectId).executeTakeFirstOrThrow()).n);
 };
 
 const liveOf = ({ feed }: TunnelReadDeps, id: string, waiting: ReadonlySet<string>) => ({
   status: decideTunnelStatus({ allDomainsVerified: !waiting.has(id), isAcknowledged: feed.isServing(id) }),
-  connectedClients: feed.clients(id).length,
+  connectedClients: feed.clientCount(id),
 });
 
 /** Words of so many letters find a status that begins with them: `connected` does not find Disconnected. */
 const statusWordChars = 3;
 const statuses = tunnelList.statuses.map((status) => ({ status, lower: status.toLowerCase() }));
 
-const statusesOf = (word: string): readonly string[] =>
+const statusesOf = (word: string): readonly DisplayStatus[] =>
   word.length < statusWordChars ? [] : statuses.filter(({ lower }) => lower.startsWith(word)).map(({ status }) => status);
 
-type Found = ListRow & { readonly status: string; readonly ingressDomains: number; readonly connectedClients: number };
+interface Found extends ListRow {
+  readonly status: DisplayStatus;
+  readonly connectedClients: number;
+  readonly ingressDomains: number;
+}
 
-type FoundRow = { readonly id: string; readonly sorts_by: string; readonly hosts: number } & Readonly<Record<string, unknown>>;
+type FoundRow = { readonly id: string; readonly sorts_by: string | null; readonly hosts: number } & Readonly<
+  Record<string, unknown>
+>;
 
-const findRows = async (deps: TunnelReadDeps, project: Reader, { words, sort }: ListQuery): Promise<Found[]> => {
-  const { db } = deps.store;
-  const either = words.filter((word) => statusesOf(word).length > 0);
-  const column = (sort !== undefined && sortColumns[sort as SortName]) || sql<string>`''`;
-  let query = rowsOf(db, project.id).select([column.as('sorts_by'), hostCount.as('hosts')]);
-  for (const word of words) if (!either.includes(word)) query = query.where(hasWord(word));
-  // The database does not know the status: it tells whether the texts match.
-  const rows: FoundRow[] = await query.select(either.map((word, at) => hasWord(word).as(`match${at}`))).execute();
-  const waiting = await readWaiting(db, project.id);
-  const found = rows.map((row) => {
-    const live = liveOf(deps, row.id, waiting);
-    return { row, status: decideDisplayStatus(live), connectedClients: live.connectedClients };
-  });
-  return found
-    .filter(({ row, status }) => either.every((word, at) => row[`match${at}`] || statusesOf(word).includes(status)))
-    .map(({ row: { id, hosts, sorts_by }, status, connectedClients }) => ({
-      ...{ id, status, connectedClients, ingressDomains: hosts },
-      ...sortOf(sort, sorts_by, status),
-    }));
+/** `either`: words that may find the status. The database does not know it: it tells whether the texts match. */
+const readRows = (db: Queries, projectId: string, { words, sort }: ListQuery, either: readonly string[]): Promise<FoundRow[]> => {
+  const column = sort === undefined ? sql<null>`null` : sortColumns[sort as SortName];
+  // Without a search, `countHosts` counts those of all tunnels.
+  const hosts = words.length === 0 ? sql<number>`0` : hostCount;
+  let query = rowsOf(db, projectId).select([column.as('sorts_by'), hosts.as('hosts')]);
+  for (const word of words) if (!either.includes(word)) query = query.where(hasWord(word, projectId));
+  return query.select(either.map((word, at) => hasWord(word, projectId).as(`match${at}`))).execute();
 };
 
-const sortOf = (sort: string | undefined, value: string, status: string) => {
-  if (sort === undefined) return {};
-  return { sortsBy: sort === 'status' ? status : value };
+const findRows = async (deps: TunnelReadDeps, projectId: string, query: ListQuery): Promise<Found[]> => {
+  const { db } = deps.store;
+  const either = query.words.filter((word) => statusesOf(word).length > 0);
+  const [rows, waiting] = await Promise.all([readRows(db, projectId, query, either), readWaiting(db, projectId)]);
+  const found: Found[] = [];
+  for (const row of rows) {
+    const live = liveOf(deps, row.id, waiting);
+    const status = decideDisplayStatus(live);
+    if (!either.every((word, at) => row[`match${at}`] || statusesOf(word).includes(status))) continue;
+    const sortsBy = query.sort === 'status' ? status : (row.sorts_by ?? undefined);
+    found.push({ id: row.id, status, sortsBy, connectedClients: live.connectedClients, ingressDomains: row.hosts });
+  }
+  return found;
 };
 
 /** For the dashboard, which must not read every tunnel. */
-const sumsOf = (found: readonly Found[]) => {
-  const sum = (name: 'ingressDomains' | 'connectedClients') => found.reduce((total, row) => total + row[name], 0);
-  return { ingressDomains: sum('ingressDomains'), connectedClients: sum('connectedClients') };
+const readSums = async ({ store }: TunnelReadDeps, projectId: string, { words }: ListQuery, found: readonly Found[]) => {
+  const sum = (name: 'ingressDomains' | 'connectedClients') => found.reduce((total, row) => total + Number(row[name]), 0);
+  const ingressDomains = words.length === 0 ? await countHosts(store.db, projectId) : sum('ingressDomains');
+  return { ingressDomains, connectedClients: sum('connectedClients') };
 };
 
 export const listTunnels = async (deps: TunnelReadDeps, project: Reader, query: ListQuery): Promise<ListPage<Tunnel>> => {
-  const found = await findRows(deps, project, query);
+  const found = await findRows(deps, project.id, query);
   const page = selectPage(found, query, tunnelList.statuses);
   const ids = page.rows.map(({ id }) => id);
-  return { ...page, sums: sumsOf(found), rows: await readTunnels(deps, project, ids) };
+  const [rows, sums] = await Promise.all([readTunnels(deps, project, ids), readSums(deps, project.id, query, found)]);
+  return { ...page, rows, sums };
 };
 
 /** The live part of the project's tunnels, or of some of them. */

@@ -14,7 +14,7 @@ import { readTunnelTokens } from './token.ts';
 export interface TunnelReadDeps {
   readonly store: Pick<Store, 'db'>;
   readonly keyRing: KeyRing;
-  readonly feed: Pick<FeedPort, 'isServing' | 'clients' | 'metrics'>;
+  readonly feed: Pick<FeedPort, 'isServing' | 'clientCount' | 'metrics'>;
   readonly certificates: CertificatePort;
   readonly version: string;
 }
@@ -66,7 +66,7 @@ const toTunnel = (deps: TunnelReadDeps, row: TunnelRow, { hosts, token }: Facts,
     regionDescription: row.region_description,
     status: statusOf(deps, row.id, hosts),
     ingressDomains: hosts.map((host) => toIngressDomain(host, row.https_port)),
-    connectedClients: deps.feed.clients(row.id).length,
+    connectedClients: deps.feed.clientCount(row.id),
     dataPlaneHost: row.data_plane_host,
     proxyProtocol: row.proxy_protocol,
     securityGroup: row.security_group,
