@@ -17,14 +17,16 @@ interface Path {
 }
 
 interface Cell {
-  readonly workload: 'pull' | 'push';
+  readonly workload: 'pull' | 'push' | 'pieces';
   readonly streams: number;
   readonly http2: boolean;
 }
 /** Downloads first: what an aborted upload leaves on the path would delay the windows of a download. */
-const cellsOf = (carries: Peer['carries']): readonly Cell[] =>
-  (['pull', 'push'] as const).flatMap((workload) =>
-    (carries === 'https' ? [false, true] : [false]).flatMap((http2) => [1, 8].map((streams) => ({ workload, streams, http2 }))),
+const cellsOf = (carries: Peer['carries'], { pieces }: Pick<DistanceOptions, 'pieces'>): readonly Cell[] =>
+  (pieces ? (['pieces'] as const) : (['pull', 'push'] as const)).flatMap((workload) =>
+    (carries === 'https' ? [false, true] : [false]).flatMap((http2) =>
+      (pieces ? [8] : [1, 8]).map((streams) => ({ workload, streams, http2 })),
+    ),
   );
 
 export interface DistanceOptions {
@@ -34,6 +36,8 @@ export interface DistanceOptions {
   readonly host: string;
   readonly rounds: number;
   readonly seconds: number;
+  /** Eight visitors load pieces one after another, instead of endless transfers. A figure is a quarter of `seconds`. */
+  readonly pieces: boolean;
   /** A congestion control that namespaces may choose: one of /proc/sys/net/ipv4/tcp_allowed_congestion_control. */
   readonly congestion: string;
   readonly roundTripsMs: readonly number[];
@@ -101,8 +105,9 @@ async function runPeer(
   peer: Peer,
   path: Path,
   far: FarMachine,
-  { folder, host, seconds }: Pick<DistanceOptions, 'folder' | 'host' | 'seconds'>,
+  options: Pick<DistanceOptions, 'folder' | 'host' | 'seconds' | 'pieces'>,
 ): Promise<readonly Sample[]> {
+  const { folder, host, seconds } = options;
   const place: Place = {
     edgeAddress: far.nearAddress,
     clientAddress: far.farAddress,
@@ -114,9 +119,11 @@ async function runPeer(
   try {
     const { port: originPort } = await firstJson<{ port: number }>(origin);
     const running = await peer.start({ ...place, originPort, folder, host });
-    for (const cell of cellsOf(peer.carries)) {
-      const value = await megabytesPerSecond(cell, { running, host, seconds }, origin).catch(noFigure);
-      if (value !== undefined) samples.push({ peer: peer.name, column: columnOf(peer.carries, path, cell), value });
+    for (const cell of cellsOf(peer.carries, options)) {
+      const measure = cell.workload === 'pieces' ? quarters : total;
+      const values = await measure(cell, { running, host, seconds }, origin).catch(noFigure);
+      const columns = columnsOf(peer.carries, path, cell);
+      for (const [at, value] of (values ?? []).entries()) samples.push({ peer: peer.name, column: columns[at] as string, value });
     }
   } catch (error) {
     noFigure(error);
@@ -126,19 +133,28 @@ async function runPeer(
   return samples;
 }
 
-async function megabytesPerSecond(
-  { workload, streams, http2 }: Cell,
-  on: { running: Running; host: string; seconds: number },
-  origin: Started,
-): Promise<number> {
+interface On {
+  readonly running: Running;
+  readonly host: string;
+  readonly seconds: number;
+}
+
+/** MB/s. */
+async function total({ workload, streams, http2 }: Cell, on: On, origin: Started): Promise<readonly number[]> {
   const before = await readBy(origin);
   const visitors = load(on, workload, { connections: streams, http2 });
   try {
     const { bytes, seconds } = await firstJson<{ bytes?: number; seconds: number }>(visitors, (on.seconds + 15) * 1000);
-    return (bytes ?? (await readBy(origin)) - before) / 1e6 / seconds;
+    return [(bytes ?? (await readBy(origin)) - before) / 1e6 / seconds];
   } finally {
     await visitors.stop();
   }
+}
+
+async function quarters({ workload, streams, http2 }: Cell, on: On): Promise<readonly number[]> {
+  const visitors = load(on, workload, { connections: streams, http2 });
+  const bytes = await firstJson<Record<string, number>>(visitors, (on.seconds + 15) * 1000);
+  return Object.values(bytes).map((value) => value / 1e6 / (on.seconds / 4));
 }
 
 async function readBy(origin: Started): Promise<number> {
@@ -150,17 +166,22 @@ function noFigure(error: unknown): undefined {
   process.stderr.write(`  no figure: ${error instanceof Error ? error.message : String(error)}\n`);
 }
 
+const columnsOf = (carries: Peer['carries'], path: Path, cell: Cell): readonly string[] => {
+  const name = columnOf(carries, path, cell);
+  return cell.workload === 'pieces' ? [1, 2, 3, 4].map((quarter) => `${name}, quarter ${quarter}`) : [name];
+};
+
 const columnOf = (carries: Peer['carries'], { roundTripMs, lossPercent }: Path, { workload, streams, http2 }: Cell): string =>
   [
     `${roundTripMs} ms`,
     `${lossPercent} %`,
-    `${workload === 'pull' ? 'down' : 'up'} × ${streams}`,
+    `${{ pull: 'down', push: 'up', pieces: 'pieces' }[workload]} × ${streams}`,
     ...(carries === 'tcp' ? [] : [http2 ? 'HTTP/2' : 'HTTP/1.1']),
   ].join(', ');
 
 function print(options: DistanceOptions, carries: Peer['carries'], samples: readonly Sample[]): void {
   const { peers, baseline } = options;
-  const columns = pathsOf(options).flatMap((path) => cellsOf(carries).map((cell) => columnOf(carries, path, cell)));
+  const columns = pathsOf(options).flatMap((path) => cellsOf(carries, options).flatMap((cell) => columnsOf(carries, path, cell)));
   const names = peers.filter((peer) => peer.carries === carries).map((peer) => peer.name);
   const title = carries === 'https' ? 'https: TLS ends at the edge' : 'tcp: bytes passed through';
   process.stdout.write(`\n## ${title} (MB/s; more is better)\n\n${renderGrid(samples, columns, names, baseline)}\n`);

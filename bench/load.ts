@@ -2,7 +2,7 @@
 // argv: workload, JSON of Target.
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { connect as connectHttp2 } from 'node:http2';
+import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
 import { connect as connectTcp, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -40,6 +40,7 @@ const workloads: Record<string, () => Promise<Result>> = {
   up: () => bulk(uploadOnce),
   pull: () => pull(),
   push: () => push(),
+  pieces,
   idle: idleWebSockets,
   stalled: stalledBesideFast,
 };
@@ -249,6 +250,38 @@ async function push(): Promise<Result> {
   return { seconds: (performance.now() - started) / 1000 };
 }
 
+/** What a page loads: with a piece of this size even a slow path ends many streams in a measurement. */
+const pieceBytes = 131_072;
+
+/** Visitors load pieces one after another, each as a stream of its own. The bytes of each quarter of the time. */
+async function pieces(): Promise<Result> {
+  await askUntil(await openAsking(), 0, () => {});
+  const quarters = [0, 0, 0, 0];
+  const started = performance.now();
+  const arrived = (chunk: Buffer): void => {
+    const quarter = Math.floor((performance.now() - started) / 250 / target.seconds);
+    quarters[quarter] = (quarters[quarter] ?? 0) + chunk.length;
+  };
+  const openPiece = target.http2 ? await piecesOverHttp2() : pieceOverHttp1;
+  const visitor = async (): Promise<never> => {
+    while (true) await once((await openPiece()).on('data', arrived), 'close');
+  };
+  await Promise.race([sleep(target.seconds * 1000), ...Array.from({ length: target.connections }, visitor)]);
+  return Object.fromEntries(quarters.entries());
+}
+
+async function pieceOverHttp1(): Promise<Duplex> {
+  const socket = await open();
+  onResponses(socket, () => socket.destroy());
+  socket.write(`GET /bulk/${pieceBytes} HTTP/1.1\r\nHost: ${target.host}\r\n\r\n`);
+  return socket;
+}
+
+async function piecesOverHttp2(): Promise<() => Duplex> {
+  const session = await connectBulkHttp2();
+  return () => session.request({ ':path': `/bulk/${pieceBytes}`, ':authority': target.host });
+}
+
 async function neverEnds(streams: readonly Duplex[]): Promise<void> {
   const ended = streams.map((stream) => once(stream, 'close').then(() => Promise.reject(new Error('closed early'))));
   await Promise.race([sleep(target.seconds * 1000), ...ended]);
@@ -267,16 +300,21 @@ async function beginEach(method: string, path: string): Promise<readonly Duplex[
 }
 
 async function beginOverHttp2(method: string, path: string): Promise<readonly Duplex[]> {
+  const session = await connectBulkHttp2();
+  const length = method === 'POST' ? { 'content-length': endless } : {};
+  return Array.from({ length: target.connections }, () =>
+    session.request({ ':method': method, ':path': path, ':authority': target.host, ...length }, { endStream: method === 'GET' }),
+  );
+}
+
+async function connectBulkHttp2(): Promise<ClientHttp2Session> {
   const session = connectHttp2(`https://${target.host}:${target.port}`, {
     createConnection: () => openTls('h2'),
     settings: { initialWindowSize: windowBytes },
   });
   await once(session, 'connect');
   session.setLocalWindowSize(windowBytes * target.connections);
-  const length = method === 'POST' ? { 'content-length': endless } : {};
-  return Array.from({ length: target.connections }, () =>
-    session.request({ ':method': method, ':path': path, ':authority': target.host, ...length }, { endStream: method === 'GET' }),
-  );
+  return session;
 }
 
 const upgrade = () =>

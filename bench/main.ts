@@ -1,7 +1,7 @@
 // npm run bench: measures every installed peer, interleaved by round; prints medians and ratios to the two-hop haproxy chain.
 // With --tunnels 1000,100000, --clients 2000,5000 or --visitors 10000,20000 it measures one region of that size instead; with
 // --distance, a long path; with --policy, what an access policy costs, in small requests and idle WebSockets.
-// Options of --distance: --round-trips 50,100, --losses 0,0.1,1, --congestion reno.
+// Options of --distance: --round-trips 50,100, --losses 0,0.1,1, --congestion reno, --pieces.
 // Options: --rounds N, --seconds N, --columns small,latency,connect,bulk,idle,stalled, --peers underpass,haproxy, --busy.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
@@ -55,12 +55,13 @@ const { values: options } = parseArgs({
     'round-trips': { type: 'string', default: '50,100' },
     losses: { type: 'string', default: '0,0.1,1' },
     congestion: { type: 'string', default: 'reno' },
+    pieces: { type: 'boolean', default: false },
   },
 });
 const numbersOf = (list: string): readonly number[] => (list === '' ? [] : list.split(',').map(Number));
 const atScale = [options.tunnels, options.clients, options.visitors].some((sizes) => sizes !== '');
 const rounds = Number(options.rounds ?? (options.distance ? 1 : 5));
-const seconds = Number(options.seconds ?? (options.distance ? 2 : 4));
+const seconds = Number(options.seconds ?? (options.pieces ? 40 : options.distance ? 2 : 4));
 const chosen = measurements.filter((measurement) => options.columns.split(',').includes(measurement.key));
 
 if (options.distance && movedToOwnNetwork()) process.exit();
@@ -86,6 +87,7 @@ try {
       rounds,
       seconds,
       congestion: options.congestion,
+      pieces: options.pieces,
       roundTripsMs: numbersOf(options['round-trips']),
       lossPercents: numbersOf(options.losses),
     });

@@ -72,6 +72,8 @@ export interface Session {
   readonly closed: boolean;
   /** Last round trip over the data path; null before the first. */
   readonly rttMs: number | null;
+  /** The shortest round trip of the last minute, which met an empty queue; 0 before the first. */
+  readonly leastRttMs: number;
   /** When a PING last came back, on the session's clock; null before the first. */
   readonly provenAtMs: number | null;
   /** The peer was asked by OPEN or PING, asked again, and has sent nothing for a second: open the next stream elsewhere. */

@@ -170,6 +170,10 @@ class MuxSession implements Session, StreamHost, FrameSink {
     return this.#keepAlive.rttMs;
   }
 
+  get leastRttMs(): number {
+    return this.#keepAlive.leastRttMs;
+  }
+
   get provenAtMs(): number | null {
     return this.#keepAlive.provenAtMs;
   }

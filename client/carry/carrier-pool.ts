@@ -1,4 +1,4 @@
-// The carriers of one client, spread over edges, and the bytes that all of them carried.
+// The carriers of one client: those that it keeps, spread over edges, the extra ones, and the bytes that all of them carried.
 
 import type { Session } from '@underpass/wire/api.ts';
 import type { SessionClock } from '@underpass/wire/clock.ts';
@@ -6,6 +6,7 @@ import type { Info } from '@underpass/wire/core/hello.ts';
 import { after } from './after.ts';
 import type { CarryEvent } from './api.ts';
 import type { Carrier, CarrierOptions } from './carrier.ts';
+import { ExtraCarriers } from './extra-carriers.ts';
 import type { Problem } from './problem.ts';
 import { ReconnectingCarrier } from './reconnecting-carrier.ts';
 
@@ -33,6 +34,7 @@ export class CarrierPool {
   readonly sessions = new Set<Session>();
   readonly #options: CarrierPoolOptions;
   readonly #members: readonly ReconnectingCarrier[];
+  readonly #extras: ExtraCarriers;
   /** Started once the first member connects, so that a wrong token or name is reported once. */
   #waiting: readonly ReconnectingCarrier[];
   /** Payload of the sessions that are over. */
@@ -41,23 +43,28 @@ export class CarrierPool {
   #stopped = false;
   #lastInfo: Info = {};
   readonly #empty = Promise.withResolvers<void>();
+  readonly #hooks = {
+    onSessionStart: (session: Session) => void this.sessions.add(session),
+    onSessionEnd: (session: Session) => this.#remove(session),
+  };
 
   constructor(options: CarrierPoolOptions) {
     this.#options = options;
     this.#members = Array.from({ length: wantedCarriers }, (_, index) => this.#createMember(index));
     this.#waiting = this.#members.slice(1);
+    this.#extras = new ExtraCarriers({
+      kept: wantedCarriers,
+      open: (turn) => options.open(turn, { isUnwanted: () => false, ...this.#hooks }),
+      onConnected: options.onConnected,
+    });
   }
 
   #createMember(index: number): ReconnectingCarrier {
     const { clock, random, open } = this.#options;
-    const hooks = {
-      onSessionStart: (session: Session) => void this.sessions.add(session),
-      onSessionEnd: (session: Session) => this.#remove(session),
-    };
     return new ReconnectingCarrier({
       clock,
       random,
-      dial: (turn, isUnwanted) => open(turn + index, { isUnwanted, ...hooks }),
+      dial: (turn, isUnwanted) => open(turn + index, { isUnwanted, ...this.#hooks }),
       isDuplicate: (edge) =>
         this.#regionEdges() > 1 && this.#members.slice(0, index).some(({ current }) => current?.edge === edge),
       onConnected: (carrier) => this.#connected(carrier),
@@ -68,7 +75,7 @@ export class CarrierPool {
 
   /** The connected carriers, without draining ones. */
   get carriers(): readonly Carrier[] {
-    return this.#members.flatMap(({ current }) => current ?? []);
+    return [...this.#members.flatMap(({ current }) => current ?? []), ...this.#extras.carriers];
   }
 
   /** What the edges say about the tunnel; while none is connected, what the last one said. */
@@ -108,6 +115,7 @@ export class CarrierPool {
   #stop(): void {
     this.#stopped = true;
     for (const member of this.#members) member.stop();
+    this.#extras.stop();
   }
 
   #remove(session: Session): void {
@@ -127,6 +135,7 @@ export class CarrierPool {
       this.#options.onInfo(info);
       this.#reconsider();
     };
+    this.#extras.watch(session);
     this.#options.onEvent({ kind: 'connected', edge, address, urls: session.peerInfo.urls ?? [] });
     this.#options.onConnected(session);
     this.#options.onInfo(session.peerInfo);

@@ -4,6 +4,7 @@
 import type { TunnelType } from '@underpass/rules/entity.ts';
 import type { Session, SessionEnd, Stream } from '@underpass/wire/api.ts';
 import type { SessionClock } from '@underpass/wire/clock.ts';
+import type { WindowBudget } from '@underpass/wire/core/credit.ts';
 import { createSession } from '@underpass/wire/session.ts';
 import { after } from './after.ts';
 import { type DialledCarrier, type DialOptions, dialEdge } from './dial.ts';
@@ -23,6 +24,8 @@ export interface CarrierOptions extends DialOptions {
   /** The type of the tunnel that this client carries. */
   readonly type: TunnelType;
   readonly clock: SessionClock;
+  /** Of all carriers of the client together. */
+  readonly budget: WindowBudget;
   /** Called before the HELLO, so before the edge can send visitors. */
   readonly isUnwanted: (edge: string) => boolean;
   readonly onStream: (stream: Stream) => void;
@@ -36,12 +39,12 @@ const greetingTimeoutMs = 10_000;
 
 export async function openCarrier(options: CarrierOptions): Promise<Carrier> {
   const dialled = await dialEdge(options);
-  const { clock, software } = options;
+  const { clock, budget, software } = options;
   if (dialled.edge !== null && options.isUnwanted(dialled.edge)) {
     dialled.socket.destroy();
     throw new CarryError('edge-busy', dialled.edge);
   }
-  const session = createSession(dialled.socket, { side: 'dialer', peerMayOpen: true, info: { software }, clock });
+  const session = createSession(dialled.socket, { side: 'dialer', peerMayOpen: true, info: { software }, budget, clock });
   session.onStream = options.onStream;
   options.onSessionStart(session);
   return await awaitGreeting(session, dialled, options);

@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Stream } from '@underpass/wire/api.ts';
 import { realClock } from '@underpass/wire/clock.ts';
+import { WindowBudget } from '@underpass/wire/core/credit.ts';
 import type { Carrying, CarryOptions, CarryStatus, TunnelUpstreams } from './api.ts';
 import { openCarrier } from './carrier.ts';
 import { CarrierPool, type CarrierPoolOptions } from './carrier-pool.ts';
@@ -15,6 +16,8 @@ import { compileServe, type ServeOptions } from './serve.ts';
 import { compileUpstreamMap, listOffered } from './upstream-map.ts';
 
 const drainTimeoutMs = 30_000;
+/** What uploads to stalled upstreams make a client hold beyond 64 KiB for each: eight streams of 130 ms at 1 Gbit/s. */
+const clientWindowBytes = 134_217_728;
 /** Failed streams are reported at most this often: an upstream that is down fails thousands. */
 const reportFailedEveryMs = 1_000;
 /** The status shows a failed stream for this long if a probe does not find its reason: a probe ends before TLS begins. */
@@ -91,10 +94,11 @@ function prepareOpen(options: FullOptions, signal: AbortSignal, onStream: (strea
   const region = parseRegionUrl(options.url);
   const proxy = chooseProxy(options.env, region.host, region.port);
   const clientId = randomBytes(16).toString('hex');
+  const budget = new WindowBudget(clientWindowBytes);
   const { token, software, caPem, clock } = options;
   const { type } = options.upstreams;
   return (turn, hooks) =>
-    openCarrier({ region, proxy, clientId, type, token, software, caPem, clock, turn, signal, onStream, ...hooks });
+    openCarrier({ region, proxy, clientId, type, token, software, caPem, clock, budget, turn, signal, onStream, ...hooks });
 }
 
 const needsEdits = (upstreams: TunnelUpstreams): boolean =>

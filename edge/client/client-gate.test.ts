@@ -129,15 +129,18 @@ describe('disconnects', () => {
     assert.deepEqual(await Promise.all([suspended, deleted]), ['tunnel-suspended', 'token-refused']);
   });
 
-  it('the oldest carrier of a client that has more than four', async () => {
+  it('the oldest carrier of a client that has more than ten', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     const clientId = 'a'.repeat(32);
-    const first = goaway(await rig.client('t', 1, { clientId }));
-    for (let i = 0; i < 4; i++) await rig.client('t', 1, { clientId });
+    const oldest = await rig.client('t', 1, { clientId });
+    const first = goaway(oldest);
+    for (let more = 1; more < 10; more++) await rig.client('t', 1, { clientId });
+    assert.equal(oldest.session.closed, false);
+    await rig.client('t', 1, { clientId });
     assert.equal(await first, 'duplicate');
   });
 
-  it('no serving carrier because of draining ones, but the oldest draining one past four', async () => {
+  it('no serving carrier because of draining ones, but the oldest draining one past ten', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     const upstreams: Socket[] = [];
     const join = () => rig.client('t', (socket) => void upstreams.push(socket), { clientId: 'a'.repeat(32) });
@@ -151,7 +154,7 @@ describe('disconnects', () => {
     };
     const answer = readUntil(await askBy(await join()), (text) => text.endsWith('ok'));
     const ends: Promise<unknown>[] = [];
-    for (let left = 0; left < 5; left++) {
+    for (let left = 0; left < 11; left++) {
       const client = await join();
       ends.push(new Promise((resolve) => (client.session.onClose = resolve)));
       await askBy(client);
@@ -181,10 +184,11 @@ describe('disconnects', () => {
 });
 
 describe('INFO tells a client', () => {
-  it('how many edges the region has, and every change of it', async () => {
+  it('how many edges the region has, every change of it, and how many carriers it may have', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     const { session } = await rig.client('t', () => {});
-    assert.deepEqual([session.peerInfo.edges, session.peerInfo.tunnel], [1, 't']);
+    const { edges, carriers, tunnel } = session.peerInfo;
+    assert.deepEqual([edges, carriers, tunnel], [1, 8, 't']);
     const informed = async (edges: number): Promise<void> => {
       while (session.peerInfo.edges !== edges) await new Promise((resolve) => setTimeout(resolve, 5));
       assert.equal(session.peerInfo.tunnel, 't', 'the rest is sent again');

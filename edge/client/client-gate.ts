@@ -17,7 +17,9 @@ import { ProjectWindows } from './project-windows.ts';
 
 /** For one tunnel in one process: clients, and carriers of one client. As many more carriers may be draining. */
 const maxClients = 64;
-const maxCarriersPerClient = 4;
+/** Told to clients. The two that a client dials again at once may come before their dead predecessors are noticed. */
+const toldCarriers = 8;
+const maxCarriersPerClient = toldCarriers + 2;
 const upgradeMs = 10_000;
 /** A refused client waits at least this long, so one that retries a wrong token in a loop costs little. */
 const retryAfterSeconds = 5;
@@ -70,7 +72,8 @@ export class ClientGate {
   #infoOf(tunnel: TunnelState): Info {
     const { edgeId, region, software, urlOf } = this.#options;
     const urls = tunnel.feed.hosts.slice(0, 16).map(urlOf);
-    return { software, edge: edgeId, region, edges: this.#edges, tunnel: tunnel.feed.name, type: tunnel.feed.type, urls };
+    const { name, type } = tunnel.feed;
+    return { software, edge: edgeId, region, edges: this.#edges, carriers: toldCarriers, tunnel: name, type, urls };
   }
 
   /**

@@ -1,5 +1,5 @@
 // Bounds what visitors of one project can make this process hold by not reading: all windows towards the project's clients
-// together. Each session has a bound too, but a project may have a hundred tunnels with 512 carriers each.
+// together. Each session has a bound too, but a project may have a hundred tunnels with 1,280 carriers each.
 
 import { WindowBudget } from '@underpass/wire/core/credit.ts';
 

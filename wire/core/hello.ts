@@ -20,6 +20,8 @@ export interface Info {
   readonly region?: string;
   /** How many edges the region has now: tells a client whether there is a second one to dial. */
   readonly edges?: number;
+  /** How many carriers a client may hold here. A client that does not learn it keeps two. */
+  readonly carriers?: number;
   /** The tunnel's name and public URLs, for the client's live status. */
   readonly tunnel?: string;
   /** The type of the tunnel: a client of the other type can report the mistake before a visitor meets it. */
@@ -82,7 +84,9 @@ export function parseInfo(payload: Uint8Array): Info {
   for (const key of ['software', 'edge', 'region', 'tunnel'] as const) {
     if (typeof value[key] === 'string') info[key] = value[key];
   }
-  if (Number.isSafeInteger(value.edges)) info.edges = value.edges as number;
+  for (const key of ['edges', 'carriers'] as const) {
+    if (Number.isSafeInteger(value[key])) info[key] = value[key] as number;
+  }
   if (isTunnelType(value.type)) info.type = value.type;
   if (Array.isArray(value.urls)) info.urls = value.urls.filter((url) => typeof url === 'string');
   return info;
