@@ -1,4 +1,4 @@
-/** A long list, some of it at a time: a query takes only so many values, and the embedded database blocks the process meanwhile. */
+/** Cuts a long list into pieces. A query takes a limited number of values, and the embedded database blocks the process while it runs. */
 export function* piecesOf<Item>(items: readonly Item[], size: number): Generator<readonly Item[], void> {
   for (let from = 0; from < items.length; from += size) yield items.slice(from, from + size);
 }

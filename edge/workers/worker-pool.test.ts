@@ -44,7 +44,7 @@ describe('a worker', { skip }, () => {
   it('sends nobody to the sign-in of a control that is silent for 15 s', async (t) => {
     t.mock.timers.enable({ apis: ['setInterval'] });
     await using rig = await createRig([tunnelOf('t', { allowList: [], visit: visitOf() })], { workers: 2 });
-    // Whole, so that sums are exact: 15 s later must not be a fraction less.
+    // A whole number, so that adding 14,900 and 100 makes exactly 15,000 more.
     let nowMs = Math.ceil(performance.now());
     const clock = t.mock.method(performance, 'now', () => nowMs);
     /** Visits until both workers must have answered so. */
