@@ -5,12 +5,13 @@ import { defineConfig } from 'vite';
 import { basicFonts } from './bundle/basic-fonts.ts';
 import { chunkGroups } from './bundle/chunks.ts';
 import { compressedFiles } from './bundle/compressed-files.ts';
+import { earlyScript } from './bundle/early-script.ts';
 import { firstLoad } from './bundle/first-load.ts';
 
 const CONTROL_IN_DEVELOPMENT = 'http://localhost:8400';
 
 export default defineConfig({
-  plugins: [basicFonts(), react(), tailwindcss(), firstLoad(), compressedFiles()],
+  plugins: [basicFonts(), react(), tailwindcss(), earlyScript(), firstLoad(), compressedFiles()],
   build: {
     outDir: 'dist',
     emptyOutDir: true,

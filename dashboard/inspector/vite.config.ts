@@ -1,15 +1,15 @@
 // Builds the inspector's page into one module of the client, client/inspect/page-files.mjs: every way to ship the client (from source,
 // as a package, as a single file) takes a module along without a path to files. Its bytes load when the inspector starts.
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import tailwindcss from '@tailwindcss/vite';
 import react from '@vitejs/plugin-react';
 import { defineConfig, type Plugin } from 'vite';
 import { basicFonts } from '../bundle/basic-fonts.ts';
+import { earlyScript } from '../bundle/early-script.ts';
 
 const ENGINE_IN_DEVELOPMENT = 'http://127.0.0.1:4040';
-const EARLY_SCRIPT = 'assets/early.js';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
@@ -20,18 +20,6 @@ const TYPES: Readonly<Record<string, string>> = {
   svg: 'image/svg+xml',
   woff2: 'font/woff2',
 };
-
-/** The dashboard's early script applies the stored theme before the first paint here too. */
-function earlyScript(): Plugin {
-  return {
-    name: 'underpass-early-script',
-    apply: 'build',
-    buildStart() {
-      this.emitFile({ type: 'asset', fileName: EARLY_SCRIPT, source: readFileSync(here('../public/early.js')) });
-    },
-    transformIndexHtml: () => [{ tag: 'script', attrs: { src: `/${EARLY_SCRIPT}` }, injectTo: 'head-prepend' }],
-  };
-}
 
 /** Writes the files into the module: compressed if that helps, else as they are. Gzip, because Firefox takes brotli over https only. */
 function packPage(): Plugin {

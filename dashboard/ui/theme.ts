@@ -1,4 +1,4 @@
-// The chosen theme; 'system' follows the operating system. public/early.js applies the stored choice before the first paint.
+// The chosen theme; 'system' follows the operating system. bundle/early.js applies the stored choice before the first paint.
 
 export type Theme = 'system' | 'light' | 'dark';
 

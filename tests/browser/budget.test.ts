@@ -66,7 +66,7 @@ test('budgets', async (t) => {
   await t.test('the sign-in shows before its script, inert until it can be used', async (t) => {
     const page = await visit(t, browser, product);
     const held = Promise.withResolvers<void>();
-    await page.route(/\/assets\/.*\.js$/, async (route) => {
+    await page.route(/\/assets\/(?!early-).*\.js$/, async (route) => {
       await held.promise;
       await route.continue();
     });
@@ -105,6 +105,28 @@ test('budgets', async (t) => {
       assert.ok(later > 0);
     },
   );
+
+  await t.test('a reload fetches no file again, and asks for its tunnel once, before any script', async (t) => {
+    const page = await visit(t, browser, product, { account });
+    await page.goto(projectUrl(account, 'tunnels/weighed'));
+    await expect(page.getByText('No client is connected.')).toBeVisible();
+    await page.reload();
+    await expect(page.getByText('No client is connected.')).toBeVisible();
+    const asked = await page.evaluate<{ name: string; initiatorType: string; transferSize: number }[]>(
+      "performance.getEntriesByType('resource').map((each) => each.toJSON())",
+    );
+    const files = asked.filter(({ name }) => /\.(js|css|woff2)$/.test(name));
+    assert.ok(files.length > 5, `${files.length} files`);
+    assert.deepEqual(
+      files.filter(({ transferSize }) => transferSize > 0).map(({ name }) => name),
+      [],
+    );
+    const calls = asked.filter(({ name }) => name.includes('/api/tunnels/weighed?project='));
+    assert.deepEqual(
+      calls.map(({ initiatorType }) => initiatorType),
+      ['link'],
+    );
+  });
 
   await t.test('the shift meter detects a shift', async (t) => {
     const page = await visit(t, browser, product, { account });
