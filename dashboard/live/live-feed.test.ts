@@ -128,11 +128,21 @@ test('polls the list after three failures in a row, and tries events again later
   assert.equal(FakeEventSource.opened.length, 2);
 });
 
-test('polls immediately when the connection is refused', async () => {
+test('polls soon after the connection is refused', async () => {
+  source().readyState = FakeEventSource.CLOSED;
+  fail(1);
+  await tick(500);
+  assert.equal(calls.length, 1);
+});
+
+test('does not poll for a page that is being left', async () => {
   source().readyState = FakeEventSource.CLOSED;
   fail(1);
   await settle();
-  assert.equal(calls.length, 1);
+  assert.equal(calls.length, 0);
+  stop();
+  await tick(500);
+  assert.equal(calls.length, 0);
 });
 
 test('while it polls, a tunnel that was made or deleted changes the list', async () => {
@@ -202,7 +212,7 @@ test('an ended session is told once', async () => {
   status = 401;
   source().readyState = FakeEventSource.CLOSED;
   fail(1);
-  await settle();
+  await tick(500);
   await tick(10_000);
   await tick(10_000);
   assert.equal(calls.length, 3);

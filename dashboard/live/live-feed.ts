@@ -13,6 +13,8 @@ const FAILED_POLL_MS = 10_000;
 const EVENTS_RETRY_MS = 60_000;
 /** EventSource reconnects by itself; after this many failures in a row, a proxy probably blocks it. */
 const FAILURES_BEFORE_POLLING = 3;
+/** Chromium closes the events of a page that a person leaves or reloads, and tells it. The page is gone before this time is over. */
+const LEAVING_MS = 250;
 
 export interface LiveFeedHandlers {
   readonly onTunnel: (tunnel: LiveTunnel) => void;
@@ -78,6 +80,7 @@ function run(followed: Followed, handlers: LiveFeedHandlers, heardAtMs: number):
 function openEvents({ followed, watch, onTunnel, onListChanged, onCaughtUp }: Feed, onGiveUp: () => void): () => void {
   const source = new EventSource(urlOf(tunnelCalls.streamEvents, { ...followed, brief: '1' }));
   let failures = 0;
+  let closed: ReturnType<typeof setTimeout>;
   source.addEventListener('tunnel', (event) => {
     watch.hear();
     const tunnel = parseLiveTunnel(event.data);
@@ -95,9 +98,13 @@ function openEvents({ followed, watch, onTunnel, onListChanged, onCaughtUp }: Fe
   });
   source.addEventListener('error', () => {
     failures++;
-    if (source.readyState === EventSource.CLOSED || failures >= FAILURES_BEFORE_POLLING) onGiveUp();
+    if (failures >= FAILURES_BEFORE_POLLING) onGiveUp();
+    else if (source.readyState === EventSource.CLOSED) closed = setTimeout(onGiveUp, LEAVING_MS);
   });
-  return () => source.close();
+  return () => {
+    clearTimeout(closed);
+    source.close();
+  };
 }
 
 /** Ends after EVENTS_RETRY_MS, when the server is back, or when aborted. */
