@@ -132,6 +132,26 @@ describe('carriers', () => {
     assert.equal(socket.destroyed, false);
   });
 
+  it('share one bound on what streams may make the client hold', async () => {
+    await using upstream = await startUpstream(() => {});
+    await using edge = await startFakeEdge();
+    using _client = carry({ url: edge.url, upstreams: http(upstream.upstream) });
+    const [first, second] = [await edge.next(), await edge.next()];
+    /** What the client lets a new stream send at once. */
+    const windowOf = async (carrier: FakeCarrier): Promise<number> => {
+      const stream = visit(carrier);
+      await happens<void>((resolve) => (stream.onOpened = resolve));
+      let sent = 0;
+      while (stream.write(Buffer.alloc(16_384))) sent += 16_384;
+      return sent;
+    };
+    assert.equal(await windowOf(second), 262_144);
+    // With these, 256 windows of 256 KiB are half of what the client has.
+    const opened = Array.from({ length: 255 }, () => happens<void>((resolve) => (visit(first).onOpened = resolve)));
+    await Promise.all(opened);
+    assert.equal(await windowOf(second), 65_536);
+  });
+
   for (const [how, gone] of [
     ['are lost', 'connecting'],
     ['have drained', 'stopped'],
