@@ -679,9 +679,15 @@ describe('what edges report', () => {
       hub.clients(id).map((each) => each.id),
       ['c1'],
     );
+    assert.equal(hub.clientCount(id), 1);
     await reported(one, id);
+    assert.equal(hub.clientCount(id), 1);
     await reported(two, id);
-    assert.deepEqual(hub.clients(id), []);
+    assert.deepEqual([hub.clients(id), hub.clientCount(id)], [[], 0]);
+    assert.deepEqual(
+      hub.edges().map((edge) => edge.clients),
+      [0, 0],
+    );
   });
 
   test('a partial report leaves the clients of other tunnels, at every control process', async () => {
