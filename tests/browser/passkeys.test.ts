@@ -231,11 +231,6 @@ async function screens(t: TestContext, stage: Stage): Promise<void> {
     await page.goto(projectUrl(eve, 'settings'));
     await page.getByRole('switch', { name: 'Require a passkey' }).click();
     await expect(page.getByText('Passkeys are required.')).toBeVisible();
-    const invited = await eve.call<{ id: string }>('POST', `/api/invitations?project=${eve.project}`, {
-      email: 'fay@example.com',
-      role: 'member',
-    });
-    assert.equal(invited.status, 200);
   });
   const asked = await product.signIn('eve@example.com');
   const heading = (name: string) => (page: Page) => expect(page.getByRole('heading', { name })).toBeVisible();
@@ -256,5 +251,47 @@ async function screens(t: TestContext, stage: Stage): Promise<void> {
     account: asked,
     expectedErrors: refused,
     ready: heading('Confirm with your passkey'),
+  });
+  const database = new DatabaseSync(join(product.home, 'underpass.db'), { timeout: 10_000 });
+  database.prepare('update projects set passkey_required = 1 where id = ?').run(fay.project);
+  database.close();
+  await checkScreen(t, stage, {
+    name: 'passkey-missing',
+    path: projectUrl(fay, 'tunnels'),
+    account: fay,
+    expectedErrors: refused,
+    ready: heading('You have no passkey yet'),
+  });
+  await checkScreen(t, stage, {
+    name: 'passkey-codes',
+    path: '/account',
+    account: eve,
+    ready: async (page) => {
+      await page.getByRole('button', { name: 'Create recovery codes' }).click();
+      await page.getByRole('button', { name: 'Create codes' }).click();
+      await expect(page.getByRole('dialog', { name: 'Your recovery codes' })).toBeVisible();
+    },
+  });
+  const question = async (page: Page) => {
+    outdateProofs(product, 'eve@example.com');
+    await page.getByRole('button', { name: 'Create token' }).first().click();
+    await page.getByLabel('Name').fill('ci');
+    await page.getByRole('dialog').getByRole('button', { name: 'Create', exact: true }).click();
+    await expect(page.getByRole('button', { name: 'Use a passkey' })).toBeVisible();
+  };
+  const path = projectUrl(eve, 'tokens');
+  await checkScreen(t, stage, { name: 'proof-passkey', path, account: eve, expectedErrors: refused, ready: question });
+  await checkScreen(t, stage, {
+    name: 'proof-recovery-code',
+    path,
+    account: eve,
+    expectedErrors: refused,
+    ready: async (page) => {
+      await question(page);
+      await page.getByRole('button', { name: 'Use a recovery code' }).click();
+      await page.getByLabel('Recovery code').fill('BCDFG');
+      await page.keyboard.press('Enter');
+      await expect(page.getByText('Enter a code such as')).toBeVisible();
+    },
   });
 }

@@ -45,6 +45,7 @@ test('a change that gives lasting access, long after the sign-in', async (t) => 
     const mailed = await page.context().newPage();
     await mailed.goto(await proofLink());
     await expect(mailed.getByRole('heading', { name: 'Confirmed' })).toBeVisible();
+    expect(await findAccessibilityProblems(mailed)).toEqual([]);
     await expect(question(page)).toBeHidden();
     await expect(page.getByRole('dialog', { name: 'Invite to project' })).toBeHidden();
     await expect(page.getByRole('table', { name: 'Pending invitations' })).toContainText('lin@example.com');
@@ -99,5 +100,11 @@ test('a change that gives lasting access, long after the sign-in', async (t) => 
       await question(page).getByRole('button', { name: 'Email me a link' }).click();
       await expect(question(page)).toContainText('We sent a link');
     },
+  });
+  await checkScreen(t, stage, {
+    name: 'proof-refused',
+    path: '/confirm/some-token',
+    expectedErrors: /status of 40[01]/,
+    ready: (page) => expect(page.getByRole('heading', { name: 'Not confirmed' })).toBeVisible(),
   });
 });
