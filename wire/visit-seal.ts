@@ -1,8 +1,9 @@
 // Sealed texts with which control and edges vouch for a visitor: JSON and its HMAC, bound to one use and one host. A policy has
 // one key, which its edges hold beside the keys of certificates. docs/protocol.md 10, The feed.
+// Each request of a visitor carries a session, so a session has no names: it is half as long.
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { VisitorClaims } from '@underpass/rules/visit/grants.ts';
+import type { SignInMethod, VisitorClaims } from '@underpass/rules/visit/grants.ts';
 
 /**
  * `ticket`: control sends a visitor to an edge with it, once. `session`: the cookie at the host. `agent`: the access token of a
@@ -26,7 +27,7 @@ const macOf = (key: Buffer, use: SealUse, host: string, body: string): Buffer =>
 
 /** `host`: without a port, in lower case. */
 export function sealVisit(key: Buffer, use: SealUse, host: string, sealed: Sealed): string {
-  const body = Buffer.from(JSON.stringify(sealed)).toString('base64url');
+  const body = Buffer.from(JSON.stringify(use === 'session' ? packSession(sealed) : sealed)).toString('base64url');
   return `${body}.${macOf(key, use, host, body).toString('base64url')}`;
 }
 
@@ -39,6 +40,33 @@ export function openVisit(key: Buffer, use: SealUse, host: string, text: string,
   const given = Buffer.from(text.slice(dot + 1), 'base64url');
   const right = macOf(key, use, host, body);
   if (given.length !== right.length || !timingSafeEqual(given, right)) return null;
-  const sealed = JSON.parse(Buffer.from(body, 'base64url').toString()) as Sealed;
+  const parsed = JSON.parse(Buffer.from(body, 'base64url').toString()) as Sealed | PackedSession;
+  const sealed = isPacked(parsed) ? unpackSession(parsed) : parsed;
   return sealed.untilMs > nowMs ? sealed : null;
 }
+
+/** A session without names. Programs have tokens instead of sessions, so `agent` and `programId` have no place in it. */
+type PackedSession = readonly [
+  method: SignInMethod,
+  subject: string,
+  /** 0: the subject is the address. */
+  email: string | 0,
+  groups: readonly string[],
+  source: string,
+  signedInAtMs: number,
+  expiresAtMs: number,
+  untilMs: number,
+];
+
+function packSession({ claims, untilMs }: Sealed): PackedSession {
+  const { method, subject, email, groups, source, signedInAtMs, expiresAtMs } = claims;
+  return [method, subject, email === subject ? 0 : email, groups, source, signedInAtMs, expiresAtMs, untilMs];
+}
+
+function unpackSession([method, subject, email, groups, source, signedInAtMs, expiresAtMs, untilMs]: PackedSession): Sealed {
+  const claims = { method, subject, email: email === 0 ? subject : email, groups, source, signedInAtMs, expiresAtMs };
+  return { claims, untilMs };
+}
+
+/** A session that an edge of the previous version sealed has names. */
+const isPacked = (parsed: Sealed | PackedSession): parsed is PackedSession => Array.isArray(parsed);

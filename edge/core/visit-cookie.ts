@@ -31,6 +31,8 @@ export class VisitCookies {
   readonly #counts = new Int32Array(mostVisits + 1);
   readonly #starts = new Int32Array(mostVisits + 1);
   readonly #ends = new Int32Array(mostVisits + 1);
+  /** Whether a count is not 0. Most requests have a session alone. */
+  #hasVisits = false;
 
   isEntered(bytes: Buffer): boolean {
     return this.#valueOf(enteredAt, bytes) === enteredValue;
@@ -53,7 +55,8 @@ export class VisitCookies {
   /** Finds our cookies in all Cookie fields, and leaves them out of the head for the upstream. */
   take(head: RequestHead, bytes: Buffer): void {
     this.sessions = 0;
-    this.#counts.fill(0);
+    if (this.#hasVisits) this.#counts.fill(0);
+    this.#hasVisits = false;
     head.eachCookie((line, start, end) => this.#takeField(head, bytes, line, start, end));
   }
 
@@ -101,6 +104,7 @@ export class VisitCookies {
     if (hasSlot && !slots.includes(slot)) return false;
     const value = valueAfter(bytes, hasSlot ? from + 2 : from, stop, noSuffix);
     if (value < 0) return false;
+    this.#hasVisits = true;
     this.#counts[slot] = (this.#counts[slot] as number) + 1;
     this.#starts[slot] = value;
     this.#ends[slot] = trimmedEnd(bytes, value, stop);

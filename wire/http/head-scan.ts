@@ -336,5 +336,6 @@ function tokenEnd(bytes: Uint8Array, start: number, end: number): number {
 
 /** Call it only for lines that are known to end in CRLF. */
 export function nextLine(bytes: Uint8Array, at: number): number {
-  return bytes.indexOf(LF, at) + 1;
+  // Mostly `at` is where a value ends.
+  return bytes[at] === CR ? at + 2 : bytes.indexOf(LF, at) + 1;
 }
