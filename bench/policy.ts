@@ -1,4 +1,4 @@
-// What an access policy costs. CPU: one edge with two tunnels, loaded in short turns, so the machine's noise affects both alike.
+// What an access policy costs. CPU: one edge with a tunnel for each way, loaded in short turns, so noise affects all alike.
 // Memory: idle WebSockets at a fresh edge for each way. One way has no policy and as many bytes, in an ordinary cookie.
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -20,7 +20,9 @@ const visitors = 5_000;
 const restMs = 5_000;
 /** Turns until the edge's code is compiled. */
 const warmTurns = 6;
-const [openHost, guardedHost] = ['open.localhost', 'guarded.localhost'];
+/** Each way has a tunnel and a client of its own, so that none of the clients is warmer or busier than the others. */
+const [openHost, bytesHost, guardedHost] = ['open.localhost', 'bytes.localhost', 'guarded.localhost'];
+const hosts: readonly string[] = [openHost, bytesHost, guardedHost];
 
 interface Options {
   readonly folder: string;
@@ -44,10 +46,10 @@ export async function measurePolicy({ folder, rounds, seconds, columns }: Option
   writeFileSync(ordinaryFile, cookiesOf(randomBytes(32), '__Host-an-ordinary-name'));
   const ways: readonly Way[] = [
     { name: 'without', host: openHost },
-    { name: 'as many bytes', host: openHost, cookieFile: ordinaryFile },
+    { name: 'as many bytes', host: bytesHost, cookieFile: ordinaryFile },
     { name: 'access policy', host: guardedHost, cookieFile },
   ];
-  const tunnels = [{ host: openHost }, { host: guardedHost, visit }];
+  const tunnels = hosts.map((host) => (host === guardedHost ? { host, visit } : { host }));
   const startEdge = async (name: string): Promise<Running[]> => {
     const own = join(folder, name);
     mkdirSync(own);
@@ -56,7 +58,7 @@ export async function measurePolicy({ folder, rounds, seconds, columns }: Option
     return startTunnels({ ...oneMachine, originPort, folder: own, host: openHost }, 'https', tunnels);
   };
   const onOf = (way: Way, running: readonly Running[]): On => {
-    const own = running[way.host === openHost ? 0 : 1] as Running;
+    const own = running[hosts.indexOf(way.host)] as Running;
     return { host: way.host, seconds, running: way.cookieFile === undefined ? own : { ...own, cookieFile: way.cookieFile } };
   };
 
