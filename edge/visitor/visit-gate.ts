@@ -1,7 +1,7 @@
 // Checks each request to a tunnel with an access policy, without asking control: opens the visitor's session or token, removes it
 // from the request, and names the visitor to the upstream. Also answers the paths of such a tunnel that belong to the edge.
 
-import { createHash, createSign, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHash, randomBytes, sign, timingSafeEqual } from 'node:crypto';
 import { headFieldOf } from '@underpass/wire/http/head-field.ts';
 import { nextLine } from '@underpass/wire/http/head-scan.ts';
 import type { RequestHead } from '@underpass/wire/http/request-head.ts';
@@ -362,7 +362,7 @@ function renew(credential: Credential, nowMs: number): void {
   const { origin, assertionKeyId } = policy.feed;
   const facts = { issuer: origin, authority: site, keyId: assertionKeyId, nowMs, endsAtMs: grant.endsAtMs };
   const text = renderAssertion(grant, facts);
-  const signature = createSign('sha256').update(text).sign({ key: policy.signingKey!, dsaEncoding: 'ieee-p1363' });
+  const signature = sign('sha256', Buffer.from(text), { key: policy.signingKey!, dsaEncoding: 'ieee-p1363' });
   credential.lines = ownCopy(Buffer.from(renderVisitor(grant, `${text}.${signature.toString('base64url')}`), 'latin1'));
   credential.signedUntilMs = nowMs + assertionUsedMs;
 }
