@@ -106,7 +106,9 @@ export const startPostgres = async ({ fsync = false } = {}): Promise<TestPostgre
     await ended;
   };
   const signalAll = (signal: NodeJS.Signals): void => {
-    const { pid = -1 } = server;
+    const { pid } = server;
+    // Without one, the numbers below would name every process of the machine.
+    if (pid === undefined) return;
     for (const each of [pid, ...childrenOf(pid)]) signalIfThere(each, signal);
   };
   return {
