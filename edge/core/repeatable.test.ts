@@ -5,6 +5,10 @@ import { isRepeatable } from './repeatable.ts';
 
 const host = 'Host: t.example\r\n';
 
+/** A TLS record of this type. */
+const recordOf = (type: number, bytes: number): string =>
+  `${Buffer.of(type, 3, 1, bytes >> 8, bytes & 255).toString('latin1')}${'x'.repeat(bytes)}`;
+
 const cases: readonly (readonly [string, boolean, string, StreamKind?])[] = [
   ['a GET', true, `GET /?a=POST HTTP/1.1\r\n${host}\r\n`],
   ['a HEAD', true, `HEAD / HTTP/1.1\r\n${host}\r\n`],
@@ -24,6 +28,14 @@ const cases: readonly (readonly [string, boolean, string, StreamKind?])[] = [
   ['nothing', false, ''],
   ['three bytes', false, 'GET'],
   ['a passed-through request: its bytes are not ours', false, `GET / HTTP/1.1\r\n${host}\r\n`, 'ingress-80'],
+  ['a passed-through ClientHello', true, recordOf(22, 300), 'ingress-443'],
+  ['a ClientHello in two records', true, recordOf(22, 3) + recordOf(22, 297), 'ingress-443'],
+  ['a ClientHello before early data, which may hold a POST', false, recordOf(22, 300) + recordOf(23, 40), 'ingress-443'],
+  ['a ClientHello before a record that only prepares early data', false, recordOf(22, 300) + recordOf(20, 1), 'ingress-443'],
+  ['a ClientHello and the first byte of a record', false, `${recordOf(22, 300)}\x17`, 'ingress-443'],
+  ['a record that is not complete', false, recordOf(22, 300).slice(0, -1), 'ingress-443'],
+  ['a request where a ClientHello belongs', false, `GET / HTTP/1.1\r\n${host}\r\n`, 'ingress-443'],
+  ['no byte of a ClientHello', false, '', 'ingress-443'],
 ];
 
 for (const [what, repeatable, text, kind = 'http'] of cases)

@@ -1,14 +1,30 @@
-// Whether a request may go to a second client although the first may have passed it on. Pure.
+// Whether what a visitor sent may go to a second client although the first may have passed it on. Pure.
 
 import type { StreamKind } from '@underpass/wire/core/open.ts';
 
 /** The edge itself wrote these bytes: names of fields are followed by a colon, and no line is folded. */
 const hasBody = /\n(?:content-length|transfer-encoding):/i;
 
-/** True for one whole request without a body, of a method that changes nothing (RFC 9110 9.2.1), and no byte after it. */
+const recordHeaderBytes = 5;
+const handshakeRecord = 22;
+
+/** True for what changes nothing upstream, if nothing was answered yet. */
 export function isRepeatable(kind: StreamKind, written: readonly Uint8Array[]): boolean {
-  if (kind !== 'http') return false;
-  const text = Buffer.concat(written).toString('latin1');
+  const bytes = Buffer.concat(written);
+  if (kind === 'ingress-443') return isHandshake(bytes);
+  return kind === 'http' && isSafeRequest(bytes.toString('latin1'));
+}
+
+/** Whole TLS records of the handshake alone: before an answer, a ClientHello without early data (RFC 8446 2.3) after it. */
+function isHandshake(bytes: Buffer): boolean {
+  let at = 0;
+  while (at + recordHeaderBytes <= bytes.length && bytes[at] === handshakeRecord)
+    at += recordHeaderBytes + bytes.readUInt16BE(at + 3);
+  return at > 0 && at === bytes.length;
+}
+
+/** One whole request without a body, of a method that changes nothing (RFC 9110 9.2.1), and no byte after it. */
+function isSafeRequest(text: string): boolean {
   const headEnd = text.indexOf('\r\n\r\n') + 4;
   return headEnd === text.length && /^(?:GET|HEAD|OPTIONS) /.test(text) && !hasBody.test(text);
 }

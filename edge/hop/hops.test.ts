@@ -16,6 +16,7 @@ import { requestUpgrade } from '@underpass/wire/handshake.ts';
 import { createSession } from '@underpass/wire/session.ts';
 import { pino } from 'pino';
 import { createTicketKeys } from '../door/ticket-keys.ts';
+import { helloFor } from '../fixture/hello.ts';
 import { createRig, FakeControl, readUntil, regionHost, tunnelOf } from '../fixture/rig.ts';
 import { workerPids } from '../fixture/worker-pids.ts';
 import { EdgeProcess } from '../process/edge-process.ts';
@@ -24,12 +25,21 @@ const ok = 'HTTP/1.1 200 OK\r\nDate: Sun, 22 Nov 2026 08:49:37 GMT\r\nContent-Le
 const answerOk = (socket: import('node:net').Socket) => void socket.on('data', () => socket.write(ok));
 const hop = (secret = 's') => ({ listen: { host: '127.0.0.1', port: 0 }, address: '127.0.0.1:1', secret });
 
-async function ask(rig: Awaited<ReturnType<typeof createRig>>, host = 't.tunnels.test'): Promise<string> {
+async function ask(rig: Awaited<ReturnType<typeof createRig>>, host = 't.tunnels.test', method = 'GET'): Promise<string> {
   const visitor = await rig.visit(host);
-  visitor.write(`GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+  visitor.write(`${method} / HTTP/1.1\r\nHost: ${host}\r\n${method === 'POST' ? 'Content-Length: 0\r\n' : ''}\r\n`);
   const text = await readUntil(visitor, (all) => /\r\n\r\n..$/.test(all) || all.endsWith('</html>\n'));
   visitor.destroy();
   return /underpass-error: (\w+)/.exec(text)?.[1] ?? text.slice(-2);
+}
+
+/** A visitor of an ingress tunnel, which sends a ClientHello. */
+async function pass(rig: Awaited<ReturnType<typeof createRig>>): Promise<string> {
+  const visitor = await rig.visitRaw('https');
+  visitor.write(await helloFor('i.tunnels.test'));
+  const text = await readUntil(visitor, (all) => /\r\n\r\n..$/.test(all));
+  visitor.destroy();
+  return text.slice(-2);
 }
 
 /** Offers arrive after a moment: asks until `done` holds, and returns how often it asked. */
@@ -332,23 +342,28 @@ describe('a client that is known to work', () => {
     ['at the edge of the other one', 'there'],
     ['at a third edge', 'far'],
   ] as const)
-    it(`${where} takes over the request that waits for a client that falls silent`, async () => {
-      await using here = await near();
-      await using there = await createRig([tunnelOf('t')], { edgeId: 'there', hop: hop() });
-      await using third = await far();
+    it(`${where} takes over what waits for a client that falls silent, and then gets every new visitor`, async () => {
+      const tunnels = [tunnelOf('t'), tunnelOf('i', { type: 'ingress', hosts: ['i.tunnels.test'] })];
+      await using here = await createRig(tunnels, { edgeId: 'near', hop: hop() });
+      await using there = await createRig(tunnels, { edgeId: 'there', hop: hop() });
+      await using third = await createRig(tunnels, { edgeId: 'far', hop: hop() });
       const rigs = { here, there, far: third };
-      const silent = await (good === 'here' ? here : there).client('t', answerWith('ss'));
+      const connectBoth = (to: typeof here, name: string) => Promise.all(['t', 'i'].map((id) => to.client(id, answerWith(name))));
+      const silent = await connectBoth(good === 'here' ? here : there, 'ss');
       const peers = [
         { edgeId: 'there', address: `127.0.0.1:${there.edge.ports.hop}` },
         { edgeId: 'far', address: `127.0.0.1:${third.edge.ports.hop}` },
       ];
       await here.control.change({ peers });
       await askUntil(here, 'ss');
-      await rigs[good].client('t', answerWith('tt'));
-      silent.socket.pause();
+      assert.equal(await pass(here), 'ss');
+      await connectBoth(rigs[good], 'tt');
+      for (const { socket } of silent) socket.pause();
       const stopped = performance.now();
-      const answers = await Promise.all([ask(here), ask(here)]);
-      assert.deepEqual(answers, ['tt', 'tt']);
+      const answers = await Promise.all([ask(here), ask(here), pass(here), pass(here)]);
+      assert.deepEqual(answers, ['tt', 'tt', 'tt', 'tt']);
+      for (let i = 0; i < 4; i++)
+        assert.deepEqual(await Promise.all([ask(here, 't.tunnels.test', 'POST'), pass(here)]), ['tt', 'tt']);
       assert.ok(performance.now() - stopped < 5_000, 'a visitor waited until the carrier was given up');
     });
 
