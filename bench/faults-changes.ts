@@ -9,7 +9,7 @@ import { createId } from '@underpass/control/store/id.ts';
 import { openPostgresStore } from '@underpass/control/store/postgres.ts';
 import type { Store } from '@underpass/control/store/store.ts';
 import type { Account } from '@underpass/tests/helpers/product.ts';
-import { type EdgePart, type FaultStage, heldRoutes, masterKey } from './faults-stage.ts';
+import { type EdgePart, type FaultStage, heldRoutes, masterKey, verifyDomain } from './faults-stage.ts';
 import { sleep } from './scale-region.ts';
 
 /** Three calls a second: under the limit of changes for one session. */
@@ -78,14 +78,6 @@ function* stepsOf(row: string, hosts: string[], names: FaultStage['names']): Gen
   }
 }
 
-async function verifyDomain({ names }: FaultStage, { call, project }: Account, apexName: string): Promise<void> {
-  const query = `?project=${project}`;
-  const { body } = await call<{ challenge: string }>('POST', `/api/domains${query}`, { name: apexName });
-  names.set('TXT', apexName, `underpass-domain-verify=${body.challenge}`);
-  const { body: domain } = await call<{ verified: boolean }>('POST', `/api/domains/${apexName}/verify${query}`);
-  if (!domain.verified) throw new Error(`${apexName} was not verified: ${JSON.stringify(domain)}`);
-}
-
 /** Each row has a domain of its own: an authority issues only so many certificates for one. */
 export async function startChanges(
   stage: FaultStage,
@@ -93,7 +85,7 @@ export async function startChanges(
   account: Account,
   onFailure: (text: string) => void,
 ): Promise<Changes> {
-  await verifyDomain(stage, account, apexOf(row));
+  await verifyDomain(stage.names, account, apexOf(row));
   const { call, project } = account;
   const acknowledged = new Map<string, Content>();
   const unsure = new Set<string>();

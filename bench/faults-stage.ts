@@ -1,9 +1,10 @@
 // What the fault table breaks: two controls on Postgres and NATS, three edges of one region, one of another, haproxy in front,
-// and two clients, each a process of its own. Certificates of users' domains come from pebble, mails go to a sink.
+// and two clients that carry five http tunnels and an ingress tunnel, each a process of its own. Certificates of users' domains come from pebble, mails go to a sink.
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { createServer as createTlsServer } from 'node:tls';
 import { startPebble } from '@underpass/control/certificate/test-kit.ts';
 import { createRoot, issueLeaf } from '@underpass/control/certificate/x509.ts';
 import { startPostgres, type TestPostgres } from '@underpass/control/test-kit-postgres.ts';
@@ -12,6 +13,7 @@ import { eventually } from '@underpass/tests/helpers/load.ts';
 import { startNats, type TestNats } from '@underpass/tests/helpers/nats.ts';
 import { freePorts } from '@underpass/tests/helpers/port.ts';
 import { type ProcessOf, startProcess, temporaryHome } from '@underpass/tests/helpers/process.ts';
+import type { Account } from '@underpass/tests/helpers/product.ts';
 import {
   createRegion,
   figureOf,
@@ -22,7 +24,7 @@ import {
   startRegion,
 } from '@underpass/tests/helpers/region.ts';
 import type { Door } from '@underpass/tests/helpers/visitor.ts';
-import { type Backend, type FaultsBalancer, startFaultsBalancer } from './faults-balancer.ts';
+import { type Backend, type FaultsBalancer, noteEnd, startFaultsBalancer } from './faults-balancer.ts';
 import { startMixedUpstream } from './soak-traffic.ts';
 
 /** A part that faults end, stop and start again. */
@@ -56,6 +58,7 @@ export interface FaultStage {
   readonly mails: ReadonlyMap<string, number>;
   readonly tunnels: readonly RegionTunnel[];
   readonly farTunnel: RegionTunnel;
+  readonly ingressTunnel: RegionTunnel;
   readonly ports: { readonly eu: number; readonly us: number; readonly control: number };
   doorOf(tunnel: RegionTunnel, port: number): Door;
   /** What must be back after a fault, or the reason why it is not. */
@@ -64,6 +67,7 @@ export interface FaultStage {
 
 export const masterKey = Buffer.alloc(32, 7);
 const tunnelCount = 4;
+const ingressApex = 'ingress-faults.com';
 
 /** An SMTP server that takes every mail and counts them by recipient. */
 async function startMailSink(t: TestContext): Promise<{ url: string; mails: ReadonlyMap<string, number> }> {
@@ -97,8 +101,14 @@ async function startMailSink(t: TestContext): Promise<{ url: string; mails: Read
   return { url: `smtp://127.0.0.1:${(server.address() as { port: number }).port}`, mails };
 }
 
-/** Certificates of both regions' own names as files, as from an operator's own authority. Returns its root. */
-async function giveCertificates(folder: string): Promise<string> {
+interface Certificates {
+  readonly caPem: string;
+  /** Of the upstream of the ingress tunnel. */
+  readonly upstream: { readonly cert: string; readonly key: string };
+}
+
+/** Certificates of both regions' own names as files, as from an operator's own authority. */
+async function giveCertificates(folder: string): Promise<Certificates> {
   const span = { notBefore: new Date(Date.now() - 3_600_000), notAfter: new Date(Date.now() + 86_400_000) };
   const root = await createRoot('faults', span);
   const leaf = await issueLeaf(
@@ -109,7 +119,39 @@ async function giveCertificates(folder: string): Promise<string> {
   await mkdir(folder);
   await writeFile(join(folder, 'regions.crt'), leaf.certificatePem);
   await writeFile(join(folder, 'regions.key'), leaf.privateKeyPem);
-  return root.certificatePem;
+  const upstream = await issueLeaf(root, [ingressApex], span);
+  return { caPem: root.certificatePem, upstream: { cert: upstream.certificatePem, key: upstream.privateKeyPem } };
+}
+
+/** Ends TLS for the ingress tunnel, and passes all on to the upstream of the others. */
+async function startTlsUpstream(t: TestContext, options: Certificates['upstream'], upstream: string): Promise<string> {
+  const server = createTlsServer(options, (socket) => {
+    const inner = connect(Number(new URL(upstream).port), '127.0.0.1');
+    socket.on('error', () => inner.destroy());
+    inner.on('error', () => socket.destroy());
+    socket.pipe(inner).pipe(socket);
+  });
+  server.on('tlsClientError', () => {});
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  return `443=127.0.0.1:${(server.address() as { port: number }).port}`;
+}
+
+export async function verifyDomain(names: NameServer, { call, project }: Account, apexName: string): Promise<void> {
+  const query = `?project=${project}`;
+  const { body } = await call<{ challenge: string }>('POST', `/api/domains${query}`, { name: apexName });
+  names.set('TXT', apexName, `underpass-domain-verify=${body.challenge}`);
+  const { body: domain } = await call<{ verified: boolean }>('POST', `/api/domains/${apexName}/verify${query}`);
+  if (!domain.verified) throw new Error(`${apexName} was not verified: ${JSON.stringify(domain)}`);
+}
+
+function partOf(name: string, process: () => ProcessOf, restart: () => Promise<void>): Part {
+  noteEnd(name, process());
+  const start = async (): Promise<void> => {
+    await restart();
+    noteEnd(name, process());
+  };
+  return { name, process, start };
 }
 
 const balancerAddress = '127.0.0.2';
@@ -118,7 +160,7 @@ export async function startFaultStage(t: TestContext): Promise<FaultStage> {
   const folder = await temporaryHome(t);
   const [eu = 0, us = 0, http = 0, control = 0] = await freePorts(4);
   const ports = { eu, us, http, control };
-  const caPem = await giveCertificates(join(folder, 'certificates'));
+  const { caPem, upstream: upstreamLeaf } = await giveCertificates(join(folder, 'certificates'));
   const caFile = join(folder, 'root.pem');
   await writeFile(caFile, caPem);
   const postgres = await startPostgres({ fsync: true });
@@ -158,8 +200,8 @@ export async function startFaultStage(t: TestContext): Promise<FaultStage> {
         ...more,
       },
     });
-    const part = { name, edge, region: more.UNDERPASS_REGION ?? 'eu', process: () => edge.process, start: () => edge.restart() };
-    return { ...part, isAway: false };
+    const part = partOf(name, () => edge.process, edge.restart);
+    return { ...part, edge, region: more.UNDERPASS_REGION ?? 'eu', isAway: false };
   };
   const controlBackends: readonly Backend[] = [region.controlPort, second.port].map((port, at) => ({
     ...{ name: `control-${at + 1}`, port, checkPort: port, proxy: false },
@@ -195,11 +237,14 @@ export async function startFaultStage(t: TestContext): Promise<FaultStage> {
   const tunnels: RegionTunnel[] = [];
   for (let index = 1; index <= tunnelCount; index++) tunnels.push(await region.createTunnel(`web-${index}`));
   const farTunnel = await region.createTunnel('far', undefined, 'us');
+  await verifyDomain(names, region.account, ingressApex);
+  const ingressTunnel = await region.createTunnel('ingress', undefined, 'eu', ingressApex);
+  const tlsUpstream = await startTlsUpstream(t, upstreamLeaf, upstream);
   const config = join(folder, 'underpass.yaml');
-  const lines = [...tunnels, farTunnel].map(
-    ({ name, url, tokenFile }) =>
-      `  - { name: ${name}, type: http, url: "${url}", token-file: ${tokenFile}, upstream: "${upstream}", ca: ${caFile} }`,
-  );
+  const lineOf = ({ name, url, tokenFile }: RegionTunnel, type: string, to: string): string =>
+    `  - { name: ${name}, type: ${type}, url: "${url}", token-file: ${tokenFile}, upstream: "${to}", ca: ${caFile} }`;
+  const lines = [...tunnels, farTunnel].map((each) => lineOf(each, 'http', upstream));
+  lines.push(lineOf(ingressTunnel, 'ingress', tlsUpstream));
   await writeFile(config, `tunnels:\n${lines.join('\n')}\n`);
   const startClient = async (name: string): Promise<Part> => {
     const start = async (): Promise<ProcessOf> => {
@@ -208,12 +253,13 @@ export async function startFaultStage(t: TestContext): Promise<FaultStage> {
       return started;
     };
     let running = await start();
-    return {
-      ...{ name, process: () => running },
-      start: async () => {
+    return partOf(
+      name,
+      () => running,
+      async () => {
         running = await start();
       },
-    };
+    );
   };
   const clients = [await startClient('client-1'), await startClient('client-2')] as const;
 
@@ -224,7 +270,7 @@ export async function startFaultStage(t: TestContext): Promise<FaultStage> {
   const missing = async (): Promise<string | null> => {
     // A client has two carriers for each tunnel; at the one edge of the other region it may have one.
     const [near, away] = [await carriers('eu'), await carriers('us')];
-    if (near < tunnelCount * 2 * 2 || away < 2) return `${near} and ${away} carriers`;
+    if (near < (tunnelCount + 1) * 2 * 2 || away < 2) return `${near} and ${away} carriers`;
     for (const { name, edge } of edges)
       if ((await figureOf(edge, 'underpass_edge_feed_connected')) !== 1) return `${name} has no feed`;
     const down = await balancer.down();
@@ -232,10 +278,10 @@ export async function startFaultStage(t: TestContext): Promise<FaultStage> {
   };
   const stage: FaultStage = {
     controls: [
-      { name: 'control-1', process: () => region.control, start: () => region.restartControl() },
-      { name: 'control-2', process: () => second.process, start: () => second.restart() },
+      partOf('control-1', () => region.control, region.restartControl),
+      partOf('control-2', () => second.process, second.restart),
     ],
-    ...{ edges, clients, postgres, nats, balancer, names, region, databaseUrlFile, tunnels, farTunnel, ports },
+    ...{ edges, clients, postgres, nats, balancer, names, region, databaseUrlFile, tunnels, farTunnel, ingressTunnel, ports },
     env: { ...env, UNDERPASS_ROLE: 'control', UNDERPASS_HOME: region.home },
     mails: sink.mails,
     doorOf: ({ host }, port) => ({ host, port, caPem }),

@@ -7,6 +7,8 @@ import { openWebSocket } from './soak-traffic.ts';
 
 /** A visitor waits this long for an answer. */
 const patienceMs = 10_000;
+/** One request of five is a POST: no edge sends it to a second client. No multiple of five addresses take turns. */
+const postEvery = 5;
 const socketCount = 12;
 const socketPauseMs = 1_000;
 
@@ -22,6 +24,9 @@ export interface Traffic {
   take(): { readonly visits: readonly Visit[]; readonly socketsCut: number; readonly socketsRefused: readonly Visit[] };
   stop(): void;
 }
+
+const postRequest = ({ host, port }: Door): string =>
+  `POST / HTTP/1.1\r\nHost: ${host}:${port}\r\nConnection: close\r\nContent-Length: 4\r\n\r\nsend`;
 
 const begun = (atMs: number): string => `begun at ${(atMs / 1_000).toFixed(1)} s`;
 
@@ -44,17 +49,22 @@ export function startTraffic(
   let socketsCut = 0;
   let stopped = false;
 
-  const visitOnce = async ({ way, door, isAway }: Address): Promise<void> => {
+  const visitOnce = async ({ way, door, isAway }: Address, isPost: boolean): Promise<void> => {
     const wasAway = isAway();
     const fromMs = performance.now();
-    const { status, text } = await patiently(visit(door)).catch(() => ({ status: -1, text: '' }));
+    const { status, text } = await patiently(visit(door, '/', isPost ? postRequest(door) : undefined)).catch(() => ({
+      status: -1,
+      text: '',
+    }));
     if (wasAway || isAway()) return;
     visits.push({ way, fromMs, toMs: performance.now(), ok: status === 200 });
     if (status !== 200)
-      onFailure(`${begun(fromMs)} ${way} ${door.port} ${door.host}: ${status} ${/UNDERPASS_\w+/.exec(text)?.[0] ?? ''}`);
+      onFailure(
+        `${begun(fromMs)} ${isPost ? 'POST' : 'GET'} ${way} ${door.port} ${door.host}: ${status} ${/UNDERPASS_\w+/.exec(text)?.[0] ?? ''}`,
+      );
   };
   let turn = 0;
-  const timer = setInterval(() => void visitOnce(addresses[turn++ % addresses.length]!), everyMs);
+  const timer = setInterval(() => void visitOnce(addresses[turn % addresses.length]!, turn++ % postEvery === 0), everyMs);
 
   const open = async (door: Door) => {
     const fromMs = performance.now();

@@ -173,16 +173,18 @@ const allFaults = (t: TestContext): readonly Fault[] => [
 const problems: string[] = [];
 
 /** Of the balancer, in turns with the addresses of the edges of the near region. The far region counts unless it is the fault. */
-function addressesOf({ tunnels, farTunnel, ports, edges, doorOf }: FaultStage): readonly Address[] {
+function addressesOf({ tunnels, farTunnel, ingressTunnel, ports, edges, doorOf }: FaultStage): readonly Address[] {
   const near = edges.filter(({ region }) => region === 'eu');
   const far = edges.find(({ region }) => region === 'us');
-  return tunnels.flatMap((tunnel, at): readonly Address[] => {
+  const ingress: Address = { way: 'through', door: doorOf(ingressTunnel, ports.eu), isAway: () => false };
+  const addresses = tunnels.flatMap((tunnel, at): readonly Address[] => {
     const through: Address = { way: 'through', door: doorOf(tunnel, ports.eu), isAway: () => false };
     const edge = near[at % near.length]!;
     const own: Address = { way: 'address', door: doorOf(tunnel, edge.edge.port), isAway: () => edge.isAway };
     const away: Address = { way: 'through', door: doorOf(farTunnel, ports.us), isAway: () => far?.isAway === true };
     return at % 2 === 0 ? [through, own, through] : [through, own, away];
   });
+  return [...addresses, ingress, ingress];
 }
 
 async function runRow(stage: FaultStage, traffic: Traffic, account: Account, fault: Fault): Promise<[Changes, Row]> {
@@ -274,7 +276,11 @@ const closers: (() => unknown)[] = [];
 const close = async (): Promise<void> => {
   for (const each of closers.splice(0).reverse()) await each();
 };
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void close().finally(() => process.exit(1)));
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => {
+    process.stderr.write(`  ${(performance.now() / 1_000).toFixed(1)} the run was ended by ${signal}\n`);
+    void close().finally(() => process.exit(1));
+  });
 try {
   process.exitCode = (await run({ after: (each: () => unknown) => void closers.push(each) } as unknown as TestContext)) ? 0 : 1;
 } finally {

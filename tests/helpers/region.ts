@@ -53,7 +53,8 @@ export interface StartedRegion {
   restartControl(tree?: string): Promise<void>;
   /** Starts a second control process on the same database, and signs in there too. */
   startSecondControl(tree?: string): Promise<SecondControl>;
-  createTunnel(name: string, account?: Account, region?: string): Promise<RegionTunnel>;
+  /** An http tunnel with a generated host, or an ingress tunnel for this one. */
+  createTunnel(name: string, account?: Account, region?: string, ingressHost?: string): Promise<RegionTunnel>;
   /** Starts `underpass http` and waits until it is connected. */
   startClient(tunnel: RegionTunnel, upstream: string, env?: Record<string, string>, tree?: string): Promise<ProcessOf>;
   doorOf(tunnel: RegionTunnel, port: number): Door;
@@ -112,7 +113,8 @@ export async function startRegion(
       };
       return started;
     },
-    createTunnel: (name, by = account, regionName = 'eu') => createTunnel(by, name, home, regionName),
+    createTunnel: (name, by = account, regionName = 'eu', ingressHost = undefined) =>
+      createTunnel(by, name, home, regionName, ingressHost),
     startClient: async ({ url, tokenFile }, upstream, clientEnv, from = '') => {
       const flags = ['--url', url, '--token-file', tokenFile, '--upstream', upstream];
       const client = startProcess(t, [join(from, 'client/main.ts'), 'http', ...flags], clientEnv);
@@ -178,8 +180,16 @@ async function startEdge(t: TestContext, origin: string, key: string, options: E
   return edge;
 }
 
-async function createTunnel(account: Account, name: string, folder: string, region: string): Promise<RegionTunnel> {
-  const body = { name, region, ingressDomains: [], proxyProtocol: '', type: 'http' };
+async function createTunnel(
+  account: Account,
+  name: string,
+  folder: string,
+  region: string,
+  ingressHost?: string,
+): Promise<RegionTunnel> {
+  const kind =
+    ingressHost === undefined ? { type: 'http', ingressDomains: [] } : { type: 'ingress', ingressDomains: [ingressHost] };
+  const body = { name, region, proxyProtocol: '', ...kind };
   const { status } = await account.call('POST', `/api/tunnels?project=${account.project}`, body);
   if (status >= 300) throw new Error(`the tunnel was refused with ${status}`);
   const { url, token, ingressDomains }: Tunnel = await tunnelCreated(account, name);

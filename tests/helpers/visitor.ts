@@ -34,9 +34,13 @@ export async function say(door: Door, text: string): Promise<string> {
 export const getRequest = (door: Door, path = '/'): string =>
   `GET ${path} HTTP/1.1\r\nHost: ${door.host}:${door.port}\r\nConnection: close\r\n\r\n`;
 
-/** One GET on a new connection: its status and the whole answer; status 0 if the connection broke. */
-export async function visit(door: Door, path = '/'): Promise<{ readonly status: number; readonly text: string }> {
-  const text = await say(door, getRequest(door, path)).catch(() => '');
+/** One request on a new connection: its status and the whole answer; status 0 if the connection broke. */
+export async function visit(
+  door: Door,
+  path = '/',
+  request = getRequest(door, path),
+): Promise<{ readonly status: number; readonly text: string }> {
+  const text = await say(door, request).catch(() => '');
   return { status: Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1] ?? 0), text };
 }
 
