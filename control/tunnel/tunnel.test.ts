@@ -643,6 +643,8 @@ describe('live events', () => {
     await bea.call('DELETE', tunnelOf(bea, name));
     test.feed.move([id]);
     assert.equal(await readUntil(reader, /data/), 'event: list\ndata: {}\n\n');
+    test.feed.move([id]);
+    assert.equal(await readUntil(reader, /data/), 'event: beat\ndata:\n\n');
     await reader.cancel();
   });
 

@@ -128,6 +128,14 @@ test('polls the list after three failures in a row, and tries events again later
   assert.equal(FakeEventSource.opened.length, 2);
 });
 
+test('does not poll after failures with a connection in between', async () => {
+  fail(2);
+  source().dispatchEvent(new Event('open'));
+  fail(2);
+  await settle();
+  assert.equal(calls.length, 0);
+});
+
 test('polls soon after the connection is refused', async () => {
   source().readyState = FakeEventSource.CLOSED;
   fail(1);
