@@ -82,7 +82,8 @@ function AnyProof({ email, open, end }: AnyProofProps) {
           )}
           <Button
             ref={main}
-            variant="primary"
+            // With a passkey, its button comes first (ProveByPasskey).
+            variant={step === 'ask' && hasPasskey ? 'secondary' : 'primary'}
             busy={step === 'ask' && request.busy}
             onClick={step === 'ask' ? request.run : goOn}
           >

@@ -26,7 +26,7 @@ export function SecretDialog({ title, label, secret, hint, onClose, children }: 
       open={secret !== undefined}
       onOpenChange={(open) => open || onClose()}
       title={title}
-      description="Copy it now and store it safely. It will not be shown again."
+      description="Copy this and store it safely. It will not be shown again."
       actions={
         <Button variant="primary" onClick={onClose}>
           Done
