@@ -35,6 +35,12 @@ export function collectHeap(maxBytes: number = Number.POSITIVE_INFINITY): void {
   fullCollection?.();
 }
 
+/**
+ * A collection of last resort also empties the young generation and gives its pages back: 60 MB after thousands of connections,
+ * which V8 otherwise keeps until the process has allocated next to nothing for 30 s. It takes twice as long as a plain one.
+ */
+const lastResort = { type: 'major', execution: 'sync', flavor: 'last-resort' } as const;
+
 /** V8 adds `gc` to contexts created while the flag is set. The function still works after the flag is cleared. */
 function findFullCollection(): (() => void) | null {
   try {
@@ -42,7 +48,7 @@ function findFullCollection(): (() => void) | null {
     setFlagsFromString('--expose-gc');
     const found: unknown = process.getBuiltinModule('node:vm').runInNewContext('gc');
     setFlagsFromString('--no-expose-gc');
-    return typeof found === 'function' ? () => found() : null;
+    return typeof found === 'function' ? () => found(lastResort) : null;
   } catch {
     return null;
   }

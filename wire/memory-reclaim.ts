@@ -17,7 +17,7 @@ const least = 2_048;
 /** The wave is over when no more than this many open or close between two checks. */
 const calm = 64;
 /** Collecting a larger heap would block for too long, and V8 collects that sooner on its own. */
-const mostCollectedBytes = 134_217_728;
+const mostCollectedBytes = 201_326_592;
 
 export function trimHeap(): void {
   trimMemory?.(0n);
