@@ -1,9 +1,10 @@
-// Starts clients' TLS handshakes, a few in each turn of the event loop, so that clients that all return after a restart do
-// not delay visitors (visitor-handshakes.ts). Bounds how many run at once, and starts the newest first: an edge that cannot keep
+// Starts clients' TLS handshakes, one in a turn of the event loop, so that clients that all return after a restart do not
+// delay visitors (visitor-handshakes.ts). Bounds how many run at once, and starts the newest first: an edge that cannot keep
 // up would otherwise spend all its time on clients that have just given up.
 
 import type { Socket } from 'node:net';
 import { resetSocket } from '@underpass/wire/socket/reset-socket.ts';
+import { AcceptFirst } from './accept-first.ts';
 import { createNextTurn } from './next-turn.ts';
 
 interface Waiting {
@@ -14,8 +15,6 @@ interface Waiting {
   readonly begin: () => void;
 }
 
-/** A handshake costs some 0.5 ms of signing and set-up, so these take at most 4 ms of a turn. */
-export const beginsPerTurn = 8;
 /** Even with a round trip of 100 ms this allows 1,280 handshakes a second, more than one core can do. */
 const mostUnderWay = 128;
 /** A quarter of the slots is reserved for sources that use fewer than that, so one stalling source cannot take them all. */
@@ -35,10 +34,12 @@ export class ClientHandshakes {
   readonly #underWay = new Map<Socket, { readonly sinceMs: number; readonly source: string }>();
   readonly #schedule = createNextTurn(() => this.#run());
   #timer: NodeJS.Timeout | undefined;
+  readonly #accepting = new AcceptFirst();
 
   /** Calls `begin` in its turn, unless the socket is closed by then. Resets a socket that waits too long. */
   add(socket: Socket, source: string, begin: () => void): void {
     this.#waiting.push({ socket, source, sinceMs: performance.now(), begin });
+    this.#accepting.arrived();
     this.#schedule();
   }
 
@@ -51,18 +52,21 @@ export class ClientHandshakes {
     const nowMs = performance.now();
     this.#dropLate(nowMs);
     this.#freeStalled(nowMs);
-    for (let begun = 0; begun < beginsPerTurn && this.#underWay.size < mostUnderWay; begun++) {
-      const next = this.#takeNewest();
-      if (next === null) {
-        this.#runLater();
-        return;
-      }
-      this.#underWay.set(next.socket, { sinceMs: nowMs, source: next.source });
-      next.socket.once('close', () => this.done(next.socket));
-      next.begin();
-    }
-    if (this.#underWay.size < mostUnderWay) this.#schedule();
+    const isHeld = this.#accepting.takesTurn();
+    const begins = !isHeld && this.#underWay.size < mostUnderWay && this.#beginNewest(nowMs);
+    if (!isHeld) this.#accepting.began(begins ? 1 : 0);
+    if (isHeld || begins) this.#schedule();
     else this.#runLater();
+  }
+
+  /** False if no client waits that may begin. */
+  #beginNewest(nowMs: number): boolean {
+    const next = this.#takeNewest();
+    if (next === null) return false;
+    this.#underWay.set(next.socket, { sinceMs: nowMs, source: next.source });
+    next.socket.once('close', () => this.done(next.socket));
+    next.begin();
+    return true;
   }
 
   /** Runs again when stalled handshakes have given up their slots. */

@@ -1,11 +1,9 @@
 // Starts visitors' TLS handshakes, a few in each turn of the event loop, and one address after the other: an address that
 // begins hundreds a second delays only itself. A visitor that comes alone does not wait.
-// libuv (1.52) accepts one connection in each turn, so a burst waits in the kernel in order of arrival. This accepts
-// waiting connections first, and starts handshakes between them.
 
 import type { Socket } from 'node:net';
 import { resetSocket } from '@underpass/wire/socket/reset-socket.ts';
-import { beginsPerTurn } from './client-handshakes.ts';
+import { AcceptFirst } from './accept-first.ts';
 import { createNextTurn } from './next-turn.ts';
 
 interface Waiting {
@@ -14,8 +12,8 @@ interface Waiting {
   readonly begin: () => void;
 }
 
-/** Connections to accept for each handshake that was started: 0.1 ms each, so half of the time is left for handshakes. */
-const acceptsPerBegin = 4;
+/** A handshake costs some 0.5 ms of signing and set-up, so these take at most 4 ms of a turn. */
+const beginsPerTurn = 8;
 /** As long as the handshake itself may take; a visitor has given up by then. */
 const longestWaitMs = 10_000;
 
@@ -23,10 +21,7 @@ export class VisitorHandshakes {
   /** By address key (rules/address.ts); the next to start comes first. Bounded by the connections that the limiter admits. */
   readonly #waiting = new Map<string, Waiting[]>();
   readonly #schedule = createNextTurn(() => this.#run());
-  /** A connection arrived in this turn. */
-  #hasArrivals = false;
-  /** Turns that may still go to accepting before handshakes start. */
-  #turnsLeft = 0;
+  readonly #accepting = new AcceptFirst();
 
   /** Calls `begin` in its turn, unless the socket is closed by then. Resets a socket that waits too long. */
   add(socket: Socket, source: string, begin: () => void): void {
@@ -34,14 +29,12 @@ export class VisitorHandshakes {
     const waiting = { socket, sinceMs: performance.now(), begin };
     if (own === undefined) this.#waiting.set(source, [waiting]);
     else own.push(waiting);
-    this.#hasArrivals = true;
+    this.#accepting.arrived();
     this.#schedule();
   }
 
   #run(): void {
-    if (this.#hasArrivals && this.#turnsLeft > 0) this.#turnsLeft--;
-    else this.#turnsLeft = acceptsPerBegin * this.#begin();
-    this.#hasArrivals = false;
+    if (!this.#accepting.takesTurn()) this.#accepting.began(this.#begin());
     if (this.#waiting.size > 0) this.#schedule();
   }
 
