@@ -329,4 +329,16 @@ describe('what the edge holds for visitors that do not read', () => {
     windows.give('p');
     assert.equal(windows.projects, 1);
   });
+
+  it('is given back by each carrier that closes', async (t) => {
+    const take = t.mock.method(ProjectWindows.prototype, 'take');
+    await using rig = await createRig([tunnelOf('t')]);
+    const carriers = [await rig.client('t', 1), await rig.client('t', 1)];
+    const windows = take.mock.calls[0]?.this as ProjectWindows;
+    assert.equal(windows.projects, 1);
+    const gone = clientsOf(rig, 0);
+    for (const { socket } of carriers) socket.destroy();
+    await gone;
+    assert.equal(windows.projects, 0);
+  });
 });

@@ -367,6 +367,27 @@ describe('a client that is known to work', () => {
       assert.ok(performance.now() - stopped < 5_000, 'a visitor waited until the carrier was given up');
     });
 
+  it('at another edge is left for one at a third edge as soon as its own edge finds it silent', async (t) => {
+    // That edge also looks for silent clients every two seconds. Here its interval never fires.
+    t.mock.timers.enable({ apis: ['setInterval'] });
+    await using there = await createRig([tunnelOf('t')], { edgeId: 'there', hop: hop() });
+    t.mock.timers.reset();
+    await using third = await far();
+    await using here = await near();
+    const silent = await there.client('t', answerWith('ss'));
+    const peers = [
+      { edgeId: 'there', address: `127.0.0.1:${there.edge.ports.hop}` },
+      { edgeId: 'far', address: `127.0.0.1:${third.edge.ports.hop}` },
+    ];
+    await here.control.change({ peers });
+    await askUntil(here, 'ss');
+    await third.client('t', answerWith('tt'));
+    silent.socket.pause();
+    const stopped = performance.now();
+    assert.equal(await ask(here), 'tt');
+    assert.ok(performance.now() - stopped < 5_000, 'the visitor waited until the carrier was given up');
+  });
+
   it('here is preferred to one elsewhere', async () => {
     await using here = await near();
     await using there = await far();
