@@ -1,5 +1,6 @@
 // The measurements: each runs one workload on a running peer and returns the values of its columns.
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Column } from './core/table.ts';
 import type { Peer, Running } from './peers/peer.ts';
 import { cpuSeconds, firstJson, residentBytes, type Started, start } from './peers/processes.ts';
@@ -13,6 +14,8 @@ export interface Measurement {
 export type On = Parameters<Measurement['run']>[0];
 
 const idleWebSockets = 5000;
+/** An edge of ours collects its heap and returns memory in the first seconds after thousands have connected (wire/memory-reclaim.ts). */
+const idleRestMs = 5_000;
 const bulkBytes = 768 * 1024 * 1024;
 /** Real servers run for days, so the path is warmed up first. A number of requests, because a busy machine does little in a second. */
 const warmExchanges = 30_000;
@@ -126,6 +129,14 @@ const bulk: Measurement = {
   },
 };
 
+/** WebSockets that have been idle for some seconds. */
+export async function openIdle(on: On, connections: number): Promise<Started> {
+  const visitors = load(on, 'idle', { connections });
+  await firstJson(visitors, 120_000);
+  await sleep(idleRestMs);
+  return visitors;
+}
+
 export const idle: Measurement = {
   key: 'idle',
   columns: () => [column('idle WebSocket, edge', 'kB each', 'less'), column('idle WebSocket, client', 'kB each', 'less')],
@@ -136,8 +147,7 @@ export const idle: Measurement = {
       client: residentBytes(sides.client.map((s) => s.pid)),
     });
     const before = resident();
-    const visitors = load(on, 'idle', { connections: idleWebSockets });
-    await firstJson(visitors, 120_000);
+    const visitors = await openIdle(on, idleWebSockets);
     const after = resident();
     await visitors.stop();
     const each = (side: 'edge' | 'client') => (after[side] - before[side]) / 1000 / idleWebSockets;

@@ -1,23 +1,21 @@
 // What an access policy costs. CPU: one edge with a tunnel for each way, loaded in short turns, so noise affects all alike.
-// Memory: idle WebSockets at a fresh edge for each way. One way has no policy and as many bytes, in an ordinary cookie.
+// Memory: what each further idle WebSocket adds, at a fresh edge for each way. One way has no policy and as many bytes, in an
+// ordinary cookie.
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { VisitorClaims } from '@underpass/rules/visit/grants.ts';
 import { footprintOf } from '@underpass/tests/helpers/footprint.ts';
 import type { FeedVisit } from '@underpass/wire/feed.ts';
 import { sealVisit } from '@underpass/wire/visit-seal.ts';
 import { medianOf, type Sample } from './core/table.ts';
-import { load, type On, pidsOf } from './measurements.ts';
+import { load, type On, openIdle, pidsOf } from './measurements.ts';
 import { oneMachine, type Running } from './peers/peer.ts';
 import { cpuSeconds, firstJson, residentBytes, type Started, start, stopAll } from './peers/processes.ts';
 import { startTunnels } from './peers/underpass.ts';
 
-/** As many as there are idle WebSockets: each visitor has a session of their own. */
+/** As many as there are idle WebSockets in one wave: each visitor has a session of their own. */
 const visitors = 5_000;
-/** The edge collects its heap and returns memory in the first seconds after so many have connected (wire/memory-reclaim.ts). */
-const restMs = 5_000;
 /** Turns until the edge's code is compiled. */
 const warmTurns = 6;
 /** Each way has a tunnel and a client of its own, so that none of the clients is warmer or busier than the others. */
@@ -104,18 +102,20 @@ async function turnOf({ running }: On, asking: Started): Promise<number> {
   return ((cpuSeconds(pidsOf(running)) - before) / count) * 1e6;
 }
 
+/** The first wave pays for what an edge needs once: compiled code, and the sessions that it keeps for new connections. */
 async function idleOf(on: On): Promise<Record<string, number>> {
   const [edge] = on.running.edgeSide as [Started];
-  const heldBefore = (await footprintOf(edge)).bytes;
-  const before = residentBytes([edge.pid]);
-  const opened = load(on, 'idle', { connections: visitors });
-  await firstJson(opened, 120_000);
-  await sleep(restMs);
-  const resident = residentBytes([edge.pid]) - before;
-  const held = (await footprintOf(edge)).bytes - heldBefore;
-  await opened.stop();
-  const each = (bytes: number): number => bytes / 1000 / visitors;
-  return { 'idle WebSocket at the edge, kB resident': each(resident), 'heap and buffers, kB': each(held) };
+  const waves: Started[] = [];
+  const nextWave = async (): Promise<{ resident: number; held: number }> => {
+    waves.push(await openIdle(on, visitors));
+    const resident = residentBytes([edge.pid]);
+    return { resident, held: (await footprintOf(edge)).bytes };
+  };
+  const first = await nextWave();
+  const second = await nextWave();
+  for (const wave of waves) await wave.stop();
+  const each = (key: 'resident' | 'held'): number => (second[key] - first[key]) / 1000 / visitors;
+  return { 'idle WebSocket at the edge, kB resident': each('resident'), 'heap and buffers, kB': each('held') };
 }
 
 /** Ratios compare the turns of one round, and the quartiles show how they scatter. */
