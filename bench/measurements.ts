@@ -146,6 +146,7 @@ export const idle: Measurement = {
       edge: residentBytes(sides.edge.map((s) => s.pid)),
       client: residentBytes(sides.client.map((s) => s.pid)),
     });
+    await on.running.settle?.();
     const before = resident();
     const visitors = await openIdle(on, idleWebSockets);
     const after = resident();

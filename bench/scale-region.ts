@@ -48,11 +48,13 @@ async function startUpstream(t: TestContext): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** A region with one edge of one process, and one tunnel that visitors reach. */
-export async function startVisited(t: TestContext) {
+/** A region with one edge, and one tunnel that visitors reach. */
+export async function startVisited(t: TestContext, workers = 1) {
   const [port = 0] = await freePorts(1);
   const region = await startRegion(t, port);
-  const edge = await region.startEdge({ env: { UNDERPASS_EDGE_HTTPS_PORT: String(port), UNDERPASS_EDGE_WORKERS: '1' } });
+  const edge = await region.startEdge({
+    env: { UNDERPASS_EDGE_HTTPS_PORT: String(port), UNDERPASS_EDGE_WORKERS: String(workers) },
+  });
   const tunnel = await region.createTunnel('web');
   await region.startClient(tunnel, await startUpstream(t));
   const door = region.doorOf(tunnel, port);
@@ -153,16 +155,27 @@ export function percentiles(taken: number[]): string {
 export const tallied = ({ statuses, visits, p99Ms, slowestMs }: Tally): string =>
   `${visits} visits, p99 ${ms(p99Ms)}, slowest ${ms(slowestMs)}, failed ${visits - (statuses[200] ?? 0)}`;
 
-const memoryOf = ({ pid }: ProcessOf, key: string): number =>
+const memoryOf = ({ pid }: Pick<ProcessOf, 'pid'>, key: string): number =>
   Math.round((Number(new RegExp(`${key}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024) / 1e6);
 
-export const rssMb = (started: ProcessOf): number => memoryOf(started, 'VmRSS');
+/** The process and those that it started. */
+function familyOf(pid: number): readonly number[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
+  return [pid, ...(children === '' ? [] : children.split(' ').flatMap((child) => familyOf(Number(child))))];
+}
+
+const sumOf = ({ pid }: Pick<ProcessOf, 'pid'>, figure: (pid: number) => number): number =>
+  familyOf(pid).reduce((sum, each) => sum + figure(each), 0);
+
+export const rssMb = (started: ProcessOf): number => sumOf(started, (pid) => memoryOf({ pid }, 'VmRSS'));
 export const peakMb = (started: ProcessOf): number => memoryOf(started, 'VmHWM');
 
 /** Ticks of /proc/PID/stat. */
 const ticksPerSecond = 100;
 
-export function cpuSeconds({ pid }: Pick<ProcessOf, 'pid'>): number {
+export const cpuSeconds = (started: Pick<ProcessOf, 'pid'>): number => sumOf(started, ownCpuSeconds);
+
+function ownCpuSeconds(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
   return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
 }

@@ -25,6 +25,8 @@ import {
 /** A client takes 16,384 streams, and an edge process 64 clients of one tunnel. */
 const clientsOfOne = 4;
 const spreadOver = 200;
+/** Of one process of an edge: seven tenths of 20,000 descriptors, a usual limit. More visitors get more processes. */
+const mostOfProcess = 14_000;
 const processes = 2;
 const openWithinMs = 120_000;
 const partMs = 10_000;
@@ -55,7 +57,7 @@ export const measureVisitors = (sizes: readonly number[]): Promise<void> =>
   );
 
 async function measureOpen(t: TestContext, size: number, tunnels: number): Promise<readonly Row[]> {
-  const { port, region, edge, door } = await startVisited(t);
+  const { port, region, edge, door } = await startVisited(t, Math.ceil(size / mostOfProcess));
   await region.control.end('SIGTERM');
   await seed(region.home, tunnels);
   await region.restartControl();

@@ -39,6 +39,8 @@ export interface Running {
   readonly cookieFile?: string;
   readonly edgeSide: readonly Started[];
   readonly clientSide: readonly Started[];
+  /** Resolves once its processes have given back what their start left behind: memory that is later given back counts as their own. */
+  readonly settle?: () => Promise<void>;
 }
 
 export interface Peer {

@@ -2,6 +2,8 @@
 import { createHash, randomBytes, X509Certificate } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { footprintOf } from '@underpass/tests/helpers/footprint.ts';
 import { weighable, weighed } from '@underpass/tests/helpers/process.ts';
 import type { FeedVisit } from '@underpass/wire/feed.ts';
 import { makeCertificate, type Peer, type Running, type Setup } from './peer.ts';
@@ -18,6 +20,9 @@ export interface Tunnel {
   readonly tokenHash: string;
   readonly visit: FeedVisit | undefined;
 }
+
+/** A client gives back what its start left behind after 10 s, and pages of the program a second later (client/tunnels/idle-memory.ts). */
+const clientSettlesMs = 12_000;
 
 interface TunnelSetup {
   readonly host: string;
@@ -44,8 +49,13 @@ export async function startTunnels(setup: Setup, carries: Peer['carries'], tunne
     const [program = '', ...first] = clientProgram === undefined ? [process.execPath, clientMain] : [clientProgram];
     const carried = carriedBy(isHttp, `127.0.0.1:${setup.originPort}`);
     const client = setup.startAtClient(program, [...first, ...carried, ...options, '--url', url, '--token-file', tokenFile]);
+    const startedMs = performance.now();
     await connected(client.child.stdout);
-    return { address, port, tls: isHttp, edgeSide: [edge], clientSide: [client] };
+    const settle = async (): Promise<void> => {
+      await footprintOf(edge);
+      await sleep(Math.max(0, startedMs + clientSettlesMs - performance.now()));
+    };
+    return { address, port, tls: isHttp, edgeSide: [edge], clientSide: [client], settle };
   };
   return Promise.all(tunnels.map(startClient));
 }
