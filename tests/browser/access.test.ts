@@ -101,7 +101,10 @@ async function editorTests(t: TestContext, stage: Stage): Promise<void> {
     const page = await stage.open(t, 'access/policies/Staff');
     const saved = page.getByText('Access policy Staff saved.').first();
     const save = async () => {
+      // The button is disabled while it saves, and the notice of the save before may still be there.
+      const answered = page.waitForResponse((response) => response.request().method() === 'PATCH');
       await page.getByRole('button', { name: 'Save' }).click();
+      await answered;
       await expect(page.getByRole('button', { name: 'Save' })).toBeDisabled();
       await expect(saved).toBeVisible();
     };
