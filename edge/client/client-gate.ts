@@ -10,6 +10,7 @@ import type { FeedTunnel } from '@underpass/wire/feed.ts';
 import { acceptUpgrade, HandshakeError, readUpgrade, refuseUpgrade } from '@underpass/wire/handshake.ts';
 import { createSession } from '@underpass/wire/session.ts';
 import type { Logger } from 'pino';
+import { OneATurn } from '../limits/one-a-turn.ts';
 import type { RouteTable } from '../routes/route-table.ts';
 import { TunnelClient } from '../routes/tunnel-client.ts';
 import type { TunnelState } from '../routes/tunnel-state.ts';
@@ -44,6 +45,8 @@ export class ClientGate {
   readonly #options: GateOptions;
   readonly #sockets = new Set<Duplex>();
   readonly #windows = new ProjectWindows();
+  /** An admission takes some 0.3 ms. Thousands of clients come at once after a restart. */
+  readonly #turns = new OneATurn();
   draining = false;
   #edges: number;
 
@@ -84,7 +87,9 @@ export class ClientGate {
     this.#sockets.add(socket);
     socket.once('close', () => this.#sockets.delete(socket));
     try {
-      await this.#admit(socket, await readUpgrade(socket, { timeoutMs: upgradeMs }), address);
+      const request = await readUpgrade(socket, { timeoutMs: upgradeMs });
+      await this.#turns.next();
+      if (!socket.destroyed) await this.#admit(socket, request, address);
     } catch (error) {
       if (error instanceof HandshakeError && error.code === 'bad-request') refuseUpgrade(socket, 'bad-request');
       else socket.destroy();
