@@ -187,7 +187,7 @@ function addressesOf({ tunnels, farTunnel, ingressTunnel, ports, edges, doorOf }
   return [...addresses, ingress, ingress];
 }
 
-/** Each row has a project of its own: control orders only 40 certificates a day for one. */
+/** Each row has a project of its own: control orders only 40 certificates a day for one, and 80 for its owner. */
 async function inOwnProject(owner: Account, name: string): Promise<Account> {
   const { status, body } = await owner.call<{ id: string }>('POST', '/api/projects', { name });
   if (status !== 200) throw new Error(`project ${name}: ${status} ${JSON.stringify(body)}`);

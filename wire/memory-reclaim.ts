@@ -16,7 +16,10 @@ export interface Closings {
 const least = 2_048;
 /** The wave is over when no more than this many open or close between two checks. */
 const calm = 64;
-/** Collecting a larger heap would block for too long, and V8 collects that sooner on its own. */
+/**
+ * Collecting a larger heap would block for too long, and V8 collects that sooner on its own. With 160 MB of live objects, those of
+ * 10,000 clients, it takes 0.24 s. The garbage in front of a collection counts, too.
+ */
 const mostCollectedBytes = 201_326_592;
 
 export function trimHeap(): void {
