@@ -4,8 +4,8 @@
 
 import type { Socket } from 'node:net';
 import { resetSocket } from '@underpass/wire/socket/reset-socket.ts';
+import { createNextTurn } from '../limits/next-turn.ts';
 import { AcceptFirst } from './accept-first.ts';
-import { createNextTurn } from './next-turn.ts';
 
 interface Waiting {
   readonly socket: Socket;
