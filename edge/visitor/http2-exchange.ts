@@ -189,13 +189,26 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     this.#visitor.context.counters.countResponse(head.status);
     this.#touch();
     const bodiless = head.bodiless(this.#head.method);
+    const waitForTrailers = head.chunked && !bodiless;
     // Node adds a date if there is none.
-    this.#stream.respond(fields, { endStream: bodiless, waitForTrailers: head.chunked && !bodiless });
-    if (head.chunked) this.#stream.once('wantTrailers', () => this.#sendTrailers());
+    this.#stream.respond(fields, { endStream: bodiless, waitForTrailers });
+    if (bodiless) this.#stopRequest();
+    else if (head.chunked) this.#stream.once('wantTrailers', () => this.#sendTrailers());
+    else if (!this.#isRequestDone) this.#stream.once('finish', () => this.#stopRequest());
   }
 
   #sendTrailers(): void {
-    if (!this.#gone) this.#stream.sendTrailers(grouped(this.#trailers));
+    if (this.#gone) return;
+    this.#stream.sendTrailers(grouped(this.#trailers));
+    this.#stopRequest();
+  }
+
+  /**
+   * RFC 9113 8.1: the visitor need not send the rest of a request whose response is whole. Node sends the end of the response in
+   * the next turn; a reset before it would make the response look broken off.
+   */
+  #stopRequest(): void {
+    if (this.#phase === 'early answer') setImmediate(() => this.#stream.close(constants.NGHTTP2_NO_ERROR));
   }
 
   data(bytes: Buffer, from: number, to: number): void {
@@ -227,7 +240,8 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
       return;
     }
     upstream.abandon();
-    this.#stream.close(constants.NGHTTP2_NO_ERROR);
+    // Read and dropped until #stopRequest().
+    this.#stream.resume();
   }
 
   onOpaque(): void {}
