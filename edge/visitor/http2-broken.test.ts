@@ -13,12 +13,15 @@ import {
   literal,
   postFrame,
   requestFields,
+  setting,
+  settingIds,
   visitByFrame,
 } from '../fixture/h2-frames.ts';
 import { createRig, type Handler, type Rig, tunnelOf, whenClosed } from '../fixture/rig.ts';
 
 const host = 't.tunnels.test';
 const internalError = 2;
+const ack = 1;
 
 /** Sends one request by hand and reads frames. */
 async function request(rig: Rig): Promise<FrameReader> {
@@ -158,6 +161,24 @@ describe('a visitor that breaks a rule of HTTP/2 while its other requests wait g
       await reader.until(() => false);
       await assertNothingHeld(rig);
     });
+  }
+
+  // Node aborts the process, or ends the response, if such a stream is destroyed while it reads from the connection.
+  for (const [name, head] of Object.entries(heads)) {
+    for (const window of [65_535, 0]) {
+      it(`while it has a response ${name}, with a window of ${window}`, async () => {
+        await using rig = await createRig([tunnelOf('t')]);
+        await rig.client('t', (socket) => void socket.once('data', () => socket.write(head)));
+        const { visitor, reader } = await visitByFrame(rig, host, setting(settingIds.initialWindowSize, window));
+        visitor.write(Buffer.concat([postFrame(host, 1), encodeH2Frame(frameTypes.data, endStream, 1)]));
+        await reader.until(({ type, stream }) => stream === 1 && type === (window > 0 ? frameTypes.data : frameTypes.headers));
+        visitor.write(encodeH2Frame(frameTypes.ping, ack, 0, Buffer.alloc(8)));
+        assert.ok(await reader.until(({ type }) => type === frameTypes.goaway));
+        await reader.until(() => false);
+        assertNotWhole(reader);
+        await assertNothingHeld(rig);
+      });
+    }
   }
 });
 

@@ -190,6 +190,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     this.#touch();
     const bodiless = head.bodiless(this.#head.method);
     const waitForTrailers = head.chunked && !bodiless;
+    if (waitForTrailers) this.#keepUntilReset();
     // Node adds a date if there is none.
     this.#stream.respond(fields, { endStream: bodiless, waitForTrailers });
     if (bodiless) this.#stopRequest();
@@ -209,6 +210,20 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
    */
   #stopRequest(): void {
     if (this.#phase === 'early answer') setImmediate(() => this.#stream.close(constants.NGHTTP2_NO_ERROR));
+  }
+
+  /**
+   * Node (26.10) asks for the trailers of a stream that it destroyed while it was reading from the connection, and then
+   * aborts the process, because the stream is destroyed. A turn later it resets the stream first.
+   */
+  #keepUntilReset(): void {
+    const stream = this.#stream;
+    const destroy = stream.destroy.bind(stream);
+    stream.destroy = (error) => {
+      if (stream.session?.destroyed) destroy(error);
+      else setImmediate(destroy, error);
+      return stream;
+    };
   }
 
   data(bytes: Buffer, from: number, to: number): void {

@@ -21,6 +21,7 @@ import {
   visitByFrame,
 } from '../fixture/h2-frames.ts';
 import { createRig, type Rig, tunnelOf, whenClosed } from '../fixture/rig.ts';
+import { visitInThread } from '../fixture/thread-visitor.ts';
 import { bulkUpstream, plainUpstream } from '../fixture/upstreams.ts';
 
 const host = 't.tunnels.test';
@@ -32,6 +33,7 @@ const cancel = u32(8);
 const get = (stream: number): Buffer => getFrame(host, stream);
 const post = (stream: number): Buffer => postFrame(host, stream);
 const nth = (i: number): number => 1 + 2 * i;
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** RFC 7541 6.2.1: a long field enters the table once; from then on one octet stands for the whole field. */
 const tableField = Buffer.concat([Buffer.of(0x40), hpackText('x'), hpackText('a'.repeat(4_000))]);
@@ -249,4 +251,29 @@ describe('answers that wait for a window when their connection ends', () => {
       await assertServed(rig, 'u.tunnels.test');
     });
   }
+});
+
+it('a request that ends while its reset waits for a full connection never stops the edge', async () => {
+  const idleStreamMs = 300;
+  const bulk = Buffer.concat([Buffer.from(`HTTP/1.1 200 OK\r\ncontent-length: ${maxBytes}\r\n\r\n`), Buffer.alloc(maxBytes)]);
+  await using rig = await createRig([tunnelOf('t'), tunnelOf('u')], { timeouts: { idleStreamMs } });
+  await rig.client('t', (socket) => {
+    socket.once('data', (request: Buffer) => {
+      if (request.toString().startsWith('GET')) socket.write(bulk);
+      else socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\nhalf\r\n0\r\n\r\n');
+    });
+  });
+  await rig.client('u', plainUpstream());
+  await using attacker = await visitInThread(rig, host);
+  const open = (stream: number, bytes: number): Buffer => encodeH2Frame(frame.windowUpdate, 0, stream, u32(bytes));
+  // The window takes the body of the answer to this request, and not its end.
+  attacker.send(Buffer.concat([h2Preface(setting(initialWindowSize, 4)), open(0, maxBytes), post(1)]));
+  await pause(100);
+  attacker.send(Buffer.concat([get(3), open(3, maxBytes)]));
+  await pause(3 * idleStreamMs);
+  attacker.send(Buffer.concat([open(1, 1_000), encodeH2Frame(frame.data, endStream, 1)]), true);
+  // Afterwards the edge finds that it can read from this connection and write to it.
+  const end = performance.now() + 200;
+  while (performance.now() < end);
+  await assertServed(rig, 'u.tunnels.test');
 });

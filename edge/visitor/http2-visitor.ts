@@ -98,7 +98,11 @@ export class Http2Visitor implements ExchangeConnection, Visitor, Deadline {
     };
   }
 
-  /** Node calls `destroy` of the session when the visitor breaks a rule. RFC 9113 5.4.1: GOAWAY comes first, a turn before the end. */
+  /**
+   * Node calls `destroy` of the session when the visitor breaks a rule. RFC 9113 5.4.1: GOAWAY comes first, a turn before the
+   * end. The streams live until then: Node is still reading, and aborts the process for some that are reset here
+   * (http2-exchange.ts, #keepUntilReset).
+   */
   #sendGoawayOnError(): void {
     const session = this.#session;
     session.destroy = (error, code) => {
@@ -108,7 +112,6 @@ export class Http2Visitor implements ExchangeConnection, Visitor, Deadline {
         return;
       }
       this.#failed = true;
-      this.#resetAll();
       session.goaway(code ?? constants.NGHTTP2_PROTOCOL_ERROR);
       setImmediate(() => this.#destroy(error, code));
     };
