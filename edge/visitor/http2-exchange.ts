@@ -1,6 +1,7 @@
 // One request of an HTTP/2 visitor and its response.
 
 import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import type { ResetCode } from '@underpass/wire/core/code.ts';
 import type { BodySink } from '@underpass/wire/http/body-scan.ts';
 import { RequestHead } from '@underpass/wire/http/request-head.ts';
 import type { ResponseHead } from '@underpass/wire/http/response-head.ts';
@@ -32,16 +33,18 @@ export interface ExchangeConnection {
   takeUpstream(host: string, owner: ResponseOwner, again: boolean): UpstreamHttp;
   openUpstream(host: string, owner: ResponseOwner): UpstreamHttp;
   giveBack(upstream: UpstreamHttp): void;
+  /** Ends the connection. */
+  cut(): void;
 }
 
 /**
  * body ──▶ waiting ──▶ answer ──▶ over
- *  └▶ early answer ─────┘
+ *  └▶ early answer ─────┘ └▶ reset ─┘
  *
  * As for HTTP/1.1 (http1-phase.ts): `body` and `early answer` still read the request, `early answer` and `answer` have begun
- * the response, and in `over` the stream is closed.
+ * the response. Every phase may lead to `reset`, where the visitor is told that the stream broke off. In `over` it is closed.
  */
-type Http2Phase = 'body' | 'waiting' | 'early answer' | 'answer' | 'over';
+type Http2Phase = 'body' | 'waiting' | 'early answer' | 'answer' | 'reset' | 'over';
 
 export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
   deadlineMs: number;
@@ -170,7 +173,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
 
   /** Nothing can be sent any more. A visitor that resets with NO_ERROR closes the stream before its body is read. */
   get #gone(): boolean {
-    return this.#stream.destroyed || this.#stream.closed;
+    return this.#phase === 'reset' || this.#stream.destroyed || this.#stream.closed;
   }
 
   onResponse(head: ResponseHead, bytes: Buffer, from: number, headEnd: number): void {
@@ -282,6 +285,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
   }
 
   #touch(): void {
+    if (this.#phase === 'reset') return;
     this.#watchesStall = this.#bytesWait;
     this.deadlineMs = this.#after(this.#watchesStall ? 'stallMs' : 'idleStreamMs');
   }
@@ -307,16 +311,27 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
   }
 
   onDeadline(): void {
+    if (this.#phase === 'reset') {
+      // Node sends nothing more on this connection, because its visitor reads nothing or broke a rule after its GOAWAY.
+      this.#visitor.cut();
+      return;
+    }
     // Node does not say when the visitor has read what waited.
     if (this.#watchesStall && !this.#bytesWait) {
       this.#touch();
       return;
     }
-    const upstream = this.#upstream;
+    if (this.#hasResponded) {
+      this.#breakOff('idle');
+      return;
+    }
+    this.#leaveUpstream('idle');
+    this.#answer(this.#isRequestDone || this.#stream.isPaused() ? 'UNDERPASS_UPSTREAM_TIMEOUT' : 'UNDERPASS_SLOW_REQUEST');
+  }
+
+  #leaveUpstream(code: ResetCode): void {
+    this.#upstream?.abandon(code);
     this.#upstream = null;
-    upstream?.abandon('idle');
-    if (this.#hasResponded) this.#breakOff();
-    else this.#answer(this.#isRequestDone || this.#stream.isPaused() ? 'UNDERPASS_UPSTREAM_TIMEOUT' : 'UNDERPASS_SLOW_REQUEST');
   }
 
   endOtherHosts(hosts: readonly string[]): void {
@@ -333,7 +348,10 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
    * Sends RST_STREAM with INTERNAL_ERROR. If nothing waits, close() would end the stream first, and half a response would
    * look whole. A stream that has ended is closed: Node forgets a destroyed one before it resets it (http2-visitor.ts).
    */
-  #breakOff(): void {
+  #breakOff(code: ResetCode = 'cancelled'): void {
+    this.#leaveUpstream(code);
+    this.#phase = 'reset';
+    this.deadlineMs = this.#after('stallMs');
     if (this.#stream.writableEnded) this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
     else this.#stream.destroy(new Error('the response broke off'));
   }
@@ -343,8 +361,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     this.#phase = 'over';
     this.#visitor.context.deadlines.forget(this);
     if (this.#upload !== null) this.#visitor.uploads.end(this.#upload);
-    this.#upstream?.abandon();
-    this.#upstream = null;
+    this.#leaveUpstream('cancelled');
   }
 }
 

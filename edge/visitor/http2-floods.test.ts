@@ -210,6 +210,18 @@ describe('a visitor that never opens its window', () => {
   });
 });
 
+it('a visitor that breaks a rule after its GOAWAY, while an answer waits, holds nothing', async () => {
+  await using rig = await createRig([tunnelOf('t')], { timeouts: { stallMs: 300 } });
+  await rig.client('t', plainUpstream());
+  const { visitor, reader } = await visitByFrame(rig, host, setting(initialWindowSize, 0));
+  visitor.write(get(1));
+  await reader.until(({ type, stream }) => type === frame.headers && stream === 1);
+  // Node sends nothing more, not even a reset, and does not end the connection.
+  visitor.write(Buffer.concat([encodeH2Frame(frame.goaway, 0, 0, Buffer.alloc(8)), encodeH2Frame(frame.data, 0, 1)]));
+  await reader.until(() => false);
+  await assertNothingHeld(rig);
+});
+
 it('streams beyond the limit, while answers are under way, never stop the edge', async () => {
   await using rig = await createRig([tunnelOf('t')]);
   await rig.client('t', plainUpstream());
