@@ -6,9 +6,11 @@ import {
   assertNothingHeld,
   assertServed,
   encodeH2Frame,
+  endHeaders,
   endStream,
   frameTypes as frame,
   getFrame,
+  literal,
   postFrame,
   setting,
   settingIds,
@@ -48,6 +50,7 @@ const answers: readonly Answer[] = [
   (request, response) => request.resume().on('end', () => response.end('read')),
   (request) => request.socket.destroy(),
   (_, response) => response.write('part'),
+  (_, response, random) => response.write('x'.repeat(random(200_000))),
   (request, response) => {
     response.writeHead(200, { 'content-length': 100_000 });
     response.write('half', () => request.socket.destroy());
@@ -71,11 +74,18 @@ const reset: MakeFrame = (random, _, known) => encodeH2Frame(frame.rstStream, 0,
 const resize: MakeFrame = (random) =>
   encodeH2Frame(frame.settings, 0, 0, setting(initialWindowSize, pick(random, [0, 1, 65_535])));
 const offend: MakeFrame = (random) => (random(20) === 0 ? encodeH2Frame(frame.ping, 1, 0, Buffer.alloc(8)) : Buffer.alloc(0));
+const finish: MakeFrame = (_random, _next, known) => encodeH2Frame(frame.data, endStream, known());
+const trail: MakeFrame = (_random, _next, known) =>
+  encodeH2Frame(frame.headers, endHeaders | endStream, known(), literal('x-t', 'y'));
+const leave: MakeFrame = (random) => (random(40) === 0 ? encodeH2Frame(frame.goaway, 0, 0, Buffer.alloc(8)) : Buffer.alloc(0));
 /** Sometimes more than may run at once. */
 const swarm: MakeFrame = (random, next, known) =>
   Buffer.concat(Array.from({ length: random(5) === 0 ? 90 : 0 }, () => post(random, next, known)));
 /** Common frames are frequent. */
-const makers = [post, post, post, get, get, get, data, data, data, open, open, open, reset, reset, resize, offend, swarm];
+const makers = [
+  ...[post, post, post, get, get, get, data, data, data, open, open, open, reset, reset],
+  ...[finish, finish, trail, leave, resize, offend, swarm],
+];
 
 /** One bit of one byte differs: of the length, the type, the flags, the stream or the payload. */
 function damage(frame: Buffer, random: Random): Buffer {
