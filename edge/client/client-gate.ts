@@ -10,7 +10,6 @@ import type { FeedTunnel } from '@underpass/wire/feed.ts';
 import { acceptUpgrade, HandshakeError, readUpgrade, refuseUpgrade } from '@underpass/wire/handshake.ts';
 import { createSession } from '@underpass/wire/session.ts';
 import type { Logger } from 'pino';
-import { OneATurn } from '../limits/one-a-turn.ts';
 import type { RouteTable } from '../routes/route-table.ts';
 import { TunnelClient } from '../routes/tunnel-client.ts';
 import type { TunnelState } from '../routes/tunnel-state.ts';
@@ -45,8 +44,6 @@ export class ClientGate {
   readonly #options: GateOptions;
   readonly #sockets = new Set<Duplex>();
   readonly #windows = new ProjectWindows();
-  /** An admission takes some 0.3 ms. Thousands of clients come at once after a restart. */
-  readonly #turns = new OneATurn();
   draining = false;
   #edges: number;
 
@@ -88,8 +85,7 @@ export class ClientGate {
     socket.once('close', () => this.#sockets.delete(socket));
     try {
       const request = await readUpgrade(socket, { timeoutMs: upgradeMs });
-      await this.#turns.next();
-      if (!socket.destroyed) await this.#admit(socket, request, address);
+      await this.#admit(socket, request, address);
     } catch (error) {
       if (error instanceof HandshakeError && error.code === 'bad-request') refuseUpgrade(socket, 'bad-request');
       else socket.destroy();

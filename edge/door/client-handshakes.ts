@@ -1,11 +1,9 @@
-// Starts clients' TLS handshakes, one in a turn of the event loop, so that clients that all return after a restart do not
-// delay visitors (visitor-handshakes.ts). Bounds how many run at once, and starts the newest first: an edge that cannot keep
-// up would otherwise spend all its time on clients that have just given up.
+// Starts clients' TLS handshakes, one every few milliseconds, so that clients that all return after a restart leave most of the
+// processor to visitors (visitor-handshakes.ts). Bounds how many run at once, and starts the newest first: an edge that cannot
+// keep up would otherwise spend all its time on clients that have just given up.
 
 import type { Socket } from 'node:net';
 import { resetSocket } from '@underpass/wire/socket/reset-socket.ts';
-import { createNextTurn } from '../limits/next-turn.ts';
-import { AcceptFirst } from './accept-first.ts';
 
 interface Waiting {
   readonly socket: Socket;
@@ -15,7 +13,9 @@ interface Waiting {
   readonly begin: () => void;
 }
 
-/** Even with a round trip of 100 ms this allows 1,280 handshakes a second, more than one core can do. */
+/** Between two starts. A client costs some 1 ms until it serves, so visitors have at least half of the time. */
+const betweenMs = 2;
+/** With a round trip of 100 ms some 50 are under way at once. */
 const mostUnderWay = 128;
 /** A quarter of the slots is reserved for sources that use fewer than that, so one stalling source cannot take them all. */
 const reservedSlots = mostUnderWay / 4;
@@ -24,7 +24,7 @@ const mostSkipped = 256;
 /** A handshake that stalls gives up its slot after this long. */
 const underWayMs = 1_000;
 /** A client gives up after 10 s (client/carry/dial.ts). Its handshake must be done by then, or its cost is wasted. */
-const longestWaitMs = 4_000;
+const longestWaitMs = 7_000;
 
 export class ClientHandshakes {
   /** In order of arrival; those before #oldest are done. Bounded by the connections that the limiter admits. */
@@ -32,14 +32,15 @@ export class ClientHandshakes {
   #oldest = 0;
   /** In order of their start; at most mostUnderWay. */
   readonly #underWay = new Map<Socket, { readonly sinceMs: number; readonly source: string }>();
-  readonly #schedule = createNextTurn(() => this.#run());
+  /** When the next handshake may start. */
+  #nextMs = 0;
   #timer: NodeJS.Timeout | undefined;
-  readonly #accepting = new AcceptFirst();
+  /** When the timer runs. */
+  #timerMs = 0;
 
   /** Calls `begin` in its turn, unless the socket is closed by then. Resets a socket that waits too long. */
   add(socket: Socket, source: string, begin: () => void): void {
     this.#waiting.push({ socket, source, sinceMs: performance.now(), begin });
-    this.#accepting.arrived();
     this.#schedule();
   }
 
@@ -48,15 +49,26 @@ export class ClientHandshakes {
     if (this.#underWay.delete(socket) && this.#waiting.length > 0) this.#schedule();
   }
 
+  #schedule(): void {
+    this.#runAt(this.#nextMs);
+  }
+
+  #runAt(atMs: number): void {
+    if (this.#timer !== undefined && this.#timerMs <= atMs) return;
+    clearTimeout(this.#timer);
+    this.#timerMs = atMs;
+    this.#timer = setTimeout(() => this.#run(), atMs - performance.now()).unref();
+  }
+
   #run(): void {
+    this.#timer = undefined;
     const nowMs = performance.now();
     this.#dropLate(nowMs);
     this.#freeStalled(nowMs);
-    const isHeld = this.#accepting.takesTurn();
-    const begins = !isHeld && this.#underWay.size < mostUnderWay && this.#beginNewest(nowMs);
-    if (!isHeld) this.#accepting.began(begins ? 1 : 0);
-    if (isHeld || begins) this.#schedule();
-    else this.#runLater();
+    const begins = this.#underWay.size < mostUnderWay && this.#beginNewest(nowMs);
+    if (begins) this.#nextMs = nowMs + betweenMs;
+    // If none may begin, stalled handshakes give up their slots later.
+    if (this.#waiting.length > 0) this.#runAt(begins ? this.#nextMs : nowMs + underWayMs);
   }
 
   /** False if no client waits that may begin. */
@@ -67,16 +79,6 @@ export class ClientHandshakes {
     next.socket.once('close', () => this.done(next.socket));
     next.begin();
     return true;
-  }
-
-  /** Runs again when stalled handshakes have given up their slots. */
-  #runLater(): void {
-    if (this.#waiting.length > 0) this.#timer ??= setTimeout(() => this.#wake(), underWayMs).unref();
-  }
-
-  #wake(): void {
-    this.#timer = undefined;
-    this.#schedule();
   }
 
   #dropLate(nowMs: number): void {

@@ -1,10 +1,10 @@
 // Starts visitors' TLS handshakes, a few in each turn of the event loop, and one address after the other: an address that
 // begins hundreds a second delays only itself. A visitor that comes alone does not wait.
+// libuv (1.52) accepts one connection in each turn, so a burst waits in the kernel in order of arrival, and a visitor at its end
+// waits for all before it. So this accepts waiting connections first, and starts handshakes between.
 
 import type { Socket } from 'node:net';
 import { resetSocket } from '@underpass/wire/socket/reset-socket.ts';
-import { createNextTurn } from '../limits/next-turn.ts';
-import { AcceptFirst } from './accept-first.ts';
 
 interface Waiting {
   readonly socket: Socket;
@@ -14,14 +14,19 @@ interface Waiting {
 
 /** A handshake costs some 0.5 ms of signing and set-up, so these take at most 4 ms of a turn. */
 const beginsPerTurn = 8;
+/** Connections to accept for each handshake that was started: 0.1 ms each, so half of the time is left for handshakes. */
+const acceptsPerBegin = 4;
 /** As long as the handshake itself may take; a visitor has given up by then. */
 const longestWaitMs = 10_000;
 
 export class VisitorHandshakes {
   /** By address key (rules/address.ts); the next to start comes first. Bounded by the connections that the limiter admits. */
   readonly #waiting = new Map<string, Waiting[]>();
-  readonly #schedule = createNextTurn(() => this.#run());
-  readonly #accepting = new AcceptFirst();
+  #isScheduled = false;
+  /** A connection arrived in this turn. */
+  #hasArrivals = false;
+  /** Turns that may still go to accepting before handshakes start. */
+  #turnsLeft = 0;
 
   /** Calls `begin` in its turn, unless the socket is closed by then. Resets a socket that waits too long. */
   add(socket: Socket, source: string, begin: () => void): void {
@@ -29,12 +34,22 @@ export class VisitorHandshakes {
     const waiting = { socket, sinceMs: performance.now(), begin };
     if (own === undefined) this.#waiting.set(source, [waiting]);
     else own.push(waiting);
-    this.#accepting.arrived();
+    this.#hasArrivals = true;
     this.#schedule();
   }
 
+  /** Runs in the next turn, once. */
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(() => this.#run());
+  }
+
   #run(): void {
-    if (!this.#accepting.takesTurn()) this.#accepting.began(this.#begin());
+    this.#isScheduled = false;
+    if (this.#hasArrivals && this.#turnsLeft > 0) this.#turnsLeft--;
+    else this.#turnsLeft = acceptsPerBegin * this.#begin();
+    this.#hasArrivals = false;
     if (this.#waiting.size > 0) this.#schedule();
   }
 

@@ -59,7 +59,7 @@ export class FeedLink {
   #epoch = '';
   /** Control takes reports of some tunnels alone. */
   #takesPartial = false;
-  /** Tunnels whose clients came or went since the last report. Bounded by the tunnels of the region. */
+  /** Tunnels whose clients came or went since they were last reported. Bounded by the tunnels of the region. */
   readonly #moved = new Set<string>();
   #failures = 0;
   #onSynced: () => void = () => {};
@@ -91,6 +91,10 @@ export class FeedLink {
   /** A client of these tunnels came or went: report it soon. */
   presenceChanged(tunnelIds: Iterable<string>): void {
     for (const id of tunnelIds) this.#moved.add(id);
+    this.#reportSoon();
+  }
+
+  #reportSoon(): void {
     if (this.#soon !== undefined || this.#closed) return;
     this.#soon = setTimeout(() => {
       this.#soon = undefined;
@@ -196,9 +200,10 @@ export class FeedLink {
   #report(which: ReportScope): void {
     if (!this.connected || this.#feed === null) return;
     const tunnels = this.#options.report(which);
-    const partial = typeof which === 'string' ? {} : { partial: true };
-    this.#moved.clear();
-    if (tunnels.length > 0) this.#feed.send({ type: 'report', atMs: Date.now(), tunnels, ...partial });
+    const isPart = typeof which !== 'string';
+    if (!isPart) this.#moved.clear();
+    else if (this.#moved.size > 0) this.#reportSoon();
+    if (tunnels.length > 0) this.#feed.send({ type: 'report', atMs: Date.now(), tunnels, ...(isPart ? { partial: true } : {}) });
   }
 
   #lost(error: Error | null): void {

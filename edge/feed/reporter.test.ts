@@ -18,8 +18,8 @@ const idsOf = (reports: readonly FeedTunnelReport[]): readonly string[] => repor
 it('reads and reports only the tunnels that it is asked for, while ten thousand have clients', () => {
   const tunnels = new Map(Array.from({ length: 10_000 }, (_, index) => [`t${index}`, reportOf(`t${index}`)]));
   let reads = 0;
-  const reporter = new Reporter((ids) => {
-    const found = [...(ids ?? tunnels.keys())].flatMap((id) => tunnels.get(id) ?? []);
+  const reporter = new Reporter((id) => {
+    const found = [...(id === undefined ? tunnels.values() : [tunnels.get(id) ?? []].flat())];
     reads += found.length;
     return found;
   });
@@ -27,6 +27,19 @@ it('reads and reports only the tunnels that it is asked for, while ten thousand 
   reads = 0;
   assert.deepEqual(idsOf(reporter.report(new Set(['t7', 'unknown', 't8']))), ['t7', 't8']);
   assert.equal(reads, 2);
+});
+
+it('takes tunnels with some hundreds of clients from those that it is asked for, and all of them in the end', () => {
+  const reporter = new Reporter((id) => [reportOf(id as string, 60)]);
+  const ids = Array.from({ length: 20 }, (_, index) => `t${index}`);
+  const asked = new Set(ids);
+  const parts: (readonly string[])[] = [];
+  while (asked.size > 0) parts.push(idsOf(reporter.report(asked)));
+  assert.deepEqual(
+    parts.map(({ length }) => length),
+    [9, 9, 2],
+  );
+  assert.deepEqual(parts.flat(), ids);
 });
 
 it('says of a tunnel whose clients a partial report named that they are gone', () => {

@@ -13,16 +13,19 @@ interface LastReport {
 
 /**
  * `all`: every tunnel that has counts or clients. `changed`: those with clients, or whose counters or clients changed. A set of
- * ids: these tunnels, whatever they have; while thousands of clients return, this is all that a report each moment may cost.
+ * ids: these tunnels, whatever they have. A report takes from the set what it says, and leaves the rest for the next.
  */
-export type ReportScope = 'all' | 'changed' | ReadonlySet<string>;
+export type ReportScope = 'all' | 'changed' | Set<string>;
+
+/** Tunnels and clients in a report of some tunnels. While thousands of clients return, visitors wait for each report. */
+const mostInPart = 500;
 
 export class Reporter {
-  /** The reports of these tunnels; without ids, of all that may have something to report. */
-  readonly #current: (tunnelIds?: ReadonlySet<string>) => Iterable<FeedTunnelReport>;
+  /** The report of this tunnel, if there is one; without an id, those of all that may have something to report. */
+  readonly #current: (tunnelId?: string) => Iterable<FeedTunnelReport>;
   #last = new Map<string, LastReport>();
 
-  constructor(current: (tunnelIds?: ReadonlySet<string>) => Iterable<FeedTunnelReport>) {
+  constructor(current: (tunnelId?: string) => Iterable<FeedTunnelReport>) {
     this.#current = current;
   }
 
@@ -45,9 +48,18 @@ export class Reporter {
     return news;
   }
 
-  #some(tunnelIds: ReadonlySet<string>): FeedTunnelReport[] {
-    const news = [...this.#current(tunnelIds)];
-    for (const report of news) this.#last.set(report.tunnelId, lastReportOf(report));
+  #some(tunnelIds: Set<string>): FeedTunnelReport[] {
+    const news: FeedTunnelReport[] = [];
+    let size = 0;
+    for (const id of tunnelIds) {
+      if (size >= mostInPart) break;
+      tunnelIds.delete(id);
+      for (const report of this.#current(id)) {
+        news.push(report);
+        size += 1 + report.clients.length;
+        this.#last.set(id, lastReportOf(report));
+      }
+    }
     return news;
   }
 }

@@ -198,8 +198,8 @@ export class EdgeProcess {
   #createFeedLink(position: FeedLink['position']): FeedLink {
     const { feed, edgeId, reportAs, region, software, hop, snapshot, siblings, log } = this.#options;
     const { tunnels, active } = this.#table;
-    const named = (ids: ReadonlySet<string>): Iterable<TunnelState> => [...ids].flatMap((id) => tunnels.get(id) ?? []);
-    const reporter = new Reporter((ids) => Iterator.from(ids === undefined ? active : named(ids)).map(renderReport));
+    const named = (id: string): readonly TunnelState[] => [tunnels.get(id) ?? []].flat();
+    const reporter = new Reporter((id) => Iterator.from(id === undefined ? active : named(id)).map(renderReport));
     return new FeedLink({
       dial: feed,
       edgeId: reportAs ?? edgeId,

@@ -46,7 +46,7 @@ export function createFeedLink(
   position: FeedLink['position'],
 ): FeedLink {
   const { region, edgeId, software, hop, snapshot, log } = options;
-  const reporter = new Reporter((ids) => feed.reports(ids));
+  const reporter = new Reporter((id) => feed.reports(id));
   return new FeedLink({
     dial: options.feed,
     edgeId,

@@ -150,10 +150,10 @@ export class WorkerFeed {
   }
 
   /** One report for each tunnel, or for each of these, over all workers. */
-  reports(tunnelIds?: ReadonlySet<string>): Iterable<FeedTunnelReport> {
+  reports(tunnelId?: string): Iterable<FeedTunnelReport> {
     const sums = new Map<string, FeedTunnelReport>();
     for (const reports of [this.#past, ...this.#reports.values()])
-      for (const id of tunnelIds ?? reports.keys()) {
+      for (const id of tunnelId === undefined ? reports.keys() : [tunnelId]) {
         const report = reports.get(id);
         if (report !== undefined) sums.set(id, addReports(sums.get(id), report));
       }
