@@ -57,7 +57,7 @@ export class ClientHandshakes {
     if (this.#timer !== undefined && this.#timerMs <= atMs) return;
     clearTimeout(this.#timer);
     this.#timerMs = atMs;
-    this.#timer = setTimeout(() => this.#run(), atMs - performance.now()).unref();
+    this.#timer = setTimeout(() => this.#run(), Math.max(0, atMs - performance.now())).unref();
   }
 
   #run(): void {
