@@ -1,5 +1,5 @@
-// Starts clients' TLS handshakes, one every few milliseconds, so that clients that all return after a restart leave most of the
-// processor to visitors (visitor-handshakes.ts). Bounds how many run at once, and starts the newest first: an edge that cannot
+// Starts clients' TLS handshakes, one every 1 to 2 ms, so that clients that all return after a restart leave time to
+// visitors (visitor-handshakes.ts). Bounds how many run at once, and starts the newest first: an edge that cannot
 // keep up would otherwise spend all its time on clients that have just given up.
 
 import type { Socket } from 'node:net';
@@ -13,7 +13,7 @@ interface Waiting {
   readonly begin: () => void;
 }
 
-/** Between two starts. A client costs some 1 ms until it serves, so visitors have at least half of the time. */
+/** Between two starts; timers make it 1 to 2 ms. A client costs some 1 ms until it serves, so visitors have a good part of the time. */
 const betweenMs = 2;
 /** With a round trip of 100 ms some 50 are under way at once. */
 const mostUnderWay = 128;

@@ -13,11 +13,11 @@ interface LastReport {
 
 /**
  * `all`: every tunnel that has counts or clients. `changed`: those with clients, or whose counters or clients changed. A set of
- * ids: these tunnels, whatever they have. A report takes from the set what it says, and leaves the rest for the next.
+ * ids: these tunnels, whatever they have. The report deletes from the set the tunnels that it covers, and leaves the rest.
  */
 export type ReportScope = 'all' | 'changed' | Set<string>;
 
-/** Tunnels and clients in a report of some tunnels. While thousands of clients return, visitors wait for each report. */
+/** A report of some tunnels ends with the tunnel that reaches this many tunnels and clients: visitors wait for each report. */
 const mostInPart = 500;
 
 export class Reporter {

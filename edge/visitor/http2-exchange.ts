@@ -46,6 +46,9 @@ export interface ExchangeConnection {
  */
 type Http2Phase = 'body' | 'waiting' | 'early answer' | 'answer' | 'reset' | 'over';
 
+/** Until an early response is taken for sent. */
+const endMs = 20;
+
 export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
   deadlineMs: number;
   readonly #visitor: ExchangeConnection;
@@ -191,7 +194,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     this.#beginResponse();
     this.#visitor.context.counters.countResponse(head.status);
     this.#touch();
-    const bodiless = head.bodiless(this.#head.method);
+    const bodiless = head.bodiless(this.#head.method) || head.contentLength === 0;
     const waitForTrailers = head.chunked && !bodiless;
     if (waitForTrailers) this.#keepUntilReset();
     // Node adds a date if there is none.
@@ -207,17 +210,23 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     this.#stopRequest();
   }
 
-  /**
-   * RFC 9113 8.1: the visitor need not send the rest of a request whose response is whole. Node sends the end of the response in
-   * the next turn; a reset before it would make the response look broken off.
-   */
+  /** RFC 9113 8.1: the visitor need not send the rest of a request whose response is whole. */
   #stopRequest(): void {
-    if (this.#phase === 'early answer') setImmediate(() => this.#stream.close(constants.NGHTTP2_NO_ERROR));
+    if (this.#phase !== 'early answer') return;
+    // Node sends the end some turns later, if the visitor's windows have room. If not, the deadline ends the stream.
+    setTimeout(() => {
+      if (this.#isEndSent) this.#stream.close(constants.NGHTTP2_NO_ERROR);
+    }, endMs).unref();
+  }
+
+  /** A reset before the end of a response makes it look broken off. */
+  get #isEndSent(): boolean {
+    return this.#stream.state.localClose === 1;
   }
 
   /**
-   * Node (26.10) asks for the trailers of a stream that it destroyed while it was reading from the connection, and then
-   * aborts the process, because the stream is destroyed. A turn later it resets the stream first.
+   * Node (26.10) may still ask for the trailers of a stream that is destroyed while Node reads from the connection, and then
+   * aborts the process. If it is destroyed in the next turn, outside that read, its reset leaves first, and nothing asks.
    */
   #keepUntilReset(): void {
     const stream = this.#stream;
@@ -258,7 +267,8 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
       return;
     }
     upstream.abandon();
-    // Read and dropped until #stopRequest().
+    // The rest of the request is read and dropped.
+    if (this.#upload !== null) this.#visitor.uploads.end(this.#upload);
     this.#stream.resume();
   }
 
@@ -287,7 +297,9 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
   #touch(): void {
     if (this.#phase === 'reset') return;
     this.#watchesStall = this.#bytesWait;
-    this.deadlineMs = this.#after(this.#watchesStall ? 'stallMs' : 'idleStreamMs');
+    // Without an upstream the response is whole, and the visitor has only to read.
+    const visitorsTurn = this.#watchesStall || this.#upstream === null;
+    this.deadlineMs = this.#after(visitorsTurn ? 'stallMs' : 'idleStreamMs');
   }
 
   #answer(code: VisitorError): void {
@@ -312,7 +324,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
 
   onDeadline(): void {
     if (this.#phase === 'reset') {
-      // Node sends nothing more on this connection, because its visitor reads nothing or broke a rule after its GOAWAY.
+      // Node sends nothing more on this connection: its visitor reads nothing, or next to nothing, or broke a rule after GOAWAY.
       this.#visitor.cut();
       return;
     }
@@ -345,14 +357,16 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
   }
 
   /**
-   * Sends RST_STREAM with INTERNAL_ERROR. If nothing waits, close() would end the stream first, and half a response would
+   * Sends RST_STREAM, with INTERNAL_ERROR unless the response is whole. If nothing waits, close() would end the stream first, and half a response would
    * look whole. A stream that has ended is closed: Node forgets a destroyed one before it resets it (http2-visitor.ts).
    */
   #breakOff(code: ResetCode = 'cancelled'): void {
+    if (this.#phase === 'reset') return;
     this.#leaveUpstream(code);
     this.#phase = 'reset';
     this.deadlineMs = this.#after('stallMs');
-    if (this.#stream.writableEnded) this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    const { NGHTTP2_NO_ERROR, NGHTTP2_INTERNAL_ERROR } = constants;
+    if (this.#stream.writableEnded) this.#stream.close(this.#isEndSent ? NGHTTP2_NO_ERROR : NGHTTP2_INTERNAL_ERROR);
     else this.#stream.destroy(new Error('the response broke off'));
   }
 

@@ -266,9 +266,9 @@ describe('answers that wait for a window when their connection ends', () => {
 });
 
 it('a request that ends while its reset waits for a full connection never stops the edge', async () => {
-  const idleStreamMs = 300;
+  const stallMs = 1_000;
   const bulk = Buffer.concat([Buffer.from(`HTTP/1.1 200 OK\r\ncontent-length: ${maxBytes}\r\n\r\n`), Buffer.alloc(maxBytes)]);
-  await using rig = await createRig([tunnelOf('t'), tunnelOf('u')], { timeouts: { idleStreamMs } });
+  await using rig = await createRig([tunnelOf('t'), tunnelOf('u')], { timeouts: { stallMs } });
   await rig.client('t', (socket) => {
     socket.once('data', (request: Buffer) => {
       if (request.toString().startsWith('GET')) socket.write(bulk);
@@ -280,9 +280,10 @@ it('a request that ends while its reset waits for a full connection never stops 
   const open = (stream: number, bytes: number): Buffer => encodeH2Frame(frame.windowUpdate, 0, stream, u32(bytes));
   // The window takes the body of the answer to this request, and not its end.
   attacker.send(Buffer.concat([h2Preface(setting(initialWindowSize, 4)), open(0, maxBytes), post(1)]));
-  await pause(100);
+  await pause(stallMs / 2);
   attacker.send(Buffer.concat([get(3), open(3, maxBytes)]));
-  await pause(3 * idleStreamMs);
+  // The first request has been reset by then, and the second not yet.
+  await pause(stallMs * 0.8);
   attacker.send(Buffer.concat([open(1, 1_000), encodeH2Frame(frame.data, endStream, 1)]), true);
   // Afterwards the edge finds that it can read from this connection and write to it.
   const end = performance.now() + 200;

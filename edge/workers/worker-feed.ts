@@ -149,7 +149,7 @@ export class WorkerFeed {
     for (const wake of waiters) wake();
   }
 
-  /** One report for each tunnel, or for each of these, over all workers. */
+  /** One report for each tunnel, or for this one, over all workers. */
   reports(tunnelId?: string): Iterable<FeedTunnelReport> {
     const sums = new Map<string, FeedTunnelReport>();
     for (const reports of [this.#past, ...this.#reports.values()])
