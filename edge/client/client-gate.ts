@@ -84,8 +84,7 @@ export class ClientGate {
     this.#sockets.add(socket);
     socket.once('close', () => this.#sockets.delete(socket));
     try {
-      const request = await readUpgrade(socket, { timeoutMs: upgradeMs });
-      await this.#admit(socket, request, address);
+      await this.#admit(socket, await readUpgrade(socket, { timeoutMs: upgradeMs }), address);
     } catch (error) {
       if (error instanceof HandshakeError && error.code === 'bad-request') refuseUpgrade(socket, 'bad-request');
       else socket.destroy();

@@ -13,7 +13,7 @@ interface Waiting {
   readonly begin: () => void;
 }
 
-/** Between two starts; timers make it 1 to 2 ms. A client costs some 1 ms until it serves, so visitors have a good part of the time. */
+/** Between two starts; the timer runs after 1 to 2 ms. A client costs 1 ms or so until it serves, so visitors have time between. */
 const betweenMs = 2;
 /** With a round trip of 100 ms some 50 are under way at once. */
 const mostUnderWay = 128;

@@ -24,7 +24,7 @@ export interface FeedLinkOptions {
   readonly position: FeedPosition | null;
   /** Applies a change. It is acknowledged once the returned promise resolves. */
   readonly apply: (change: Change, position: FeedPosition) => void | Promise<void>;
-  /** Counters and clients: `all` for the first report of a connection, else only what changed, or only of tunnels that it takes from a set. */
+  /** Counters and clients: `all` for the first report of a connection, else only what changed, or tunnels that it takes from a set. */
   readonly report: (which: ReportScope) => readonly FeedTunnelReport[];
   /** Workers report to their primary more often than it reports to control. */
   readonly pace: keyof typeof paces;
@@ -33,7 +33,10 @@ export interface FeedLinkOptions {
   readonly random: () => number;
 }
 
-/** Presence changes within coalesceMs are sent together, some hundreds at once. Both delays in a row are below a quarter of a second. */
+/**
+ * Presence changes within coalesceMs are sent together. Both delays in a row are below a quarter of a second, unless more clients
+ * come or go than one report names (reporter.ts).
+ */
 const paces = {
   control: { reportEveryMs: 5_000, coalesceMs: 200 },
   primary: { reportEveryMs: 1_000, coalesceMs: 40 },

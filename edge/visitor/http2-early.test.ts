@@ -1,4 +1,4 @@
-// Responses that are whole before their request is: an upload that the upstream refuses, or a page of the edge.
+// Responses that are whole before their request is: an upload that the upstream refuses, for example.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {

@@ -42,11 +42,12 @@ export interface ExchangeConnection {
  *  └▶ early answer ─────┘ └▶ reset ─┘
  *
  * As for HTTP/1.1 (http1-phase.ts): `body` and `early answer` still read the request, `early answer` and `answer` have begun
- * the response. Every phase may lead to `reset`, where the visitor is told that the stream broke off. In `over` it is closed.
+ * the response. A stream that breaks off goes to `reset` from any phase, and waits there until Node has closed it. In `over` it is
+ * closed.
  */
 type Http2Phase = 'body' | 'waiting' | 'early answer' | 'answer' | 'reset' | 'over';
 
-/** Until an early response is taken for sent. */
+/** After an early response is written, its end has left by then if it can leave. */
 const endMs = 20;
 
 export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
@@ -357,8 +358,9 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
   }
 
   /**
-   * Sends RST_STREAM, with INTERNAL_ERROR unless the response is whole. If nothing waits, close() would end the stream first, and half a response would
-   * look whole. A stream that has ended is closed: Node forgets a destroyed one before it resets it (http2-visitor.ts).
+   * Sends RST_STREAM, with INTERNAL_ERROR unless the response is whole. If nothing waits, close() would end the stream first,
+   * and half a response would look whole. A stream that has ended is closed: Node forgets a destroyed one before it resets it
+   * (http2-visitor.ts).
    */
   #breakOff(code: ResetCode = 'cancelled'): void {
     if (this.#phase === 'reset') return;
