@@ -8,11 +8,11 @@ import {
   authorize,
   callback,
   challengeOf,
-  claimsAt,
   createOAuthWorld,
   decide,
   exchange,
   type Fields,
+  finish,
   goesTo,
   grantOf,
   hosts,
@@ -46,7 +46,7 @@ const isLed = async (world: OAuthWorld, fields: Fields): Promise<boolean> => (aw
 const openQuestion = async (world: OAuthWorld, client_id: string) => {
   const jar = { cookie: '' };
   const grant = grantOf(await authorize(world, { client_id }, jar))!;
-  await world.grants.finish(grant, claimsAt(world.time.now));
+  await finish(world, jar, grant);
   return { jar, grant };
 };
 
@@ -257,20 +257,22 @@ const attacks: readonly Attack[] = [
   },
   {
     name: "make a victim sign in to the attacker's question",
-    gain: 'the victim sees a question that the attacker began, and its code goes to the attacker',
+    gain: 'the attacker allows it in the name of the victim',
     run: async (world, client_id) => {
-      const attacker = { cookie: '' };
+      const [attacker, victim] = [{ cookie: '' }, { cookie: '' }];
       const grant = grantOf(await authorize(world, { client_id }, attacker))!;
-      const signedIn = await world.grants.finish(grant, claimsAt(world.time.now));
-      return (await world.send(signedIn.headers.get('location')!)).status === 200;
+      await authorize(world, { client_id }, victim);
+      const isFound = (await world.grants.find(grant, new Headers({ cookie: victim.cookie }))) !== undefined;
+      const isFinished = (await finish(world, victim, grant)).status === 303;
+      return isFound || isFinished || allows(await decide(world, attacker, { grant, decision: 'allow' }));
     },
   },
   {
     name: 'sign in a second time to a question that is open',
     gain: "the page names the victim, and the code is the attacker's, or the other way round",
     run: async (world, client) => {
-      const { grant } = await openQuestion(world, client);
-      return (await world.grants.finish(grant, claimsAt(world.time.now, { subject: 'mallory' }))).status === 303;
+      const { jar, grant } = await openQuestion(world, client);
+      return (await finish(world, jar, grant, { subject: 'mallory' })).status === 303;
     },
   },
   {

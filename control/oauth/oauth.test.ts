@@ -8,10 +8,10 @@ import {
   askToken,
   authorize,
   callback,
-  claimsAt,
   createOAuthWorld,
   decide,
   exchange,
+  finish,
   goesTo,
   grantOf,
   hosts,
@@ -49,8 +49,8 @@ test('a registered program gets a code for its visitor, and tokens for the code'
   assert.deepEqual([status, program.client_name, program.token_endpoint_auth_method], [201, 'Scribe', 'none']);
   const jar = { cookie: '' };
   const grant = grantOf(await authorize(world, { client_id: program.client_id }, jar))!;
-  assert.deepEqual(await world.grants.find(grant), { host: hosts.shop, programName: 'Scribe' });
-  const signedIn = await world.grants.finish(grant, claimsAt(world.time.now, { email: 'ann@example.com' }));
+  assert.deepEqual(await world.grants.find(grant, new Headers({ cookie: jar.cookie })), { host: hosts.shop, programName: 'Scribe' });
+  const signedIn = await finish(world, jar, grant, { email: 'ann@example.com' });
   const page = await world.send(signedIn.headers.get('location')!, { headers: { cookie: jar.cookie } });
   const text = await page.text();
   for (const said of ['Scribe', resourceOf(hosts.shop), 'project Shop', 'ann@example.com', 'a program on this device'])
@@ -86,7 +86,7 @@ test('a visitor who denies sends the program away with access_denied', async (t)
   const { client_id } = (await register(world)).body;
   const jar = { cookie: '' };
   const grant = grantOf(await authorize(world, { client_id }, jar))!;
-  await world.grants.finish(grant, claimsAt(world.time.now));
+  await finish(world, jar, grant);
   const url = (await goesTo(await decide(world, jar, { grant, decision: 'deny' })))!;
   assert.deepEqual([...url.searchParams.keys()].sort(), ['error', 'iss', 'state']);
   assert.equal(url.searchParams.get('error'), 'access_denied');
@@ -167,7 +167,7 @@ test('a program whose id is a document needs no registration', async (t) => {
   );
   const jar = { cookie: '' };
   const grant = grantOf(await authorize(world, { client_id: id }, jar))!;
-  const signedIn = await world.grants.finish(grant, claimsAt(world.time.now));
+  const signedIn = await finish(world, jar, grant);
   const page = await world.send(signedIn.headers.get('location')!, { headers: { cookie: jar.cookie } });
   assert.match(await page.text(), /comes from <strong>scribe\.example<\/strong>/);
   const url = (await goesTo(await decide(world, jar, { grant, decision: 'allow' })))!;

@@ -9,7 +9,7 @@ import { seeOther } from '../http/see-other.ts';
 import type { VisitPolicy } from '../policy/find-visit-policy.ts';
 import { createToken } from '../secret/token.ts';
 import { isFlowBrowser, keepFlowBrowser } from '../visit/flow.ts';
-import { renderNote } from '../visit/page.ts';
+import { renderEndedRequest, renderNote } from '../visit/page.ts';
 import { logSignIn } from '../visit/sign-in-log.ts';
 import type { ProgramGrants } from '../visit/visit-deps.ts';
 import { renderConsent } from './consent-page.ts';
@@ -35,11 +35,6 @@ export interface Questions {
 }
 
 const refusedPage = (text: string): Response => renderNote('This program cannot connect', text, { status: 400 });
-
-const endedPage = (): Response =>
-  renderNote('This request has ended', 'Go back to the program and connect again. Start and finish in the same browser.', {
-    status: 400,
-  });
 
 const authorize = async (deps: OAuthDeps, request: Request, address: string): Promise<Response> => {
   const { store, keyRing, origin, clock } = deps;
@@ -80,16 +75,22 @@ const authorize = async (deps: OAuthDeps, request: Request, address: string): Pr
   return seeOther(`${origin}/access/sign-in?grant=${secret}`, { 'set-cookie': cookie });
 };
 
-const findQuestion = (deps: OAuthDeps, secret: string) =>
-  findFlow(deps.store.db, deps.keyRing, secret, ['question'], deps.clock());
+/**
+ * The question, for the browser that asked it alone: a stranger may lead a visitor who has a session to the stranger's question.
+ * If that visitor signed in to it, the stranger could allow it in the visitor's name.
+ */
+const findQuestion = async (deps: OAuthDeps, headers: Headers, secret: string): Promise<Flow<Question> | undefined> => {
+  const flow = await findFlow(deps.store.db, deps.keyRing, secret, ['question'], deps.clock());
+  return flow !== undefined && isFlowBrowser(deps, headers, flow.content.browserHash) ? flow : undefined;
+};
 
-const finish = async (deps: OAuthDeps, secret: string, claims: VisitorClaims): Promise<Response> => {
-  const flow = await findQuestion(deps, secret);
-  if (flow === undefined) return endedPage();
+const finish = async (deps: OAuthDeps, headers: Headers, secret: string, claims: VisitorClaims): Promise<Response> => {
+  const flow = await findQuestion(deps, headers, secret);
+  if (flow === undefined) return renderEndedRequest();
   // Keep the first sign-in: the page names that person.
   const isKept =
     flow.content.claims === undefined && (await changeFlow(deps.store.db, deps.keyRing, flow, { ...flow.content, claims }));
-  return isKept ? seeOther(`${deps.origin}${oauthPath}/consent?grant=${secret}`) : endedPage();
+  return isKept ? seeOther(`${deps.origin}${oauthPath}/consent?grant=${secret}`) : renderEndedRequest();
 };
 
 interface Ready {
@@ -98,12 +99,11 @@ interface Ready {
   readonly policy: VisitPolicy;
 }
 
-/** The question, if this browser asked it, and its person is signed in and still admitted. */
+/** The question, if its person is signed in and still admitted. */
 const findReady = async (deps: OAuthDeps, request: Request, secret: string): Promise<Ready | undefined> => {
-  const flow = await findQuestion(deps, secret);
+  const flow = await findQuestion(deps, request.headers, secret);
   const claims = flow?.content.claims;
   if (flow === undefined || claims === undefined) return undefined;
-  if (!isFlowBrowser(deps, request.headers, flow.content.browserHash)) return undefined;
   const policy = await deps.findPolicy(flow.content.host);
   // Another policy may have replaced the one that the person signed in to.
   if (policy === undefined || policy.policyId !== flow.policyId) return undefined;
@@ -113,7 +113,7 @@ const findReady = async (deps: OAuthDeps, request: Request, secret: string): Pro
 const show = async (deps: OAuthDeps, request: Request): Promise<Response> => {
   const secret = new URL(request.url).searchParams.get('grant') ?? '';
   const ready = await findReady(deps, request, secret);
-  if (ready === undefined) return endedPage();
+  if (ready === undefined) return renderEndedRequest();
   return renderConsent({ ...ready.flow.content, claims: ready.claims, projectName: ready.policy.projectName, secret });
 };
 
@@ -121,11 +121,11 @@ const nameOf = ({ program }: Question, claims: VisitorClaims): string =>
   claims.email === '' ? program.name : `${program.name}, for ${claims.email}`;
 
 const decide = async (deps: OAuthDeps, request: Request, address: string): Promise<Response> => {
-  if (!isOwnRequest(request.headers, deps.origin)) return endedPage();
+  if (!isOwnRequest(request.headers, deps.origin)) return renderEndedRequest();
   const form = new URLSearchParams((await readBounded(request, formBytesMost)).toString('utf8'));
   const ready = await findReady(deps, request, form.get('grant') ?? '');
   // Delete the row first, so that only one answer counts.
-  if (ready === undefined || !(await deleteFlow(deps.store.db, ready.flow.id))) return endedPage();
+  if (ready === undefined || !(await deleteFlow(deps.store.db, ready.flow.id))) return renderEndedRequest();
   const { flow, claims, policy } = ready;
   const { content } = flow;
   const allowed = form.get('decision') === 'allow';
@@ -154,11 +154,11 @@ const leave = ({ program }: Question, url: string): Response =>
 
 export const createQuestions = (deps: OAuthDeps): Questions => ({
   grants: {
-    find: async (id) => {
-      const flow = await findQuestion(deps, id);
+    find: async (id, headers) => {
+      const flow = await findQuestion(deps, headers, id);
       return flow && { host: flow.content.host, programName: flow.content.program.name };
     },
-    finish: (id, claims) => finish(deps, id, claims),
+    finish: (id, headers, claims) => finish(deps, headers, id, claims),
   },
   authorize: (request, address) => authorize(deps, request, address),
   show: (request) => show(deps, request),

@@ -164,12 +164,15 @@ export const goesTo = async (response: Response): Promise<URL | undefined> => {
   return found === undefined ? undefined : new URL(found);
 };
 
+export const finish = (world: OAuthWorld, jar: Jar, grant: string, more: Partial<VisitorClaims> = {}): Promise<Response> =>
+  world.grants.finish(grant, new Headers({ cookie: jar.cookie }), claimsAt(world.time.now, more));
+
 /** A visitor signs in and allows it. */
 export const allow = async (world: OAuthWorld, fields: Fields): Promise<URL> => {
   const jar = { cookie: '' };
   const grant = grantOf(await authorize(world, fields, jar));
   assert.ok(grant, 'the request is refused');
-  await world.grants.finish(grant, claimsAt(world.time.now));
+  await finish(world, jar, grant);
   const url = await goesTo(await decide(world, jar, { grant, decision: 'allow' }));
   assert.ok(url, 'nobody is asked');
   return url;

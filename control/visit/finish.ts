@@ -77,6 +77,6 @@ export const finishSignIn = async (deps: VisitDeps, visit: Visit, claims: Visito
     case 'edge':
       return edgeAnswer(visit, target.state, claims);
     case 'grant':
-      return deps.programs.finish(target.id, claims);
+      return deps.programs.finish(target.id, visit.request.headers, claims);
   }
 };

@@ -1,4 +1,5 @@
-// The frame of the pages on which visitors sign in. They work without scripts, show nothing of the tunnel, and cannot be framed.
+// The frame of the pages on which visitors sign in. They work without scripts, except that of a share link. They show nothing of the
+// tunnel, and cannot be framed.
 
 import { productName } from '@underpass/rules/text.ts';
 import { linkScriptPath } from './link-script.ts';
@@ -102,3 +103,9 @@ export const renderNote = (
   const button = action && html`<div class="way"><a class="button" href="${action.url}">${action.label}</a></div>`;
   return renderPage({ ...page, title, body: html`<h1>${title}</h1>\n<p class="lead">${text}</p>\n${button ?? null}` });
 };
+
+/** For a request of a program (oauth/questions.ts). */
+export const renderEndedRequest = (): Response =>
+  renderNote('This request has ended', 'Go back to the program and connect again. Start and finish in the same browser.', {
+    status: 400,
+  });

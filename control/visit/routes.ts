@@ -15,7 +15,7 @@ import { type Flow, takeFlow } from './flow.ts';
 import { answerKeys } from './keys.ts';
 import { linkScript } from './link-script.ts';
 import { findMember, signInMember } from './member.ts';
-import { renderNote } from './page.ts';
+import { renderEndedRequest, renderNote } from './page.ts';
 import { signInByPassword } from './password.ts';
 import { createProviders, finishProvider, type ProviderFlow, type Providers, startProvider } from './provider.ts';
 import { renderLinkPage, signInByLink } from './share-link.ts';
@@ -44,8 +44,8 @@ const findPolicy = ({ store, keyRing, clock }: VisitDeps, host: string): Promise
 type Place = Pick<Visit, 'policy' | 'programName'>;
 
 /** Reads the policy of the target's host from the store: nothing else in the request decides where the sign-in leads. */
-const findPlace = async (deps: VisitDeps, target: SignInTarget): Promise<Place | undefined> => {
-  const grant = target.kind === 'grant' ? await deps.programs.find(target.id) : undefined;
+const findPlace = async (deps: VisitDeps, target: SignInTarget, headers: Headers): Promise<Place | undefined> => {
+  const grant = target.kind === 'grant' ? await deps.programs.find(target.id, headers) : undefined;
   const host = target.kind === 'edge' ? target.host : grant?.host;
   const policy = host === undefined ? undefined : await findPolicy(deps, host);
   return policy && { policy, programName: grant?.programName };
@@ -56,7 +56,7 @@ const findVisit = async (
   { request, address }: Incoming,
   target: SignInTarget | undefined,
 ): Promise<Visit | undefined> => {
-  const place = target && (await findPlace(deps, target));
+  const place = target && (await findPlace(deps, target, request.headers));
   return place && { ...place, target: target!, request, address, nowMs: deps.clock() };
 };
 
@@ -67,7 +67,8 @@ const withVisit = async (
   answer: (visit: Visit) => Promise<Response> | Response,
 ): Promise<Response> => {
   const visit = await findVisit(deps, incoming, target);
-  return visit === undefined ? renderNoVisit() : answer(visit);
+  if (visit !== undefined) return answer(visit);
+  return target?.kind === 'grant' ? renderEndedRequest() : renderNoVisit();
 };
 
 const queryOf = (request: Request): Fields => Object.fromEntries(new URL(request.url).searchParams);

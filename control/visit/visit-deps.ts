@@ -26,12 +26,12 @@ export interface VisitDeps {
   readonly programs: ProgramGrants;
 }
 
-/** The requests of programs that wait for their visitor to sign in. */
+/** The requests of programs that wait for their visitor to sign in. `headers` are those of the browser, which must have begun it. */
 export interface ProgramGrants {
   /** Undefined if there is none, or it has ended. */
-  readonly find: (id: string) => Promise<{ readonly host: string; readonly programName: string } | undefined>;
+  readonly find: (id: string, headers: Headers) => Promise<{ readonly host: string; readonly programName: string } | undefined>;
   /** Leads to the page that asks whether the program may act for the visitor. */
-  readonly finish: (id: string, claims: VisitorClaims) => Promise<Response>;
+  readonly finish: (id: string, headers: Headers, claims: VisitorClaims) => Promise<Response>;
 }
 
 /** One request of a sign-in, with its target and the policy that decides. */

@@ -66,7 +66,6 @@ describe('the sign-in page', () => {
     [(host) => `host=${host}@evil.example&state=${state}`, 'a host that is a user name'],
     [(host) => `host=${host}/../evil&state=${state}`, 'a host with a path'],
     [(_, bare) => `host=${bare}&state=${state}`, 'a tunnel without a policy: a ticket for it would mean nothing'],
-    [() => `grant=${state}`, 'a program that does not wait'],
   ];
   it('answers 404 for a host without a policy', async (t) => {
     const stage = await open(t, { members: true });
@@ -77,6 +76,31 @@ describe('the sign-in page', () => {
     }
     for (const path of ['/access', '/access/', '/access/x', '/access/link?host=evil.example', '/access/keys/evil.example'])
       assert.equal((await stage.client().send('GET', path)).status, 404, path);
+  });
+
+  it("signs a member in to no question of a program that another browser asked: that browser's owner would allow it", async (t) => {
+    const stage = await open(t, { members: true });
+    const mallory = stage.client();
+    const metadata = { client_name: 'Scribe', redirect_uris: ['http://127.0.0.1/callback'] };
+    const { client_id } = (await (await mallory.send('POST', '/access/oauth/register', metadata)).json()) as { client_id: string };
+    const query = new URLSearchParams({
+      client_id,
+      response_type: 'code',
+      redirect_uri: 'http://127.0.0.1/callback',
+      code_challenge: state,
+      code_challenge_method: 'S256',
+      resource: new URL((await stage.policy()).url).origin,
+    });
+    const asked = await mallory.send('GET', `/access/oauth/authorize?${query}`);
+    const grant = new URL(asked.headers.get('location')!).searchParams.get('grant')!;
+    for (const path of [`/access/member/grant/${grant}`, `/access/sign-in?grant=${grant}`]) {
+      const answer = await stage.ann.send('GET', path);
+      assert.equal(answer.status, 400);
+      assert.match(await answer.text(), /in the same browser/);
+    }
+    assert.equal((await mallory.send('GET', `/access/oauth/consent?grant=${grant}`)).status, 400);
+    assert.deepEqual(await stage.signIns(), []);
+    assert.equal((await mallory.send('GET', `/access/sign-in?grant=${grant}`)).status, 200);
   });
 
   it('leads to the address in the store, whatever port and case the query names', async (t) => {
