@@ -16,7 +16,7 @@ function runs(pid: string): boolean {
 
 test('the busy processes end with a benchmark that is killed', { timeout: 20_000 }, async (t) => {
   const file = `${import.meta.dirname}/busy.ts`;
-  const script = `(await import('${file}')).startBusyProcesses(); console.log('started'); setInterval(() => {}, 1000);`;
+  const script = `(await import('${file}')).startBusyProcesses(2); console.log('started'); setInterval(() => {}, 1000);`;
   const { child } = startProcess(t, ['--input-type=module', '-e', script]);
   await once(child.stdout!, 'data');
   const busy = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'latin1').trim().split(' ');

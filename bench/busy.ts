@@ -1,7 +1,6 @@
 // Other work beside a measurement: processes that each want a whole core and touch more memory than an inner cache holds.
 import { spawn } from 'node:child_process';
 
-export const busyProcesses = 2;
 /** Compares its parent with argv, so it ends by itself once the benchmark is gone, however that ended. */
 const program = `
   const parent = Number(process.argv[1]);
@@ -10,9 +9,9 @@ const program = `
 `;
 
 /** Returns the function that ends them. */
-export function startBusyProcesses(): () => void {
+export function startBusyProcesses(count: number): () => void {
   const args = ['-e', program, String(process.pid)];
-  const children = Array.from({ length: busyProcesses }, () => spawn(process.execPath, args, { stdio: 'ignore' }));
+  const children = Array.from({ length: count }, () => spawn(process.execPath, args, { stdio: 'ignore' }));
   return () => {
     for (const child of children) child.kill();
   };

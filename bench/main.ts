@@ -2,12 +2,12 @@
 // With --tunnels 1000,100000, --clients 2000,5000 or --visitors 10000,20000 it measures one region of that size instead; with
 // --distance, a long path; with --policy, what an access policy costs, in small requests and idle WebSockets.
 // Options of --distance: --round-trips 50,100, --losses 0,0.1,1, --congestion reno, --pieces.
-// Options: --rounds N, --seconds N, --columns small,latency,connect,bulk,idle,stalled, --peers underpass,haproxy, --busy.
+// Options: --rounds N, --seconds N, --columns small,latency,connect,bulk,idle,stalled, --peers underpass,haproxy, --busy N.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { busyProcesses, startBusyProcesses } from './busy.ts';
+import { startBusyProcesses } from './busy.ts';
 import { type Column, renderTable, type Sample } from './core/table.ts';
 import { measureDistance, movedToOwnNetwork } from './distance.ts';
 import { type Measurement, measurements } from './measurements.ts';
@@ -49,7 +49,7 @@ const { values: options } = parseArgs({
     tunnels: { type: 'string', default: '' },
     clients: { type: 'string', default: '' },
     visitors: { type: 'string', default: '' },
-    busy: { type: 'boolean', default: false },
+    busy: { type: 'string', default: '0' },
     policy: { type: 'boolean', default: false },
     distance: { type: 'boolean', default: false },
     'round-trips': { type: 'string', default: '50,100' },
@@ -66,10 +66,11 @@ const chosen = measurements.filter((measurement) => options.columns.split(',').i
 
 if (options.distance && movedToOwnNetwork()) process.exit();
 
-const others = options.busy ? `, ${busyProcesses} other busy processes` : '';
+const busy = Number(options.busy);
+const others = busy > 0 ? `, ${busy} other busy processes` : '';
 const machine = `${cpus().length} cores${others}, Node ${process.version}, ${process.arch}`;
 const folder = mkdtempSync(join(tmpdir(), 'underpass-bench-'));
-const endBusyProcesses = options.busy ? startBusyProcesses() : () => {};
+const endBusyProcesses = startBusyProcesses(busy);
 try {
   process.stdout.write(
     `# Underpass${!atScale ? ` beside its peers\n\n${rounds} rounds` : ' at scale\n\none region'}, ${machine}\n`,
