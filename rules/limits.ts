@@ -205,8 +205,9 @@ export const rateLimits = {
   // Visitors of tunnels with an access policy (control/visit).
   accessPage: { points: 600, windowSeconds: 60, sentence: requestSentence },
   accessCodePerAddress: { points: 20, windowSeconds: 3600, sentence: codeSentence },
+  accessCodeOverall: { points: 300, windowSeconds: 60, sentence: codeSentence },
   accessCodePerPolicy: { points: 120, windowSeconds: 60, sentence: codeSentence },
-  /** Once `accessCodePerPolicy` is used up, each network gets these for itself. */
+  /** Once one of the two above is used up, each network gets these for itself, at each policy. */
   accessCodePerNetwork: { points: 5, windowSeconds: 3600, sentence: codeSentence },
   /** Beyond them no mail is sent, and the answer is the same. */
   accessMailPerEmailAndNetwork: { points: 5, windowSeconds: 600, sentence: codeSentence },

@@ -2,7 +2,7 @@
 
 import { durations } from '@underpass/rules/limits.ts';
 import type { PasskeyProof } from '@underpass/rules/passkey.ts';
-import { createToken, hashToken, tokenLength } from '../secret/token.ts';
+import { createToken, hashToken, isToken } from '../secret/token.ts';
 import { createId } from '../store/id.ts';
 import { unlessOutage } from '../store/outage.ts';
 import type { Queries } from '../store/store.ts';
@@ -101,7 +101,7 @@ export const renewProof = async (db: Queries, sessionId: string, nowMs: number, 
 };
 
 export const findSessionCaller = async (db: Queries, token: string, nowMs: number): Promise<Caller | null> => {
-  if (token.length !== tokenLength) return null;
+  if (!isToken(token)) return null;
   const row = await findSession(db, token);
   if (!row || !isLive(row, row.operator === 1, nowMs)) return null;
   if (nowMs - row.seen_at >= seenEveryMs) await unlessOutage(() => markSeen(db, row.session_id, nowMs));
@@ -137,7 +137,7 @@ export const endSignIns = async (trx: Queries, userId: string, except: string | 
 
 /** Ends the cookie's session, if there is one, and audits that as its user's change. */
 export const endSession = async (trx: Queries, token: string, address: string, nowMs: number): Promise<void> => {
-  if (token.length !== tokenLength) return;
+  if (!isToken(token)) return;
   const query = trx.deleteFrom('sessions').where('token_hash', '=', hashToken(token)).returning('user_id');
   const ended = await query.executeTakeFirst();
   if (!ended) return;

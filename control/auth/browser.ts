@@ -3,13 +3,13 @@
 
 import { durations } from '@underpass/rules/limits.ts';
 import { type CookieNames, readCookie, renderCookie } from '../http/cookie.ts';
-import { createToken, tokenLength } from '../secret/token.ts';
+import { createToken, isToken } from '../secret/token.ts';
 
 const browserCookieSeconds = durations.knownBrowserDays * 24 * 3600;
 
 export const browserToken = (cookies: CookieNames, headers: Headers): string => {
   const known = readCookie(headers, cookies.browser);
-  return known?.length === tokenLength ? known : createToken();
+  return known !== undefined && isToken(known) ? known : createToken();
 };
 
 export const browserCookie = (cookies: CookieNames, browser: string): string =>

@@ -2,7 +2,7 @@
 // renews the proof of a session.
 
 import { durations } from '@underpass/rules/limits.ts';
-import { createToken, hashToken, tokenLength } from '../secret/token.ts';
+import { createToken, hashToken, isToken } from '../secret/token.ts';
 import { createId } from '../store/id.ts';
 import type { Queries } from '../store/store.ts';
 
@@ -37,7 +37,7 @@ export const createLoginLink = async (
 
 /** Consumes nothing. */
 const findUsable = async (db: Queries, token: string, nowMs: number) => {
-  if (token.length !== tokenLength) return undefined;
+  if (!isToken(token)) return undefined;
   return db
     .selectFrom('login_links')
     .select('browser_hash')
@@ -70,7 +70,7 @@ export interface ProofLink {
  * browser, so the link that its owner opens renews nothing.
  */
 export const redeemProofLink = async (db: Queries, { token, sessionId, browser }: ProofLink, nowMs: number): Promise<boolean> => {
-  if (token.length !== tokenLength || browser === undefined) return false;
+  if (!isToken(token) || browser === undefined) return false;
   const used = await db
     .updateTable('login_links')
     .set({ used_at: nowMs })
@@ -89,7 +89,7 @@ export const redeemLoginLink = async (
   token: string,
   nowMs: number,
 ): Promise<{ userId: string; email: string } | undefined> => {
-  if (token.length !== tokenLength) return undefined;
+  if (!isToken(token)) return undefined;
   const used = await db
     .updateTable('login_links')
     .set({ used_at: nowMs })

@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import { lookAtClock } from '../store/known-time.ts';
 import { openSqliteStore } from '../store/sqlite.ts';
 import type { Store } from '../store/store.ts';
-import { addJob, createJobQueue, type JobHandlers, nextPauseMs } from './queue.ts';
+import { addJob, createJobQueue, type JobHandlers, type JobKind, nextPauseMs } from './queue.ts';
 
 let store: Store;
 const time = { now: 0 };
@@ -145,6 +145,36 @@ describe('the queue', () => {
       assert.equal(await left(), 0);
     });
   }
+
+  it('leaves a job of a kind that only a newer control knows', async () => {
+    await addMail('known');
+    await store.db
+      .updateTable('jobs')
+      .set({ kind: 'later' as JobKind })
+      .execute();
+    await createQueue(handlersWith(unexpected)).drain();
+    assert.equal(await left(), 1);
+  });
+
+  it('sends a login link beside a flood of codes, and drops codes for which nobody waits any more', { timeout: 5_000 }, async () => {
+    const sent: string[] = [];
+    const code = async (): Promise<void> => void sent.push('code');
+    const queue = createQueue({ ...handlersWith(unexpected, async () => void sent.push('link')), 'access-code': code });
+    const flow = { flowId: 'f', host: 'h.example', email: 'a@example.com', address: '192.0.2.1', isMailed: false };
+    const addCodes = (): Promise<unknown> =>
+      Promise.all(Array.from({ length: 60 }, () => addJob(store.db, time.now, 'access-code', flow)));
+    await addCodes();
+    time.now += 10 * 60_000;
+    await queue.drain();
+    assert.equal(await left(), 0);
+    await addCodes();
+    await addJob(store.db, time.now, 'login-link', { email: 'b@example.com', browserHash: null });
+    const drained = queue.drain();
+    while (!sent.includes('link')) await new Promise((resolve) => setImmediate(resolve));
+    assert.ok(sent.length <= 21, `${sent.length}`);
+    await store.db.deleteFrom('jobs').execute();
+    await drained;
+  });
 
   it('does a job that another job added, while a third one hangs', async () => {
     const hanging = Promise.withResolvers<void>();

@@ -129,16 +129,21 @@ const takeJob = async (db: Queries, job: JobsTable, nowMs: number): Promise<bool
   return taken.numUpdatedRows > 0n;
 };
 
-/** Login links and codes have their own lane, because a person waits for them. */
-const awaited: readonly string[] = ['login-link', 'access-code'] satisfies JobKind[];
-const lanes = ['in', 'not in'] as const;
-type Lane = (typeof lanes)[number];
+/** A person waits for these, and for nothing else. Each has its own lane, so a flood of one delays only itself. */
+const awaited: readonly JobKind[] = ['login-link', 'access-code'];
+const isAwaited = (kind: string): boolean => awaited.some((each) => each === kind);
+/** The kinds of each lane. A kind that only a newer control knows is in none: the job waits for that control. */
+type Lane = readonly JobKind[];
+const lanes: readonly Lane[] = [
+  ...awaited.map((kind) => [kind]),
+  (Object.keys(lifeMs) as JobKind[]).filter((kind) => !isAwaited(kind)),
+];
 
 const dueJobs = (db: Queries, lane: Lane, nowMs: number): Promise<JobsTable[]> => {
   const due = db
     .selectFrom('jobs')
     .selectAll()
-    .where('kind', lane, awaited)
+    .where('kind', 'in', lane)
     // A job that is due later than any could be was added before the clock went back.
     .where((eb) => eb.or([eb('due_at', '<=', nowMs), eb('due_at', '>', nowMs + furthestMs)]));
   return due.orderBy('due_at').orderBy('id').limit(batch).execute();
@@ -152,7 +157,14 @@ const finish = async ({ store }: JobQueueDeps, job: JobsTable): Promise<void> =>
 
 /** A clock that jumped gives up no mail. Only login links and codes: nobody waits for one any more, and the person asks for another. */
 const isOver = async ({ store, clock, log }: JobQueueDeps, job: JobsTable, atMs: number): Promise<boolean> =>
-  job.expires_at <= atMs && (awaited.includes(job.kind) || !(await isTimeInDoubt(store, clock(), log)));
+  job.expires_at <= atMs && (isAwaited(job.kind) || !(await isTimeInDoubt(store, clock(), log)));
+
+/** All at once: one after the other, those of a flood would take as long as their mails. */
+const dropUnawaited = async (db: Queries, lane: Lane, nowMs: number): Promise<void> => {
+  const kinds = lane.filter(isAwaited);
+  if (kinds.length === 0) return;
+  await db.deleteFrom('jobs').where('kind', 'in', kinds).where('expires_at', '<=', nowMs).where('due_at', '<=', nowMs).execute();
+};
 
 const postpone = async (deps: JobQueueDeps, job: JobsTable, error: unknown): Promise<void> => {
   const attempts = job.attempts + 1;
@@ -174,8 +186,8 @@ const claimJob = async (deps: JobQueueDeps, job: JobsTable): Promise<boolean> =>
 const runJob = async (deps: JobQueueDeps, job: JobsTable): Promise<void> => {
   const { handlers } = deps;
   try {
-    const handle = handlers[job.kind as JobKind] as ((payload: unknown) => Promise<void>) | undefined;
-    await handle?.(JSON.parse(job.payload));
+    const handle = handlers[job.kind as JobKind] as (payload: unknown) => Promise<void>;
+    await handle(JSON.parse(job.payload));
     await finish(deps, job);
   } catch (error) {
     await postpone(deps, job, error);
@@ -201,6 +213,7 @@ const createLane = (deps: JobQueueDeps, lane: Lane) => {
     underWay.add(work);
   };
   const startDue = async (): Promise<void> => {
+    await dropUnawaited(deps.store.db, lane, deps.clock());
     const read = () => dueJobs(deps.store.db, lane, deps.clock());
     for (let due = await read(); due.length > 0; due = await read()) {
       for (const job of due) if (await claimJob(deps, job)) start(job);

@@ -4,7 +4,7 @@
 import type { VisitorClaims } from '@underpass/rules/visit/grants.ts';
 import { flowContext } from '../admission/policy-keys.ts';
 import type { KeyRing } from '../secret/key-ring.ts';
-import { hashToken, tokenLength } from '../secret/token.ts';
+import { hashToken, isToken } from '../secret/token.ts';
 import type { AccessFlowsTable } from '../store/schema.ts';
 import type { Queries } from '../store/store.ts';
 import type { Authorization, Program } from './core/authorization.ts';
@@ -79,7 +79,7 @@ export const findFlow = async <S extends FlowContent['stage']>(
   stages: readonly S[],
   nowMs: number,
 ): Promise<Flow<Extract<FlowContent, { stage: S }>> | undefined> => {
-  if (secret.length !== tokenLength) return undefined;
+  if (!isToken(secret)) return undefined;
   return readFlow(db, keyRing, hashToken(secret), stages, nowMs);
 };
 

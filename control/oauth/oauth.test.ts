@@ -131,6 +131,7 @@ test('a program can end its access by any of its tokens, and the edges learn it'
   const ended = [programSubject(programOf(world, body.access_token!))];
   assert.deepEqual(await world.endedPrograms(), ended);
   assert.equal((await askToken(world, { token: 'never given', client_id }, 'revoke')).status, 200);
+  assert.equal((await askToken(world, { token: 'never given' }, 'revoke')).body.error, 'invalid_client');
   const other = (await exchange(world, client_id, (await allow(world, { client_id })).searchParams.get('code')!)).body;
   const forged = `${other.access_token!.split('.')[0]}.${'A'.repeat(43)}`;
   for (const [token, by] of [

@@ -1,6 +1,6 @@
 // Programs: those that registered themselves, and those whose id is the address of a document about them.
 
-import { createToken, tokenLength } from '../secret/token.ts';
+import { createToken, isToken } from '../secret/token.ts';
 import type { Queries } from '../store/store.ts';
 import type { Program } from './core/authorization.ts';
 import { isDocumentId } from './core/program-metadata.ts';
@@ -19,7 +19,7 @@ export const insertProgram = async (
 };
 
 export const findRegistered = async (db: Queries, id: string): Promise<Program | undefined> => {
-  if (id.length !== tokenLength) return undefined;
+  if (!isToken(id)) return undefined;
   const row = await db.selectFrom('access_clients').select('content').where('id', '=', id).executeTakeFirst();
   if (row === undefined) return undefined;
   return { id, ...(JSON.parse(row.content) as Pick<Program, 'name' | 'redirectUris'>), isDocument: false };

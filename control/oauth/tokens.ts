@@ -5,7 +5,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { refusalOf, type VisitorClaims } from '@underpass/rules/visit/grants.ts';
 import { openVisit, type Sealed, sealVisit } from '@underpass/wire/visit-seal.ts';
 import type { VisitPolicy } from '../policy/find-visit-policy.ts';
-import { createToken, hashToken, tokenLength } from '../secret/token.ts';
+import { createToken, hashToken, isToken } from '../secret/token.ts';
 import type { Program } from './core/authorization.ts';
 import type { OAuthDeps } from './deps.ts';
 import { type Chain, type Code, changeFlow, deleteFlow, type Flow, findFlow, insertFlow, readFlow } from './flows.ts';
@@ -50,7 +50,7 @@ const isVerifierOf = (challenge: string, verifier: string): boolean => {
 /** `<chain>.<secret>`: the row is found by the chain, and says which secret is the newest. */
 const splitRefresh = (token: string): { chain: string; secret: string } | undefined => {
   const [chain = '', secret = '', ...rest] = token.split('.');
-  return rest.length === 0 && chain.length === tokenLength && secret.length === tokenLength ? { chain, secret } : undefined;
+  return rest.length === 0 && isToken(chain) && isToken(secret) ? { chain, secret } : undefined;
 };
 
 type Holder = Pick<Code | Chain, 'host' | 'claims' | 'resource'>;
@@ -168,7 +168,7 @@ export const giveTokens = async (deps: OAuthDeps, form: ReadonlyMap<string, stri
 const programIdOf = (token: string): string => {
   try {
     const { claims } = JSON.parse(Buffer.from(token.split('.')[0] as string, 'base64url').toString()) as Sealed;
-    return typeof claims.programId === 'string' ? claims.programId : '';
+    return typeof claims.programId === 'string' && /^[\w-]+$/.test(claims.programId) ? claims.programId : '';
   } catch {
     return '';
   }
@@ -184,9 +184,10 @@ const findByAccessToken = async (deps: OAuthDeps, token: string): Promise<Flow<C
 /** Either token ends the program's access (RFC 7009 2.1). An unknown one is as good as revoked (RFC 7009 2.2). */
 export const revokeToken = async (deps: OAuthDeps, form: ReadonlyMap<string, string>): Promise<void> => {
   const { store, keyRing, clock } = deps;
+  const program = form.get('client_id') ?? refuse('invalid_client', 'client_id is missing.');
   const token = form.get('token') ?? refuse('invalid_request', 'token is missing.');
   const given = splitRefresh(token);
   const byRefreshToken = given && (await findFlow(store.db, keyRing, given.chain, ['chain'], clock()));
   const flow = byRefreshToken ?? (await findByAccessToken(deps, token));
-  if (flow?.content.program.id === form.get('client_id')) await endOwnProgram(deps, flow!.policyId, flow!.id, clock());
+  if (flow?.content.program.id === program) await endOwnProgram(deps, flow.policyId, flow.id, clock());
 };

@@ -29,9 +29,9 @@ export interface CodeFlow {
 /** Bound to its flow, so that equal codes have different hashes. */
 export const hashCode = (flowId: string, code: string): string => hashToken(`${flowId} ${code}`);
 
-/** Once a policy's own share is used up, each network has a few: a flood does not lock out other networks. */
-const takeShareOfPolicy = async ({ limiter }: VisitDeps, { policy, address }: Visit): Promise<void> => {
-  if (await hasRoom(limiter, 'accessCodePerPolicy', policy.policyId)) return;
+/** Once the share of a policy, or of all, is used up, each network has a few: a flood does not lock out other networks. */
+const takeShare = async ({ limiter }: VisitDeps, { policy, address }: Visit): Promise<void> => {
+  if ((await hasRoom(limiter, 'accessCodePerPolicy', policy.policyId)) && (await hasRoom(limiter, 'accessCodeOverall', ''))) return;
   await limiter.take('accessCodePerNetwork', `${policy.policyId} ${networkKey(address)}`);
 };
 
@@ -67,7 +67,7 @@ export const sendCode = async (deps: VisitDeps, visit: Visit, fields: { readonly
   if (!parsed.ok) return renderSignIn(visit, { field: 'email', message: parsed.message, typed: fields.email }, 400);
   const email = parsed.value;
   await deps.limiter.take('accessCodePerAddress', addressKey(address));
-  await takeShareOfPolicy(deps, visit);
+  await takeShare(deps, visit);
   const mailed = await isMailed(deps, visit, email);
   const { browserHash, cookie } = keepFlowBrowser(deps, request.headers);
   const secret = createToken();

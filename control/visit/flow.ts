@@ -4,9 +4,8 @@
 import { durations } from '@underpass/rules/limits.ts';
 import { flowContext } from '../admission/policy-keys.ts';
 import { readCookie, renderCookie } from '../http/cookie.ts';
-import { createToken, hashToken } from '../secret/token.ts';
+import { createToken, hashToken, isToken } from '../secret/token.ts';
 import type { AccessFlowsTable } from '../store/schema.ts';
-import { isState } from './target.ts';
 import type { VisitDeps } from './visit-deps.ts';
 
 const flowMs = durations.accessCodeMinutes * 60_000;
@@ -24,7 +23,7 @@ export const isFlowBrowser = ({ cookies }: CookieDeps, headers: Headers, browser
 /** One value for all flows of a browser, so that several tabs can sign in. */
 export const keepFlowBrowser = ({ cookies }: CookieDeps, headers: Headers) => {
   const known = readCookie(headers, cookies.signIn);
-  const browser = known !== undefined && isState(known) ? known : createToken();
+  const browser = known !== undefined && isToken(known) ? known : createToken();
   return { browserHash: hashToken(browser), cookie: renderCookie(cookies.signIn, browser, cookieSeconds, cookies.secure) };
 };
 

@@ -2,7 +2,7 @@
 // and every request reads it again.
 
 import { parseHostname } from '@underpass/rules/hostname.ts';
-import { tokenLength } from '../secret/token.ts';
+import { isToken } from '../secret/token.ts';
 
 export type SignInTarget =
   /** `state`: SHA-256, base64url, of the nonce that the edge gave the visitor's browser. */
@@ -10,18 +10,15 @@ export type SignInTarget =
   /** An OAuth request that waits for its visitor: the secret of its row in `access_flows`. */
   | { readonly kind: 'grant'; readonly id: string };
 
-/** 32 bytes in base64url. */
-export const isState = (text: string): boolean => text.length === tokenLength && /^[\w-]+$/.test(text);
-
 /** The host of an authority: the edge names its port too. */
 export const hostOf = (authority: string): string | null => parseHostname(authority.replace(/:\d{1,5}$/, ''));
 
 /** Undefined unless the fields name one target. */
 export const parseTarget = (fields: Readonly<Record<string, string | undefined>>): SignInTarget | undefined => {
   const { host: authority, state = '', grant } = fields;
-  if (grant !== undefined && grant !== '') return isState(grant) ? { kind: 'grant', id: grant } : undefined;
+  if (grant !== undefined && grant !== '') return isToken(grant) ? { kind: 'grant', id: grant } : undefined;
   const host = authority === undefined ? null : hostOf(authority);
-  return host !== null && isState(state) ? { kind: 'edge', host, state } : undefined;
+  return host !== null && isToken(state) ? { kind: 'edge', host, state } : undefined;
 };
 
 /** What `parseTarget` reads. */
