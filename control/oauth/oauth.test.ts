@@ -194,6 +194,20 @@ test('an error of the request goes back to the program, with state and issuer', 
   assert.equal(await world.rows('access_flows'), 0);
 });
 
+test('an error of the request redirects to no other machine: the visitor gets a link that says where it goes', async (t) => {
+  const world = await open(t);
+  for (const [uri, label] of [
+    ['https://elsewhere.example/login', 'Go to elsewhere.example'],
+    ['scribe:login', 'opens scribe: addresses'],
+  ] as const) {
+    const { client_id } = (await register(world, { redirect_uris: [uri] })).body;
+    const answer = await authorize(world, { client_id, redirect_uri: uri, response_type: 'no' });
+    const page = await answer.text();
+    assert.deepEqual([answer.status, answer.headers.get('location'), page.includes('refresh')], [400, null, false]);
+    assert.ok(page.includes(label) && page.includes(`href="${uri}?error=unsupported_response_type`), page);
+  }
+});
+
 test('metadata that programs look for elsewhere does not exist', async (t) => {
   const world = await open(t);
   for (const path of ['/.well-known/openid-configuration/access/oauth', '/access/oauth/.well-known/openid-configuration'])

@@ -3,6 +3,7 @@
 
 import { addressKey } from '@underpass/rules/address.ts';
 import { refusalOf, type VisitorClaims } from '@underpass/rules/visit/grants.ts';
+import { limitedAddress } from '../http/address.ts';
 import { readBounded } from '../http/body.ts';
 import { isOwnRequest } from '../http/origin.ts';
 import { seeOther } from '../http/see-other.ts';
@@ -13,8 +14,8 @@ import { renderEndedRequest, renderNote } from '../visit/page.ts';
 import { logSignIn } from '../visit/sign-in-log.ts';
 import type { ProgramGrants } from '../visit/visit-deps.ts';
 import { renderConsent } from './consent-page.ts';
-import { type AuthorizationError, parseAuthorization, parseResource } from './core/authorization.ts';
-import { addToQuery } from './core/redirect-uri.ts';
+import { type AuthorizationError, type Program, parseAuthorization, parseResource } from './core/authorization.ts';
+import { addToQuery, describeRedirect, isOnDevice } from './core/redirect-uri.ts';
 import type { OAuthDeps } from './deps.ts';
 import { type Code, changeFlow, deleteFlow, type Flow, findFlow, insertFlow, type Question } from './flows.ts';
 import { issuerOf, oauthPath } from './metadata.ts';
@@ -30,11 +31,32 @@ const formBytesMost = 2_048;
 export interface Questions {
   readonly grants: ProgramGrants;
   readonly authorize: (request: Request, address: string) => Promise<Response>;
-  readonly show: (request: Request) => Promise<Response>;
+  readonly show: (request: Request, address: string) => Promise<Response>;
   readonly decide: (request: Request, address: string) => Promise<Response>;
 }
 
-const refusedPage = (text: string): Response => renderNote('This program cannot connect', text, { status: 400 });
+const refusedTitle = 'This program cannot connect';
+
+const refusedPage = (text: string): Response => renderNote(refusedTitle, text, { status: 400 });
+
+interface RefusedQuestion {
+  readonly redirectUri: string;
+  readonly state: string | undefined;
+  readonly error: AuthorizationError;
+  readonly description: string;
+}
+
+/**
+ * Redirects only to a program on the visitor's device. Anyone may register a program and would else have an address here that
+ * leads anywhere (RFC 9700 4.11.2), so others get a link that says where it goes.
+ */
+const refuseQuestion = (origin: string, program: Program, refused: RefusedQuestion): Response => {
+  const { redirectUri, state, error, description } = refused;
+  const url = addToQuery(redirectUri, { error, error_description: description, state, iss: issuerOf(origin) });
+  if (isOnDevice(redirectUri)) return seeOther(url);
+  const text = `${program.name} asked for access, but its request is not valid. ${description}`;
+  return renderNote(refusedTitle, text, { status: 400, action: { label: `Go to ${describeRedirect(redirectUri)}`, url } });
+};
 
 const authorize = async (deps: OAuthDeps, request: Request, address: string): Promise<Response> => {
   const { store, keyRing, origin, clock } = deps;
@@ -46,19 +68,14 @@ const authorize = async (deps: OAuthDeps, request: Request, address: string): Pr
   if (typeof program === 'string') return refusedPage(program);
   const asked = parseAuthorization(query, program);
   if (!asked.ok && 'page' in asked) return refusedPage(asked.page);
-  const refused = (redirectUri: string, state: string | undefined, error: AuthorizationError, description: string): Response =>
-    seeOther(addToQuery(redirectUri, { error, error_description: description, state, iss: issuerOf(origin) }));
-  if (!asked.ok) return refused(asked.redirectUri, asked.state, asked.error, asked.description);
+  if (!asked.ok) return refuseQuestion(origin, program, asked);
   const { state, ...authorization } = asked.value;
   const { host, origin: resourceOrigin } = parseResource(asked.value.resource)!;
   const policy = await deps.findPolicy(host);
-  if (policy === undefined || new URL(policy.url).origin !== resourceOrigin)
-    return refused(
-      authorization.redirectUri,
-      state,
-      'invalid_target',
-      `No tunnel with an access policy is at ${resourceOrigin}.`,
-    );
+  if (policy === undefined || new URL(policy.url).origin !== resourceOrigin) {
+    const description = `No tunnel with an access policy is at ${resourceOrigin}.`;
+    return refuseQuestion(origin, program, { redirectUri: authorization.redirectUri, state, error: 'invalid_target', description });
+  }
   const { browserHash, cookie } = keepFlowBrowser(deps, request.headers);
   const { id, name, isDocument } = program;
   const content: Question = {
@@ -110,7 +127,8 @@ const findReady = async (deps: OAuthDeps, request: Request, secret: string): Pro
   return refusalOf(claims, policy.grants, deps.clock()) === null ? { flow, claims, policy } : undefined;
 };
 
-const show = async (deps: OAuthDeps, request: Request): Promise<Response> => {
+const show = async (deps: OAuthDeps, request: Request, address: string): Promise<Response> => {
+  await deps.limiter.take('accessPage', limitedAddress(address, request.headers));
   const secret = new URL(request.url).searchParams.get('grant') ?? '';
   const ready = await findReady(deps, request, secret);
   if (ready === undefined) return renderEndedRequest();
@@ -121,6 +139,7 @@ const nameOf = ({ program }: Question, claims: VisitorClaims): string =>
   claims.email === '' ? program.name : `${program.name}, for ${claims.email}`;
 
 const decide = async (deps: OAuthDeps, request: Request, address: string): Promise<Response> => {
+  await deps.limiter.take('accessPage', limitedAddress(address, request.headers));
   if (!isOwnRequest(request.headers, deps.origin)) return renderEndedRequest();
   const form = new URLSearchParams((await readBounded(request, formBytesMost)).toString('utf8'));
   const ready = await findReady(deps, request, form.get('grant') ?? '');
@@ -161,6 +180,6 @@ export const createQuestions = (deps: OAuthDeps): Questions => ({
     finish: (id, headers, claims) => finish(deps, headers, id, claims),
   },
   authorize: (request, address) => authorize(deps, request, address),
-  show: (request) => show(deps, request),
+  show: (request, address) => show(deps, request, address),
   decide: (request, address) => decide(deps, request, address),
 });

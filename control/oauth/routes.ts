@@ -110,7 +110,7 @@ export const addOAuth = <E extends Bindings>(app: Hono<E>, deps: OAuthDeps): Pro
     }),
   );
   app.get(`${oauthPath}/authorize`, (c) => questions.authorize(c.req.raw, addressOf(c)));
-  app.get(`${oauthPath}/consent`, (c) => questions.show(c.req.raw));
+  app.get(`${oauthPath}/consent`, (c) => questions.show(c.req.raw, addressOf(c)));
   app.post(`${oauthPath}/consent`, (c) => questions.decide(c.req.raw, addressOf(c)));
 
   for (const [path, method] of [

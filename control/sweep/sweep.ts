@@ -56,6 +56,8 @@ const rules: readonly Rule[] = [
   { table: 'tunnel_tokens', expired: expiredADay },
   { table: 'edge_keys', expired: expiredADay },
   { table: 'leases', expired: expiredADay, key: 'name' },
+  // The queue deletes the others itself: no control here knows the kind of these.
+  { table: 'jobs', expired: expiredADay },
   { table: 'spent_answers', expired: (now) => before('expires_at', now), key: 'answer_hash' },
   { table: 'released_names', expired: (now) => before('resting_until', now), key: 'host' },
   { table: 'certificates', lasting: true, expired: (now) => before('expires_at', now - certificatesKeptMs) },

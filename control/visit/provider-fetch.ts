@@ -1,7 +1,7 @@
 // Requests to OpenID Connect providers. Members of projects choose the addresses, so they reach public ones only: control must not
 // become a way into the network that it runs in. `isReachable` decides at the moment of the connection, on the address itself.
 
-import { lookup } from 'node:dns';
+import { lookup } from 'node:dns/promises';
 import { request as requestPlain } from 'node:http';
 import { type RequestOptions, request as requestTls } from 'node:https';
 import { isIP } from 'node:net';
@@ -12,11 +12,20 @@ import { isInside } from '../dns/inside.ts';
 const answerMaxBytes = 512 * 1024;
 
 export interface ProviderNet {
+  /** The addresses of a name; none, or 'unknown', if there is no answer. */
+  readonly addressesOf: (host: string) => Promise<readonly string[] | 'unknown'>;
   /** Private addresses that the operator allows. */
   readonly isAllowed: (address: string) => boolean;
   /** Development alone: plain http, and this machine. */
   readonly allowsLoopback: boolean;
 }
+
+/**
+ * As every program here resolves names, also those of the hosts file. Each look-up takes a thread until the system gives up, so a
+ * name whose servers stay silent delays all others: only for installations that trust their members with inside names.
+ */
+export const systemAddresses = async (host: string): Promise<readonly string[]> =>
+  (await lookup(host, { all: true })).map(({ address }) => address);
 
 const isLoopback = (address: string): boolean => address === '::1' || /^127(\.\d+){3}$/.test(address);
 
@@ -29,17 +38,25 @@ class InsideAddress extends Error {
 
 const refuseInside = (host: string): InsideAddress => new InsideAddress(`${host} is not a public address`);
 
-/** A look-up that fails unless every address is allowed, so that a name with two cannot get past. */
+/** Fails unless every address is allowed, so that a name with two cannot get past. */
+const reachableAddresses = async (host: string, net: ProviderNet): Promise<readonly string[]> => {
+  const found = await net.addressesOf(host);
+  if (found === 'unknown') throw new Error(`the name servers of ${host} do not answer`);
+  if (found.length === 0 || !found.every((address) => isReachable(address, net))) throw refuseInside(host);
+  return found;
+};
+
 const guardedLookup =
   (net: ProviderNet): NonNullable<RequestOptions['lookup']> =>
   (host, options, done) => {
-    lookup(host, { ...options, all: true }, (error, found) => {
-      const foreign = error === null && found.find(({ address }) => !isReachable(address, net));
-      if (error !== null || foreign || found.length === 0) return done(error ?? refuseInside(host), '', 4);
+    const found = reachableAddresses(host, net).then((addresses) =>
+      addresses.map((address) => ({ address, family: isIP(address) })),
+    );
+    found.then(
       // Node asks for all when it races IPv4 and IPv6.
-      if (options.all === true) return (done as unknown as (error: null, all: typeof found) => void)(null, found);
-      done(null, found[0]!.address, found[0]!.family);
-    });
+      (all) => (options.all === true ? done(null, all) : done(null, all[0]!.address, all[0]!.family)),
+      (error) => done(error, '', 4),
+    );
   };
 
 const checkUrl = (url: URL, net: ProviderNet): void => {

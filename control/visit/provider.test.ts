@@ -14,7 +14,7 @@ import {
 } from '../../tests/helpers/identity-provider.ts';
 import { type TestClient, testOrigin } from '../test-kit.ts';
 import { readPerson } from './provider-claims.ts';
-import { createProviderFetch } from './provider-fetch.ts';
+import { createProviderFetch, systemAddresses } from './provider-fetch.ts';
 import { openVisitStage, state, ticketUrlIn, type VisitStage } from './test-kit.ts';
 
 const bob = 'bob@firm.example';
@@ -224,7 +224,7 @@ describe('an ID token', () => {
 });
 
 describe('requests to providers', () => {
-  const production = createProviderFetch({ allowsLoopback: false, isAllowed: () => false });
+  const production = createProviderFetch({ addressesOf: systemAddresses, allowsLoopback: false, isAllowed: () => false });
   const options = { method: 'GET', headers: {}, body: null, redirect: 'manual' } as const;
   const inside = [
     ['https://127.0.0.1/', 'this machine'],
@@ -244,17 +244,26 @@ describe('requests to providers', () => {
   it('reach a private network that the operator names, and no other', async () => {
     const asked: string[] = [];
     const isAllowed = (address: string): boolean => asked.push(address) > 0 && address === '127.0.0.9';
-    const some = createProviderFetch({ allowsLoopback: false, isAllowed });
+    const some = createProviderFetch({ addressesOf: systemAddresses, allowsLoopback: false, isAllowed });
     await assert.rejects(async () => some('https://127.0.0.9:1/', options), /ECONNREFUSED/);
     await assert.rejects(async () => some('https://127.0.0.8:1/', options), /not a public address/);
     assert.deepEqual(asked, ['127.0.0.9', '127.0.0.8']);
+  });
+
+  it('fail at a name whose servers stay silent, or that has one address inside', async () => {
+    const named = (found: readonly string[] | 'unknown') =>
+      createProviderFetch({ addressesOf: async () => found, allowsLoopback: false, isAllowed: () => false });
+    await assert.rejects(async () => named('unknown')('https://login.example/', options), /do not answer/);
+    await assert.rejects(async () => named([])('https://login.example/', options), /not a public address/);
+    const mixed = named(['192.0.2.1', '10.0.0.1']);
+    await assert.rejects(async () => mixed('https://login.example/', options), /not a public address/);
   });
 
   it('stop at a large answer', async (t) => {
     const server = createServer((_, response) => void response.end(Buffer.alloc(600 * 1024)));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     t.after(() => server.close());
-    const development = createProviderFetch({ allowsLoopback: true, isAllowed: () => false });
+    const development = createProviderFetch({ addressesOf: systemAddresses, allowsLoopback: true, isAllowed: () => false });
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
     await assert.rejects(async () => development(url, options), /has more than/);
   });

@@ -15,7 +15,7 @@ import { claimsOf, finishSignIn, signInUrl } from './finish.ts';
 import { addFlow, type Flow, isFlowBrowser, keepFlowBrowser } from './flow.ts';
 import { html, renderNote } from './page.ts';
 import { isIncomplete, type Person, readPerson } from './provider-claims.ts';
-import { createProviderFetch } from './provider-fetch.ts';
+import { createProviderFetch, type ProviderNet, systemAddresses } from './provider-fetch.ts';
 import { logSignIn } from './sign-in-log.ts';
 import type { SignInTarget } from './target.ts';
 import type { Visit, VisitDeps } from './visit-deps.ts';
@@ -38,17 +38,21 @@ export interface Providers {
   readonly configure: (policy: VisitPolicy, provider: Provider) => Promise<client.Configuration>;
 }
 
+type ProviderDeps = Pick<VisitDeps, 'keyRing' | 'clock' | 'production' | 'providerNetworks' | 'dns'>;
+
+const netOf = ({ production, providerNetworks, dns }: ProviderDeps): ProviderNet => ({
+  addressesOf: production && providerNetworks.length === 0 ? (host) => dns.lookup(host) : systemAddresses,
+  allowsLoopback: !production,
+  isAllowed: compileAllowList(providerNetworks),
+});
+
 /** Reads what providers publish about themselves, and keeps it for some minutes. */
-export const createProviders = ({
-  keyRing,
-  clock,
-  production,
-  providerNetworks,
-}: Pick<VisitDeps, 'keyRing' | 'clock' | 'production' | 'providerNetworks'>): Providers => {
+export const createProviders = (deps: ProviderDeps): Providers => {
+  const { keyRing, clock, production } = deps;
   const kept = new Map<string, { readonly metadata: client.ServerMetadata; readonly untilMs: number }>();
   const turns: Turns = createTurns(4, 20, 'Too many people sign in at the moment. Please try again soon.');
   const options = {
-    [client.customFetch]: createProviderFetch({ allowsLoopback: !production, isAllowed: compileAllowList(providerNetworks) }),
+    [client.customFetch]: createProviderFetch(netOf(deps)),
     timeout: requestSeconds,
     execute: production ? [] : [client.allowInsecureRequests],
   };

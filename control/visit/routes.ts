@@ -108,9 +108,13 @@ const forms = {
 
 const targetNames = ['host', 'state', 'grant'];
 
+const takePage = ({ limiter }: VisitDeps, { request, address }: Incoming): Promise<void> =>
+  limiter.take('accessPage', limitedAddress(address, request.headers));
+
 const postForm = async (deps: VisitDeps, path: keyof typeof forms, incoming: Incoming): Promise<Response> => {
   const { request } = incoming;
   const { fields, answer } = forms[path];
+  await takePage(deps, incoming);
   if (!isOwnRequest(request.headers, deps.origin)) throw new Refusal('forbidden', 'This form was sent by another site.');
   const schema = z.object(Object.fromEntries([...targetNames, ...fields].map((name) => [name, z.string()])));
   const typed = (await readUrlEncoded(request, schema)) as Fields;
@@ -138,7 +142,7 @@ export const addVisits = <E extends Bindings>(app: Hono<E>, deps: VisitDeps): vo
       const request = c.req.raw;
       const address = (c.env as Bindings['Bindings']).address;
       try {
-        await deps.limiter.take('accessPage', limitedAddress(address, request.headers));
+        await takePage(deps, { request, address });
         return await answer({ request, address }, c.req.param() as Fields);
       } catch (error) {
         return renderFailure(error);

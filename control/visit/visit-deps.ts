@@ -2,6 +2,7 @@
 
 import type { VisitorClaims } from '@underpass/rules/visit/grants.ts';
 import type { Logger } from 'pino';
+import type { DnsPort } from '../dns/port.ts';
 import type { CookieNames } from '../http/cookie.ts';
 import type { JobQueue } from '../job/queue.ts';
 import type { Limiter } from '../limit/limiter.ts';
@@ -21,6 +22,7 @@ export interface VisitDeps {
   /** Control's public URL without a trailing slash. */
   readonly origin: string;
   readonly production: boolean;
+  readonly dns: Pick<DnsPort, 'lookup'>;
   /** Private networks where identity providers may be. */
   readonly providerNetworks: readonly string[];
   readonly programs: ProgramGrants;

@@ -37,7 +37,10 @@ export function matchesRedirectUri(asked: string, registered: readonly string[])
   return registered.some((each) => each === asked || (isLoopback(new URL(each)) && withoutPort(each) === withoutPort(asked)));
 }
 
-/** Where the answer goes, in words for the consent page. */
+/** Whether it leads to a server on the visitor's own device. */
+export const isOnDevice = (redirectUri: string): boolean => isLoopback(new URL(redirectUri));
+
+/** Where the answer goes, in words. */
 export function describeRedirect(text: string): string {
   const url = new URL(text);
   if (isLoopback(url)) return 'a program on this device';
