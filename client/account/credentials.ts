@@ -1,5 +1,6 @@
 // The file of sign-ins: one token per server, mode 0600, in the user's configuration folder. It also holds the private CAs of
 // servers (login --ca).
+import { randomUUID } from 'node:crypto';
 import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ClientError, fileReason } from '../process/error.ts';
@@ -115,7 +116,7 @@ async function writeCredentials(io: Io, credentials: Credentials): Promise<void>
 
 /** Writes the whole file or nothing. Other users cannot read it, not even while it is written. */
 export async function writePrivateFile(path: string, text: string): Promise<void> {
-  const draft = `${path}.${process.pid}.tmp`;
+  const draft = `${path}.${randomUUID()}.tmp`;
   try {
     await makeFolder(dirname(path));
     await writeFile(draft, text, { mode: 0o600 });

@@ -76,7 +76,7 @@ function addCarry(program: Command, shell: Shell, type: TunnelType): void {
 }
 
 export function upstreamHostOption(): Option {
-  const what = 'Host header for the upstream: same as the visitor sent, upstream for its own, or a name';
+  const what = 'Host header sent to the upstream: same (the one of the visitor), upstream (its own) or a name';
   return new Option('--upstream-host <host>', `${what}; DOMAIN=HOST for one domain (default: same)`).argParser(collect);
 }
 
@@ -97,9 +97,9 @@ export function withUpstreamOptions(command: Command, type?: TunnelType): Comman
 export function withInspectOptions(command: Command, hidden = false): Command {
   return command
     .addOption(new Option('--inspect', 'show requests and answers on a page of this machine').hideHelp(hidden))
-    .addOption(new Option('--inspect-port <port>', 'its port; implies --inspect').argParser(parsePort).hideHelp(hidden))
+    .addOption(new Option('--inspect-port <port>', 'port of the inspector; implies --inspect').argParser(parsePort).hideHelp(hidden))
     .addOption(
-      new Option('--webhook-secret-file <file>', 'with --inspect: secrets to check signatures of webhooks with').hideHelp(hidden),
+      new Option('--webhook-secret-file <file>', 'with --inspect: file of secrets that check webhook signatures').hideHelp(hidden),
     );
 }
 

@@ -411,6 +411,17 @@ describe('streams', () => {
     );
   });
 
+  it('of a WebSocket are inflated up to 16 MiB a second: a visitor who sends little may ask for much', () => {
+    const { capture, kept, clock } = upgrade('Sec-WebSocket-Extensions: permessage-deflate; client_no_context_takeover\r\n');
+    const packed = deflateRawSync(Buffer.alloc(1_000_000), { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, -4);
+    const send = (): void => capture.rx(frameOf(0xc2, packed, mask));
+    for (let i = 0; i < 100; i++) send();
+    assert.equal(kept.frames.filter(({ bytes }) => bytes === 1_000_000).length, 17);
+    clock.at += 1_000;
+    send();
+    assert.equal(kept.frames.at(-1)?.bytes, 1_000_000);
+  });
+
   it('that are no WebSocket frames end the reading and nothing else', () => {
     const { capture, kept } = upgrade('');
     capture.rx(Buffer.from([0x83, 0x01, 0x41]));

@@ -162,8 +162,9 @@ export class Capture implements Tap, ExchangeObserver {
     if (!/\r\nupgrade:[ \t]*websocket[ \t]*\r\n/i.test(exchange.responseHead)) return;
     exchange.kind = 'websocket';
     const agreed = /\r\nsec-websocket-extensions:([^\r]*)/i.exec(exchange.responseHead)?.[1]?.toLowerCase() ?? '';
+    const { inflateBudget: budget } = this.#log;
     const reader = (from: 'visitor' | 'upstream', forgets: string) =>
-      new FrameReader({ deflate: agreed.includes('permessage-deflate'), keepsContext: !agreed.includes(forgets) }, (frame) =>
+      new FrameReader({ budget, deflate: agreed.includes('permessage-deflate'), keepsContext: !agreed.includes(forgets) }, (frame) =>
         this.#log.keepFrame(exchange, { ...frame, from, atMs: this.#log.clock.now() - exchange.startMs }),
       );
     this.#frames = {

@@ -3,6 +3,7 @@
 import type { EventView, ExchangeError, ExchangeState, ExchangeSummary, FrameView } from '@underpass/rules/inspect/exchange.ts';
 import type { Upstream } from '@underpass/rules/upstream.ts';
 import type { UpstreamTrust } from '../carry/upstream-socket.ts';
+import { InflateBudget } from './inflate-budget.ts';
 import { Ring } from './ring.ts';
 
 export const inspectLimits = {
@@ -116,6 +117,7 @@ export interface LogClock {
 
 export class ExchangeLog {
   readonly clock: LogClock;
+  readonly inflateBudget: InflateBudget;
   readonly #limits: InspectLimits;
   readonly #kept: Ring<KeptExchange>;
   readonly #listeners = new Set<LogListener>();
@@ -128,6 +130,7 @@ export class ExchangeLog {
 
   constructor(clock: LogClock, limits: InspectLimits = inspectLimits) {
     this.clock = clock;
+    this.inflateBudget = new InflateBudget(clock.now);
     this.#epochMs = clock.date() - clock.now();
     this.#limits = limits;
     // One more: it is added before the oldest leaves.

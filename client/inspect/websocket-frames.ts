@@ -5,10 +5,12 @@ import { inflateRawSync, constants as zlib } from 'node:zlib';
 import type { FrameView } from '@underpass/rules/inspect/exchange.ts';
 import { HeldBytes } from '@underpass/wire/http/held-bytes.ts';
 import { inspectLimits } from './exchange-log.ts';
+import type { InflateBudget } from './inflate-budget.ts';
 
 type Frame = Omit<FrameView, 'atMs' | 'from'>;
 
 export interface FrameOptions {
+  readonly budget: InflateBudget;
   /** permessage-deflate is agreed. */
   readonly deflate: boolean;
   /** A message may refer to the ones before it. */
@@ -134,16 +136,19 @@ export class FrameReader {
     const dictionary = this.#context;
     if (!this.#options.keepsContext) this.#context = nothing;
     else this.#context = null;
-    if (dictionary === null || packed.length < bytes) return unread;
+    const { budget } = this.#options;
+    if (dictionary === null || packed.length < bytes || budget.isSpent) return unread;
     try {
       const whole = inflateRawSync(Buffer.concat([packed, tail]), {
         finishFlush: zlib.Z_SYNC_FLUSH,
         maxOutputLength: maxInflatedBytes,
         ...(dictionary.length === 0 ? {} : { dictionary }),
       });
+      budget.spend(whole.length);
       if (this.#options.keepsContext) this.#context = Buffer.from(Buffer.concat([dictionary, whole]).subarray(-windowBytes));
       return viewOf(kind, whole.subarray(0, inspectLimits.frameBytes), whole.length);
     } catch {
+      budget.spend(maxInflatedBytes);
       return unread;
     }
   }

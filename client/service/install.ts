@@ -1,5 +1,6 @@
 // Executes a service plan: files first, then commands. A second install changes nothing, and uninstall leaves nothing.
-import { chmod, mkdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { chmod, lstat, mkdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { writePrivateFile } from '../account/credentials.ts';
 import { ClientError, fileReason } from '../process/error.ts';
@@ -10,6 +11,7 @@ import type { ServiceCommand, ServiceFile, ServicePlan } from './plan.ts';
 export async function installService(io: Io, plan: ServicePlan, token: string): Promise<boolean> {
   const before = await Promise.all([readText(plan.tokenPath), readText(plan.definition.path, plan.definition.encoding)]);
   const changed = before[0] !== `${token}\n` || before[1] !== plan.definition.text;
+  if (plan.close.length > 0) await closeFolder(io, dirname(plan.tokenPath), plan.close);
   if (changed) {
     await writePrivateFile(plan.tokenPath, `${token}\n`);
     await writeDefinition(plan.definition);
@@ -23,6 +25,13 @@ export async function installService(io: Io, plan: ServicePlan, token: string): 
     throw error;
   }
   return changed;
+}
+
+/** Not through a link, which would lead the commands to another folder. */
+async function closeFolder(io: Io, folder: string, commands: readonly ServiceCommand[]): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  if (!(await lstat(folder)).isDirectory()) throw new ClientError('service-failed', `${folder} is a link; remove it first`);
+  for (const command of commands) await perform(io, command);
 }
 
 /** Returns false if nothing was installed. */
@@ -51,7 +60,7 @@ async function perform(io: Io, { argv, mayFail }: ServiceCommand): Promise<void>
 }
 
 async function writeDefinition({ path, text, mode, encoding = 'utf8' }: ServiceFile): Promise<void> {
-  const draft = `${path}.${process.pid}.tmp`;
+  const draft = `${path}.${randomUUID()}.tmp`;
   try {
     await mkdir(dirname(path), { recursive: true });
     await writeFile(draft, text, { mode, encoding });

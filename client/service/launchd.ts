@@ -16,6 +16,7 @@ export function planLaunchd(spec: ServiceSpec): ServicePlan {
     tokenPath,
     definition: { path, text: renderPlist(spec, { label, tokenPath, logPath }), mode: 0o644 },
     logs: [logPath],
+    close: [],
     // `bootstrap` refuses a service that is already loaded, so `bootout` runs first.
     install: [
       { argv: ['launchctl', 'bootout', `${domain}/${label}`], mayFail: true },

@@ -35,6 +35,8 @@ export interface ServicePlan {
   readonly definition: ServiceFile;
   /** Log files of the service; removed with it. */
   readonly logs: readonly string[];
+  /** Closes the folder of the token to other users, before a file is written to it. Empty: the folder is closed by its place. */
+  readonly close: readonly ServiceCommand[];
   readonly install: readonly ServiceCommand[];
   /** Runs before the files are removed. */
   readonly uninstall: readonly ServiceCommand[];

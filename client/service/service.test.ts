@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { quoteSystemdWord } from '@underpass/rules/connect/systemd-word.ts';
 import fc from 'fast-check';
 import { requireTool, skipWithout } from '../../tests/helpers/tool.ts';
+import type { Io } from '../process/io.ts';
 import { binary, createCli } from '../test-kit.ts';
+import { installService } from './install.ts';
 import { planLaunchd } from './launchd.ts';
 import type { ServiceSpec } from './plan.ts';
 import { isPrivatePlace, planSystemd } from './systemd.ts';
@@ -124,6 +126,28 @@ print(json.dumps([[a.text for a in E.fromstring(t).iter(n + 'Arguments')] for t 
   const { stdout, stderr, status } = spawnSync('python3', ['-c', script], { input: JSON.stringify(tasks), encoding: 'utf8' });
   assert.equal(status, 0, stderr);
   for (const actions of JSON.parse(stdout) as string[][]) assert.equal(actions.length, 1);
+});
+
+test('on Windows the folder of a system service is closed to other users before a file is in it', async (t) => {
+  const cli = await createCli(t);
+  const folder = join(cli.home, 'underpass');
+  const plan = planWindowsTask({ ...spec, scope: 'system' });
+  const moved = { ...plan, tokenPath: join(folder, 'shop.token'), definition: { ...plan.definition, path: join(folder, 'task.xml') } };
+  const ran: string[] = [];
+  const execute = async (file: string, args: readonly string[]) => {
+    ran.push(`${[file, ...args].join(' ')}, ${(await readdir(folder)).length} files`);
+    return { code: 0, stdout: '', stderr: '' };
+  };
+  await installService({ execute } as unknown as Io, moved, 'secret-token');
+  assert.deepEqual(ran.slice(0, 3), [
+    'icacls C:\\ProgramData\\underpass /setowner *S-1-5-32-544, 0 files',
+    'icacls C:\\ProgramData\\underpass /reset, 0 files',
+    'icacls C:\\ProgramData\\underpass /inheritance:r /grant:r *S-1-5-19:(OI)(CI)RX /grant:r *S-1-5-18:(OI)(CI)F /grant:r *S-1-5-32-544:(OI)(CI)F, 0 files',
+  ]);
+  assert.match(ran[3]!, /^schtasks \/Create .*, 2 files$/);
+  await rm(folder, { recursive: true });
+  await symlink(cli.home, folder);
+  await assert.rejects(installService({ execute } as unknown as Io, moved, 'secret-token'), /is a link/);
 });
 
 /** Splits a command line as Windows programs do: CommandLineToArgvW without the program's name. */

@@ -14,6 +14,7 @@ export function planSystemd(spec: ServiceSpec): ServicePlan {
     tokenPath,
     definition: { path: join(folder, unit), text, mode: 0o644 },
     logs: [],
+    close: [],
     install: [
       { argv: [...control, 'daemon-reload'] },
       { argv: [...control, 'enable', unit] },

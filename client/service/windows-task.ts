@@ -20,8 +20,9 @@ export function planWindowsTask(spec: ServiceSpec): ServicePlan {
     tokenPath,
     definition: { path: definition, text: `\ufeff${renderTask(spec, tokenPath)}`, mode: 0o600, encoding: 'utf16le' },
     logs: [],
+    close: spec.scope === 'system' ? closeFolder(folder) : [],
     install: [
-      restrict(tokenPath, spec),
+      ...(spec.scope === 'user' ? [closeToken(tokenPath, spec)] : []),
       { argv: ['schtasks', '/Create', '/TN', task, '/XML', definition, '/F'] },
       { argv: ['schtasks', '/End', '/TN', task], mayFail: true },
       { argv: ['schtasks', '/Run', '/TN', task] },
@@ -36,23 +37,25 @@ export function planWindowsTask(spec: ServiceSpec): ServicePlan {
   };
 }
 
-/** As mode 0600 elsewhere: only the service's user, SYSTEM and administrators can read the token. */
-function restrict(tokenPath: string, spec: ServiceSpec): ServiceCommand {
-  const reader = spec.scope === 'system' ? `*${localService}:R` : `${spec.userName}:F`;
-  return {
-    argv: [
-      'icacls',
-      tokenPath,
-      '/inheritance:r',
-      '/grant:r',
-      reader,
-      '/grant:r',
-      `${systemSid}:F`,
-      '/grant:r',
-      `${administratorsSid}:F`,
-    ],
-  };
-}
+/** As mode 0600 elsewhere. */
+const closeToken = (path: string, { userName }: ServiceSpec): ServiceCommand => ({
+  argv: ['icacls', path, '/inheritance:r', ...grants(`${userName}:F`, `${systemSid}:F`, `${administratorsSid}:F`)],
+});
+
+/**
+ * Any user may have made the folder, since all may add to ProgramData, and could change the task's file before it is read. A new
+ * owner first: the old one could undo the rest. Files get the rights of the folder.
+ */
+const closeFolder = (path: string): ServiceCommand[] => {
+  const own = grants(`*${localService}:(OI)(CI)RX`, `${systemSid}:(OI)(CI)F`, `${administratorsSid}:(OI)(CI)F`);
+  return [
+    { argv: ['icacls', path, '/setowner', administratorsSid] },
+    { argv: ['icacls', path, '/reset'] },
+    { argv: ['icacls', path, '/inheritance:r', ...own] },
+  ];
+};
+
+const grants = (...rights: readonly string[]): readonly string[] => rights.flatMap((right) => ['/grant:r', right]);
 
 /** Restarts a minute after a failure, the scheduler's shortest delay. PT0S: no limit on how long the task runs. */
 function renderTask(spec: ServiceSpec, tokenPath: string): string {
