@@ -97,9 +97,13 @@ export function withUpstreamOptions(command: Command, type?: TunnelType): Comman
 export function withInspectOptions(command: Command, hidden = false): Command {
   return command
     .addOption(new Option('--inspect', 'show requests and answers on a page of this machine').hideHelp(hidden))
-    .addOption(new Option('--inspect-port <port>', 'port of the inspector; implies --inspect').argParser(parsePort).hideHelp(hidden))
     .addOption(
-      new Option('--webhook-secret-file <file>', 'with --inspect: file of secrets that check webhook signatures').hideHelp(hidden),
+      new Option('--inspect-port <port>', 'port of the inspector; implies --inspect').argParser(parsePort).hideHelp(hidden),
+    )
+    .addOption(
+      new Option('--webhook-secret-file <file>', 'with --inspect: file of secrets that check webhook signatures').hideHelp(
+        hidden,
+      ),
     );
 }
 

@@ -2,6 +2,8 @@
 // secret files are passed in. The docs page and `underpass-server config` print this table (settings-page.ts).
 
 import { parseEmail } from '@underpass/rules/email.ts';
+import { isLocalhostName } from '@underpass/rules/hostname.ts';
+import { isLoopbackHost } from '@underpass/rules/upstream.ts';
 import {
   type Parsed,
   type ParseValue,
@@ -23,7 +25,15 @@ import {
 } from './setting-values.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
-type SettingGroup = 'General' | 'Addresses' | 'State' | 'Mail' | 'Sign-up' | 'Region and edge' | 'Certificates' | 'DNS';
+type SettingGroup =
+  | 'General'
+  | 'Addresses'
+  | 'State'
+  | 'Mail'
+  | 'Registration and operator'
+  | 'Region and edge'
+  | 'Certificates'
+  | 'DNS';
 
 export interface SettingRow<T> {
   readonly name: string;
@@ -288,13 +298,13 @@ export const settingTable = {
 
   operatorEmail: setting(
     'UNDERPASS_OPERATOR_EMAIL',
-    { group: 'Sign-up', about: 'First operator, made on first start.', parse: parseMailAddress },
+    { group: 'Registration and operator', about: 'First operator, made on first start.', parse: parseMailAddress },
     'operator@underpass.localhost',
   ),
   securityContact: optional(
     'UNDERPASS_SECURITY_CONTACT',
     {
-      group: 'Sign-up',
+      group: 'Registration and operator',
       about: 'Where security reports go, shown in security.txt: a mailto: or https: address.',
       parse: parseUrlOrMail,
     },
@@ -302,51 +312,59 @@ export const settingTable = {
   ),
   operatorName: setting(
     'UNDERPASS_OPERATOR_NAME',
-    { group: 'Sign-up', about: 'The company that runs this service, for the legal pages and the footer.', parse: parseText(120) },
+    {
+      group: 'Registration and operator',
+      about: 'The company that runs this service, for the legal pages and the footer.',
+      parse: parseText(120),
+    },
     'Underpass Ltd',
   ),
   operatorAddress: optional('UNDERPASS_OPERATOR_ADDRESS', {
-    group: 'Sign-up',
+    group: 'Registration and operator',
     about: 'Its registered address, for the legal pages.',
     parse: parseText(300),
   }),
   operatorCompanyNumber: optional('UNDERPASS_OPERATOR_COMPANY_NUMBER', {
-    group: 'Sign-up',
+    group: 'Registration and operator',
     about: 'Its company number, for the legal pages.',
     parse: parseText(40),
   }),
   turnstileSiteKey: optional(
     'UNDERPASS_TURNSTILE_SITE_KEY',
     {
-      group: 'Sign-up',
+      group: 'Registration and operator',
       about: 'Cloudflare Turnstile site key; with the secret it replaces the built-in bot check.',
       parse: parseText(256),
     },
     'the built-in bot check',
   ),
   turnstileSecret: secret('UNDERPASS_TURNSTILE_SECRET', {
-    group: 'Sign-up',
+    group: 'Registration and operator',
     about: 'Cloudflare Turnstile secret.',
     parse: parseText(256),
   }),
   turnstileUrl: setting(
     'UNDERPASS_TURNSTILE_URL',
-    { group: 'Sign-up', about: 'Address that checks Turnstile answers.', parse: parseUrl('https', 'http') },
+    { group: 'Registration and operator', about: 'Address that checks Turnstile answers.', parse: parseUrl('https', 'http') },
     'https://challenges.cloudflare.com/turnstile/v0/siteverify',
   ),
   subscriptionLookupUrl: optional('UNDERPASS_SUBSCRIPTION_LOOKUP_URL', {
-    group: 'Sign-up',
+    group: 'Registration and operator',
     about: 'URL that the server asks with ?email= whether a registration has an active subscription.',
     parse: parseUrl('https', 'http'),
   }),
   subscriptionLookupToken: secret('UNDERPASS_SUBSCRIPTION_LOOKUP_TOKEN', {
-    group: 'Sign-up',
+    group: 'Registration and operator',
     about: 'Bearer token for the subscription lookup.',
     parse: parseText(4096),
   }),
   subscriptionWebhookSecret: secret(
     'UNDERPASS_SUBSCRIPTION_WEBHOOK_SECRET',
-    { group: 'Sign-up', about: 'Signs the webhook that reports changed subscriptions.', parse: parseSecret(16) },
+    {
+      group: 'Registration and operator',
+      about: 'Signs the webhook that reports changed subscriptions.',
+      parse: parseSecret(16),
+    },
     'the webhook is off',
   ),
 
@@ -700,7 +718,7 @@ const doubts: readonly Requirement[] = [
     problem:
       'UNDERPASS_ORIGIN is http and not on this machine: browsers run no bot check there, so that nobody can ask for a sign-in link',
     broken: (s) =>
-      runsControl(s) && s.origin.startsWith('http:') && !isThisMachine(originHost(s)) && s.turnstileSecret === undefined,
+      runsControl(s) && s.origin.startsWith('http:') && !isLoopbackHost(originHost(s)) && s.turnstileSecret === undefined,
   },
 ];
 
@@ -708,8 +726,6 @@ const settingsThatDisagree = (settings: Settings): string[] => problemsOf(requir
 const problemsOf = (list: readonly Requirement[], settings: Settings): string[] =>
   list.filter((each) => each.broken(settings)).map((each) => each.problem);
 
-const underLocalhost = (host: string): boolean => host === 'localhost' || host.endsWith('.localhost');
-const isThisMachine = (host: string): boolean => underLocalhost(host) || host === '127.0.0.1' || host === '[::1]';
 const runsControl = (s: Settings): boolean => s.role !== 'edge';
 const originHost = (s: Settings): string => new URL(s.origin).hostname;
 
@@ -721,7 +737,7 @@ const productionRules: readonly Requirement[] = [
   },
   {
     problem: 'UNDERPASS_ORIGIN must be a public https address in production',
-    broken: (s) => runsControl(s) && (underLocalhost(originHost(s)) || !s.origin.startsWith('https:')),
+    broken: (s) => runsControl(s) && (isLocalhostName(originHost(s)) || !s.origin.startsWith('https:')),
   },
   {
     problem: 'UNDERPASS_OPERATOR_EMAIL must be a real mailbox in production',
@@ -742,11 +758,11 @@ const productionRules: readonly Requirement[] = [
   },
   {
     problem: 'UNDERPASS_DATA_PLANE_HOST must be a public name in production',
-    broken: (s) => s.role !== 'control' && underLocalhost(s.dataPlaneHost),
+    broken: (s) => s.role !== 'control' && isLocalhostName(s.dataPlaneHost),
   },
   {
     problem: 'UNDERPASS_WILDCARD_DOMAIN must be a public name in production',
-    broken: (s) => s.role === 'all' && underLocalhost(s.wildcardDomain),
+    broken: (s) => s.role === 'all' && isLocalhostName(s.wildcardDomain),
   },
   {
     problem: 'UNDERPASS_CONTROL_URL must start with https:// in production',
