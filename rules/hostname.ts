@@ -34,6 +34,9 @@ export function isSameOrUnder(host: string, parent: string): boolean {
   return host === parent || host.endsWith(`.${parent}`);
 }
 
+/** A name that means this machine (RFC 6761 6.3). */
+export const isLocalhostName = (host: string): boolean => isSameOrUnder(host, 'localhost');
+
 /** The names of certificates that serve a host: itself, and one wildcard label in place of its first (RFC 9525 6.3). */
 export const servingNames = (host: string): readonly [string, string] => [host, `*.${host.slice(host.indexOf('.') + 1)}`];
 

@@ -46,7 +46,7 @@ export const durations = {
   /** A program that registered itself for an access policy is forgotten this long after its last use. */
   accessClientDays: 180,
   /** A client is connected while its last data-path round trip is at most this old. */
-  connectedWithinSeconds: 15,
+  provenWithinMs: 15_000,
 } as const;
 
 /** How long control keeps the records that the privacy policy names. The policy's text shows these numbers. */

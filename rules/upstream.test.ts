@@ -5,6 +5,7 @@ import { eachCase, eachRefused } from './test-kit.ts';
 import {
   defaultUpstreams,
   formatUpstream,
+  isLoopbackHost,
   parseHttpUpstream,
   parseIngressUpstream,
   parsePlainUpstream,
@@ -20,6 +21,13 @@ const badPlace = 'Upstream must be like 127.0.0.1:8443';
 test('the defaults are upstreams', () => {
   assert.equal(parsePlainUpstream(defaultUpstreams.http).ok, true);
   assert.equal(parseIngressUpstream(defaultUpstreams.ingress).ok, true);
+});
+
+test('this machine is known by name and address', () => {
+  for (const host of ['localhost', 'a.localhost', '127.0.0.1', '127.9.9.9', '::1', '[::1]', '::ffff:127.0.0.1'])
+    assert.equal(isLoopbackHost(host), true, host);
+  for (const host of ['localhost.example', 'mylocalhost', '127.0.0.1.example', '128.0.0.1', '::2', ''])
+    assert.equal(isLoopbackHost(host), false, host);
 });
 
 test('a URL upstream is scheme, host and port', (t) => {

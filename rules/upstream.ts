@@ -2,7 +2,8 @@
 // (spec 5, Connect snippets). One parser for both, so that a snippet is what the CLI takes.
 
 import { formatAddress, parseAddress } from './address.ts';
-import { isCanonicalHostname, lowerAscii } from './hostname.ts';
+import { compileAllowList } from './allow-list.ts';
+import { isCanonicalHostname, isLocalhostName, lowerAscii } from './hostname.ts';
 import { parseIngressDomain } from './ingress-domain.ts';
 import { accept, type Parsed, refuse } from './parsed.ts';
 import type { TunnelType } from './tunnel-type.ts';
@@ -98,9 +99,10 @@ export function parseIngressUpstreams(text: string): Parsed<readonly string[]> {
   return twice === undefined ? accept(words) : refuse(`Two upstreams for port ${twice}`);
 }
 
-/** This machine itself. */
-export const isLoopbackHost = (host: string): boolean =>
-  host === '::1' || /^127\.[\d.]+$/.test(host) || /^(.*\.)?localhost$/.test(host);
+/** This machine itself, by name or address; as `hostname` of a URL too. */
+export const isLoopbackHost = (host: string): boolean => isLocalhostName(host) || isLoopbackAddress(host.replace(/^\[|\]$/g, ''));
+
+const isLoopbackAddress = compileAllowList(['127.0.0.0/8', '::1']);
 
 /** Canonical text: the parsers above read it back to the same value. */
 export function formatUpstream(upstream: Upstream): string {

@@ -1,7 +1,6 @@
 // Runs a program of this repository under the pinned Node, even if the user started it with another. Plain JavaScript, because
-// older versions cannot
-// read TypeScript. Each program has a `main.mjs` or `build.mjs` that calls this, and a link with the same name and `.ts` to it:
-// Node goes by the name of the file that the link leads to, so both names work with every Node.
+// older versions cannot read TypeScript. Each program has a `main.mjs` or `build.mjs` that calls this, and a link with the same
+// name and `.ts` to it: Node goes by the name of the file that the link leads to, so both names work with every Node.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';

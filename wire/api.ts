@@ -90,7 +90,7 @@ export interface Session {
   onInfo: (info: Info) => void;
   /** A PING of this side came back. */
   onProof: (rttMs: number) => void;
-  /** `isQuiet` has become true. Afterwards each stream that this side opened is told. */
+  /** `isQuiet` has become true. Then the session calls `onQuiet` of each stream that this side opened. */
   onQuiet: () => void;
   /** The peer sent GOAWAY. After `drain` open streams go on; any other code ends the session. */
   onGoaway: (code: GoawayCode, detail: string) => void;

@@ -5,7 +5,7 @@ import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
 import type { Project } from '@underpass/rules/entity.ts';
 import { limits } from '@underpass/rules/limits.ts';
 import type { DeviceStart } from '@underpass/rules/resource.ts';
-import { isLocal } from '../carry/proxy.ts';
+import { isLoopbackHost } from '@underpass/rules/upstream.ts';
 import { ClientError } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
 import { openBrowser } from '../process/open-browser.ts';
@@ -18,8 +18,8 @@ import { saveSignIn } from './credentials.ts';
 /** Without TLS everyone on the network path can read the token. */
 export function warnOfPlainHttp(origin: string, output: Output): void {
   const { protocol, hostname } = new URL(origin);
-  const isHere = isLocal(hostname) || ['127.0.0.1', '[::1]'].includes(hostname);
-  if (protocol === 'http:' && !isHere) output.warning(`${origin} is not encrypted: others on the network can read the sign-in`);
+  if (protocol === 'http:' && !isLoopbackHost(hostname))
+    output.warning(`${origin} is not encrypted: others on the network can read the sign-in`);
 }
 
 interface DeviceOptions {

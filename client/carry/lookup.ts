@@ -3,7 +3,7 @@
 import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
-import { isLocal } from './proxy.ts';
+import { isLocalhostName } from '@underpass/rules/hostname.ts';
 import { withTimeout } from './timeout.ts';
 
 const lookupTimeoutMs = 10_000;
@@ -13,8 +13,10 @@ const loopback: readonly LookupAddress[] = [
   { address: '::1', family: 6 },
 ];
 
-/** Queries in progress, one per name. A query cannot be cancelled, and libc runs four at a time: with a silent resolver, one
-    query per visitor would block the query for the region's name. */
+/**
+ * Queries in progress, one per name. A query cannot be cancelled, and libc runs four at a time: with a silent resolver, one
+ * query per visitor would block the query for the region's name.
+ */
 const pending = new Map<string, Promise<readonly LookupAddress[]>>();
 
 function resolveOnce(host: string): Promise<readonly LookupAddress[]> {
@@ -26,7 +28,7 @@ function resolveOnce(host: string): Promise<readonly LookupAddress[]> {
 }
 
 export async function lookUp(host: string): Promise<readonly LookupAddress[]> {
-  if (isLocal(host)) return loopback;
+  if (isLocalhostName(host)) return loopback;
   const family = isIP(host);
   if (family !== 0) return [{ address: host, family }];
   const found = await withTimeout(resolveOnce(host), lookupTimeoutMs);

@@ -2,6 +2,7 @@
 
 import { isIP } from 'node:net';
 import { compileAllowList } from '@underpass/rules/allow-list.ts';
+import { isLoopbackHost } from '@underpass/rules/upstream.ts';
 import { CarryError } from './problem.ts';
 
 export interface HttpProxy {
@@ -17,18 +18,11 @@ type Env = Readonly<Record<string, string | undefined>>;
 /** Null means: dial directly. */
 export function chooseProxy(env: Env, host: string, port: number): HttpProxy | null {
   const text = setting(env, 'HTTPS_PROXY');
-  if (text === '' || isThisMachine(host) || isExempt(setting(env, 'NO_PROXY'), host, port)) return null;
+  if (text === '' || isLoopbackHost(host) || isExempt(setting(env, 'NO_PROXY'), host, port)) return null;
   return parseProxy(text);
 }
 
 const setting = (env: Env, name: string): string => (env[name.toLowerCase()] ?? env[name] ?? '').trim();
-
-export const isLocal = (host: string): boolean => host === 'localhost' || host.endsWith('.localhost');
-
-/** Hosts that a proxy cannot reach, because they are this machine. */
-export const isThisMachine = (host: string): boolean => isLocal(host) || isLoopback(host);
-
-const isLoopback = compileAllowList(['127.0.0.0/8', '::1']);
 
 function parseProxy(text: string): HttpProxy {
   const url = URL.parse(text.includes('://') ? text : `http://${text}`);
@@ -56,8 +50,10 @@ function unescapeWord(text: string): string {
 
 const basic = (user: string, password: string): string => `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 
-/** NO_PROXY as Go's httpproxy and curl read it: `*`, `example.com` with all names below it, `.example.com`, an address, each with
-    or without a port, and CIDR ranges. */
+/**
+ * NO_PROXY as Go's httpproxy and curl read it: `*`, `example.com` with all names below it, `.example.com`, an address, each
+ * with or without a port, and CIDR ranges.
+ */
 function isExempt(list: string, host: string, port: number): boolean {
   const entries = list.split(/[\s,]+/).filter((entry) => entry !== '');
   return entries.some((entry) => entry === '*' || covers(entry, host, port));

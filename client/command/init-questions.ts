@@ -22,7 +22,7 @@ export async function askReplacing(ask: Ask, path: string): Promise<void> {
   if (!(await askYes(ask, oneLine(`${path} exists. Replace it?`), false))) throw new ClientError('not-confirmed', '');
 }
 
-/** Names of services that speak no HTTP, by the port that each uses unless it is told another. */
+/** Names of services that speak no HTTP, by their usual port. */
 const otherServices: Readonly<Record<number, string>> = {
   ...{ 22: 'SSH', 25: 'mail', 53: 'DNS', 111: 'RPC', 139: 'SMB', 445: 'SMB', 1433: 'SQL Server', 1521: 'Oracle', 2049: 'NFS' },
   ...{ 3306: 'MySQL', 3389: 'remote desktop', 4222: 'NATS', 5432: 'PostgreSQL', 5672: 'AMQP', 5900: 'VNC', 6379: 'Redis' },

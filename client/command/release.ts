@@ -4,6 +4,7 @@ import { createHash, createPublicKey, verify } from 'node:crypto';
 import { urlOf } from '@underpass/rules/api/call.ts';
 import { publicCalls } from '@underpass/rules/api/public-calls.ts';
 import type { Release } from '@underpass/rules/resource.ts';
+import { compareVersions } from '@underpass/rules/version.ts';
 import { request } from '../account/api.ts';
 import { ClientError } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
@@ -29,21 +30,6 @@ export async function listReleases(io: Io, origin: string): Promise<readonly Rel
   const isList = Array.isArray(value) && value.every(({ version, files }) => typeof version === 'string' && Array.isArray(files));
   if (!isList) throw new ClientError('server-unknown', `${origin}${urlOf(publicCalls.listReleases, {})}`);
   return value;
-}
-
-/** 1.10.0 is after 1.9.0; a pre-release comes before its release; a text that is not three numbers comes first. */
-export function compareVersions(a: string, b: string): number {
-  const [left, right] = [parseVersion(a), parseVersion(b)];
-  for (let index = 0; index < 4; index++) {
-    const difference = (left[index] ?? 0) - (right[index] ?? 0);
-    if (difference !== 0) return difference;
-  }
-  return 0;
-}
-
-function parseVersion(text: string): readonly number[] {
-  const match = /^(\d+)\.(\d+)\.(\d+)(-.+)?$/.exec(text);
-  return match === null ? [-1] : [Number(match[1]), Number(match[2]), Number(match[3]), match[4] === undefined ? 1 : 0];
 }
 
 /** Returns the bytes of the program. Throws if the signature or the checksum does not match. */

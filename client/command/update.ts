@@ -2,6 +2,7 @@
 import { chmod, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Release } from '@underpass/rules/resource.ts';
+import { compareVersions } from '@underpass/rules/version.ts';
 import type { Command } from 'commander';
 import { openServer } from '../account/account.ts';
 import { readBounded } from '../process/bounded-file.ts';
@@ -9,7 +10,7 @@ import { ClientError, fileReason } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
 import { builtFor, releaseKey, version } from '../process/version.ts';
 import { type CommonFlags, describe, outputOf, type Shell, withServer } from './command-line.ts';
-import { compareVersions, downloadProgram, listReleases, newestRelease } from './release.ts';
+import { downloadProgram, listReleases, newestRelease } from './release.ts';
 
 interface UpdateFlags extends CommonFlags {
   readonly check?: boolean;

@@ -1,9 +1,10 @@
 // Checks the way to a host step by step: proxy, name, TCP, TLS. The first step that fails says what to do; the rest is skipped.
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type PeerCertificate, type TLSSocket } from 'node:tls';
+import { isLoopbackHost } from '@underpass/rules/upstream.ts';
 import { lookUp, lookUpForSocket } from '../carry/lookup.ts';
 import { CarryError, problems } from '../carry/problem.ts';
-import { chooseProxy, type HttpProxy, isThisMachine } from '../carry/proxy.ts';
+import { chooseProxy, type HttpProxy } from '../carry/proxy.ts';
 import { connectThroughProxy } from '../carry/proxy-connect.ts';
 import type { Io } from '../process/io.ts';
 import { awaitSocket } from './await-socket.ts';
@@ -74,7 +75,7 @@ async function checkTcp(place: Place, { host, port }: Pick<Place, 'host' | 'port
 /** HTTPS_PROXY helps only where the client would use it: not on this machine, and not for plain http. */
 export function adviseTcp({ what, host, tls }: Pick<Place, 'what' | 'host' | 'tls'>, target: string, isProxy: boolean): string {
   if (isProxy) return `Check HTTPS_PROXY, or exempt ${host} with NO_PROXY.`;
-  if (isThisMachine(host)) return `Start the ${what} on this machine, or correct its address.`;
+  if (isLoopbackHost(host)) return `Start the ${what} on this machine, or correct its address.`;
   return `Allow outgoing connections to ${target} in the firewall${tls ? ', or set HTTPS_PROXY' : ''}.`;
 }
 

@@ -164,8 +164,9 @@ export class Capture implements Tap, ExchangeObserver {
     const agreed = /\r\nsec-websocket-extensions:([^\r]*)/i.exec(exchange.responseHead)?.[1]?.toLowerCase() ?? '';
     const { inflateBudget: budget } = this.#log;
     const reader = (from: 'visitor' | 'upstream', forgets: string) =>
-      new FrameReader({ budget, deflate: agreed.includes('permessage-deflate'), keepsContext: !agreed.includes(forgets) }, (frame) =>
-        this.#log.keepFrame(exchange, { ...frame, from, atMs: this.#log.clock.now() - exchange.startMs }),
+      new FrameReader(
+        { budget, deflate: agreed.includes('permessage-deflate'), keepsContext: !agreed.includes(forgets) },
+        (frame) => this.#log.keepFrame(exchange, { ...frame, from, atMs: this.#log.clock.now() - exchange.startMs }),
       );
     this.#frames = {
       request: reader('visitor', 'client_no_context_takeover'),

@@ -132,7 +132,11 @@ test('on Windows the folder of a system service is closed to other users before 
   const cli = await createCli(t);
   const folder = join(cli.home, 'underpass');
   const plan = planWindowsTask({ ...spec, scope: 'system' });
-  const moved = { ...plan, tokenPath: join(folder, 'shop.token'), definition: { ...plan.definition, path: join(folder, 'task.xml') } };
+  const moved = {
+    ...plan,
+    tokenPath: join(folder, 'shop.token'),
+    definition: { ...plan.definition, path: join(folder, 'task.xml') },
+  };
   const ran: string[] = [];
   const execute = async (file: string, args: readonly string[]) => {
     ran.push(`${[file, ...args].join(' ')}, ${(await readdir(folder)).length} files`);

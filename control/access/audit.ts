@@ -38,6 +38,12 @@ export const writeAudit = async (db: Queries, row: AuditRow, nowMs: number): Pro
     .execute();
 };
 
+/** What the log says of a list that changed. */
+export const listChange = (before: readonly string[], after: readonly string[]) => ({
+  added: [...new Set(after).difference(new Set(before))],
+  removed: [...new Set(before).difference(new Set(after))],
+});
+
 interface Source {
   readonly caller: Caller;
   readonly access: { readonly id: string } | null;

@@ -3,6 +3,7 @@
 import { isIP } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type DnsProviderName, findDnsProvider } from '@underpass/rules/dns-provider.ts';
+import { isLocalhostName } from '@underpass/rules/hostname.ts';
 import { challengeNames, decideChallenge } from './core/challenge.ts';
 import { isInside } from './inside.ts';
 import type { DnsPort } from './port.ts';
@@ -22,8 +23,6 @@ export interface DnsDeps {
 /** Longer than most name servers take. */
 const defaultEmptyMs = 500;
 
-/** RFC 6761 6.3: names under localhost are loopback and need no query. */
-const isLocalhost = (host: string): boolean => host === 'localhost' || host.endsWith('.localhost');
 const loopback: readonly string[] = ['127.0.0.1', '::1'];
 
 /** Long enough that the people of a project share an answer, short enough that a check after a change sees it. */
@@ -36,7 +35,7 @@ const keptMost = 10_000;
 export function createDns({ resolver, ownHosts, emptyMs = defaultEmptyMs, clock = () => performance.now() }: DnsDeps): DnsPort {
   const addresses = async (host: string): Promise<readonly [Answer, Answer]> => {
     if (isIP(host) !== 0 || host === '') return [[], []];
-    return isLocalhost(host) ? [loopback, []] : resolver.addresses(host);
+    return isLocalhostName(host) ? [loopback, []] : resolver.addresses(host);
   };
 
   /** The addresses of our own data plane: users see these even if they are inside ones (a private installation). */

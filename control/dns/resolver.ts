@@ -2,6 +2,8 @@
 // Network errors become answers: it never throws for them.
 
 import { Resolver } from 'node:dns/promises';
+import { LimitReached } from '../limit/limit-reached.ts';
+import { createTurns } from '../limit/turns.ts';
 import type { TxtAnswer } from './core/challenge.ts';
 
 export interface NameServer {
@@ -44,30 +46,6 @@ const serverText = ({ address, port }: NameServer): string =>
 
 const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
 
-/** Runs at most `maxAtOnce`; the others wait in order, and get `turnedAway` when too many wait. */
-function createConcurrencyLimit(): <T>(run: () => Promise<T>, turnedAway: T) => Promise<T> {
-  const waiting: (() => void)[] = [];
-  let running = 0;
-  const enter = async (): Promise<void> => {
-    if (running < maxAtOnce) running += 1;
-    else await new Promise<void>((resolve) => waiting.push(resolve));
-  };
-  const leave = (): void => {
-    const next = waiting.shift();
-    if (next === undefined) running -= 1;
-    else next();
-  };
-  return async (run, turnedAway) => {
-    if (waiting.length >= maxWaiting) return turnedAway;
-    await enter();
-    try {
-      return await run();
-    } finally {
-      leave();
-    }
-  };
-}
-
 type Ask = <T>(question: (resolver: Resolver) => Promise<T>, otherwise: (code: string) => T) => Promise<T>;
 
 /** A resolver of its own for each question, because cancel() ends all of a resolver's questions. */
@@ -89,19 +67,20 @@ function createAsk({ servers, timeoutMs = defaultTimeoutMs }: ResolverOptions, u
 }
 
 export function createResolver(options: ResolverOptions): RecordResolver {
-  const limited = createConcurrencyLimit();
+  const turns = createTurns(maxAtOnce, maxWaiting, '');
   const underWay = new Set<Resolver>();
   const ask = createAsk(options, underWay);
 
   const records = <T>(question: (resolver: Resolver) => Promise<readonly T[]>): Promise<readonly T[] | 'unknown'> =>
-    limited<readonly T[] | 'unknown'>(
-      () =>
-        ask<readonly T[] | 'unknown'>(
-          async (resolver) => (await question(resolver)).slice(0, maxRecords),
-          (code) => (negativeCodes.has(code) ? [] : 'unknown'),
-        ),
-      'unknown',
-    );
+    turns('all', () =>
+      ask<readonly T[] | 'unknown'>(
+        async (resolver) => (await question(resolver)).slice(0, maxRecords),
+        (code) => (negativeCodes.has(code) ? [] : 'unknown'),
+      ),
+    ).catch((error) => {
+      if (error instanceof LimitReached) return 'unknown';
+      throw error;
+    });
 
   return {
     txt: (name) => records((resolver) => resolver.resolveTxt(name)),

@@ -2,10 +2,11 @@
 // Every control replica keeps one; none of it is in the database.
 
 import type { TunnelMetrics } from '@underpass/rules/entity.ts';
+import { durations } from '@underpass/rules/limits.ts';
 import type { ConnectedClient, EdgeHealth, LastClient } from '@underpass/rules/resource.ts';
 import type { FeedPeer } from '@underpass/wire/feed.ts';
 import { latest } from './core/last-client.ts';
-import { connectedClients, type LiveClient, provenWithinMs, type ReportedClients } from './core/presence.ts';
+import { connectedClients, type LiveClient, type ReportedClients } from './core/presence.ts';
 import { addRates, type Traffic } from './core/rate-window.ts';
 import type { KnownEdge } from './edge-notes.ts';
 import { type EdgeAbout, type EdgeReport, EdgeView } from './edge-view.ts';
@@ -186,7 +187,7 @@ export class PresenceBoard {
 
   #sweepOne(key: string, edge: EdgeView): void {
     const quietMs = this.#steady() - edge.heardAtMs;
-    if (quietMs > provenWithinMs && !this.#silent.has(key)) {
+    if (quietMs > durations.provenWithinMs && !this.#silent.has(key)) {
       this.#silent.add(key);
       this.notify([...edge.tunnelIds()]);
     }

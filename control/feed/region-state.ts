@@ -93,8 +93,10 @@ export class RegionState {
     return this.#routes.get(tunnelId)?.live ?? false;
   }
 
-  /** Sets the values of some ids of a part, and forgets the ids without a value. Returns the message for edges that are up to
-      date, if anything changed. */
+  /**
+   * Sets the values of some ids of a part, and forgets the ids without a value. Returns the message for edges that are up to
+   * date, if anything changed.
+   */
   patch(part: FeedPart, ids: readonly string[], values: readonly object[], marks: Marks = new Map()): Numbered | undefined {
     const to = indexPart(values);
     const held = [...new Set([...ids, ...to.keys()])].flatMap((id) => {

@@ -6,7 +6,7 @@ import { parseListQuery, securityGroupList } from '@underpass/rules/list-page.ts
 import { parseObjectName } from '@underpass/rules/object-name.ts';
 import { mayDeleteSecurityGroup } from '@underpass/rules/security-group-name.ts';
 import { parseAllowList } from '@underpass/rules/source-address.ts';
-import { auditCall } from '../access/audit.ts';
+import { auditCall, listChange } from '../access/audit.ts';
 import type { CallContext, Handlers } from '../access/call.ts';
 import { findNameAlike } from '../access/name-alike.ts';
 import type { Access } from '../access/project-access.ts';
@@ -33,13 +33,8 @@ const parseRules = (access: Access, allow: readonly string[]): readonly string[]
   return rules;
 };
 
-const without = (list: readonly string[], other: readonly string[]): readonly string[] => {
-  const others = new Set(other);
-  return list.filter((each) => !others.has(each));
-};
-
 const changeOf = (before: readonly string[], after: readonly string[]): Readonly<Record<string, unknown>> => {
-  const [added, removed] = [without(after, before), without(before, after)];
+  const { added, removed } = listChange(before, after);
   return added.length + removed.length === 0 ? { order: 'changed' } : { added, removed };
 };
 

@@ -9,7 +9,7 @@ const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 export const isOwnRequest = (headers: Headers, origin: string): boolean => {
   const site = headers.get('sec-fetch-site');
   const sender = headers.get('origin');
-  if (site !== null) return site === 'same-origin' && (sender === null || sender !== 'null');
+  if (site !== null) return site === 'same-origin' && sender !== 'null';
   if (sender !== null) return sender === origin;
   return headers.get('cookie') === null;
 };

@@ -2,6 +2,7 @@
 // Any other error is a defect: the API answers 500 and reveals nothing of it.
 
 import { passkeyNeededCode, proofNeededCode, sessionNeededCode } from '@underpass/rules/api/refusal-code.ts';
+import type { Parsed } from '@underpass/rules/parsed.ts';
 
 const statusOf = {
   invalid: 400,
@@ -55,8 +56,6 @@ export const orMissing = <T>(value: T | undefined | null, what: string): T => {
   if (value === undefined || value === null) throw new Refusal('missing', `${what} not found`);
   return value;
 };
-
-type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly message: string };
 
 /** The value that a rule accepted, or a 400 with the rule's text. */
 export const orInvalid = <T>(parsed: Parsed<T>): T => {

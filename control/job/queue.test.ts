@@ -156,7 +156,9 @@ describe('the queue', () => {
     assert.equal(await left(), 1);
   });
 
-  it('sends a login link beside a flood of codes, and drops codes for which nobody waits any more', { timeout: 5_000 }, async () => {
+  it('sends a login link beside a flood of codes, and drops codes for which nobody waits any more', {
+    timeout: 5_000,
+  }, async () => {
     const sent: string[] = [];
     const code = async (): Promise<void> => void sent.push('code');
     const queue = createQueue({ ...handlersWith(unexpected, async () => void sent.push('link')), 'access-code': code });

@@ -1,5 +1,5 @@
-// Limits how much work of one person runs at once, for work that holds a scarce resource while it waits for other servers.
-// The rest waits its turn.
+// Limits how much work of one kind or one person runs at once, for work that holds a scarce resource while it waits for other
+// servers. The rest waits its turn.
 
 import { LimitReached } from './limit-reached.ts';
 

@@ -49,7 +49,10 @@ test('a registered program gets a code for its visitor, and tokens for the code'
   assert.deepEqual([status, program.client_name, program.token_endpoint_auth_method], [201, 'Scribe', 'none']);
   const jar = { cookie: '' };
   const grant = grantOf(await authorize(world, { client_id: program.client_id }, jar))!;
-  assert.deepEqual(await world.grants.find(grant, new Headers({ cookie: jar.cookie })), { host: hosts.shop, programName: 'Scribe' });
+  assert.deepEqual(await world.grants.find(grant, new Headers({ cookie: jar.cookie })), {
+    host: hosts.shop,
+    programName: 'Scribe',
+  });
   const signedIn = await finish(world, jar, grant, { email: 'ann@example.com' });
   const page = await world.send(signedIn.headers.get('location')!, { headers: { cookie: jar.cookie } });
   const text = await page.text();

@@ -74,7 +74,12 @@ const authorize = async (deps: OAuthDeps, request: Request, address: string): Pr
   const policy = await deps.findPolicy(host);
   if (policy === undefined || new URL(policy.url).origin !== resourceOrigin) {
     const description = `No tunnel with an access policy is at ${resourceOrigin}.`;
-    return refuseQuestion(origin, program, { redirectUri: authorization.redirectUri, state, error: 'invalid_target', description });
+    return refuseQuestion(origin, program, {
+      redirectUri: authorization.redirectUri,
+      state,
+      error: 'invalid_target',
+      description,
+    });
   }
   const { browserHash, cookie } = keepFlowBrowser(deps, request.headers);
   const { id, name, isDocument } = program;

@@ -11,6 +11,7 @@ import {
   parseVisitPassword,
 } from '@underpass/rules/visit/parse-settings.ts';
 import { policyLimits } from '@underpass/rules/visit/policy-limits.ts';
+import { listChange } from '../access/audit.ts';
 import type { CallContext } from '../access/call.ts';
 import { hashPassword } from '../admission/password.ts';
 import { type PolicyContent, providerId } from '../admission/policy-content.ts';
@@ -76,11 +77,6 @@ export const refuseMovedSecret = (before: PolicyContent, change: PolicyChange, h
     refuse('invalid', 'Enter the client secret again, because the issuer or the client ID has changed.');
 };
 
-const without = (list: readonly string[], other: readonly string[]): readonly string[] => {
-  const others = new Set(other);
-  return list.filter((each) => !others.has(each));
-};
-
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
 /** The fields that differ, as the audit log shows them. */
@@ -90,9 +86,8 @@ export const describeChange = (
   { clientSecret, passwordHash }: PolicyChange,
 ): Readonly<Record<string, unknown>> => {
   const names = (Object.keys(after) as (keyof PolicyContent)[]).filter((name) => !isSame(before[name], after[name]));
-  const people = { added: without(after.people, before.people), removed: without(before.people, after.people) };
   return {
-    ...Object.fromEntries(names.map((name) => [name, name === 'people' ? people : after[name]])),
+    ...Object.fromEntries(names.map((name) => [name, name === 'people' ? listChange(before.people, after.people) : after[name]])),
     ...(clientSecret === undefined ? {} : { clientSecret: clientSecret === null ? 'removed' : 'changed' }),
     ...(passwordHash === undefined ? {} : { password: passwordHash === null ? 'removed' : 'changed' }),
   };

@@ -11,6 +11,7 @@ import type { CallContext, Handlers } from '../access/call.ts';
 import { addNotices, ownersOf } from '../access/notice.ts';
 import { findAccess, refuseStopped } from '../access/project-access.ts';
 import { lockProject } from '../access/project-lock.ts';
+import { lockUser } from '../access/user-lock.ts';
 import { guardedTunnels } from '../admission/guarded-tunnels.ts';
 import { tellNarrowed } from '../bus/access.ts';
 import type { Bus } from '../bus/bus.ts';
@@ -42,13 +43,7 @@ const createProject = async (
 ): Promise<Project> => {
   const name = orInvalid(parseProjectName(body.name));
   const id = await deps.store.write(async (trx) => {
-    // Locks the user's row, so that two calls at once cannot both pass the count.
-    const user = await trx
-      .updateTable('users')
-      .set((eb) => ({ created_at: eb.ref('created_at') }))
-      .where('id', '=', caller.userId)
-      .executeTakeFirst();
-    if (user.numUpdatedRows === 0n) refuse('signedOut', 'Sign in first.');
+    await lockUser(trx, caller.userId);
     if ((await countOwnedProjects(trx, caller.userId)) >= ownedProjectsPerUser) {
       refuse('conflict', `You may own at most ${ownedProjectsPerUser} projects.`);
     }

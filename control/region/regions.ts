@@ -25,8 +25,10 @@ export const ownHosts = async (db: Queries, origin: string): Promise<string[]> =
   return [new URL(origin).hostname, ...hosts].filter((host) => host !== '');
 };
 
-/** Returns the new key, which is never shown again. The old one works for an overlap, so that the operator can replace it on the
-    edges. */
+/**
+ * Returns the new key, which is never shown again. The old one works for an overlap, so that the operator can replace it on the
+ * edges.
+ */
 export const rotateEdgeKey = async (trx: Queries, region: string, nowMs: number): Promise<string> => {
   const overlapEnd = nowMs + durations.tokenOverlapHours * 3600_000;
   await trx

@@ -5,6 +5,7 @@ import { createReadStream } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Release, ReleaseFile } from '@underpass/rules/resource.ts';
+import { compareVersions } from '@underpass/rules/version.ts';
 
 const versionPattern = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/;
 // Matches programs, not the checksums, signature and manifest beside them. The hyphen keeps `darwin` from matching `win`.
@@ -26,18 +27,6 @@ const createHashCache = () => {
     known.set(path, { stamp, sha256 });
     return sha256;
   };
-};
-
-const numbersOf = (version: string): readonly number[] => {
-  const [core = '', preRelease] = version.split(/-(.*)/);
-  return [...core.split('.').map(Number), preRelease === undefined ? 1 : 0];
-};
-
-/** Newest first by number: 0.10.0, then 0.10.0-rc.1, then 0.9.0. */
-const compareVersions = (a: string, b: string): number => {
-  const [left, right] = [numbersOf(a), numbersOf(b)];
-  const index = left.findIndex((number, at) => number !== right[at]);
-  return index < 0 ? b.localeCompare(a, 'en', { numeric: true }) : right[index]! - left[index]!;
 };
 
 /** A release that is built again is away for a moment. */
@@ -72,7 +61,7 @@ export const createReleases = (folder: string | undefined): Releases => {
     list: async () => {
       if (folder === undefined) return [];
       const names = await readdir(folder).catch(() => []);
-      const versions = names.filter((name) => versionPattern.test(name)).sort(compareVersions);
+      const versions = names.filter((name) => versionPattern.test(name)).sort((a, b) => compareVersions(b, a));
       const releases = await Promise.all(versions.map((version) => readRelease(folder, version).catch(unlessGone)));
       return releases.filter((release) => release !== undefined);
     },

@@ -42,8 +42,10 @@ export const isForeignKeyViolation = (error: unknown): boolean => {
   return errcode === 787 || code === '23503';
 };
 
-/** Takes the project's row lock until the transaction ends, so that counts and owners read after it stay true. False if the
-    project is gone. */
+/**
+ * Takes the project's row lock until the transaction ends, so that counts and owners read after it stay true. False if the
+ * project is gone.
+ */
 export const takeProjectLock = async (trx: Queries, projectId: string): Promise<boolean> => {
   const locked = await trx
     .updateTable('projects')

@@ -8,6 +8,7 @@ import type { CallContext, Handlers } from '../access/call.ts';
 import type { CertificatePort, NameCertificate } from '../certificate/port.ts';
 import type { SilentZones } from '../dns/core/silent-zones.ts';
 import { isUnderNew } from '../domain/look-up-right.ts';
+import { parseFlag } from '../http/flag.ts';
 import { orMissing, refuse } from '../http/refusal.ts';
 import type { TunnelHostsTable } from '../store/schema.ts';
 import type { Queries, Store } from '../store/store.ts';
@@ -39,9 +40,6 @@ async function askedHosts(db: Queries, tunnelId: string, asked: string | undefin
     isOne: true,
   };
 }
-
-const parseFresh = (text: string | undefined): boolean =>
-  text !== undefined && (text === '1' || refuse('invalid', "Fresh must be '1', or left out."));
 
 const dataPlaneHostOf = async (db: Queries, region: string): Promise<string> => {
   const query = db.selectFrom('regions').select('data_plane_host').where('name', '=', region);
@@ -81,7 +79,7 @@ const toCertificate = ({ until, lastOrderFailed }: NameCertificate): Pick<Checke
 async function checkDomains(deps: DomainCheckDeps, context: CallContext<'checkTunnelDomains'>): Promise<TunnelDomains> {
   const { access, caller, segments, query, nowMs } = context;
   const { db } = deps.store;
-  const fresh = parseFresh(query.fresh);
+  const fresh = parseFlag('Fresh', query.fresh);
   const tunnel = orMissing(await findTunnelRow(db, access.id, segments.name), 'Tunnel');
   const { hosts, isOne } = await askedHosts(db, tunnel.id, query.host);
   const dataPlaneHost = await dataPlaneHostOf(db, tunnel.region);

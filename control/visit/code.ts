@@ -31,7 +31,8 @@ export const hashCode = (flowId: string, code: string): string => hashToken(`${f
 
 /** Once the share of a policy, or of all, is used up, each network has a few: a flood does not lock out other networks. */
 const takeShare = async ({ limiter }: VisitDeps, { policy, address }: Visit): Promise<void> => {
-  if ((await hasRoom(limiter, 'accessCodePerPolicy', policy.policyId)) && (await hasRoom(limiter, 'accessCodeOverall', ''))) return;
+  if ((await hasRoom(limiter, 'accessCodePerPolicy', policy.policyId)) && (await hasRoom(limiter, 'accessCodeOverall', '')))
+    return;
   await limiter.take('accessCodePerNetwork', `${policy.policyId} ${networkKey(address)}`);
 };
 

@@ -5,6 +5,7 @@ import { lookup } from 'node:dns/promises';
 import { request as requestPlain } from 'node:http';
 import { type RequestOptions, request as requestTls } from 'node:https';
 import { isIP } from 'node:net';
+import { isLoopbackHost } from '@underpass/rules/upstream.ts';
 import type { CustomFetch } from 'openid-client';
 import { isInside } from '../dns/inside.ts';
 
@@ -27,10 +28,8 @@ export interface ProviderNet {
 export const systemAddresses = async (host: string): Promise<readonly string[]> =>
   (await lookup(host, { all: true })).map(({ address }) => address);
 
-const isLoopback = (address: string): boolean => address === '::1' || /^127(\.\d+){3}$/.test(address);
-
 const isReachable = (address: string, { allowsLoopback, isAllowed }: ProviderNet): boolean =>
-  !isInside(address) || isAllowed(address) || (allowsLoopback && isLoopback(address));
+  !isInside(address) || isAllowed(address) || (allowsLoopback && isLoopbackHost(address));
 
 class InsideAddress extends Error {
   override readonly name = 'InsideAddress';

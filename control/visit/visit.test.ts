@@ -82,7 +82,9 @@ describe('the sign-in page', () => {
     const stage = await open(t, { members: true });
     const mallory = stage.client();
     const metadata = { client_name: 'Scribe', redirect_uris: ['http://127.0.0.1/callback'] };
-    const { client_id } = (await (await mallory.send('POST', '/access/oauth/register', metadata)).json()) as { client_id: string };
+    const { client_id } = (await (await mallory.send('POST', '/access/oauth/register', metadata)).json()) as {
+      client_id: string;
+    };
     const query = new URLSearchParams({
       client_id,
       response_type: 'code',

@@ -117,7 +117,7 @@ async function pollTunnels(feed: Feed): Promise<void> {
   };
   for (let waited = 0; waited < EVENTS_RETRY_MS && !feed.signal.aborted; ) {
     const poll = await pollOnce(feed, onNames);
-    // An ended session is told once, in a notice: an open form stays.
+    // Report an ended session once, as a notice, so that an open form stays.
     const isNews = poll === 'worked' ? feed.watch.hear() : poll === 'signed-out' && before !== poll;
     if (isNews) feed.onCaughtUp();
     if (poll === 'worked' && before !== 'worked') return;

@@ -1,9 +1,8 @@
 // Copies a text and confirms it for 1500 ms (spec 9), even if the browser refuses; the refusal is logged (spec 8).
+import { durations } from '@underpass/rules/limits.ts';
 import { Check, Copy } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
 import { Button, type ButtonProps, IconButton } from './button.tsx';
-
-const CONFIRMATION_MS = 1500;
 
 /** [copied, copy]: copied is true while the confirmation shows. */
 function useCopy(text: string): readonly [boolean, () => void] {
@@ -14,7 +13,7 @@ function useCopy(text: string): readonly [boolean, () => void] {
     writeClipboard(text);
     setCopied(true);
     clearTimeout(timer.current);
-    timer.current = setTimeout(() => setCopied(false), CONFIRMATION_MS);
+    timer.current = setTimeout(() => setCopied(false), durations.copyConfirmationMs);
   };
   return [copied, copy];
 }

@@ -1,6 +1,6 @@
 // Where clients come in: checks the upgrade request and its token, opens the carrier, and adds it to the client list of its tunnel.
 
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { isDeepStrictEqual } from 'node:util';
 import type { RefusalCode } from '@underpass/wire/core/code.ts';
@@ -17,13 +17,13 @@ import { ProjectWindows } from './project-windows.ts';
 
 /** For one tunnel in one process: clients, and carriers of one client. As many more carriers may be draining. */
 const maxClients = 64;
-/** Told to clients. The two that a client dials again at once may come before their dead predecessors are noticed. */
+/** The limit that clients are sent. Two more are accepted: a client may dial both carriers again before the edge notices that the old ones are dead. */
 const toldCarriers = 8;
 const maxCarriersPerClient = toldCarriers + 2;
 const upgradeMs = 10_000;
 /** A refused client waits at least this long, so one that retries a wrong token in a loop costs little. */
 const retryAfterSeconds = 5;
-/** Told to the people of the tunnel that the token names. An unknown token names none. */
+/** Reported to the project of the tunnel that the token names. An unknown token names none. */
 const reportedRefusals: ReadonlySet<RefusalCode> = new Set(['token-refused', 'tunnel-suspended', 'too-many-clients']);
 
 export interface GateOptions {
@@ -114,7 +114,7 @@ export class ClientGate {
   #refusal(tunnel: TunnelState | null, tokenHash: string, clientId: string): RefusalCode | null {
     if (!this.#options.table.loaded) return 'unready';
     if (this.draining) return 'draining';
-    if (tunnel === null || !holdsHash(tunnel, tokenHash)) return 'token-refused';
+    if (tunnel === null || !tunnel.holdsToken(tokenHash, Date.now())) return 'token-refused';
     if (tunnel.feed.suspended) return 'tunnel-suspended';
     const ids = new Set(tunnel.clients.map((client) => client.clientId));
     return ids.size >= maxClients && !ids.has(clientId) ? 'too-many-clients' : null;
@@ -179,17 +179,4 @@ export class ClientGate {
   close(): void {
     for (const socket of this.#sockets) socket.destroy();
   }
-}
-
-/** The table found the tunnel by the hash; this still compares with every valid hash in constant time. */
-function holdsHash(tunnel: TunnelState, tokenHash: string): boolean {
-  const given = Buffer.from(tokenHash, 'hex');
-  const nowMs = Date.now();
-  let holds = false;
-  for (const { hash, expiresAtMs } of tunnel.feed.tokens) {
-    const known = Buffer.from(hash, 'hex');
-    const equal = known.length === given.length && timingSafeEqual(known, given);
-    if (equal && (expiresAtMs === null || expiresAtMs > nowMs)) holds = true;
-  }
-  return holds;
 }

@@ -1,6 +1,7 @@
 // What the edge answers itself: error pages, redirects and the pages of an access policy. HTTP/1.1 and HTTP/2 render the same.
 
-import { type VisitorError, visitorErrors } from './visitor-error.ts';
+import type { HeadScan } from '@underpass/wire/http/head-scan.ts';
+import { errorOfStatus, type VisitorError, visitorErrors } from './visitor-error.ts';
 
 export interface OwnAnswer {
   /** What the counters count; null: no error. */
@@ -115,6 +116,12 @@ export function createErrorAnswer(code: VisitorError, more = '', fields: OwnAnsw
   const { status } = visitorErrors[code];
   const all = { ...pageFields, 'underpass-error': code, ...fieldsOf[code], ...fields };
   return { code, status, fields: all, body: renderErrorPage(code, more) };
+}
+
+/** For a head that the parser refused. Its reasons are fixed texts; that of a 400 tells a developer more than the code does. */
+export function answerOfRefusedHead({ refusedStatus, refusedWhy }: Pick<HeadScan, 'refusedStatus' | 'refusedWhy'>): OwnAnswer {
+  const code = errorOfStatus(refusedStatus);
+  return code === 'UNDERPASS_BAD_REQUEST' ? createErrorAnswer(code, `\n<p>${refusedWhy}</p>`) : answerOfError(code);
 }
 
 /** RFC 9110 8.6: 204 has no length. */

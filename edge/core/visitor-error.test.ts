@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { type ResetCode, resetCodes } from '@underpass/wire/core/code.ts';
-import { answerOfError, renderErrorResponse } from './own-answer.ts';
+import { RequestHead } from '@underpass/wire/http/request-head.ts';
+import { answerOfError, answerOfRefusedHead, renderErrorResponse } from './own-answer.ts';
 import { errorOfFailure, type VisitorError, visitorErrors } from './visitor-error.ts';
 
 it('every reset before a response has an error page', () => {
@@ -39,6 +40,15 @@ it('every error has a status line with a reason, its code, and the length of its
     assert.match(head, /\r\ndate: Sun, 22 Nov 2026 08:49:37 GMT(\r\n|$)/);
     assert.equal(Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1]), Buffer.byteLength(page));
   }
+});
+
+it('says what is wrong with a head that is not well-formed', () => {
+  const head = new RequestHead();
+  const bytes = Buffer.from('GET / HTTP/1.1\r\nHost: a.example\r\nHost: b.example\r\n\r\n');
+  assert.equal(head.scan(bytes, 0, bytes.length), -1);
+  const { code, body } = answerOfRefusedHead(head);
+  assert.equal(code, 'UNDERPASS_BAD_REQUEST');
+  assert.match(body, /not well-formed HTTP\.<\/p>\n<p>There is more than one Host field\.<\/p>/);
 });
 
 it('sends Retry-After if a retry may help, and Allow with 405 and when the edge answers OPTIONS', () => {

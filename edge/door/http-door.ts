@@ -4,8 +4,8 @@ import { createServer, type Server } from 'node:net';
 import { hostOf } from '@underpass/wire/http/authority.ts';
 import { RequestHead } from '@underpass/wire/http/request-head.ts';
 import { encodeAlert, portUse } from '../core/destination.ts';
-import { renderErrorResponse } from '../core/own-answer.ts';
-import { errorOfFailure, errorOfStatus, type VisitorError } from '../core/visitor-error.ts';
+import { answerOfError, answerOfRefusedHead, type OwnAnswer, renderAnswer, renderErrorResponse } from '../core/own-answer.ts';
+import { errorOfFailure, type VisitorError } from '../core/visitor-error.ts';
 import type { TunnelState } from '../routes/tunnel-state.ts';
 import { httpDate } from '../visitor/http-date.ts';
 import { Passthrough } from '../visitor/passthrough.ts';
@@ -40,7 +40,7 @@ export class HttpDoor {
     if (bytes[0] === tlsHandshakeRecord) return this.#answer(connection, encodeAlert('unexpected_message'));
     const end = head.scan(bytes, 0, bytes.length);
     if (end === 0) return false;
-    if (end < 0) return this.#refuse(connection, head, errorOfStatus(head.refusedStatus));
+    if (end < 0) return this.#answerError(connection, head, answerOfRefusedHead(head));
     return this.#route(connection, bytes, head);
   }
 
@@ -93,11 +93,12 @@ export class HttpDoor {
   }
 
   #refuse(connection: UnroutedConnection, head: RequestHead, code: VisitorError): true {
-    this.#options.context.counters.countError(code);
-    return this.#answer(
-      connection,
-      renderErrorResponse(code, { close: true, headOnly: head.method === 'HEAD', date: httpDate() }),
-    );
+    return this.#answerError(connection, head, answerOfError(code));
+  }
+
+  #answerError(connection: UnroutedConnection, head: RequestHead, answer: OwnAnswer): true {
+    if (answer.code !== null) this.#options.context.counters.countError(answer.code);
+    return this.#answer(connection, renderAnswer(answer, { close: true, headOnly: head.method === 'HEAD', date: httpDate() }));
   }
 
   #answer(connection: UnroutedConnection, answer: Uint8Array | string): true {

@@ -27,7 +27,7 @@ const handleOf = (socket: Socket): Handle | null => (socket as unknown as { read
 
 /**
  * Calls `look` once with the first bytes, or with none if the connection ends or the system cannot peek. The bytes are valid
- * until `look` returns. Call it before anything reads the socket; the next reader must be readBorrowed or TLS.
+ * until `look` returns. Call it before anything reads the socket; the next reader must be readShared or TLS.
  */
 export function peekFirst(socket: Socket, look: (bytes: Buffer) => void): void {
   const handle = handleOf(socket);

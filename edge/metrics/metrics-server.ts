@@ -53,6 +53,7 @@ const gauges = {
   underpass_edge_sockets: ['Open sockets of visitors and clients', 'sockets'],
   underpass_edge_open_connections: ['Connections on the public ports', 'open'],
   underpass_edge_open_connections_limit: ['How many of them there may be', 'openLimit'],
+  underpass_edge_addresses: ['Source addresses of these connections, in each process of the edge', 'addresses'],
   underpass_edge_clients: ['Carriers of clients', 'clients'],
   underpass_edge_streams: ['Open streams on carriers', 'streams'],
 } as const;

@@ -98,10 +98,6 @@ export class RouteTable {
     atOnce(this.#steps(snapshot));
   }
 
-  applyDelta(delta: Delta): void {
-    atOnce(this.#steps(delta));
-  }
-
   /**
    * Applies a change over several turns of the event loop if it is large. Resolves with what it changes here: of a snapshot, the
    * entries that differ, if there was a state before. One call at a time.

@@ -1,13 +1,11 @@
 // One carrier of a client, in the client list of its tunnel.
 
+import { durations } from '@underpass/rules/limits.ts';
 import type { Session } from '@underpass/wire/api.ts';
 import type { Info } from '@underpass/wire/core/hello.ts';
 import { compileOffers } from '@underpass/wire/core/offer.ts';
 import type { StreamKind } from '@underpass/wire/core/open.ts';
 import type { ClientState } from '../core/client-choice.ts';
-
-/** A client counts as connected if a round trip completed within this time. */
-export const provenWithinMs = 15_000;
 
 export class TunnelClient {
   readonly session: Session;
@@ -43,7 +41,7 @@ export class TunnelClient {
 
   isProven(nowMs: number): boolean {
     const { provenAtMs, isQuiet } = this.session;
-    return provenAtMs !== null && nowMs - provenAtMs <= provenWithinMs && !isQuiet;
+    return provenAtMs !== null && nowMs - provenAtMs <= durations.provenWithinMs && !isQuiet;
   }
 
   /** False while one of its upstreams fails its probe. */

@@ -62,7 +62,7 @@ export class Link {
   readonly startMs: number = performance.now();
   /** The client inspects, here or behind the hop. */
   asksTimes = false;
-  /** From the start until there was a client; 0 once it is told. */
+  /** From the start until there was a client; 0 once it was sent to the client. */
   #waitedMs = 0;
   /** Both directions of the stream have ended. */
   onClosed: () => void = () => {};

@@ -83,12 +83,8 @@ export class UpstreamHttp implements LinkOwner {
     return again || nowMs < this.#surelyUsableUntilMs;
   }
 
-  get idle(): boolean {
-    return this.#phase === phase.idle;
-  }
-
   /** True once any byte of the response has arrived: from then on nothing may be retried. */
-  get answering(): boolean {
+  get #isAnswering(): boolean {
     return this.#phase !== phase.head || this.#interim > 0 || this.#held !== null;
   }
 
@@ -97,7 +93,7 @@ export class UpstreamHttp implements LinkOwner {
    * the client is silent.
    */
   get retryable(): Buffer | null {
-    return (this.#served > 0 || this.#isDoubted) && !this.answering ? this.#retry : null;
+    return (this.#served > 0 || this.#isDoubted) && !this.#isAnswering ? this.#retry : null;
   }
 
   /** `again`: the request has no body, and repeating it does no harm. */
@@ -286,7 +282,7 @@ export class UpstreamHttp implements LinkOwner {
     this.owner.onResponseDone();
   }
 
-  /** Before the end of the link, which leaves nothing to be told. */
+  /** Call it before the link ends: afterwards TIMES cannot be sent. */
   #tellTimes(): void {
     if (this.link.asksTimes) this.link.tellTimes({ edgeMs: 0, totalMs: performance.now() - this.#startMs });
   }

@@ -13,7 +13,7 @@ export interface DashboardHostOptions {
   readonly path: string;
 }
 
-/** Closes a connection on which neither side sends. Live views send every 20 s, so one that is silent for longer is dead. */
+/** Closes a connection on which neither side sends. Live views send every 4 s, so one that is silent for two minutes is dead. */
 const idleMs = 120_000;
 
 const sorry = 'The dashboard does not answer at the moment. Tunnels carry on.\n';

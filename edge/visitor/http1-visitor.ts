@@ -10,9 +10,9 @@ import { readShared } from '@underpass/wire/socket/shared-read.ts';
 import { SocketWriter } from '@underpass/wire/socket/socket-writer.ts';
 import { atTurnEnd } from '@underpass/wire/socket/turn-end.ts';
 import { buildRequest, buildResponse, decideUpgrade, isUntouched } from '../core/forwarded-head.ts';
-import { answerOfError, type OwnAnswer, renderAnswer } from '../core/own-answer.ts';
+import { answerOfError, answerOfRefusedHead, type OwnAnswer, renderAnswer } from '../core/own-answer.ts';
 import type { Endpoints } from '../core/proxy-protocol.ts';
-import { errorOfFailure, errorOfStatus, type UpstreamFailure, type VisitorError } from '../core/visitor-error.ts';
+import { errorOfFailure, type UpstreamFailure, type VisitorError } from '../core/visitor-error.ts';
 import type { Deadline } from '../limits/deadlines.ts';
 import type { TunnelState, Visitor } from '../routes/tunnel-state.ts';
 import type { VisitPolicy } from '../routes/visit-policy.ts';
@@ -96,7 +96,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
 
   onDeadline(): void {
     const phase = this.#phase;
-    if (phase === 'head' && this.#held !== null) this.#refuse('UNDERPASS_SLOW_REQUEST');
+    if (phase === 'head' && this.#held !== null) this.#refuse(answerOfError('UNDERPASS_SLOW_REQUEST'));
     else if (phase === 'body' || phase === 'waiting') this.#answerLate();
     else if ((phase === 'idle' || phase === 'head') && this.#writer.waitingBytes === 0) this.#hangUp();
     else this.cut();
@@ -148,16 +148,16 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
       this.#begin(bytes, end);
       return this.#phase === 'closing' || this.#phase === 'over' ? -1 : end;
     }
-    this.#refuse(errorOfStatus(head.refusedStatus));
+    this.#refuse(answerOfRefusedHead(head));
     return -1;
   }
 
   /** For a head that never became a request: the start of the next one is unknown, so the connection ends. */
-  #refuse(code: VisitorError): void {
+  #refuse(answer: OwnAnswer): void {
     this.#held = null;
     this.#isLast = true;
     this.#body.start('until-close');
-    this.#answer(code);
+    this.#answerWith(answer);
   }
 
   /** The first byte of a head starts its time; later bytes do not renew it. */

@@ -8,8 +8,8 @@ import type { ResponseHead } from '@underpass/wire/http/response-head.ts';
 import { SocketWriter } from '@underpass/wire/socket/socket-writer.ts';
 import { buildRequest } from '../core/forwarded-head.ts';
 import { renderHttp1Head, renderTrailers, responseFields } from '../core/http2-fields.ts';
-import { answerOfError, lengthFields, type OwnAnswer } from '../core/own-answer.ts';
-import { errorOfFailure, errorOfStatus, type UpstreamFailure, type VisitorError } from '../core/visitor-error.ts';
+import { answerOfError, answerOfRefusedHead, lengthFields, type OwnAnswer } from '../core/own-answer.ts';
+import { errorOfFailure, type UpstreamFailure, type VisitorError } from '../core/visitor-error.ts';
 import type { Deadline } from '../limits/deadlines.ts';
 import type { TunnelState } from '../routes/tunnel-state.ts';
 import type { Pass, VisitPolicy } from '../routes/visit-policy.ts';
@@ -111,7 +111,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     const bytes = Buffer.from(text, 'latin1');
     const end = this.#head.scan(bytes, 0, bytes.length);
     if (end !== bytes.length) {
-      this.#answer(errorOfStatus(this.#head.refusedStatus));
+      this.#answerWith(answerOfRefusedHead(this.#head));
       return;
     }
     const own = this.#visitor.admission.decide(this.#head, bytes, end);

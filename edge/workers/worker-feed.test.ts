@@ -79,11 +79,11 @@ describe('a tunnel that is gone', () => {
     const { table, feed, worker } = join();
     worker.send({ type: 'report', atMs: 0, tunnels: [report] });
     await heard();
-    table.applyDelta(dropped);
+    await table.apply(dropped);
     void feed.broadcast(dropped);
     worker.send({ type: 'report', atMs: 0, tunnels: [report] });
     await heard();
-    table.applyDelta(back);
+    await table.apply(back);
     assert.deepEqual([...feed.reports()], []);
     feed.close();
   });
@@ -97,7 +97,7 @@ describe('a tunnel that is gone', () => {
     const without = { type: 'snapshot', seq: 2, state: { ...state, tunnels: [] } } as const;
     table.applySnapshot(without);
     void feed.broadcast(without);
-    table.applyDelta(back);
+    await table.apply(back);
     assert.deepEqual([...feed.reports()], []);
     feed.close();
   });

@@ -2,6 +2,7 @@
 
 import { accept, type Parsed, refuse } from '../parsed.ts';
 import { parseSingleLine } from '../single-line.ts';
+import { isLoopbackHost } from '../upstream.ts';
 import { parsePeople } from './parse-people.ts';
 import { policyLimits } from './policy-limits.ts';
 
@@ -35,7 +36,7 @@ export function parseIssuer(text: string, { plainLoopback }: { readonly plainLoo
   const typed = text.trim();
   if (typed === '') return refuse('Issuer is required.');
   const url = typed.length > issuerMaxChars ? null : URL.parse(typed);
-  const isPlain = url?.protocol === 'http:' && plainLoopback && isLoopback(url.hostname);
+  const isPlain = url?.protocol === 'http:' && plainLoopback && isLoopbackHost(url.hostname);
   if (url === null || (url.protocol !== 'https:' && !isPlain))
     return refuse("Issuer must be a URL that begins with 'https://', as your provider shows it.");
   if (url.username !== '' || url.password !== '' || /[?#]/.test(typed))
@@ -43,9 +44,6 @@ export function parseIssuer(text: string, { plainLoopback }: { readonly plainLoo
   // As it was typed, because an issuer must match the provider's text exactly; browsers add the slash of an empty path.
   return accept(url.pathname === '/' && !typed.endsWith('/') ? url.origin : url.href);
 }
-
-const isLoopback = (host: string): boolean =>
-  host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127(\.\d+){3}$/.test(host);
 
 export function parseProvider(given: GivenProvider, options: { readonly plainLoopback: boolean }): Parsed<Provider> {
   const issuer = parseIssuer(given.issuer, options);

@@ -68,7 +68,7 @@ export const errors = {
   'database-lost': {
     exit: 'local',
     title: 'The embedded database is missing',
-    fix: 'Restore the last backup (docs/operations.md, "Backup and restore"), or start afresh with an empty folder.',
+    fix: 'Restore the last backup (docs/operations.md, "Backup and restore"), or start again with an empty folder.',
   },
   'bus-unreachable': {
     exit: 'local',

@@ -8,7 +8,7 @@ import type { ConnectionLimiter } from '@underpass/edge/limits/connection-limite
 import { canonicalAddress } from '@underpass/rules/address.ts';
 import { asksForFeed } from './feed-door.ts';
 
-/** Time without a byte. Live views send one every 20 s, so a connection silent for longer is dead or not read. */
+/** Time without a byte. Live views send one every 4 s, so a connection silent for two minutes is dead or not read. */
 const quietMs = 120_000;
 
 export function createHttpServer(answer: RequestListener, idleMs = quietMs): Server {
@@ -19,8 +19,10 @@ export function createHttpServer(answer: RequestListener, idleMs = quietMs): Ser
   return server;
 }
 
-/** Resets connections over the limit of an address before reading a byte. Does not count trusted proxies, whose connections
-    belong to many visitors, or connections from this machine's edge, which counts its visitors itself. */
+/**
+ * Resets connections over the limit of an address before reading a byte. Does not count trusted proxies, whose connections
+ * belong to many visitors, or connections from this machine's edge, which counts its visitors itself.
+ */
 export function limitCallers(server: Server, limiter: ConnectionLimiter, trustedProxies: readonly string[]): void {
   const isProxy = compileProxies(trustedProxies);
   server.on('connection', (socket: Socket) => {

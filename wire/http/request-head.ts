@@ -32,7 +32,6 @@ export class RequestHead extends HeadScan {
   /** The Host field's value, port included. */
   hostStart = -1;
   hostEnd = -1;
-  expectContinue = false;
   trailersWelcome = false;
   /** Of an OPTIONS request: how many more proxies it may pass; 0 asks this one to answer (RFC 9110 7.6.2). -1 without the field. */
   maxForwards = -1;
@@ -60,7 +59,6 @@ export class RequestHead extends HeadScan {
     this.absolute = false;
     this.hostStart = -1;
     this.hostEnd = -1;
-    this.expectContinue = false;
     this.trailersWelcome = false;
     this.maxForwards = -1;
     this.cookieCount = 0;
@@ -221,7 +219,6 @@ export class RequestHead extends HeadScan {
 
   private expectField(bytes: Uint8Array, start: number, end: number): boolean {
     if (!spanIs(bytes, start, end, '100-continue')) return this.refuse(417, 'Expect must be "100-continue".');
-    this.expectContinue = true;
     return true;
   }
 

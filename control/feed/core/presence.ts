@@ -1,9 +1,8 @@
 // Which clients of a tunnel count as connected. Pure. Connected means that a round trip over the data
 // path worked within the last 15 s, not that a socket is open.
 
+import { durations } from '@underpass/rules/limits.ts';
 import type { FeedClient } from '@underpass/wire/feed.ts';
-
-export const provenWithinMs = 15_000;
 
 export interface ReportedClients {
   readonly edgeId: string;
@@ -33,7 +32,7 @@ export function connectedClients(reports: readonly ReportedClients[], nowMs: num
     for (const client of report.clients) {
       const ageMs = ageOf(client, report, nowMs);
       const fresher = ageMs < (byId.get(client.id)?.ageMs ?? Number.POSITIVE_INFINITY);
-      if (ageMs <= provenWithinMs && fresher) byId.set(client.id, { client, edgeId: report.edgeId, ageMs });
+      if (ageMs <= durations.provenWithinMs && fresher) byId.set(client.id, { client, edgeId: report.edgeId, ageMs });
     }
   }
   return [...byId.values()];

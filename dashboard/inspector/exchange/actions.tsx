@@ -1,5 +1,6 @@
 // What a person can do with a request.
 import type { Exchange } from '@underpass/rules/inspect/exchange.ts';
+import { durations } from '@underpass/rules/limits.ts';
 import { Check, Download, GitCompareArrows, Pencil, RotateCcw, Terminal } from 'lucide-react';
 import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
 import { useTask } from '../../api/use-task.ts';
@@ -10,8 +11,6 @@ import { saveFile } from '../api/save-file.ts';
 import { goTo } from '../state/route.ts';
 
 const ReplayPanel = lazy(() => import('./replay-panel.tsx').then(({ ReplayPanel }) => ({ default: ReplayPanel })));
-
-const CONFIRMATION_MS = 1500;
 
 export interface ActionsProps {
   readonly exchange: Exchange;
@@ -92,7 +91,7 @@ function CopyCurl({ id, isAway, isRevealed }: { readonly id: number; readonly is
   const [isCopied, setCopied] = useState(false);
   useEffect(() => {
     if (!isCopied) return;
-    const timer = setTimeout(() => setCopied(false), CONFIRMATION_MS);
+    const timer = setTimeout(() => setCopied(false), durations.copyConfirmationMs);
     return () => clearTimeout(timer);
   }, [isCopied]);
   const copying = useTask(async () => {

@@ -35,8 +35,10 @@ function startOfDay(day: string, plusDays = 0): string | undefined {
   return at.toISOString();
 }
 
-/** The known entries with newer ones on top. If the newest page has only new entries, some between may be missing, so only that
-    page is kept. */
+/**
+ * The known entries with newer ones on top. If the newest page has only new entries, some between may be missing, so only that
+ * page is kept.
+ */
 export function withNewest<Entry extends { readonly id: string }>(known: LogPage<Entry>, newest: LogPage<Entry>): LogPage<Entry> {
   const joint = newest.entries.findIndex(({ id }) => id === known.entries[0]?.id);
   return joint < 0 ? newest : { ...known, entries: [...newest.entries.slice(0, joint), ...known.entries] };
