@@ -1,5 +1,5 @@
 // Sealed texts with which control and edges vouch for a visitor: JSON and its HMAC, bound to one use and one host. A policy has
-// one key, which its edges hold beside the keys of certificates. docs/protocol.md 10, The feed.
+// one key for each region, which the region's edges hold beside the keys of certificates. docs/protocol.md 10, The feed.
 // Each request of a visitor carries a session, so a session has no names: it is half as long.
 
 import { createHmac, timingSafeEqual } from 'node:crypto';

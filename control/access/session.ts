@@ -2,6 +2,7 @@
 
 import { durations } from '@underpass/rules/limits.ts';
 import type { PasskeyProof } from '@underpass/rules/passkey.ts';
+import { endVisitsOfUser } from '../admission/end-visits.ts';
 import { createToken, hashToken, isToken } from '../secret/token.ts';
 import { createId } from '../store/id.ts';
 import { unlessOutage } from '../store/outage.ts';
@@ -119,16 +120,17 @@ export const findSessionCaller = async (db: Queries, token: string, nowMs: numbe
 };
 
 /**
- * Ends a user's sessions but one, their CLI tokens, and terminals that wait for one. API tokens stay: programs use them. Answers how
- * many sessions and tokens ended.
+ * Ends a user's sessions but one, their CLI tokens, terminals that wait for one, and what they opened as a member at tunnels with an
+ * access policy. API tokens stay: programs use them. Answers how many sessions and tokens ended.
  */
-export const endSignIns = async (trx: Queries, userId: string, except: string | null) => {
+export const endSignIns = async (trx: Queries, userId: string, except: string | null, nowMs: number) => {
   const sessions = trx
     .deleteFrom('sessions')
     .where('user_id', '=', userId)
     .where('id', '<>', except ?? '');
   const tokens = trx.deleteFrom('api_tokens').where('user_id', '=', userId).where('cli', '=', 1);
   await trx.deleteFrom('device_logins').where('user_id', '=', userId).execute();
+  await endVisitsOfUser(trx, userId, nowMs);
   return {
     sessions: Number((await sessions.executeTakeFirst()).numDeletedRows),
     cliTokens: Number((await tokens.executeTakeFirst()).numDeletedRows),

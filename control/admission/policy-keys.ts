@@ -1,6 +1,6 @@
 // The keys of an access policy: one seals tickets and sessions, a pair signs the assertions for the upstream. Sealed at rest.
 
-import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto';
+import { createHash, createHmac, generateKeyPairSync, randomBytes } from 'node:crypto';
 import type { KeyRing } from '../secret/key-ring.ts';
 
 export interface PolicyKeys {
@@ -36,6 +36,10 @@ export const createPolicyKeys = (keyRing: KeyRing, policyId: string) => {
     assertion_jwk: JSON.stringify({ ...jwk, kid: assertionKeyId, alg: 'ES256', use: 'sig' }),
   };
 };
+
+/** Each region has its own, so an edge of one region cannot seal visits for the tunnels that the policy guards in another. */
+export const sealKeyOf = ({ sealKey }: PolicyKeys, region: string): Buffer =>
+  createHmac('sha256', Buffer.from(sealKey, 'base64url')).update(`region ${region}`).digest();
 
 export const openPolicyKeys = (keyRing: KeyRing, policyId: string, sealed: string): PolicyKeys =>
   JSON.parse(keyRing.open(sealed, keysContext(policyId))) as PolicyKeys;

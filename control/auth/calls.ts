@@ -11,7 +11,9 @@ import type { CallContext, Handlers } from '../access/call.ts';
 import { needsOperatorPasskey } from '../access/passkey-rule.ts';
 import { auditFailedSignIn } from '../access/refusal-audit.ts';
 import { endSession, endSignIns, isLive, renewProof } from '../access/session.ts';
+import { guardedTunnelsOf } from '../admission/guarded-tunnels.ts';
 import { tellNarrowed } from '../bus/access.ts';
+import type { FeedPort } from '../feed/port.ts';
 import { limitedAddress } from '../http/address.ts';
 import { readCookie, renderCookie } from '../http/cookie.ts';
 import { isOwnNavigation } from '../http/origin.ts';
@@ -25,6 +27,7 @@ import { isOwnLink, isUsableLink, redeemLoginLink, redeemProofLink } from './log
 import { type SignInDeps, signIn } from './sign-in.ts';
 
 export interface AuthDeps extends SignInDeps {
+  readonly feed: Pick<FeedPort, 'tunnelsChanged'>;
   readonly limiter: Limiter;
   readonly botCheck: BotCheck;
 }
@@ -124,11 +127,13 @@ const logOutByPost = async (deps: AuthDeps, context: CallContext<'logOutByPost'>
 };
 
 const endOtherSignIns = async (deps: AuthDeps, context: CallContext<'endOtherSignIns'>): Promise<void> => {
-  const { caller } = context;
-  await deps.store.write(async (trx) => {
-    const ended = await endSignIns(trx, caller.userId, caller.sessionId);
+  const { caller, nowMs } = context;
+  const tunnels = await deps.store.write(async (trx) => {
+    const ended = await endSignIns(trx, caller.userId, caller.sessionId, nowMs);
     await auditCall(trx, context, 'session.end-others', caller.email, ended);
+    return guardedTunnelsOf(trx, caller.userId);
   });
+  deps.feed.tunnelsChanged(tunnels);
   tellNarrowed(deps.bus, caller.userId);
 };
 

@@ -2,6 +2,7 @@
 
 import { servingNames } from '@underpass/rules/hostname.ts';
 import type { FeedCertificate, FeedChallenge, FeedTunnel, FeedVisit } from '@underpass/wire/feed.ts';
+import { sealKeyOf } from '../admission/policy-keys.ts';
 import { type ReadPolicy, readPolicies } from '../admission/visit-rules.ts';
 import { readConsoleHost } from '../region/console-host.ts';
 import type { KeyRing } from '../secret/key-ring.ts';
@@ -143,11 +144,12 @@ function admissionOf(row: TunnelRow, policies: Policies, origin: string): Pick<F
   const allowList = readAllowList(row.allow_list);
   if (row.access_policy_id === null) return { allowList };
   const policy = policies.get(row.access_policy_id);
-  return policy === undefined ? { allowList: [] } : { allowList: [], visit: toVisit(policy, allowList, origin) };
+  return policy === undefined ? { allowList: [] } : { allowList: [], visit: toVisit(policy, allowList, origin, row.region) };
 }
 
-const toVisit = (policy: ReadPolicy, allowList: readonly string[], origin: string): FeedVisit => ({
+const toVisit = (policy: ReadPolicy, allowList: readonly string[], origin: string, region: string): FeedVisit => ({
   ...{ policyId: policy.policyId, allowList, origin, ...policy.keys },
+  sealKey: sealKeyOf(policy.keys, region).toString('base64url'),
   ...{ rules: policy.rules, grants: policy.grants, tokens: policy.tokens, tokenHeader: policy.tokenHeader },
 });
 

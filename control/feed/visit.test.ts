@@ -5,12 +5,14 @@ import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import type { FeedTunnel } from '@underpass/wire/feed.ts';
+import { findVisitPolicy } from '../policy/find-visit-policy.ts';
 import { createKeyRing } from '../secret/key-ring.ts';
 import type { Store } from '../store/store.ts';
 import { createTestControl, type SignedUp, type TestControl } from '../test-kit.ts';
 import { onBothDatabases } from '../test-kit-databases.ts';
 import { FeedHub } from './hub.ts';
-import { connectEdge, createTestBus, silentLog, type TestEdge } from './test-kit.ts';
+import { readTunnels } from './region-content.ts';
+import { addRegion, connectEdge, createTestBus, silentLog, type TestEdge } from './test-kit.ts';
 
 const origin = 'https://console.example.com';
 let store: Store;
@@ -73,6 +75,16 @@ onBothDatabases((database, skip, openStore) => {
       assert.equal(Buffer.from(visit!.sealKey, 'base64url').length, 32);
       assert.match(visit!.assertionKeyPem, /BEGIN PRIVATE KEY/);
       assert.equal('passwordHash' in visit!, false);
+    });
+
+    it('the key with which an edge seals visits is that of its region: another region could be broken into', async () => {
+      await addRegion(test.store.db, 'far', { wildcard: 'far.localhost' });
+      await ann.call('POST', `/api/tunnels${at()}`, { name: 'away', region: 'far', accessPolicy: 'staff' });
+      const found = await readTunnels(test.store.db, { keyRing, origin }, [...test.feed.changed], test.time.now);
+      const [away] = found.filter(({ tunnel: { name } }) => name === 'away');
+      assert.notEqual(away!.tunnel.visit!.sealKey, tunnel('shop').visit!.sealKey);
+      const seen = await findVisitPolicy(test.store.db, keyRing, away!.tunnel.hosts[0]!, test.time.now);
+      assert.equal(seen!.sealKey.toString('base64url'), away!.tunnel.visit!.sealKey);
     });
 
     it('each change of a policy reaches the edge: rules, people, tokens, links, sign-outs, members', async () => {

@@ -3,8 +3,8 @@
 
 import { programSubject } from '@underpass/rules/visit/grants.ts';
 import { policyLimits } from '@underpass/rules/visit/policy-limits.ts';
+import { endAllVisits } from '../admission/end-visits.ts';
 import { attachedTunnels } from '../policy/policies.ts';
-import { endAll } from '../policy/sessions.ts';
 import type { PolicyDeps } from '../policy/write-policy.ts';
 import type { Queries } from '../store/store.ts';
 
@@ -42,7 +42,7 @@ export const endProgram = async (trx: Queries, policyId: string, programId: stri
   if (!(await deleteTokens(trx, policyId, programId))) return false;
   await forgetOld(trx, policyId, nowMs);
   const isFull = (await readSubjects(trx, policyId)).length >= policyLimits.people;
-  await (isFull ? endAll(trx, policyId, nowMs) : list(trx, policyId, programId, nowMs));
+  await (isFull ? endAllVisits(trx, policyId, nowMs) : list(trx, policyId, programId, nowMs));
   return true;
 };
 

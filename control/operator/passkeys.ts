@@ -5,6 +5,8 @@ import type { PasskeyRule } from '@underpass/rules/resource.ts';
 import type { Caller } from '../access/caller.ts';
 import { addNotices } from '../access/notice.ts';
 import { needsOperatorPasskey, operatorRule } from '../access/passkey-rule.ts';
+import { endVisitsOfUser } from '../admission/end-visits.ts';
+import { guardedTunnelsOf } from '../admission/guarded-tunnels.ts';
 import { tellNarrowed } from '../bus/access.ts';
 import { orMissing, refuse } from '../http/refusal.ts';
 import { passkeyMail } from '../mail/mails.ts';
@@ -34,14 +36,16 @@ export const changePasskeyRule = async (desk: Desk, caller: Caller, required: bo
 /** The user signs in by e-mail and adds a new passkey. Their sessions that a passkey signed in end. */
 export const removeUserPasskeys = async (desk: Desk, id: string): Promise<{ readonly email: string }> => {
   const { deps, nowMs } = desk;
-  const email = await deps.store.write(async (trx) => {
+  const { email, tunnels } = await deps.store.write(async (trx) => {
     const query = trx.selectFrom('users').select('email').where('id', '=', id);
     const user = orMissing(await query.executeTakeFirst(), 'User');
     if (!(await removeAllPasskeys(trx, id))) refuse('conflict', 'This user has no passkey.');
     await auditDesk(trx, desk, { action: 'passkey.remove', target: user.email });
     await addNotices(trx, [user.email], passkeyMail({ kind: 'removed-by-operator' }, deps.origin), nowMs);
-    return user.email;
+    await endVisitsOfUser(trx, id, nowMs);
+    return { email: user.email, tunnels: await guardedTunnelsOf(trx, id) };
   });
+  deps.feed.tunnelsChanged(tunnels);
   deps.jobs.wake();
   tellNarrowed(deps.bus, id);
   return { email };

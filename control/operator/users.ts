@@ -74,7 +74,7 @@ export const changeUser = async (desk: Desk, id: string, change: UserChange): Pr
     const updated = await trx.updateTable('users').set(set).where('id', '=', id).returningAll().executeTakeFirst();
     const user = orMissing(updated, 'User');
     if ((await countOperators(trx)) === 0) refuse('conflict', 'This is the last operator. Make another user an operator first.');
-    if (change.suspended) await endSignIns(trx, id, null);
+    if (change.suspended) await endSignIns(trx, id, null, nowMs);
     await auditDesk(trx, desk, { action: 'user.change', target: user.email, detail: { ...change } });
     const mail = newOperatorMail(user.email, desk.by, deps.origin);
     if (change.operator && !before.includes(user.email)) await addNotices(trx, [...before, user.email], mail, nowMs);

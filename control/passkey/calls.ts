@@ -23,9 +23,12 @@ import { addNotices } from '../access/notice.ts';
 import { auditFailedPasskey, auditFailedProof } from '../access/refusal-audit.ts';
 import { renewProof } from '../access/session.ts';
 import { lockUser } from '../access/user-lock.ts';
+import { endVisitsOfUser } from '../admission/end-visits.ts';
+import { guardedTunnelsOf } from '../admission/guarded-tunnels.ts';
 import { browserCookie, browserToken } from '../auth/browser.ts';
 import { type SignInDeps, signIn } from '../auth/sign-in.ts';
 import { tellNarrowed } from '../bus/access.ts';
+import type { FeedPort } from '../feed/port.ts';
 import { readCookie } from '../http/cookie.ts';
 import { orInvalid, orMissing, refuse } from '../http/refusal.ts';
 import type { Limiter } from '../limit/limiter.ts';
@@ -50,6 +53,7 @@ import {
 } from './passkeys.ts';
 
 export interface PasskeyDeps extends SignInDeps {
+  readonly feed: Pick<FeedPort, 'tunnelsChanged'>;
   readonly limiter: Limiter;
   readonly keyRing: Pick<KeyRing, 'derive'>;
 }
@@ -161,8 +165,8 @@ const rename = async (desk: Desk, context: CallContext<'renamePasskey'>): Promis
 };
 
 const remove = async (desk: Desk, context: CallContext<'removePasskey'>): Promise<void> => {
-  const { caller, segments } = context;
-  await desk.store.write(async (trx) => {
+  const { caller, segments, nowMs } = context;
+  const tunnels = await desk.store.write(async (trx) => {
     await lockUser(trx, caller.userId);
     const all = await listPasskeys(trx, caller.userId);
     const passkey = orMissing(
@@ -175,9 +179,12 @@ const remove = async (desk: Desk, context: CallContext<'removePasskey'>): Promis
     await trx.deleteFrom('passkeys').where('id', '=', id).execute();
     await distrustPasskey(trx, passkey, caller.sessionId!);
     if (all.length === 1) await forgetProofs(trx, caller.userId);
+    await endVisitsOfUser(trx, caller.userId, nowMs);
     await auditCall(trx, context, 'passkey.remove', caller.email, { name });
     await mailNews(desk, trx, context, { kind: 'removed', name });
+    return guardedTunnelsOf(trx, caller.userId);
   });
+  desk.feed.tunnelsChanged(tunnels);
   desk.jobs.wake();
   tellNarrowed(desk.bus, caller.userId);
 };

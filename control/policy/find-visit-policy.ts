@@ -2,6 +2,7 @@
 
 import type { VisitRules } from '@underpass/rules/visit/grants.ts';
 import type { PolicyContent } from '../admission/policy-content.ts';
+import { sealKeyOf } from '../admission/policy-keys.ts';
 import { readPolicies } from '../admission/visit-rules.ts';
 import { orphanedProjects } from '../feed/region-content.ts';
 import type { KeyRing } from '../secret/key-ring.ts';
@@ -35,7 +36,14 @@ const findRow = (db: Queries, host: string) =>
     .innerJoin('security_groups as g', 'g.id', 't.security_group_id')
     .innerJoin('access_policies as a', 'a.id', 't.access_policy_id')
     .select(['t.id as tunnel_id', 'p.id as project_id', 'p.name as project_name', 'a.id as policy_id', 'a.name as policy_name'])
-    .select(['a.password_hash', 'a.provider_secret_sealed', 'r.https_port', 'g.name as group_name', 'g.allow_list'])
+    .select([
+      'a.password_hash',
+      'a.provider_secret_sealed',
+      'r.name as region',
+      'r.https_port',
+      'g.name as group_name',
+      'g.allow_list',
+    ])
     .where('h.live_host', '=', host)
     .where('t.type', '=', 'http')
     .where('t.suspended_at', 'is', null)
@@ -60,7 +68,7 @@ export const findVisitPolicy = async (
     ...{ rules, grants, tokens, tokenHeader },
     host,
     url: `https://${host}${row.https_port === 443 ? '' : `:${row.https_port}`}`,
-    sealKey: Buffer.from(keys.sealKey, 'base64url'),
+    sealKey: sealKeyOf(keys, row.region),
     passwordHash: row.password_hash,
     providerSecretSealed: row.provider_secret_sealed,
     securityGroup: { name: row.group_name, allowList: row.allow_list },

@@ -172,9 +172,11 @@ describe('200', () => {
     const { policyId: policy_id } = (await find(tunnel))!;
     const flow = { id: 'f', policy_id, kind: 'refresh' as const, content_sealed: '', tries: 0, created_at: 1, expires_at: 9e15 };
     await test.store.db.insertInto('access_flows').values(flow).execute();
+    const { sealKey } = (await find(tunnel))!;
     await ann.call('POST', path, {});
-    const { grants } = (await find(tunnel))!;
+    const { grants, sealKey: newKey } = (await find(tunnel))!;
     assert.deepEqual([grants.signedOut, grants.validFromMs], [[], test.time.now + 1]);
+    assert.ok(!newKey.equals(sealKey), 'whoever has the old key could seal new sessions');
     assert.deepEqual(await test.store.db.selectFrom('access_flows').selectAll().execute(), []);
     assert.equal(test.feed.changed.length, 3);
   });

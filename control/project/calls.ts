@@ -12,6 +12,7 @@ import { addNotices, ownersOf } from '../access/notice.ts';
 import { findAccess, refuseStopped } from '../access/project-access.ts';
 import { lockProject } from '../access/project-lock.ts';
 import { lockUser } from '../access/user-lock.ts';
+import { endVisitsOfMembers } from '../admission/end-visits.ts';
 import { guardedTunnels } from '../admission/guarded-tunnels.ts';
 import { tellNarrowed } from '../bus/access.ts';
 import type { Bus } from '../bus/bus.ts';
@@ -67,16 +68,19 @@ const renameProject = async (deps: ProjectDeps, context: CallContext<'renameProj
 
 /** An owner who requires a passkey has one, so that the rule cannot close the project to the one who made it. */
 const requirePasskeys = async (deps: ProjectDeps, context: CallContext<'requirePasskeys'>): Promise<Project> => {
-  const { access, caller, body } = context;
+  const { access, caller, body, nowMs } = context;
   if (body.required && caller.passkey === 'none') refuse('conflict', ownPasskeyFirstMessage);
-  await deps.store.write(async (trx) => {
+  const tunnels = await deps.store.write(async (trx) => {
     await lockProject(trx, access.id);
     const now = orMissing(await findAccess(trx, caller, access.id), 'Project');
     if (!may(now.role, 'project.require-passkeys')) refuse('forbidden', forbiddenMessage);
     const change = trx.updateTable('projects').set({ passkey_required: body.required ? 1 : 0 });
     await change.where('id', '=', access.id).execute();
+    if (body.required) await endVisitsOfMembers(trx, access.id, nowMs);
     await auditCall(trx, context, 'project.require-passkeys', access.name, { required: body.required });
+    return body.required ? guardedTunnels(trx, [access.id]) : [];
   });
+  deps.feed.tunnelsChanged(tunnels);
   // Closes live views whose session has no passkey.
   tellNarrowed(deps.bus, access.id);
   return toProject({ ...access, passkeyRequired: body.required }, caller);

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
+import { refusalOf, type VisitorClaims } from '@underpass/rules/visit/grants.ts';
 import { type TestClient, testOrigin } from '../test-kit.ts';
 import { onBothDatabases } from '../test-kit-databases.ts';
 import { fieldIn, openVisitStage, postForm, state, ticketUrlIn, type VisitStage } from './test-kit.ts';
@@ -193,6 +194,23 @@ describe('members', () => {
       await stage.claimsIn(await stage.ann.send('GET', path, undefined, { 'sec-fetch-dest': 'document' }));
     }
     assert.equal((await stage.signIns()).length, 2);
+  });
+
+  it('end what they opened when they sign out everywhere else, and when the project begins to require a passkey', async (t) => {
+    const stage = await open(t, { members: true });
+    const refusal = async (claims: VisitorClaims) => refusalOf(claims, (await stage.policy()).grants, stage.time.now);
+    const stolen = await stage.claimsIn(await stage.ann.send('GET', signInPath(stage.host)));
+    assert.equal(await refusal(stolen), null);
+    stage.feed.changed.length = 0;
+    await stage.ann.call('POST', '/api/account/end-other-sign-ins');
+    assert.equal(await refusal(stolen), 'signed-out');
+    assert.equal(stage.feed.changed.length, 1, 'the edges hear of it');
+    stage.time.now += 1;
+    const again = await stage.claimsIn(await stage.ann.send('GET', signInPath(stage.host)));
+    assert.equal(await refusal(again), null);
+    await stage.store.db.updateTable('sessions').set({ passkey_at: stage.time.now }).execute();
+    await stage.ann.call('PATCH', `/api/projects/${stage.ann.projectId}/passkeys`, { required: true });
+    assert.equal(await refusal(again), 'signed-out');
   });
 
   it('choose first where there are other ways', async (t) => {
