@@ -23,9 +23,11 @@ export const readContent = (text: string): PolicyContent => {
   throw new Error('access policy: its row holds no policy');
 };
 
-/** Names the provider in sessions: another issuer or client ends them. */
-export const providerId = ({ issuer, clientId }: Pick<Provider, 'issuer' | 'clientId'>): string =>
-  createHash('sha256')
-    .update(JSON.stringify([issuer, clientId]))
-    .digest('base64url')
-    .slice(0, 16);
+const idOf = (facts: readonly string[]): string =>
+  createHash('sha256').update(JSON.stringify(facts)).digest('base64url').slice(0, 16);
+
+/** For whom the client secret is. */
+export const providerId = ({ issuer, clientId }: Pick<Provider, 'issuer' | 'clientId'>): string => idOf([issuer, clientId]);
+
+/** Names the provider in sessions: another issuer, client or claim of groups ends them. */
+export const sessionSource = ({ issuer, clientId, groupClaim }: Provider): string => idOf([issuer, clientId, groupClaim]);

@@ -6,7 +6,7 @@ import { policyLimits } from '@underpass/rules/visit/policy-limits.ts';
 import type { KeyRing } from '../secret/key-ring.ts';
 import type { AccessPoliciesTable } from '../store/schema.ts';
 import type { Queries } from '../store/store.ts';
-import { type PolicyContent, providerId, readContent } from './policy-content.ts';
+import { type PolicyContent, readContent, sessionSource } from './policy-content.ts';
 import { openPolicyKeys, type PolicyKeys } from './policy-keys.ts';
 
 export interface ReadPolicy extends VisitRules {
@@ -80,7 +80,7 @@ const openRow = (keyRing: KeyRing, row: PolicyRow): Readable[] => {
 };
 
 const grantedProvider = ({ provider }: PolicyContent): VisitorGrants['provider'] =>
-  provider === null ? null : { id: providerId(provider), people: provider.people, groups: provider.groups };
+  provider === null ? null : { id: sessionSource(provider), people: provider.people, groups: provider.groups };
 
 /** By id. One query a table; a page of tunnels bounds the number of `ids`. */
 export const readPolicies = async (

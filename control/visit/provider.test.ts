@@ -26,7 +26,10 @@ const openStage = async (t: TestContext, options: Parameters<typeof openVisitSta
   return stage;
 };
 
-const callbackOf = (stage: VisitStage): string => `${testOrigin}${providerCallbackPath(stage.ann.projectId)}`;
+const callbackOf =
+  (stage: VisitStage) =>
+  (issuer: string): string =>
+    testOrigin + providerCallbackPath(stage.ann.projectId, issuer);
 
 const useProvider = (stage: VisitStage, issuer: string, change: object = {}): Promise<void> =>
   stage.change({
@@ -58,7 +61,7 @@ const visitAs = async (stage: VisitStage, provider: IdentityProvider, person: Pe
 describe('a real provider', () => {
   it('signs in the people of its domains, by ID token', async (t) => {
     const stage = await openStage(t);
-    const provider = await startIdentityProvider(t, [callbackOf(stage)]);
+    const provider = await startIdentityProvider(t, callbackOf(stage));
     await useProvider(stage, provider.issuer);
     const page = await (await stage.client().send('GET', `/access/sign-in?host=${stage.host}&state=${state}`)).text();
     assert.match(page, /Sign in with Firm/);
@@ -72,7 +75,7 @@ describe('a real provider', () => {
 
   it('signs in by a group that only its userinfo endpoint names', async (t) => {
     const stage = await openStage(t);
-    const provider = await startIdentityProvider(t, [callbackOf(stage)], { onlyUserinfo: true });
+    const provider = await startIdentityProvider(t, callbackOf(stage), { onlyUserinfo: true });
     await useProvider(stage, provider.issuer, { people: [], groups: ['ops'] });
     const claims = await stage.claimsIn(await visitAs(stage, provider, { sub: 'u2', groups: ['dev', 'ops'] }));
     assert.deepEqual([claims.subject, claims.email, claims.groups], ['u2', '', ['ops', 'dev']]);
@@ -81,7 +84,7 @@ describe('a real provider', () => {
 
   it('does not sign in strangers, nor an address that it has not verified', async (t) => {
     const stage = await openStage(t);
-    const provider = await startIdentityProvider(t, [callbackOf(stage)]);
+    const provider = await startIdentityProvider(t, callbackOf(stage));
     await useProvider(stage, provider.issuer);
     const strangers: readonly (readonly [person: Persona, why: string])[] = [
       [{ sub: 'u3', email: 'eve@evil.example', email_verified: true }, 'anybody with an account there could visit'],
@@ -101,7 +104,7 @@ describe('a real provider', () => {
 
   it('answers once, to the browser that began, at the address of its project', async (t) => {
     const stage = await openStage(t);
-    const provider = await startIdentityProvider(t, [callbackOf(stage)]);
+    const provider = await startIdentityProvider(t, callbackOf(stage));
     await useProvider(stage, provider.issuer);
     provider.people.set('u1', { sub: 'u1', email: bob, email_verified: true });
     const back = async (browser: TestClient) => provider.signIn(await begin(stage, browser), 'u1');
@@ -113,8 +116,11 @@ describe('a real provider', () => {
     const foreign = await comeBack(stage.client(), await back(stage.client()));
     assert.equal(await ticketUrlIn(foreign), undefined, 'a victim could be signed in as the attacker');
     const moved = await back(browser);
-    moved.pathname = providerCallbackPath('another-project');
+    moved.pathname = providerCallbackPath('another-project', provider.issuer);
     assert.equal((await comeBack(browser, moved)).status, 404, 'the provider of another project could take the code (mix-up)');
+    const swapped = await back(browser);
+    swapped.pathname = providerCallbackPath(stage.ann.projectId, 'https://another.example');
+    assert.equal((await comeBack(browser, swapped)).status, 404, 'another provider of the project could take the code');
     const late = await back(browser);
     stage.time.now += 10 * 60_000 + 1;
     assert.equal((await comeBack(browser, late)).status, 404);
@@ -122,7 +128,7 @@ describe('a real provider', () => {
 
   it('does not sign in a visitor if the policy has another client by then', async (t) => {
     const stage = await openStage(t);
-    const provider = await startIdentityProvider(t, [callbackOf(stage)]);
+    const provider = await startIdentityProvider(t, callbackOf(stage));
     await useProvider(stage, provider.issuer);
     provider.people.set('u1', { sub: 'u1', email: bob, email_verified: true });
     const browser = stage.client();
@@ -135,12 +141,12 @@ describe('a real provider', () => {
 
   it('that refuses leads to a page with a way on, which shows no text of the provider', async (t) => {
     const stage = await openStage(t);
-    const provider = await startIdentityProvider(t, [callbackOf(stage)]);
+    const provider = await startIdentityProvider(t, callbackOf(stage));
     await useProvider(stage, provider.issuer);
     const browser = stage.client();
     const sent = new URL(await begin(stage, browser)).searchParams.get('state');
     const query = `error=access_denied&error_description=<b>call+us</b>&state=${sent}`;
-    const answer = await browser.send('GET', `${providerCallbackPath(stage.ann.projectId)}?${query}`);
+    const answer = await browser.send('GET', `${providerCallbackPath(stage.ann.projectId, provider.issuer)}?${query}`);
     assert.equal(answer.status, 403);
     const page = await answer.text();
     assert.ok(page.includes('Try again') && !page.includes('call us'), 'a link could put words into our mouth');
@@ -209,7 +215,10 @@ describe('an ID token', () => {
       const url = new URL(await begin(stage, browser));
       nonces.push(url.searchParams.get('nonce')!);
       assert.equal(url.searchParams.get('code_challenge_method'), 'S256');
-      return browser.send('GET', `${providerCallbackPath(stage.ann.projectId)}?code=c&state=${url.searchParams.get('state')}`);
+      return browser.send(
+        'GET',
+        `${providerCallbackPath(stage.ann.projectId, issuer)}?code=c&state=${url.searchParams.get('state')}`,
+      );
     };
     await stage.claimsIn(await visit());
     for (const [each, why] of lies) {

@@ -27,7 +27,7 @@ const metadataMost = 200;
 /** What a flow of kind `oidc` holds; its secret is the `state` of the authorization request. */
 export interface ProviderFlow {
   readonly target: SignInTarget;
-  readonly projectId: string;
+  readonly callbackPath: string;
   readonly providerId: string;
   readonly browserHash: string;
   readonly verifier: string;
@@ -88,8 +88,6 @@ const authenticationOf = ({ token_endpoint_auth_methods_supported: methods }: cl
     ? client.ClientSecretBasic(secret)
     : client.ClientSecretPost(secret);
 
-const callbackUrl = (origin: string, projectId: string): string => `${origin}${providerCallbackPath(projectId)}`;
-
 /** Some providers send groups only if the scope asks for them. */
 const scopeOf = ({ scopes_supported: known = [] }: client.ServerMetadata, { groups }: Provider): string =>
   ['openid', 'email', 'profile', ...(groups.length > 0 && known.includes('groups') ? ['groups'] : [])].join(' ');
@@ -124,13 +122,14 @@ export const startProvider = async (deps: VisitDeps, providers: Providers, visit
     return renderTrouble(visit, provider, 502);
   }
   const { browserHash, cookie } = keepFlowBrowser(deps, request.headers);
-  const flow = { target, projectId: policy.projectId, providerId: policy.grants.provider.id, browserHash };
+  const callbackPath = providerCallbackPath(policy.projectId, provider.issuer);
+  const flow = { target, callbackPath, providerId: policy.grants.provider.id, browserHash };
   const secrets = { verifier: client.randomPKCECodeVerifier(), nonce: client.randomNonce() };
   const state = createToken();
   const content: ProviderFlow = { ...flow, ...secrets };
   await addFlow(deps, { kind: 'oidc', policyId: policy.policyId, secret: state, content }, nowMs);
   const url = client.buildAuthorizationUrl(configuration, {
-    redirect_uri: callbackUrl(deps.origin, policy.projectId),
+    redirect_uri: deps.origin + callbackPath,
     scope: scopeOf(configuration.serverMetadata(), provider),
     state,
     nonce: secrets.nonce,
@@ -183,7 +182,7 @@ export const finishProvider = async (deps: VisitDeps, providers: Providers, visi
   const { search, searchParams } = new URL(request.url);
   const error = searchParams.get('error');
   if (error !== null) return refusedByProvider(deps, visit, provider, error);
-  const url = new URL(`${callbackUrl(deps.origin, content.projectId)}${search}`);
+  const url = new URL(deps.origin + content.callbackPath + search);
   let person: Person | undefined;
   try {
     person = await askPerson(await providers.configure(policy, provider), url, content, provider);

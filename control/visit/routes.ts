@@ -1,6 +1,5 @@
 // The routes of the pages on which visitors sign in: `/access/…` at control's own origin, which a tunnel's scripts never reach.
 
-import { providerCallbackPath } from '@underpass/rules/visit/provider-callback.ts';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import { limitedAddress } from '../http/address.ts';
@@ -92,7 +91,7 @@ const openCallback = async (deps: VisitDeps, providers: Providers, incoming: Inc
   const { pathname, searchParams } = new URL(incoming.request.url);
   const flow = await takeFlow(deps, 'oidc', searchParams.get('state') ?? '', deps.clock());
   const content = flow?.content as ProviderFlow | undefined;
-  if (content === undefined || pathname !== providerCallbackPath(content.projectId)) return renderNoVisit();
+  if (pathname !== content?.callbackPath) return renderNoVisit();
   return withVisit(deps, incoming, content.target, (visit) => finishProvider(deps, providers, visit, flow as Flow));
 };
 
@@ -163,7 +162,7 @@ export const addVisits = <E extends Bindings>(app: Hono<E>, deps: VisitDeps): vo
   get('/access/oidc/start', (incoming) =>
     withVisit(deps, incoming, parseTarget(queryOf(incoming.request)), (visit) => startProvider(deps, providers, visit)),
   );
-  get('/access/oidc/callback/:project', (incoming) => openCallback(deps, providers, incoming));
+  get('/access/oidc/callback/:project/:issuer', (incoming) => openCallback(deps, providers, incoming));
   get('/access/link', async ({ request }) => {
     const host = hostOf(queryOf(request).host ?? '');
     const policy = host === null ? undefined : await findPolicy(deps, host);

@@ -83,7 +83,7 @@ function SignOutElsewhere({ ask }: { readonly ask: Confirm['ask'] }) {
     ask({
       title: 'Sign Out Everywhere Else',
       warning:
-        'This signs out every other browser, and every terminal that used ‘underpass login’. API tokens for programs stay valid: revoke them one by one.',
+        'This signs out every other browser, every terminal that used ‘underpass login’, and you at tunnels with an access policy. API tokens for programs stay valid: revoke them one by one.',
       confirmLabel: 'Sign out',
       work: () => callApi(accountCalls.endOtherSignIns, {}),
       done: 'Signed out everywhere else.',

@@ -123,8 +123,10 @@ async function editorTests(t: TestContext, stage: Stage): Promise<void> {
   await t.test('a provider shows the address to register, and must admit somebody', async (t) => {
     const page = await stage.open(t, 'access/policies/Staff');
     await page.getByRole('switch', { name: 'Sign-in provider' }).click();
-    await expect(page.getByLabel('Redirect URI')).toHaveText(`${stage.product.origin}/access/oidc/callback/${account.project}`);
+    await expect(page.getByText('once you have entered its issuer', { exact: false })).toBeVisible();
     await page.getByLabel('Issuer').fill('https://id.example.com');
+    const address = `${stage.product.origin}/access/oidc/callback/${account.project}/id.example.com`;
+    await expect(page.getByLabel('Redirect URI')).toHaveText(address);
     await page.getByLabel('Client ID').fill('web');
     await page.getByRole('button', { name: 'Save' }).click();
     await expect(page.getByText('List who may sign in', { exact: false })).toBeVisible();

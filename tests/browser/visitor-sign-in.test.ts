@@ -43,7 +43,7 @@ async function preparePlace(t: TestContext): Promise<Place> {
   const stage = await openStage(t);
   const { account, product } = stage;
   const inProject = `?project=${account.project}`;
-  const provider = await startIdentityProvider(t, [product.origin + providerCallbackPath(account.project)]);
+  const provider = await startIdentityProvider(t, (issuer) => product.origin + providerCallbackPath(account.project, issuer));
   const { id: clientId, secret: clientSecret } = providerClient;
   const policy = {
     name: 'Staff',

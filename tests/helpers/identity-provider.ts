@@ -35,7 +35,7 @@ const withoutWarnings = async <T>(make: () => Promise<T>): Promise<T> => {
 /** `conformIdTokenClaims`: false puts claims into the ID token, true only into userinfo. */
 export async function startIdentityProvider(
   t: TestContext,
-  redirectUris: readonly string[],
+  redirectUriOf: (issuer: string) => string,
   { onlyUserinfo = false }: { readonly onlyUserinfo?: boolean } = {},
 ): Promise<IdentityProvider> {
   const server = createServer();
@@ -45,7 +45,7 @@ export async function startIdentityProvider(
   const provider = await withoutWarnings(async () => {
     const { default: Provider } = await import('oidc-provider');
     return new Provider(issuer, {
-      clients: [{ client_id: providerClient.id, client_secret: providerClient.secret, redirect_uris: [...redirectUris] }],
+      clients: [{ client_id: providerClient.id, client_secret: providerClient.secret, redirect_uris: [redirectUriOf(issuer)] }],
       claims,
       conformIdTokenClaims: onlyUserinfo,
       cookies: { keys: ['of-a-test'] },

@@ -1,5 +1,6 @@
 // Sign-in through an OpenID Connect provider: its client, and which of its users the policy admits.
 import { accept } from '@underpass/rules/parsed.ts';
+import { parseIssuer } from '@underpass/rules/visit/parse-provider.ts';
 import { providerCallbackPath } from '@underpass/rules/visit/provider-callback.ts';
 import { TextField } from '../../form/text-field.tsx';
 import { useProject } from '../../session/session.ts';
@@ -24,7 +25,8 @@ export function ProviderFields(props: PolicyPartProps) {
       />
       {hasProvider && (
         <div className="grid gap-5 border-l-2 pl-4">
-          <RedirectAddress />
+          <IssuerFields {...props} />
+          <RedirectAddress issuer={props.form.values.issuer} />
           <ClientFields {...props} />
           <AdmittedFields {...props} />
         </div>
@@ -33,9 +35,15 @@ export function ProviderFields(props: PolicyPartProps) {
   );
 }
 
-function RedirectAddress() {
+function RedirectAddress({ issuer: typed }: { readonly issuer: string }) {
+  const project = useProject();
+  const issuer = parseIssuer(typed, { plainLoopback: true });
+  if (!issuer.ok)
+    return (
+      <p className="text-sm text-ink-soft">The redirect URI for the provider shows here once you have entered its issuer.</p>
+    );
   // Control serves the dashboard, so its address is this page's.
-  const address = location.origin + providerCallbackPath(useProject().id);
+  const address = location.origin + providerCallbackPath(project.id, issuer.value);
   return (
     <div className="grid gap-1.5">
       <p className="text-sm font-semibold">Redirect URI</p>
@@ -50,8 +58,7 @@ function RedirectAddress() {
   );
 }
 
-function ClientFields({ form, policy, readOnly }: PolicyPartProps) {
-  const keepsSecret = policy.provider !== null;
+function IssuerFields({ form }: PolicyPartProps) {
   return (
     <div className="grid gap-4 sm:grid-cols-2">
       <TextField
@@ -64,6 +71,14 @@ function ClientFields({ form, policy, readOnly }: PolicyPartProps) {
         autoComplete="off"
       />
       <TextField form={form} name="label" label="Name on the button" optional placeholder="Google" autoComplete="off" />
+    </div>
+  );
+}
+
+function ClientFields({ form, policy, readOnly }: PolicyPartProps) {
+  const keepsSecret = policy.provider !== null;
+  return (
+    <div className="grid gap-4 sm:grid-cols-2">
       <TextField form={form} name="clientId" label="Client ID" mono autoComplete="off" />
       {!readOnly && (
         <TextField
