@@ -295,6 +295,21 @@ describe('memory stays flat and is freed', () => {
     assert.equal(victim.session.openStreams, 0);
   });
 
+  it('under a million opens that are each refused by the client, if the peer reads no answer', async () => {
+    const victim = createVictim('client');
+    victim.session.onStream = (stream) => stream.reset('no-upstream');
+    victim.attacker.pause();
+    victim.attack();
+    let over = false;
+    void victim.end.then(() => (over = true));
+    const payload = encodeOpen(testRequest, 1);
+    for (let id = 2; id < 2_000_000 && !over; id += 2_000) {
+      victim.attacker.write(opensFrom(id, payload));
+      await turn();
+    }
+    assert.equal((await victim.end).code, 'flood');
+  });
+
   it('under a million opens whose answers are read', async () => {
     const victim = createVictim('client', { limits: { maxStreams: 100, maxPendingOpens: 100 } });
     let answers = 0;

@@ -279,6 +279,7 @@ class MuxSession implements Session, StreamHost, FrameSink {
     this.#writer.frame(frameType.reset, stream, payload);
     const known = this.#streams.get(stream);
     if (known !== undefined && !known.remoteEnded) this.#lateData.add(known.receivableBytes);
+    this.#checkReserve();
   }
 
   sendTimes(stream: number, times: Times): void {
@@ -393,7 +394,6 @@ class MuxSession implements Session, StreamHost, FrameSink {
   #refuse(id: number, code: ResetCode): void {
     this.sendReset(id, code);
     this.#lateData.add(this.#ourHello.windowBytes);
-    this.#checkReserve();
   }
 
   #receivePing(payload: Uint8Array): void {

@@ -26,6 +26,10 @@ it('waits at least as long as the edge asked', () => {
   assert.equal(nextDelayMs(9, 'token-refused', 5_000, 0), 30_000);
 });
 
+it('does not go back to short waits because a server that is no edge asks for them', () => {
+  assert.equal(nextDelayMs(6, 'not-underpass', 1_000, 1), 30_000);
+});
+
 it('waits at most five minutes, even if a portal or a proxy asks for more', () => {
   assert.equal(nextDelayMs(0, 'not-underpass', 99_999_000, 0), 300_000);
   assert.equal(nextDelayMs(0, 'token-refused', 99_999_000, 1), 301_000);

@@ -26,5 +26,6 @@ export function nextDelayMs(failures: number, code: ProblemCode, retryAfterMs: n
     : random * Math.min(maxMs, firstMs * 2 ** failures);
   if (retryAfterMs === null) return ownMs;
   const askedMs = Math.min(retryAfterMs, maxAskedMs) + random * firstMs;
-  return slow ? Math.max(ownMs, askedMs) : askedMs;
+  // Another server that asks for a second would get a dial a second from every client, for ever.
+  return slow || code === 'not-underpass' ? Math.max(ownMs, askedMs) : askedMs;
 }

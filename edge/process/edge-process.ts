@@ -92,6 +92,7 @@ export class EdgeProcess {
       counters: new VisitorCounters(),
       limiter,
       uploadBudget: createUploadBudget(),
+      strangers: new Set(),
       draining: false,
     };
     this.#gate = this.#createGate();
@@ -261,6 +262,7 @@ export class EdgeProcess {
     this.#httpDoor.server.close();
     this.#gate.drain();
     this.#hops.drain();
+    for (const visitor of this.#context.strangers) visitor.drain();
     for (const tunnel of this.#table.active) for (const visitor of tunnel.visitors) visitor.drain();
     while (this.#sockets.size > 0 && performance.now() < endsAtMs) await new Promise((resolve) => setTimeout(resolve, 50));
   }

@@ -212,6 +212,14 @@ describe('a stream that a client does not take', () => {
     assert.deepEqual([streams.map(({ from }) => from), heard], [[0, 2], ['fail upstream-timeout']]);
   });
 
+  it('because of its upstream goes to no other carrier of the same client, which would use up the tries', async () => {
+    const { streams, sessions, tunnel, heard } = createScene({ count: 8 });
+    for (const [index, session] of sessions.entries()) tunnel.clients.push({ session, clientId: `${index >> 2}` } as never);
+    streams[0]?.onReset('upstream-tls');
+    await settled();
+    assert.deepEqual([streams.map(({ from }) => from), heard], [[0, 4], []]);
+  });
+
   it('skips a client that has stopped taking streams', async () => {
     const { streams, sessions, open } = createScene({ later: true });
     for (const session of sessions.slice(0, 2)) session.canOpen = false;

@@ -25,14 +25,11 @@ export interface LinkOwner {
 
 /** Kept for another try until an upstream is connected: one read of a socket and a head. */
 const replayBytes = 96 * 1024;
-/** Clients of this process to try for one stream. Beyond them, each neighbour is tried once. */
+/** Carriers of this process to try for one stream. Each neighbour is tried once besides, until they are used up. */
 const maxTries = 4;
 
-/** Reset codes after which no byte of the visitor can have reached an upstream. */
-const unreached: ReadonlySet<ResetCode> = new Set<ResetCode>([
-  'refused',
-  'busy',
-  'no-client',
+/** Reset codes that tell of a client's upstream, which all its carriers lead to. */
+const ofUpstream: ReadonlySet<ResetCode> = new Set<ResetCode>([
   'no-upstream',
   'upstream-refused',
   'upstream-timeout',
@@ -40,6 +37,8 @@ const unreached: ReadonlySet<ResetCode> = new Set<ResetCode>([
   'upstream-tls',
   'upstream-unreachable',
 ]);
+/** Reset codes after which no byte of the visitor can have reached an upstream. */
+const unreached: ReadonlySet<ResetCode> = new Set<ResetCode>([...ofUpstream, 'refused', 'busy', 'no-client']);
 
 /** Where bytes are counted: on the tunnel at the visitor's edge, nowhere on a hop. */
 export interface ByteCounts {
@@ -182,7 +181,7 @@ export class Link {
       this.#fail(code);
       return;
     }
-    if (code === 'upstream-timeout') this.#leaveClientOf(session);
+    if (ofUpstream.has(code)) this.#leaveClientOf(session, code);
     // A client's failure says more than a hop's 'no-client'.
     if (this.#firstFailure === null || this.#firstFailure === 'no-client') this.#firstFailure = code;
     this.#try();
@@ -212,12 +211,13 @@ export class Link {
   }
 
   /** Skips all carriers of this client: they lead to the same upstream. */
-  #leaveClientOf(session: Session): void {
-    this.#timedOut = true;
+  #leaveClientOf(session: Session, code: ResetCode): void {
     const { clients } = this.tunnel;
-    const left = clients.find((client) => client.session === session);
-    this.#leftClientId = left?.clientId ?? '';
-    for (const client of clients) if (client.clientId === left?.clientId) this.#tried.add(client.session);
+    const clientId = clients.find((client) => client.session === session)?.clientId;
+    for (const client of clients) if (client.clientId === clientId) this.#tried.add(client.session);
+    if (code !== 'upstream-timeout') return;
+    this.#timedOut = true;
+    this.#leftClientId = clientId ?? '';
   }
 
   #fail(code: ResetCode): void {

@@ -120,7 +120,8 @@ export class UpstreamHttp implements LinkOwner {
 
   /** No further request follows: ends the connection if nothing is left to exchange, else resets it. */
   release(): void {
-    const said = this.#phase === phase.idle || (this.#phase === phase.opaque && this.link.remoteEnded);
+    const isOver = this.#phase === phase.idle || this.#phase === phase.over;
+    const said = isOver || (this.#phase === phase.opaque && this.link.remoteEnded);
     if (said) this.link.end();
     else this.abandon();
     this.#phase = phase.over;

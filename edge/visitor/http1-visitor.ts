@@ -72,7 +72,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
     this.#writer = new SocketWriter(socket, (bytes) => this.#taken(bytes));
     this.#enter('head');
     context.deadlines.watch(this);
-    tunnel?.visitors.add(this);
+    (tunnel?.visitors ?? context.strangers).add(this);
     readShared(socket, (chunk) => this.#receive(chunk));
     socket.on('end', () => this.#visitorEnd());
     socket.on('error', () => this.#finish());
@@ -405,6 +405,8 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
     if ((this.#visitorEnded && this.#held === null) || this.#context.draining) this.#hangUp();
     // In a later turn: refused requests that were sent ahead must not pile up on the stack.
     else if (this.#held !== null) atTurnEnd(() => this.#resumeHeld());
+    // It is paused if the last upstream failed, or answered early, before it took the whole request.
+    else this.#socket.resume();
   }
 
   #resumeHeld(): void {
@@ -461,7 +463,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
     this.#phase = 'over';
     this.#held = null;
     this.#context.deadlines.forget(this);
-    this.#tunnel?.visitors.delete(this);
+    (this.#tunnel?.visitors ?? this.#context.strangers).delete(this);
     this.#letGo();
   }
 

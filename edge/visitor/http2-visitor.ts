@@ -75,7 +75,7 @@ export class Http2Visitor implements ExchangeConnection, Visitor, Deadline {
     this.#sendGoawayOnError();
     this.#overheadCheck = this.#createOverheadCheck();
     context.deadlines.watch(this.#overheadCheck);
-    tunnel?.visitors.add(this);
+    (tunnel?.visitors ?? context.strangers).add(this);
     session.on('stream', (stream, _headers, flags, rawHeaders) => this.#began(stream, flags, rawHeaders));
     session.on('error', () => {});
     session.on('close', () => this.#finish());
@@ -247,7 +247,7 @@ export class Http2Visitor implements ExchangeConnection, Visitor, Deadline {
   #finish(): void {
     this.context.deadlines.forget(this);
     this.context.deadlines.forget(this.#overheadCheck);
-    this.tunnel?.visitors.delete(this);
+    (this.tunnel?.visitors ?? this.context.strangers).delete(this);
     for (const upstream of this.#kept) this.context.upstreams.release(upstream);
     this.#kept = [];
   }

@@ -5,6 +5,7 @@ import type { ConnectionLimiter } from '../limits/connection-limiter.ts';
 import type { Deadlines } from '../limits/deadlines.ts';
 import type { Timeouts } from '../limits/timeouts.ts';
 import type { RouteTable } from '../routes/route-table.ts';
+import type { Visitor } from '../routes/tunnel-state.ts';
 import type { Upstreams } from '../upstream/upstreams.ts';
 import type { VisitGate } from './visit-gate.ts';
 import type { VisitorCounters } from './visitor-counters.ts';
@@ -19,6 +20,8 @@ export interface VisitorContext {
   readonly limiter: ConnectionLimiter;
   /** Of all HTTP/2 visitors together. */
   readonly uploadBudget: WindowBudget;
+  /** Those whose host has no tunnel; the others are in the set of their tunnel. */
+  readonly strangers: Set<Visitor>;
   /** Once true, kept connections end with their next response. */
   draining: boolean;
 }
