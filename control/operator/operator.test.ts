@@ -734,6 +734,9 @@ describe('regions', () => {
     assert.deepEqual([await opens(first), await opens(second)], [false, true]);
     const rows = JSON.stringify(await test.store.db.selectFrom('edge_keys').selectAll().execute());
     assert.ok(!rows.includes(first) && !rows.includes(second));
+    const { key: leaked } = await test.control.operator.createRegionKey('local');
+    const { key: fresh } = await test.control.operator.createRegionKey('local', 'leaked');
+    assert.deepEqual([await opens(leaked), await opens(fresh)], [false, true]);
   });
 });
 

@@ -7,7 +7,7 @@ import { parseSingleLine } from '@underpass/rules/single-line.ts';
 import { readOwnProblems } from '../certificate/certificate-rows.ts';
 import { orInvalid, orMissing, refuse } from '../http/refusal.ts';
 import { addChangedColumns, forgetChangedColumns, readChangedColumns } from '../region/changed-columns.ts';
-import { listRegionRows, rotateEdgeKey, toRegion } from '../region/regions.ts';
+import { type KeyRotation, listRegionRows, rotateEdgeKey, toRegion } from '../region/regions.ts';
 import type { RegionsTable } from '../store/schema.ts';
 import { isForeignKeyViolation, isUniqueViolation, type Queries } from '../store/store.ts';
 import { auditDesk, type Desk } from './actor.ts';
@@ -166,11 +166,11 @@ const lockRegion = async (trx: Queries, name: string): Promise<void> => {
   orMissing(await update.returning('name').executeTakeFirst(), 'Region');
 };
 
-export const createRegionKey = async (desk: Desk, name: string): Promise<RegionKey> => {
+export const createRegionKey = async (desk: Desk, name: string, why: KeyRotation = 'overlap'): Promise<RegionKey> => {
   const key = await desk.deps.store.write(async (trx) => {
     await lockRegion(trx, name);
-    await auditDesk(trx, desk, { action: 'region.key', target: name });
-    return rotateEdgeKey(trx, name, desk.nowMs);
+    await auditDesk(trx, desk, { action: 'region.key', target: name, detail: { why } });
+    return rotateEdgeKey(trx, name, desk.nowMs, why);
   });
   desk.deps.feed.regionChanged(name);
   return { key };

@@ -25,18 +25,22 @@ export const ownHosts = async (db: Queries, origin: string): Promise<string[]> =
   return [new URL(origin).hostname, ...hosts].filter((host) => host !== '');
 };
 
-/**
- * Returns the new key, which is never shown again. The old one works for an overlap, so that the operator can replace it on the
- * edges.
- */
-export const rotateEdgeKey = async (trx: Queries, region: string, nowMs: number): Promise<string> => {
+/** A leaked key ends at once, and so do older ones. Else it works for an overlap, so that the operator can replace it on the edges. */
+export type KeyRotation = 'overlap' | 'leaked';
+
+const endOldKeys = async (trx: Queries, region: string, nowMs: number, why: KeyRotation): Promise<void> => {
+  if (why === 'leaked') {
+    await trx.deleteFrom('edge_keys').where('region', '=', region).execute();
+    return;
+  }
   const overlapEnd = nowMs + durations.tokenOverlapHours * 3600_000;
-  await trx
-    .updateTable('edge_keys')
-    .set({ expires_at: overlapEnd })
-    .where('region', '=', region)
-    .where('expires_at', 'is', null)
-    .execute();
+  const own = trx.updateTable('edge_keys').set({ expires_at: overlapEnd }).where('region', '=', region);
+  await own.where('expires_at', 'is', null).execute();
+};
+
+/** Returns the new key, which is never shown again. */
+export const rotateEdgeKey = async (trx: Queries, region: string, nowMs: number, why: KeyRotation): Promise<string> => {
+  await endOldKeys(trx, region, nowMs, why);
   const key = createToken();
   await trx
     .insertInto('edge_keys')

@@ -143,10 +143,11 @@ function addRegions(program: Command, shell: Shell): void {
     .command('key')
     .description('make a new key for the edges of a region; the old one keeps working for a while')
     .argument('<name>')
+    .option('--leaked', 'end the old keys at once, because somebody else has one')
     .option('--json', 'print JSON')
-    .action((name: string, options: OutputOptions) =>
+    .action((name: string, options: OutputOptions & { readonly leaked?: boolean }) =>
       withDesk(shell, async (desk) => {
-        const made = await desk.createRegionKey(name);
+        const made = await desk.createRegionKey(name, options.leaked ? 'leaked' : 'overlap');
         printValue(shell, made, made.key, options);
       }),
     );
