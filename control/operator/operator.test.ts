@@ -644,8 +644,18 @@ describe('regions', () => {
     assert.deepEqual(await shown(), ['Ours', 'ours.example.net', 4, false]);
     await operator.call('DELETE', '/api/operator/regions/first');
     await start('Five', 'five.example.net', 5);
+    // As the dashboard's panel does: every field, of which one is new.
+    await operator.call('PATCH', '/api/operator/regions/first', {
+      description: 'Five',
+      wildcardIngressDomain: 'five.example.net',
+      tlsTermination: true,
+      available: false,
+    });
     await start('Six', 'six.example.net', 6);
-    assert.deepEqual(await shown(), ['Six', 'six.example.net', 6, true]);
+    assert.deepEqual(await shown(), ['Six', 'six.example.net', 6, false]);
+    await operator.call('PATCH', '/api/operator/regions/first', { available: true });
+    await start('Seven', 'seven.example.net', 7);
+    assert.deepEqual(await shown(), ['Seven', 'seven.example.net', 7, true]);
   });
 
   it('show why the last certificate order for one of their names failed, until one succeeds', async () => {

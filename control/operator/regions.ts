@@ -123,17 +123,24 @@ const refuseInUse = async (trx: Queries, name: string): Promise<void> => {
     refuse('conflict', `Region '${name}' has ${count} ${count === 1 ? 'tunnel' : 'tunnels'}. Delete its tunnels first.`);
 };
 
+/** Locks the region's row until the transaction ends, so that no other transaction deletes it. */
+const lockRegion = async (trx: Queries, name: string): Promise<void> => {
+  const update = trx.updateTable('regions').set({ name }).where('name', '=', name);
+  orMissing(await update.returning('name').executeTakeFirst(), 'Region');
+};
+
 export const changeRegion = async (desk: Desk, name: string, change: RegionChange): Promise<OperatorRegion> => {
   const set = columnsOf(change);
   if (Object.keys(set).length === 0) refuse('invalid', 'Nothing to change.');
   await desk.deps.store.write(async (trx) => {
-    const before = await trx.selectFrom('regions').select('tls_termination').where('name', '=', name).executeTakeFirst();
-    const isMoved = set.tls_termination !== undefined && set.tls_termination !== before?.tls_termination;
+    await lockRegion(trx, name);
+    const before = await trx.selectFrom('regions').selectAll().where('name', '=', name).executeTakeFirstOrThrow();
+    // The panel sends every field. What it sends unchanged still follows the settings.
+    const changed = (Object.keys(set) as (keyof typeof set)[]).filter((column) => set[column] !== before[column]);
     // Its tunnels were made for the TLS that it has.
-    if (isMoved) await refuseInUse(trx, name);
-    const updated = await trx.updateTable('regions').set(set).where('name', '=', name).returning('name').executeTakeFirst();
-    orMissing(updated, 'Region');
-    await addChangedColumns(trx, name, Object.keys(set) as (keyof RegionsTable)[]);
+    if (changed.includes('tls_termination')) await refuseInUse(trx, name);
+    await trx.updateTable('regions').set(set).where('name', '=', name).execute();
+    await addChangedColumns(trx, name, changed);
     await auditDesk(trx, desk, { action: 'region.change', target: name, detail: { ...change } });
   });
   desk.deps.feed.regionChanged(name);
@@ -158,12 +165,6 @@ export const deleteRegion = async (desk: Desk, name: string): Promise<void> => {
     refuse('conflict', `Region '${name}' has tunnels`);
   }
   desk.deps.feed.regionChanged(name);
-};
-
-/** Locks the region's row until the transaction ends, so that no other transaction deletes it. */
-const lockRegion = async (trx: Queries, name: string): Promise<void> => {
-  const update = trx.updateTable('regions').set({ name }).where('name', '=', name);
-  orMissing(await update.returning('name').executeTakeFirst(), 'Region');
 };
 
 export const createRegionKey = async (desk: Desk, name: string, why: KeyRotation = 'overlap'): Promise<RegionKey> => {
