@@ -233,6 +233,36 @@ describe('the queue', () => {
     assert.deepEqual(done, ['x']);
   });
 
+  it('starts no job after a stop, which waits only for the jobs under way', { timeout: 5_000 }, async () => {
+    const hanging = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    const sent: string[] = [];
+    const queue = createQueue(
+      handlersWith(async ({ subject }) => {
+        if (sent.push(subject) === 20) begun.resolve();
+        await hanging.promise;
+      }),
+    );
+    for (let i = 0; i < 100; i++) await addMail(`${i}`);
+    queue.start();
+    await begun.promise;
+    const stopped = queue.stop();
+    hanging.resolve();
+    await stopped;
+    assert.deepEqual([sent.length, await left()], [20, 80]);
+    const { due } = await store.db
+      .selectFrom('jobs')
+      .select((eb) => eb.fn.max('due_at').as('due'))
+      .executeTakeFirstOrThrow();
+    assert.ok(due <= time.now, 'the next worker does the rest at once');
+    await store.db.deleteFrom('jobs').execute();
+    await addMail('after a new start');
+    queue.start();
+    await queue.drain();
+    await queue.stop();
+    assert.equal(sent.at(-1), 'after a new start');
+  });
+
   it('does a job that is added while it drains', async () => {
     const done: string[] = [];
     const queue = createQueue(

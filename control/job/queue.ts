@@ -107,6 +107,7 @@ export interface JobQueue {
   /** Runs all jobs that are due; resolves when none is left. */
   drain(): Promise<void>;
   start(): void;
+  /** Starts no further job; resolves when those under way are done. The rest waits in the store for the next worker. */
   stop(): Promise<void>;
 }
 
@@ -199,7 +200,7 @@ const runJob = async (deps: JobQueueDeps, job: JobsTable): Promise<void> => {
  * next mail would tell which. The pause after a full batch is the same whatever the jobs do. It bounds the mails under way: ten a
  * second, each for as long as its mail server takes.
  */
-const createLane = (deps: JobQueueDeps, lane: Lane) => {
+const createLane = (deps: JobQueueDeps, lane: Lane, stopping: () => AbortSignal) => {
   const underWay = new Set<Promise<void>>();
   let looking: Promise<void> | undefined;
   let askedAgain = false;
@@ -215,17 +216,17 @@ const createLane = (deps: JobQueueDeps, lane: Lane) => {
   const startDue = async (): Promise<void> => {
     await dropUnawaited(deps.store.db, lane, deps.clock());
     const read = () => dueJobs(deps.store.db, lane, deps.clock());
-    for (let due = await read(); due.length > 0; due = await read()) {
-      for (const job of due) if (await claimJob(deps, job)) start(job);
-      if (due.length === batch) await pause(batchPauseMs);
+    for (let due = await read(); due.length > 0 && !stopping().aborted; due = await read()) {
+      for (const job of due) if (!stopping().aborted && (await claimJob(deps, job))) start(job);
+      if (due.length === batch) await pause(batchPauseMs, undefined, { signal: stopping() }).catch(() => {});
     }
   };
   /** One look at a time; a request during a look makes it look again before it ends. */
   const lookUntilQuiet = async (): Promise<void> => {
-    do {
+    while (askedAgain && !stopping().aborted) {
       askedAgain = false;
       await startDue();
-    } while (askedAgain);
+    }
   };
   const look = (): Promise<void> => {
     askedAgain = true;
@@ -242,7 +243,8 @@ const createLane = (deps: JobQueueDeps, lane: Lane) => {
 };
 
 export const createJobQueue = (deps: JobQueueDeps): JobQueue => {
-  const all = lanes.map((lane) => createLane(deps, lane));
+  let stopping = new AbortController();
+  const all = lanes.map((lane) => createLane(deps, lane, () => stopping.signal));
   const look = () => Promise.all(all.map((each) => each.look()));
   const settled = async (): Promise<void> => {
     await Promise.all(all.map((each) => each.settled()));
@@ -262,10 +264,12 @@ export const createJobQueue = (deps: JobQueueDeps): JobQueue => {
       await settled();
     },
     start: () => {
+      stopping = new AbortController();
       timer = setInterval(lookQuietly, firstPauseMs);
       lookQuietly();
     },
     stop: async () => {
+      stopping.abort();
       clearInterval(timer);
       clearTimeout(waking);
       timer = undefined;
