@@ -54,7 +54,7 @@ export interface Control {
   /** For the daily re-check of domains (dns/recheck.ts). */
   readonly onDomainLost: ReturnType<typeof createDomainLoss>;
   readonly metrics: Registry;
-  /** Starts the background work: jobs and sweeping. */
+  /** The last step of a start: begins the background work (jobs and sweeping), and /readyz may answer 200 from now on. */
   start(): void;
   /** Runs every job that is due now. */
   settle(): Promise<void>;
@@ -120,7 +120,7 @@ const createHandlers = (parts: Parts, events: EventStreams): Handlers => {
   };
 };
 
-const addPages = (app: App, parts: Parts, isStopping: () => boolean): void => {
+const addPages = (app: App, parts: Parts, isRunning: () => boolean): void => {
   const { settings, mailbox } = parts;
   const webhook = { ...parts, secret: settings.subscriptionWebhookSecret };
   app.post('/hooks/subscriptions', (c) => takeSubscriptionWebhook(webhook, c.req.raw, c.env.address));
@@ -133,7 +133,7 @@ const addPages = (app: App, parts: Parts, isStopping: () => boolean): void => {
     readDocument: createDocumentReader(documentNet),
   });
   addVisits(app, { ...parts, production: settings.production, providerNetworks: settings.providerNetworks, programs });
-  addSite(app, { ...parts, isStopping });
+  addSite(app, { ...parts, isRunning });
 };
 
 export const createControl = (deps: ControlDeps): Control => {
@@ -141,7 +141,7 @@ export const createControl = (deps: ControlDeps): Control => {
   const { settings, jobs, origin, version } = parts;
   const events = createEventStreams(parts);
   const metrics = createControlMetrics(deps.store);
-  let isStopping = false;
+  let isRunning = false;
   const timers: NodeJS.Timeout[] = [];
   const sweep = (): void => {
     sweepStore(deps.store, deps.clock(), deps.log).catch((error) => deps.log.error({ err: error }, 'sweeping failed'));
@@ -156,12 +156,13 @@ export const createControl = (deps: ControlDeps): Control => {
       openApi: renderOpenApi({ version, origin, sessionCookie: parts.cookies.session }),
       trustedProxies: settings.trustedProxies,
       withTurnstile: settings.turnstile !== undefined,
-      addPages: (app) => addPages(app, parts, () => isStopping),
+      addPages: (app) => addPages(app, parts, () => isRunning),
     }),
     operator: createOperatorDesk(parts),
     onDomainLost: createDomainLoss(parts),
     metrics: metrics.registry,
     start: () => {
+      isRunning = true;
       jobs.start();
       timers.push(
         setInterval(sweep, sweepEveryMs),
@@ -172,11 +173,11 @@ export const createControl = (deps: ControlDeps): Control => {
     },
     settle: () => jobs.drain(),
     beginStop: () => {
-      isStopping = true;
+      isRunning = false;
       events.close();
     },
     close: async () => {
-      isStopping = true;
+      isRunning = false;
       for (const timer of timers) clearInterval(timer);
       events.close();
       await jobs.stop();

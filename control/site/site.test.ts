@@ -224,9 +224,11 @@ describe('downloads', () => {
 });
 
 describe('health', () => {
-  it('is alive and ready; a stopping server is alive and not ready', async () => {
+  it('is alive at once, and ready from the end of its start until it is to stop', async () => {
     const other = await createTestControl();
     const status = async (path: string) => (await other.client().send('GET', path)).status;
+    assert.deepEqual([await status('/healthz'), await status('/readyz')], [200, 503]);
+    other.control.start();
     assert.deepEqual([await status('/healthz'), await status('/readyz')], [200, 200]);
     other.control.beginStop();
     assert.deepEqual([await status('/healthz'), await status('/readyz')], [200, 503]);
@@ -235,8 +237,11 @@ describe('health', () => {
 
   it('is not ready without its database', async () => {
     const other = await createTestControl();
+    other.control.start();
+    await other.control.settle();
     await other.store.close();
     assert.equal((await other.client().send('GET', '/readyz')).status, 503);
+    await other.control.close();
   });
 
   it('is not ready while its database takes no writes, and answers reads of idle sessions and unused tokens', async () => {
@@ -245,6 +250,8 @@ describe('health', () => {
     const tokens = `/api/tokens?project=${ann.projectId}`;
     const { token } = await ann.call<{ token: string }>('POST', tokens, { name: 'ci', role: 'viewer', expiresInDays: 9 });
     other.time.now += 10 * 60_000;
+    other.control.start();
+    await other.control.settle();
     // Every write fails with SQLITE_READONLY.
     await sql`pragma query_only = on`.execute(other.store.db);
     assert.equal((await ann.send('GET', '/api/user')).status, 200);

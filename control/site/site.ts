@@ -84,7 +84,7 @@ const writeProbe = async ({ db }: Store): Promise<boolean> => {
 /** Anybody may ask, so an answer holds for a second. */
 const probeEveryMs = 1_000;
 
-const createReadiness = (store: Store): (() => Promise<boolean>) => {
+const createWriteCheck = (store: Store): (() => Promise<boolean>) => {
   let answer = Promise.resolve(false);
   let until = 0;
   return () => {
@@ -100,16 +100,16 @@ export interface SiteDeps {
   readonly store: Store;
   readonly cookies: CookieNames;
   readonly clock: () => number;
-  /** True once the server has been asked to stop. */
-  readonly isStopping: () => boolean;
+  /** True from the end of the start until the server has been asked to stop. */
+  readonly isRunning: () => boolean;
 }
 
-export const addSite = <E extends Env>(app: Hono<E>, { settings, store, cookies, clock, isStopping }: SiteDeps): void => {
+export const addSite = <E extends Env>(app: Hono<E>, { settings, store, cookies, clock, isRunning }: SiteDeps): void => {
   const dashboard = createFileFolder(settings.dashboard);
   const releases = createFileFolder(settings.releases);
-  const isReady = createReadiness(store);
+  const takesWrites = createWriteCheck(store);
   app.get('/healthz', () => plain('ok\n'));
-  app.get('/readyz', async () => (!isStopping() && (await isReady()) ? plain('ready\n') : plain('not ready\n', 503)));
+  app.get('/readyz', async () => (isRunning() && (await takesWrites()) ? plain('ready\n') : plain('not ready\n', 503)));
   app.get('/.well-known/security.txt', () => plain(renderSecurityTxt(settings, clock())));
   app.get('/ca.pem', () => serveCa(settings.localCa));
   for (const name of ['install.sh', 'install.ps1']) app.get(`/${name}`, () => serveInstaller(settings, name));

@@ -31,7 +31,7 @@ export interface RunningControl {
 /** How often a pass looks for due domains; each domain is due once a day. */
 const recheckEveryMs = 5 * 60_000;
 
-/** `prepare` runs after the database opens and before the first request. */
+/** `prepare` runs once the port is open. Requests may come from then on, but /readyz answers 200 only at the end. */
 export async function startControl(
   settings: Settings,
   state: State,

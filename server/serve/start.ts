@@ -101,8 +101,8 @@ async function ensureRegion(settings: Settings, { control }: ControlCore, httpsP
 }
 
 /**
- * Runs before the first request. Makes the region; on the first start also the operator and, on a laptop, a tunnel. Each start
- * prints the welcome until somebody has signed in: it may have scrolled away, or the first start may have failed at a port.
+ * Runs before control is ready (/readyz). Makes the region; on the first start also the operator and, on a laptop, a tunnel. Each
+ * start prints the welcome until somebody has signed in: it may have scrolled away, or the first start may have failed at a port.
  */
 async function prepare(settings: Settings, state: State, core: ControlCore): Promise<First | undefined> {
   const { operator } = core.control;
