@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { copyFile, mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
@@ -34,6 +36,8 @@ interface Given {
   readonly now?: () => number;
   /** Called with what stops the server, once it has printed something. */
   readonly onOutput?: (stop: () => void) => void;
+  /** Called with the same before the start. */
+  readonly onStart?: (stop: () => void) => void;
 }
 
 async function command(line: string, given: Given = {}): Promise<Ended> {
@@ -59,6 +63,7 @@ async function command(line: string, given: Given = {}): Promise<Ended> {
     now: given.now ?? Date.now,
     onStopSignal: (listener) => {
       stop = listener;
+      given.onStart?.(stop);
       return () => {};
     },
   };
@@ -115,6 +120,27 @@ describe('start', () => {
     };
     const { code } = await command('start', { onOutput, now: () => clock });
     assert.equal(code, exitCodes.forced);
+  });
+
+  test('stops at once on a second signal during a start that waits for its database', { timeout: 10_000 }, async () => {
+    const sockets = new Set<Socket>();
+    const mute = createServer((socket) => sockets.add(socket.on('error', () => {})));
+    await once(mute.listen(0, '127.0.0.1'), 'listening');
+    const { port } = mute.address() as AddressInfo;
+    let clock = 0;
+    const onStart = (stop: () => void): void => {
+      mute.once('connection', () => {
+        stop();
+        clock += 501;
+        stop();
+      });
+    };
+    const env = { UNDERPASS_HOME: await makeHome(), DATABASE_URL: `postgres://u:p@127.0.0.1:${port}/u` };
+    const { code } = await command('start', { env, onStart, now: () => clock });
+    assert.equal(code, exitCodes.forced);
+    for (const socket of sockets) socket.destroy();
+    mute.close();
+    await dropHome(env.UNDERPASS_HOME);
   });
 
   test('names every refused setting, and starts nothing', async () => {

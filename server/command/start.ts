@@ -18,7 +18,7 @@ export function addStartCommand(program: Command, shell: Shell): void {
 /** npm forwards a Ctrl+C that the terminal already sent to the server: count two signals within this time as one. */
 const oneSignalMs = 500;
 
-/** The first signal stops in order; a second one ends the process at once. */
+/** The first signal stops in order, once the start is complete; a second one ends the process at once, even during the start. */
 async function runServer({ io }: Shell): Promise<number> {
   const stop = Promise.withResolvers<void>();
   const force = Promise.withResolvers<'forced'>();
@@ -29,13 +29,15 @@ async function runServer({ io }: Shell): Promise<number> {
     stop.resolve();
     if (Math.abs(now - firstAtMs) > oneSignalMs) force.resolve('forced');
   });
-  try {
+  const runToEnd = async (): Promise<void> => {
     const settings = requireSettings(io);
-    const log = createLog(settings.log);
-    const running = await startServer(settings, log);
+    const running = await startServer(settings, createLog(settings.log));
     io.stdout.write(running.text);
     await stop.promise;
-    const ended = await Promise.race([running.close(), force.promise]);
+    await running.close();
+  };
+  try {
+    const ended = await Promise.race([runToEnd(), force.promise]);
     return ended === 'forced' ? exitCodes.forced : exitCodes.ok;
   } finally {
     unlisten();
