@@ -5,6 +5,7 @@ import { limits } from '@underpass/rules/limits.ts';
 import type { AuditEntry, AuditPage } from '@underpass/rules/resource.ts';
 import type { Handlers } from '../access/call.ts';
 import { refuse } from '../http/refusal.ts';
+import { startOfIds } from '../store/id.ts';
 import type { AuditTable } from '../store/schema.ts';
 import type { Queries, Store } from '../store/store.ts';
 import { renderCsvRow } from './csv.ts';
@@ -30,15 +31,15 @@ interface Filter {
 const timeOf = (text: string): number =>
   parseTime(text) ?? refuse('invalid', 'A time must be ISO 8601, such as 2026-11-20T10:00:00Z.');
 
-/** Newest first. `action` matches a noun (`tunnel`) or a whole action (`tunnel.create`). */
+/** Newest first. Times bound the id, which begins with the time of the row: `at` has no index. `action` matches a noun (`tunnel`) or a whole action (`tunnel.create`). */
 const auditRows = (db: Queries, projectId: string | null, filter: Filter) => {
   const all = db.selectFrom('audit').selectAll().orderBy('id', 'desc');
   let query = projectId === null ? all.where('project_id', 'is', null) : all.where('project_id', '=', projectId);
   const { before, action, actor, from, to } = filter;
   if (before !== undefined) query = query.where('id', '<', before);
   if (actor !== undefined) query = query.where('actor', '=', actor);
-  if (from !== undefined) query = query.where('at', '>=', timeOf(from));
-  if (to !== undefined) query = query.where('at', '<', timeOf(to));
+  if (from !== undefined) query = query.where('id', '>=', startOfIds(timeOf(from)));
+  if (to !== undefined) query = query.where('id', '<', startOfIds(timeOf(to)));
   if (action === undefined) return query;
   // A noun consists of letters and hyphens, so it contains no LIKE pattern.
   return /^[a-z-]+$/.test(action) ? query.where('action', 'like', `${action}.%`) : query.where('action', '=', action);

@@ -30,7 +30,10 @@ const encodeTail = (value: number): string => {
 
 const randomText = (length: number): string => Array.from(randomBytes(length), (byte) => alphabet[byte & 31]).join('');
 
+/** Ids made before that moment are below it; those of the moment and later ones are not. There are none from before 1970. */
+export const startOfIds = (ms: number): string => encodeTime(Math.max(0, ms));
+
 /** Ids made up to that moment are below it; later ones are not. */
-export const endOfIds = (ms: number): string => encodeTime(ms + 1);
+export const endOfIds = (ms: number): string => startOfIds(ms + 1);
 
 export const createId = (nowMs: number): string => encodeTime(nowMs) + encodeTail(nextTail(nowMs)) + randomText(randomLength - 7);

@@ -385,6 +385,10 @@ describe('the audit log', () => {
     assert.equal(await count('&actor=ann@example.com'), 0);
     assert.equal(await count(`&from=${middle}`), 2);
     assert.equal(await count(`&to=${middle}`), 1);
+    const later = new Date(test.time.now + 1).toISOString();
+    assert.deepEqual([await count(`&from=${later}`), await count(`&to=${later}`)], [0, 3], 'from is inclusive, to is not');
+    assert.deepEqual([await count('&from=0001-01-01'), await count('&to=0001-01-01')], [3, 0]);
+    assert.deepEqual([await count('&from=9999-12-31'), await count('&to=9999-12-31')], [0, 3]);
     assert.equal((await bob.send('GET', `/api/audit${p}&from=yesterday`)).status, 400);
   });
 
