@@ -2,6 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { FeedCertificate } from '@underpass/wire/feed.ts';
+import type { KeyRing } from '../secret/key-ring.ts';
 import { Refresh } from './refresh.ts';
 import { certificateContext } from './region-content.ts';
 import { Regions } from './regions.ts';
@@ -83,4 +85,69 @@ test('a host that a tunnel gets during a full reading keeps its certificate', as
   await Promise.all(changes);
   assert.equal(changes.length, 1);
   assert.deepEqual([...feed.state.ids('certificates')], ['c1']);
+});
+
+test('a reading of everything opens only the keys that the region lacks, and drops what is gone, expired or not needed', async (t) => {
+  const store = await openMemoryStore();
+  t.after(() => store.close());
+  const real = testKeyRing();
+  let opened = 0;
+  const open: KeyRing['open'] = (...args) => {
+    opened++;
+    return real.open(...args);
+  };
+  const keyRing: KeyRing = { ...real, open };
+  await addRegion(store.db, 'eu');
+  const hosts = Array.from({ length: 401 }, (_, at) => `h${at}.example.com`);
+  const ids = await addProject(store.db, 'ann');
+  const tunnel = await addTunnel(store.db, { ...ids, region: 'eu', name: 'web', type: 'http', hosts });
+  let nowMs = 1_000;
+  const addCertificate = (id: string, name: string, expiresAt = 1e12): Promise<unknown> => {
+    const sealed = { chain_pem: 'chain', key_sealed: real.seal(`key of ${id}`, certificateContext(id)), issuer: 'test' };
+    const row = { id, name, hosts: JSON.stringify([name]), ...sealed, starts_at: 1, expires_at: expiresAt, created_at: 1 };
+    return store.db.insertInto('certificates').values(row).execute();
+  };
+  for (const [at, host] of hosts.entries()) await addCertificate(`c${at}`, host, at === 0 ? 2_000 : undefined);
+  await addCertificate('other', 'elsewhere.example.com');
+  const given = { id: 'file-1', hosts: ['given.example.com'], certificatePem: '', privateKeyPem: '', notAfterMs: 1 };
+  const regions = openRegions();
+  let gives: readonly FeedCertificate[] = [given];
+  const reader = new StateReader({
+    ...{ store, keyRing, clock: () => nowMs, origin: '', givenCertificates: () => gives, onLive: ignore, regions },
+    rest: async () => {},
+  });
+  const read = async (between: () => Promise<void> = async () => {}): Promise<number> => {
+    opened = 0;
+    await reader.everything(between);
+    return opened;
+  };
+  const held = (): ReadonlySet<string> => new Set(regions.open('eu').state.ids('certificates'));
+  const all = new Set([...hosts.keys()].map((at) => `c${at}`));
+  assert.equal(await read(), 401);
+  assert.deepEqual(held(), new Set(['file-1', ...all]));
+  const { seq } = regions.open('eu').state;
+  assert.deepEqual([await read(), regions.open('eu').state.seq], [0, seq], 'nothing is opened or sent again');
+  // c0 expires, c1 is renewed, c2 is gone, and the host of c3 has left the tunnel.
+  nowMs = 3_000;
+  gives = [];
+  await store.db.deleteFrom('certificates').where('id', 'in', ['c1', 'c2']).execute();
+  await addCertificate('renewed', hosts[1]!);
+  await store.db.deleteFrom('tunnel_hosts').where('host', '=', hosts[3]!).execute();
+  assert.equal(await read(), 1);
+  const left = all.difference(new Set(['c0', 'c1', 'c2', 'c3']));
+  assert.deepEqual(held(), new Set([...left, 'renewed']));
+  // A renewal during a reading, with an id that belongs on a page which was read already.
+  const during = async (): Promise<void> => {
+    await store.db.deleteFrom('certificates').where('id', '=', 'c4').execute();
+    await addCertificate('b', hosts[4]!);
+    await reader.certificates([hosts[4]!]);
+  };
+  let pages = 0;
+  await read(async () => (++pages === 4 ? during() : undefined));
+  assert.ok(held().has('b'));
+  await read();
+  assert.deepEqual(held(), new Set([...left.difference(new Set(['c4'])), 'b', 'renewed']));
+  await store.db.deleteFrom('tunnels').where('id', '=', tunnel).execute();
+  await read();
+  assert.deepEqual(held(), new Set());
 });

@@ -14,6 +14,8 @@ import type { RegionNames } from './core/needed-names.ts';
 export const idsAtOnce = 500;
 /** Tunnels of one page of a reading of everything: the embedded database blocks control for some 10 ms. */
 const pageTunnels = 200;
+/** The same for certificates, when all of their keys have to be opened. */
+const pageCertificates = 200;
 
 export interface StoredTunnel {
   readonly region: string;
@@ -221,9 +223,26 @@ const openCertificate = (keyRing: KeyRing, row: CertificateRow): FeedCertificate
 
 const certificateColumns = ['id', 'hosts', 'chain_pem', 'key_sealed', 'expires_at'] as const;
 
-/** Every certificate that is still valid. */
-export async function readAllCertificates(db: Queries, keyRing: KeyRing, nowMs: number): Promise<FeedCertificate[]> {
-  const rows = await db.selectFrom('certificates').select(certificateColumns).where('expires_at', '>', nowMs).execute();
+/** Which hosts a certificate serves and until when. */
+export type CertificateFacts = Pick<FeedCertificate, 'id' | 'hosts' | 'notAfterMs'>;
+
+/** The ids of certificates after one, in their order; none is the end. Reads only the index. */
+export async function readCertificateIds(db: Queries, after: string): Promise<string[]> {
+  const query = db.selectFrom('certificates').select('id').where('id', '>', after).orderBy('id').limit(pageCertificates);
+  return (await query.execute()).map(({ id }) => id);
+}
+
+/** For the ids of a page. */
+export async function readCertificateFacts(db: Queries, ids: readonly string[]): Promise<CertificateFacts[]> {
+  if (ids.length === 0) return [];
+  const rows = await db.selectFrom('certificates').select(['id', 'hosts', 'expires_at']).where('id', 'in', ids).execute();
+  return rows.map((row) => ({ id: row.id, hosts: JSON.parse(row.hosts) as string[], notAfterMs: row.expires_at }));
+}
+
+/** For the ids of a page, with their keys. */
+export async function readCertificates(db: Queries, keyRing: KeyRing, ids: readonly string[]): Promise<FeedCertificate[]> {
+  if (ids.length === 0) return [];
+  const rows = await db.selectFrom('certificates').select(certificateColumns).where('id', 'in', ids).execute();
   return rows.map((row) => openCertificate(keyRing, row));
 }
 

@@ -7,8 +7,11 @@ import { piecesOf } from '../store/pieces.ts';
 import type { Store } from '../store/store.ts';
 import { addNeeded, type NamesByRegion, ownNames, type RegionNames, tlsHosts } from './core/needed-names.ts';
 import {
+  type CertificateFacts,
   idsAtOnce,
-  readAllCertificates,
+  readCertificateFacts,
+  readCertificateIds,
+  readCertificates,
   readCertificatesFor,
   readCertificatesNamed,
   readChallenges,
@@ -43,6 +46,8 @@ export class StateReader {
   #needed: NamesByRegion = new Map();
   /** The same of the reading that is under way. */
   #gathered: NamesByRegion = new Map();
+  /** By id, of the last reading of all certificates. A renewal makes a new row: what is known of an id stays true. */
+  #certificates: ReadonlyMap<string, CertificateFacts> = new Map();
   /** Everything was read once: from then on, calls of the API need the processor too. */
   #rests = false;
 
@@ -57,10 +62,9 @@ export class StateReader {
 
   /** New ones by name. An older one of the same name leaves with the next reading of everything. */
   async certificates(names: readonly string[]): Promise<void> {
-    const { store, keyRing, clock, regions } = this.#deps;
+    const { store, keyRing, clock } = this.#deps;
     const found = await readCertificatesNamed(store.db, keyRing, names, clock());
-    const served = this.#servedIn(await readRegions(store.db), found);
-    for (const [region, feed] of regions.all()) feed.publish(feed.state.patch('certificates', [], served(region)));
+    this.#putCertificates(await readRegions(store.db), found);
   }
 
   async challenges(): Promise<void> {
@@ -77,7 +81,8 @@ export class StateReader {
     const names = await readRegions(store.db);
     for (const { region } of names) regions.open(region);
     await this.#allTunnels(between);
-    await this.#allCertificates(names);
+    await this.#allCertificates(names, between);
+    this.#rests = true;
     await this.challenges();
     for (const [region] of regions.all()) regions.publishPeers(region);
   }
@@ -115,7 +120,7 @@ export class StateReader {
   }
 
   async #allTunnels(between: () => Promise<void>): Promise<void> {
-    const { store, clock, regions, rest = sleep } = this.#deps;
+    const { store, clock, regions } = this.#deps;
     const gone = new Set([...regions.all()].flatMap(([, feed]) => [...feed.state.ids('tunnels')]));
     this.#gathered = new Map();
     for (let last: string | undefined = ''; last !== undefined; ) {
@@ -126,29 +131,75 @@ export class StateReader {
       for (const { region, tunnel } of page) addNeeded(this.#gathered, region, tunnel);
       for (const id of ids) gone.delete(id);
       await between();
-      // Rests as long as the page took: without a rest, each of a call's turns of the event loop waits for a page.
-      await rest(this.#rests ? performance.now() - beganMs : 0);
+      await this.#rest(beganMs);
       last = ids.at(-1);
     }
-    this.#rests = true;
     this.#needed = this.#gathered;
     await this.tunnels([...gone]);
   }
 
-  async #allCertificates(names: readonly RegionNames[]): Promise<void> {
-    const { store, keyRing, clock, regions, givenCertificates } = this.#deps;
-    const certificates = await readAllCertificates(store.db, keyRing, clock());
-    const served = this.#servedIn(names, certificates);
-    for (const [region, feed] of regions.all())
-      feed.publish(feed.state.replacePart('certificates', [...givenCertificates(), ...served(region)]));
+  /** In pages of ids. Opens only the keys that a region needs and does not hold. */
+  async #allCertificates(names: readonly RegionNames[], between: () => Promise<void>): Promise<void> {
+    const { store, regions, givenCertificates } = this.#deps;
+    const given = givenCertificates();
+    const before = [...regions.all()].map(([region, feed]) => ({ region, feed, ids: [...feed.state.ids('certificates')] }));
+    for (const { feed } of before) feed.publish(feed.state.patch('certificates', [], given));
+    const stored = new Map<string, CertificateFacts>();
+    const next = (after: string) => readCertificateIds(store.db, after);
+    for (let ids = await next(''); ids.length > 0; ids = await next(ids.at(-1)!)) {
+      const beganMs = performance.now();
+      const page = await this.#factsOf(ids);
+      for (const each of page) stored.set(each.id, each);
+      await this.#putLacking(names, page);
+      await between();
+      await this.#rest(beganMs);
+    }
+    this.#certificates = stored;
+    const isGiven = new Set(given.map(({ id }) => id));
+    for (const { region, feed, ids } of before) {
+      const isNeeded = this.#needsIn(names, region);
+      // Only of those from before this reading: it did not see all that came during it.
+      const gone = ids.filter((id) => !isGiven.has(id) && !isNeeded(stored.get(id)));
+      feed.publish(feed.state.patch('certificates', gone, []));
+    }
   }
 
-  /** Those that a region's edges need. */
-  #servedIn(names: readonly RegionNames[], certificates: readonly FeedCertificate[]) {
-    return (region: string): readonly FeedCertificate[] => {
-      const own = names.filter((each) => each.region === region).flatMap(ownNames);
-      const needed = this.#needed.get(region);
-      return certificates.filter(({ hosts }) => hosts.some((host) => own.includes(host) || needed?.has(host)));
-    };
+  async #factsOf(ids: readonly string[]): Promise<readonly CertificateFacts[]> {
+    const unknown = ids.filter((id) => !this.#certificates.has(id));
+    const read = new Map((await readCertificateFacts(this.#deps.store.db, unknown)).map((each) => [each.id, each]));
+    return ids.flatMap((id) => this.#certificates.get(id) ?? read.get(id) ?? []);
+  }
+
+  async #putLacking(names: readonly RegionNames[], facts: readonly CertificateFacts[]): Promise<void> {
+    const { store, keyRing, regions } = this.#deps;
+    const lacking = new Set<string>();
+    for (const [region, { state }] of regions.all()) {
+      const isNeeded = this.#needsIn(names, region);
+      for (const each of facts) if (!state.has('certificates', each.id) && isNeeded(each)) lacking.add(each.id);
+    }
+    this.#putCertificates(names, await readCertificates(store.db, keyRing, [...lacking]));
+  }
+
+  /** To the regions that need them. */
+  #putCertificates(names: readonly RegionNames[], certificates: readonly FeedCertificate[]): void {
+    for (const [region, feed] of this.#deps.regions.all())
+      feed.publish(feed.state.patch('certificates', [], certificates.filter(this.#needsIn(names, region))));
+  }
+
+  /** Whether a region's edges need a certificate: it exists and is valid, and one of its hosts is served there. */
+  #needsIn(names: readonly RegionNames[], region: string): (certificate: CertificateFacts | undefined) => boolean {
+    const own = new Set(names.filter((each) => each.region === region).flatMap(ownNames));
+    const needed = this.#needed.get(region);
+    const nowMs = this.#deps.clock();
+    return (certificate) =>
+      certificate !== undefined &&
+      certificate.notAfterMs > nowMs &&
+      certificate.hosts.some((host) => own.has(host) || needed?.has(host) === true);
+  }
+
+  /** As long as the page took: without a rest, each of a call's turns of the event loop waits for a page. */
+  async #rest(beganMs: number): Promise<void> {
+    const { rest = sleep } = this.#deps;
+    await rest(this.#rests ? performance.now() - beganMs : 0);
   }
 }
