@@ -51,9 +51,11 @@ async function issue(deps: OrderDeps, wanted: WantedName, failures: number, stop
 }
 
 /** Only our own names: a user sees on the tunnel's page that a name of theirs fails. */
-async function alarm(deps: OrderDeps, { name, projectId }: WantedName, failures: number, why: string): Promise<void> {
-  const held = (await readHeld(deps.store.db)).get(name);
-  if (projectId !== '' || !needsAlarm(held, failures, deps.clock())) return;
+async function alarm(deps: OrderDeps, wanted: WantedName, failures: number, why: string): Promise<void> {
+  const { name, projectId } = wanted;
+  if (projectId !== '') return;
+  const held = (await readHeld(deps.store.db, [wanted])).get(name);
+  if (!needsAlarm(held, failures, deps.clock())) return;
   await deps.onTrouble?.({ name, failures, why, expiresAt: held?.expiresAt });
 }
 
