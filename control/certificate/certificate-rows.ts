@@ -36,20 +36,21 @@ export async function readOwnNames(db: Queries): Promise<WantedName[]> {
 /** Names that one query reads. The embedded database blocks the process during a query, so long lists come in pages. */
 const namesAtOnce = 500;
 
-/** Verified hosts of tunnels that need a certificate and are not suspended, in regions that end TLS: the only ones to order. */
-export async function readTunnelNames(db: Queries): Promise<readonly WantedName[]> {
-  const names: WantedName[] = [];
+/** All rows in the order of their names. `readPage` gets the last name so far. */
+async function readInPages<Row extends { readonly name: string }>(readPage: (after: string) => Promise<Row[]>): Promise<Row[]> {
+  const rows: Row[] = [];
   for (let more = true; more; ) {
-    const page = await wantedNames(db)
-      .where('h.live_host', '>', names.at(-1)?.name ?? '')
-      .limit(namesAtOnce)
-      .execute();
-    names.push(...page);
+    const page = await readPage(rows.at(-1)?.name ?? '');
+    rows.push(...page);
     more = page.length === namesAtOnce;
     if (more) await nextTurn();
   }
-  return names;
+  return rows;
 }
+
+/** Verified hosts of tunnels that need a certificate and are not suspended, in regions that end TLS: the only ones to order. */
+export const readTunnelNames = (db: Queries): Promise<readonly WantedName[]> =>
+  readInPages((after) => wantedNames(db).where('h.live_host', '>', after).limit(namesAtOnce).execute());
 
 /** The same for some tunnels. */
 export async function readNamesOf(db: Queries, tunnelIds: readonly string[]): Promise<readonly WantedName[]> {
@@ -92,19 +93,26 @@ export async function isStillWanted(db: Queries, wanted: WantedName): Promise<bo
   return row !== undefined;
 }
 
-/** The certificates of these names, or all. */
-export async function readHeld(
-  db: Queries,
-  of?: readonly Pick<WantedName, 'name'>[],
-): Promise<ReadonlyMap<string, HeldCertificate>> {
-  const query = db.selectFrom('certificates').select(['name', 'issuer', 'starts_at as startsAt', 'expires_at as expiresAt']);
-  const held = new Map<string, HeldCertificate>();
-  if (of === undefined) for (const row of await query.execute()) held.set(row.name, row);
-  for (const some of piecesOf(of ?? [], namesAtOnce)) {
+type Held = ReadonlyMap<string, HeldCertificate>;
+
+const byName = (rows: readonly HeldCertificate[]): Held => new Map(rows.map((row) => [row.name, row]));
+
+/** An index has all of these columns. */
+const heldQuery = (db: Queries) =>
+  db.selectFrom('certificates').select(['name', 'issuer', 'starts_at as startsAt', 'expires_at as expiresAt']);
+
+/** The certificates of all names. */
+export const readAllHeld = async (db: Queries): Promise<Held> =>
+  byName(await readInPages((after) => heldQuery(db).where('name', '>', after).orderBy('name').limit(namesAtOnce).execute()));
+
+/** The certificates of these names. */
+export async function readHeld(db: Queries, of: readonly Pick<WantedName, 'name'>[]): Promise<Held> {
+  const held: HeldCertificate[] = [];
+  for (const some of piecesOf(of, namesAtOnce)) {
     const names = some.map(({ name }) => name);
-    for (const row of await query.where('name', 'in', names).execute()) held.set(row.name, row);
+    held.push(...(await heldQuery(db).where('name', 'in', names).execute()));
   }
-  return held;
+  return byName(held);
 }
 
 /** The chain in use for a name, if this authority made it. */
@@ -115,7 +123,8 @@ export async function readChain(db: Queries, name: string, issuer: string): Prom
 
 /** For each name, when the last certificate that serves it ends, given or issued; 0 without one. */
 export async function readEnds(db: Queries, given: readonly FeedCertificate[]): Promise<(name: string) => number> {
-  const rows = await db.selectFrom('certificates').select(['hosts', 'expires_at']).execute();
+  const query = db.selectFrom('certificates').select(['name', 'hosts', 'expires_at']).orderBy('name').limit(namesAtOnce);
+  const rows = await readInPages((after) => query.where('name', '>', after).execute());
   const issued = rows.map((row) => ({ hosts: JSON.parse(row.hosts) as string[], notAfterMs: row.expires_at }));
   const ends = new Map<string, number>();
   for (const { hosts, notAfterMs } of [...issued, ...given])

@@ -4,7 +4,15 @@
 import type { FeedCertificate } from '@underpass/wire/feed.ts';
 import type { WithLease } from '../store/lease.ts';
 import { type AddressCheck, createAddressCheck } from './address-check.ts';
-import { isStillWanted, readAttempts, readHeld, readNamesOf, readOwnNames, readTunnelNames } from './certificate-rows.ts';
+import {
+  isStillWanted,
+  readAllHeld,
+  readAttempts,
+  readHeld,
+  readNamesOf,
+  readOwnNames,
+  readTunnelNames,
+} from './certificate-rows.ts';
 import { type Attempt, decideOrder, failuresInARow, inTurns } from './core/budget.ts';
 import { type Holdings, isWildcard, namesToCover, type WantedName } from './core/wanted.ts';
 import { type OrderDeps, placeOrder } from './order.ts';
@@ -56,7 +64,7 @@ async function namesInNeed(parts: Parts, scope: Scope, attempts: readonly Attemp
   const { store, authority, clock, addresses, advice, stopping } = parts;
   const own = (await readOwnNames(store.db)).filter((each) => authority.canIssue(each.name));
   const hosts = await (scope === 'all' ? readTunnelNames(store.db) : readNamesOf(store.db, [...scope]));
-  const held = await readHeld(store.db, scope === 'all' ? undefined : [...own, ...hosts]);
+  const held = await (scope === 'all' ? readAllHeld(store.db) : readHeld(store.db, [...own, ...hosts]));
   const names = namesToCover(own, hosts, { held, attempts, given: parts.givenCertificates() }, clock());
   if (scope === 'all') addresses.keepOnly(new Set(names.map(({ name }) => name)));
   const inUse = names.flatMap(({ name }) => held.get(name) ?? []);

@@ -214,6 +214,13 @@ const waitingHosts = [
   "create index tunnel_hosts_waiting on tunnel_hosts (project_id, tunnel_id) where coalesce(live_host, '') = ''",
 ];
 
+// Control reads what it holds each minute: with the index, without the pages of chains and keys. The sweep looks for what has
+// expired.
+const certificateIndexes = [
+  'create index certificates_held on certificates (name, issuer, starts_at, expires_at)',
+  'create index certificates_expiry on certificates (expires_at)',
+];
+
 const migration = (statements: readonly string[]): Migration => ({
   up: async (db: Kysely<unknown>) => {
     for (const statement of statements) await sql.raw(statement).execute(db);
@@ -233,4 +240,5 @@ export const migrations: Record<string, Migration> = {
   '0010-quick-tunnels': migration(quickTunnels),
   '0011-access-policies': migration(accessPolicies),
   '0012-waiting-hosts': migration(waitingHosts),
+  '0013-certificate-indexes': migration(certificateIndexes),
 };
