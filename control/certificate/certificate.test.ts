@@ -277,6 +277,26 @@ describe('upkeep', () => {
       assert.deepEqual(replaced, ['eu.example.com']);
     });
 
+    test('is asked again about a name that was not wanted in between, because its advice was forgotten', async () => {
+      let questions = 0;
+      const upkeep = open(
+        await advised(() => {
+          questions++;
+          return in_(70, 71);
+        }),
+      );
+      const id = await tunnel('web', ['www.example.com']);
+      await upkeep.run();
+      await upkeep.run();
+      await upkeep.run();
+      assert.equal(questions, 2, 'once for each name');
+      await store.db.deleteFrom('tunnels').where('id', '=', id).execute();
+      await upkeep.run();
+      await tunnel('web', ['www.example.com']);
+      await upkeep.run();
+      assert.deepEqual([questions, asked.length], [3, 2]);
+    });
+
     test('renews at once when the window has moved into the past, as before a revocation', async () => {
       let info = in_(60, 61, 3_600_000);
       const upkeep = open(await advised(() => info));

@@ -10,6 +10,8 @@ export interface RenewalAdvice {
   /** Asks about the certificates that are due for a question. After a failure it asks again only at the next regular time. */
   refresh(certificates: readonly HeldCertificate[], signal: AbortSignal): Promise<void>;
   isDue(certificate: HeldCertificate): boolean;
+  /** Forgets every other name: names come and go with their tunnels, without end. */
+  keepOnly(names: ReadonlySet<string>): void;
 }
 
 interface Known {
@@ -59,6 +61,9 @@ export function createRenewalAdvice({ store, authority, clock, log }: RenewalAdv
       if (authority.renewal === undefined) return;
       const own = certificates.filter((each) => each.issuer === authority.id && clock() >= (adviceOn(each)?.askAt ?? 0));
       for (const certificate of own.slice(0, askedAtOnce)) if (!signal.aborted) await ask(certificate, signal);
+    },
+    keepOnly: (names) => {
+      for (const name of known.keys()) if (!names.has(name)) known.delete(name);
     },
     isDue: (certificate) => isDue(certificate, adviceOn(certificate)?.moment, clock()),
   };

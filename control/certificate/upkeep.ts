@@ -66,7 +66,11 @@ async function namesInNeed(parts: Parts, scope: Scope, attempts: readonly Attemp
   const hosts = await (scope === 'all' ? readTunnelNames(store.db) : readNamesOf(store.db, [...scope]));
   const held = await (scope === 'all' ? readAllHeld(store.db) : readHeld(store.db, [...own, ...hosts]));
   const names = namesToCover(own, hosts, { held, attempts, given: parts.givenCertificates() }, clock());
-  if (scope === 'all') addresses.keepOnly(new Set(names.map(({ name }) => name)));
+  if (scope === 'all') {
+    const all = new Set(names.map(({ name }) => name));
+    addresses.keepOnly(all);
+    advice.keepOnly(all);
+  }
   const inUse = names.flatMap(({ name }) => held.get(name) ?? []);
   await advice.refresh(inUse, AbortSignal.any([stopping, AbortSignal.timeout(adviceTimeoutMs)]));
   const missing = names.filter(({ name }) => !isServed(parts, name, held) && !addresses.isPaused(name));
