@@ -1,4 +1,4 @@
-// Asks before a destructive action. Cancel has the focus.
+// Asks before a destructive action. Cancel has the focus. The dialog stays open while the action runs, so that it can show a failure.
 import { type ReactNode, useRef } from 'react';
 import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
@@ -31,16 +31,17 @@ export function ConfirmDialog({
   children,
 }: ConfirmDialogProps) {
   const cancel = useRef<HTMLButtonElement>(null);
+  const change = (next: boolean) => busy || onOpenChange(next);
   return (
     <Dialog
       open={open}
-      onOpenChange={onOpenChange}
+      onOpenChange={change}
       title={title}
       description={warning}
       initialFocus={cancel}
       actions={
         <>
-          <Button ref={cancel} onClick={() => onOpenChange(false)}>
+          <Button ref={cancel} onClick={() => change(false)}>
             {cancelLabel}
           </Button>
           <Button variant="danger" busy={busy} disabled={!ready} onClick={onConfirm}>

@@ -1,4 +1,5 @@
-// Keeps what somebody has typed in a panel or dialog: a click beside it does not close it, and a panel asks before it closes.
+// Keeps what somebody has typed in a panel or dialog: a click beside it does not close it, and a panel asks before it closes. While it
+// is being sent, the same holds without typed text, because a failure shows only where the form is.
 import type { Dialog } from '@base-ui/react/dialog';
 import { useRef } from 'react';
 
@@ -14,19 +15,25 @@ export interface KeepTyped {
  * Escape, Cancel and the close button call `ask`, which shows a question; where it returns false, and without it, they close at
  * once.
  */
-export function useKeepTyped(open: boolean, onOpenChange: (open: boolean) => void, ask = () => false): KeepTyped {
+export function useKeepTyped(
+  open: boolean,
+  onOpenChange: (open: boolean) => void,
+  ask = () => false,
+  isSending = false,
+): KeepTyped {
   const typed = useRef(false);
   if (!open) typed.current = false;
+  const mayLose = () => typed.current || isSending;
   return {
     onOpenChange: (next, details) => {
-      if (typed.current && (details.reason === 'outside-press' || ask())) details.cancel();
+      if (mayLose() && (details.reason === 'outside-press' || ask())) details.cancel();
       else onOpenChange(next);
     },
     onInput: () => {
       typed.current = true;
     },
     leave: (close) => {
-      if (!(typed.current && ask())) close();
+      if (!(mayLose() && ask())) close();
     },
   };
 }

@@ -1,7 +1,7 @@
 // A panel beside the page for a form. The page stays visible; the panel traps the focus, and asks before it discards typed text.
 import { Dialog as Base } from '@base-ui/react/dialog';
 import { X } from 'lucide-react';
-import { createContext, type ReactNode, type RefObject, useContext, useEffect, useRef, useState } from 'react';
+import { createContext, type ReactNode, useCallback, useContext, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { Button, IconButton } from './button.tsx';
 import { ConfirmDialog } from './confirm-dialog.tsx';
 import { backdropClass } from './dialog.tsx';
@@ -18,19 +18,39 @@ export interface SidePanelProps {
 
 interface Panel {
   readonly leave: KeepTyped['leave'];
-  /** Its form is on the way: closing it discards nothing. */
-  readonly isSending: RefObject<boolean>;
+  readonly setSending: (isSending: boolean) => void;
 }
 
-const PanelContext = createContext<Panel>({ leave: (close) => close(), isSending: { current: false } });
+const PanelContext = createContext<Panel>({ leave: (close) => close(), setSending: () => {} });
+
+const discardQuestion = {
+  title: 'Discard what you entered?',
+  warning: 'It is not saved.',
+  cancelLabel: 'Keep editing',
+  confirmLabel: 'Discard',
+};
+const sendingQuestion = {
+  title: 'Close before the answer?',
+  warning: 'What you entered is being sent. If that fails, you will not see it here.',
+  cancelLabel: 'Keep open',
+  confirmLabel: 'Close',
+};
 
 export function SidePanel({ open, onOpenChange, title, description, children }: SidePanelProps) {
   const [asks, setAsks] = useState(false);
-  const isSending = useRef(false);
-  const keep = useKeepTyped(open, onOpenChange, () => {
-    setAsks(!isSending.current);
-    return !isSending.current;
-  });
+  const [question, setQuestion] = useState(discardQuestion);
+  const [isSending, setIsSending] = useState(false);
+  const ask = () => {
+    setQuestion(isSending ? sendingQuestion : discardQuestion);
+    setAsks(true);
+    return true;
+  };
+  const keep = useKeepTyped(open, onOpenChange, ask, isSending);
+  const setSending = useCallback((next: boolean) => {
+    setIsSending(next);
+    // The answer ends the question about it.
+    if (!next) setAsks(false);
+  }, []);
   const discard = () => {
     setAsks(false);
     onOpenChange(false);
@@ -52,17 +72,9 @@ export function SidePanel({ open, onOpenChange, title, description, children }: 
                 </div>
                 <Base.Close render={<IconButton label="Close panel" icon={<X aria-hidden="true" />} />} />
               </div>
-              <PanelContext value={{ leave: keep.leave, isSending }}>{children}</PanelContext>
+              <PanelContext value={{ leave: keep.leave, setSending }}>{children}</PanelContext>
             </OverlayContainer>
-            <ConfirmDialog
-              open={asks}
-              onOpenChange={setAsks}
-              title="Discard what you entered?"
-              warning="It is not saved."
-              cancelLabel="Keep editing"
-              confirmLabel="Discard"
-              onConfirm={discard}
-            />
+            <ConfirmDialog {...question} open={asks} onOpenChange={setAsks} onConfirm={discard} />
           </Base.Popup>
         </Base.Viewport>
       </Base.Portal>
@@ -94,13 +106,11 @@ export function PanelActions({ children }: { readonly children: ReactNode }) {
 
 /** At the upper edge of a panel's form while it is being sent. */
 export function ProgressBar() {
-  const { isSending } = useContext(PanelContext);
-  useEffect(() => {
-    isSending.current = true;
-    return () => {
-      isSending.current = false;
-    };
-  }, [isSending]);
+  const { setSending } = useContext(PanelContext);
+  useLayoutEffect(() => {
+    setSending(true);
+    return () => setSending(false);
+  }, [setSending]);
   return (
     <div role="progressbar" aria-label="Sending" className="absolute inset-x-0 -top-px h-0.5 animate-lanes text-accent lanes" />
   );

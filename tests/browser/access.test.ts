@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
-import type { Page } from '@playwright/test';
+import type { Page, Route } from '@playwright/test';
 import { expect, readClipboard } from '../helpers/browser.ts';
 import { makeTunnel, makeVerifiedDomain, openStage, projectUrl, type Stage } from '../helpers/dashboard.ts';
 import { checkScreen } from '../helpers/screens.ts';
@@ -174,7 +174,7 @@ async function tunnelTests(t: TestContext, stage: Stage): Promise<void> {
 
 async function tabTests(t: TestContext, stage: Stage, url: string): Promise<void> {
   await t.test('a token is shown once with an example, and can be revoked', async (t) => {
-    const page = await stage.open(t, 'access/policies/Staff?tab=tokens');
+    const page = await stage.open(t, 'access/policies/Staff?tab=tokens', { expectedErrors: /500/ });
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await page.getByRole('button', { name: 'Create token' }).click();
     await page.getByLabel('Name').fill('health check');
@@ -189,8 +189,17 @@ async function tabTests(t: TestContext, stage: Stage, url: string): Promise<void
     assert.ok(!(await page.content()).includes(token), 'the token is still in the page');
     await testWith(page, token);
     await page.getByRole('tab', { name: 'Tokens' }).click();
+    const answer = Promise.withResolvers<void>();
+    const fail = (route: Route) => answer.promise.then(() => route.fulfill({ status: 500, body: 'No room left.' }));
+    await page.route(/\/tokens\/[^/]+\?/, fail, { times: 1 });
+    const question = page.getByRole('dialog', { name: 'Revoke Machine Token' });
     await page.getByRole('button', { name: 'Revoke health check' }).click();
-    await page.getByRole('dialog', { name: 'Revoke Machine Token' }).getByRole('button', { name: 'Revoke' }).click();
+    await question.getByRole('button', { name: 'Revoke' }).click();
+    await page.keyboard.press('Escape');
+    await question.getByRole('button', { name: 'Cancel' }).click();
+    answer.resolve();
+    await expect(question.getByRole('alert')).toContainText('No room left.');
+    await question.getByRole('button', { name: 'Revoke' }).click();
     await expect(page.getByText('No machine tokens.')).toBeVisible();
   });
 

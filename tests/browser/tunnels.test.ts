@@ -208,6 +208,7 @@ test('tunnels', async (t) => {
     await panel(page).getByRole('switch', { name: 'Generate domain' }).click();
     await create(page);
     await page.keyboard.press('Escape');
+    await page.getByRole('dialog', { name: 'Close before the answer?' }).getByRole('button', { name: 'Close' }).click();
     await page.getByRole('link', { name: 'Domains' }).click();
     await expect(page.getByRole('heading', { name: 'No Domains' })).toBeVisible();
     const next = page.waitForRequest(/\/api\/(domains\?|tunnels\/late)/);
@@ -230,6 +231,29 @@ test('tunnels', async (t) => {
     await alert.getByRole('button', { name: 'Dismiss' }).click();
     await expect(alert).toBeHidden();
   });
+
+  await t.test(
+    'a panel that is being sent asks before it closes, and shows a failure that arrives during the question',
+    async (t) => {
+      const page = await stage.open(t, 'tunnels', { expectedErrors: /500/ });
+      const answer = Promise.withResolvers<void>();
+      await page.route('**/api/tunnels?*', async (route) => {
+        if (route.request().method() !== 'POST') return route.continue();
+        await answer.promise;
+        await route.fulfill({ status: 500, body: 'No room left.' });
+      });
+      await openPanel(page);
+      await field(page, 'Name').fill('refused');
+      await panel(page).getByRole('switch', { name: 'Generate domain' }).click();
+      await create(page);
+      const question = page.getByRole('dialog', { name: 'Close before the answer?' });
+      await page.keyboard.press('Escape');
+      await expect(question.getByRole('button', { name: 'Keep open' })).toBeFocused();
+      answer.resolve();
+      await expect(question).toBeHidden();
+      await expect(panel(page).getByRole('alert')).toContainText('No room left.');
+    },
+  );
 
   await t.test('the list has its columns, searches by every word and sorts', async (t) => {
     for (const name of ['alpha', 'beta-10', 'beta-9'])
