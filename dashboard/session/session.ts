@@ -1,4 +1,4 @@
-// The signed-in user and their projects, loaded once and kept until something changes them.
+// The signed-in user and their projects, loaded once and kept until something changes them or the page catches up.
 import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
 import type { Project, User } from '@underpass/rules/entity.ts';
 import { selectProject } from '@underpass/rules/project-path.ts';
@@ -33,6 +33,14 @@ export function loadSession(): Promise<Session | undefined> {
     throw error;
   });
   return kept;
+}
+
+/** Asks again, because others change projects, roles and rules too. Without a signed-in user, what is kept stays. */
+export async function refreshSession(): Promise<Session | undefined> {
+  const before = kept;
+  const session = await fetchSession();
+  if (session && kept === before) kept = Promise.resolve(session);
+  return session;
 }
 
 /** Call it after signing in or out and after a change to the user's projects; then revalidate or navigate. */

@@ -1,10 +1,9 @@
-// Reloads the page's data when its tab is shown again or the network is back. If the session has ended by then, the page and
+// Reloads the session and the page's data when its tab is shown again or the network is back. If the session has ended by then, the page and
 // everything typed stays, under a notice.
 import { useCallback, useEffect, useState } from 'react';
 import { useRevalidator } from 'react-router';
-import { getUser } from '../api/session.ts';
 import { paths } from '../routing/paths.ts';
-import { useShell } from '../session/session.ts';
+import { refreshSession, useShell } from '../session/session.ts';
 import { Banner } from '../ui/banner.tsx';
 
 export interface CatchUp {
@@ -18,8 +17,8 @@ export function useCatchUp(): CatchUp {
   const [hasEnded, setHasEnded] = useState(false);
   const catchUp = useCallback(async () => {
     // If this call fails, the loaders show the error.
-    const now = await getUser().then(
-      (user) => user?.email,
+    const now = await refreshSession().then(
+      (session) => session?.user.email,
       () => email,
     );
     setHasEnded(now === undefined);

@@ -157,6 +157,18 @@ async function shellTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(page).toHaveURL(projectUrl(account, 'security-groups/kept%20too'));
   });
 
+  await t.test('a tab shown again lists a project that was made elsewhere', async (t) => {
+    const account = await createPerson(stage.product, 'carol@example.com');
+    const page = await visit(t, stage.browser, stage.product, { account });
+    await page.goto(projectUrl(account, 'dashboard'));
+    await expect(page.getByRole('heading', { name: 'Tips' })).toBeVisible();
+    await setHidden(page, true);
+    await account.call('POST', '/api/projects', { name: 'Made elsewhere' });
+    await setHidden(page, false);
+    await page.getByRole('button', { name: /^Project: / }).click();
+    await expect(page.getByRole('menuitemradio', { name: 'Made elsewhere' })).toBeVisible();
+  });
+
   await t.test('a form stays when the network returns after the session ended', async (t) => {
     const account = await stage.product.signIn();
     const page = await visit(t, stage.browser, stage.product, { account, expectedErrors: /401/ });
