@@ -2,6 +2,7 @@
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import { type DisplayStatus, decideDisplayStatus } from '@underpass/rules/tunnel-status.ts';
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useRef, useState } from 'react';
+import { useRevalidator } from 'react-router';
 import { askedAt } from '../api/tunnels.ts';
 import { followTunnels } from './live-feed.ts';
 import { applyLive, type LiveTunnel } from './live-tunnel.ts';
@@ -33,15 +34,27 @@ export interface LiveTunnelsProviderProps {
 export function LiveTunnelsProvider({ projectId, tunnel, onCaughtUp, children }: LiveTunnelsProviderProps) {
   const [known, setKnown] = useState<LiveTunnels>(new Map());
   const [changes, setChanges] = useState(0);
+  const { revalidate } = useRevalidator();
   useEffect(() => {
-    const onListChanged = () => setChanges((before) => before + 1);
-    const batch = createBatch(setKnown, onListChanged);
+    const count = () => setChanges((before) => before + 1);
+    const batch = createBatch(setKnown, count);
+    let reload: ReturnType<typeof setTimeout> | undefined;
+    const onReload = () => {
+      reload = undefined;
+      void revalidate();
+    };
+    const onListChanged = () => {
+      count();
+      // Somebody may have deleted the tunnel of this page. After a deletion from here, the page is left before this time is over.
+      if (tunnel !== undefined) reload ??= setTimeout(onReload, RELOAD_EVERY_MS);
+    };
     const stop = followTunnels({ project: projectId, tunnel }, { onTunnel: batch.add, onListChanged, onCaughtUp });
     return () => {
       stop();
       batch.close();
+      clearTimeout(reload);
     };
-  }, [projectId, tunnel, onCaughtUp]);
+  }, [projectId, tunnel, onCaughtUp, revalidate]);
   return (
     <LiveContext value={known}>
       <ChangesContext value={changes}>{children}</ChangesContext>

@@ -459,6 +459,14 @@ async function liveTests(t: TestContext, stage: Stage): Promise<void> {
     },
   );
 
+  await t.test('the page of a tunnel that somebody else deletes says that it is gone', async (t) => {
+    await makeTunnel(stage.account, 'gone');
+    const page = await stage.open(t, 'tunnels/gone', { expectedErrors: /404/ });
+    await expect(page.getByText('Disconnected', { exact: true })).toBeVisible();
+    await stage.account.call('DELETE', `/api/tunnels/gone?project=${stage.account.project}`);
+    await expect(page.getByRole('heading', { name: 'Something went wrong.' })).toBeVisible();
+  });
+
   /** A tunnel that waits for its domain, and a function that makes it Created. */
   const makePending = async (name: string) => {
     const { account, names } = stage;
