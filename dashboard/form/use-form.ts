@@ -4,14 +4,15 @@ import { text } from '@underpass/rules/text.ts';
 import { type FormEvent, type RefObject, useEffect, useRef, useState } from 'react';
 import { messageOf } from '../api/error.ts';
 import { useTask } from '../api/use-task.ts';
+import { keepLater } from './keep-later.ts';
 
 type FieldOf<Values> = keyof Values & string;
 
 export interface FormOptions<Values, Value> {
   readonly initial: Values;
   readonly parse: (values: Values) => ParsedForm<Value, FieldOf<Values>>;
-  /** Rejects to keep the form open. */
-  readonly send: (value: Value) => Promise<unknown>;
+  /** Rejects to keep the form open. `sent`: the values behind `value`. */
+  readonly send: (value: Value, sent: Values) => Promise<unknown>;
 }
 
 export interface Form<Values> {
@@ -32,8 +33,8 @@ export interface Form<Values> {
   readonly failures: number;
   readonly dismissFailure: () => void;
   readonly onSubmit: (event: FormEvent) => void;
-  /** Starts over, without messages. */
-  readonly reset: (values: Values) => void;
+  /** Starts over, without messages. With `sent`, the fields that have changed since then stay. */
+  readonly reset: (values: Values, sent?: Values) => void;
 }
 
 export function useForm<Values extends object, Value>({ initial, parse, send }: FormOptions<Values, Value>): Form<Values> {
@@ -41,8 +42,8 @@ export function useForm<Values extends object, Value>({ initial, parse, send }: 
   const [values, setValues] = useState(initial);
   const [tries, setTries] = useState(0);
   const [failures, setFailures] = useState(0);
-  const task = useTask(async (value: Value) => {
-    await send(value).catch((error: unknown) => {
+  const task = useTask(async (value: Value, sent: Values) => {
+    await send(value, sent).catch((error: unknown) => {
       setFailures((before) => before + 1);
       // The values were valid: a used bot check, which the form drops, is no mistake of the user.
       setTries(0);
@@ -52,7 +53,7 @@ export function useForm<Values extends object, Value>({ initial, parse, send }: 
   const parsed = parse(values);
   const errors = (tries > 0 && !parsed.ok ? parsed.errors : {}) as Form<Values>['errors'];
   useFocusOnFirstError(ref, tries);
-  const submit = useSubmit(parsed, task.run);
+  const submit = useSubmit(parsed, (value) => task.run(value, values));
   return {
     ref,
     values,
@@ -70,8 +71,8 @@ export function useForm<Values extends object, Value>({ initial, parse, send }: 
       setTries(tries + 1);
       submit.run();
     },
-    reset: (next) => {
-      setValues(next);
+    reset: (next, sent) => {
+      setValues((now) => (sent === undefined ? next : keepLater(next, sent, now)));
       setTries(0);
       task.dismiss();
     },

@@ -155,6 +155,25 @@ async function detailTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(rules(page)).toHaveText(['203.0.113.0/24', '198.51.100.7']);
   });
 
+  await t.test('a rule that is typed while a save is on its way stays, and the next save adds it', async (t) => {
+    const page = await stage.open(t, 'security-groups/next');
+    const held = Promise.withResolvers<void>();
+    await page.route('**/api/security-groups/next?*', async (route) => {
+      if (route.request().method() === 'PATCH') await held.promise;
+      await route.continue();
+    });
+    await source(page).fill('192.0.2.1');
+    await save(page).click();
+    await source(page).fill('192.0.2.2');
+    held.resolve();
+    await expect(rules(page)).toHaveText(['10.0.0.0/8', '192.0.2.1']);
+    await expect(source(page)).toHaveValue('192.0.2.2');
+    await expect(save(page)).not.toHaveAttribute('aria-busy', 'true');
+    await save(page).click();
+    await expect(rules(page)).toHaveText(['10.0.0.0/8', '192.0.2.1', '192.0.2.2']);
+    await expect(save(page)).toBeDisabled();
+  });
+
   await t.test('a change that another user saved is not overwritten, and can be loaded', async (t) => {
     const page = await stage.open(t, 'security-groups/Office', { expectedErrors: /412/ });
     const path = `/api/security-groups/Office?project=${account.project}`;

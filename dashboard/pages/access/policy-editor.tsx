@@ -46,7 +46,7 @@ export function PolicyEditor({ policy, edit, readOnly }: PolicyEditorProps) {
 function SaveBar({ edit: { form, changed, loadNewest } }: { readonly edit: PolicyEdit }) {
   return (
     <div className={clsx('-mx-1 flex justify-end gap-2 px-1 py-3', changed && 'sticky bottom-0 z-10 border-t bg-bg')}>
-      <Button onClick={loadNewest} disabled={!changed}>
+      <Button onClick={loadNewest} disabled={!changed || form.busy}>
         Cancel
       </Button>
       <Button type="submit" variant="primary" disabled={!changed} busy={form.busy}>

@@ -3,18 +3,14 @@ import { securityGroupCalls } from '@underpass/rules/api/security-group-calls.ts
 import type { SecurityGroup } from '@underpass/rules/entity.ts';
 import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
 import { parseAllowList } from '@underpass/rules/source-address.ts';
-import { useEffect, useState } from 'react';
-import { useRevalidator } from 'react-router';
-import { isStale } from '../../api/error.ts';
 import { callApi } from '../../api/request.ts';
 import { AskBeforeLeaving } from '../../form/ask-before-leaving.tsx';
 import { LoadNewest } from '../../form/load-newest.tsx';
-import { useForm } from '../../form/use-form.ts';
+import { useVersionForm } from '../../form/use-version-form.ts';
 import { useProject } from '../../session/session.ts';
 import { Banner } from '../../ui/banner.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
-import { toast } from '../../ui/toast.tsx';
 import { AllowListEditor } from './allow-list-editor.tsx';
 
 interface RuleValues {
@@ -29,37 +25,8 @@ function parseRules({ allow, pending }: RuleValues): ParsedForm<readonly string[
   return parsed.ok ? accept(parsed.value) : { ok: false, errors: { allow: parsed.message } };
 }
 
-/** `base` is the version that the form edits: a save names it, so control refuses to overwrite a newer one. */
-function useRulesForm(group: SecurityGroup) {
-  const project = useProject();
-  const { revalidate } = useRevalidator();
-  const [base, setBase] = useState(group);
-  const form = useForm({
-    initial: valuesOf(group),
-    parse: parseRules,
-    send: async (allowList: readonly string[]) => {
-      const { name, updatedAt } = base;
-      const change = { project: project.id, name, payload: { allow: allowList }, basedOn: updatedAt };
-      const saved = await callApi(securityGroupCalls.updateSecurityGroup, change).catch((error: unknown) => {
-        if (isStale(error)) revalidate();
-        throw error;
-      });
-      startFrom(saved);
-      toast.done(`Security group ${name} saved.`);
-      await revalidate();
-    },
-  });
-  const startFrom = (saved: SecurityGroup) => {
-    setBase(saved);
-    form.reset(valuesOf(saved));
-  };
-  const newest = group.updatedAt > base.updatedAt ? group : base;
-  const changed = form.values.pending.trim() !== '' || !isSameList(form.values.allow, base.allowList);
-  useEffect(() => {
-    if (newest !== base && !changed) startFrom(newest);
-  });
-  return { form, changed, isOutdated: newest !== base, loadNewest: () => startFrom(newest) };
-}
+const hasNewRules = ({ allow, pending }: RuleValues, { allowList }: SecurityGroup): boolean =>
+  pending.trim() !== '' || !isSameList(allow, allowList);
 
 /** The order means nothing: a visitor needs one rule that fits. */
 function isSameList(a: readonly string[], b: readonly string[]): boolean {
@@ -68,7 +35,16 @@ function isSameList(a: readonly string[], b: readonly string[]): boolean {
 }
 
 export function AllowListForm({ group, readOnly }: { readonly group: SecurityGroup; readonly readOnly: boolean }) {
-  const { form, changed, isOutdated, loadNewest } = useRulesForm(group);
+  const project = useProject();
+  const { form, changed, isOutdated, loadNewest } = useVersionForm({
+    loaded: group,
+    valuesOf,
+    isChanged: hasNewRules,
+    parse: parseRules,
+    save: (allow, { name, updatedAt }) =>
+      callApi(securityGroupCalls.updateSecurityGroup, { project: project.id, name, payload: { allow }, basedOn: updatedAt }),
+    what: 'Security group',
+  });
   return (
     <Card title="Allowed source addresses" description="Only visitors from these addresses can connect." className="max-w-3xl">
       <form ref={form.ref} noValidate onSubmit={form.onSubmit} className="grid gap-4">
@@ -86,7 +62,7 @@ export function AllowListForm({ group, readOnly }: { readonly group: SecurityGro
         <AskBeforeLeaving changed={changed} />
         {!readOnly && (
           <div className="flex justify-end gap-2">
-            <Button onClick={loadNewest} disabled={!changed}>
+            <Button onClick={loadNewest} disabled={!changed || form.busy}>
               Cancel
             </Button>
             <Button type="submit" variant="primary" disabled={!changed} busy={form.busy}>
