@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
-import { ApiError, isApiError, messageOf } from './error.ts';
+import { ApiError, isAbort, isApiError, isTemporary, messageOf } from './error.ts';
 import { callApi, onProofNeeded, onSignedOut } from './request.ts';
 
 const { listTunnels, createTunnel, deleteTunnel, getUser } = { ...tunnelCalls, ...sessionCalls };
@@ -108,6 +108,26 @@ test('a network failure is an ApiError without a status', async () => {
   assert.ok(isApiError(error));
   assert.equal(error.status, 0);
   assert.ok(messageOf(error));
+});
+
+/** An answer whose body breaks off. */
+const cutOff = (reason: unknown) => {
+  const body = new ReadableStream({
+    start: (controller) => controller.enqueue(new TextEncoder().encode('[{"name"')),
+    pull: (controller) => controller.error(reason),
+  });
+  return new Response(body, { headers: { 'Content-Type': 'application/json' } });
+};
+
+test('an answer that breaks off is an ApiError without a status, unless the caller ended it', async () => {
+  for (const reason of [new TypeError('network error'), new DOMException('signal timed out', 'TimeoutError')]) {
+    answer = () => cutOff(reason);
+    const error = await failure(callApi(listTunnels, inProject));
+    assert.ok(isApiError(error) && isTemporary(error));
+    assert.equal(messageOf(error), 'Only a part of the answer arrived.');
+  }
+  answer = () => cutOff(new DOMException('aborted', 'AbortError'));
+  assert.ok(isAbort(await failure(callApi(listTunnels, inProject))));
 });
 
 test('a GET whose connection broke is retried once, a change is not', async () => {

@@ -109,7 +109,13 @@ async function failureOf(response: Response): Promise<ApiError> {
   return new ApiError(response.status, text.trim(), retryAfter > 0 ? retryAfter : undefined);
 }
 
+/** The connection may break, or the time be over, after the head of an answer. */
 async function readBody<T>(response: Response): Promise<T> {
   const isJson = response.headers.get('Content-Type')?.includes('json') === true;
-  return (isJson ? await response.json() : undefined) as T;
+  try {
+    return (isJson ? await response.json() : undefined) as T;
+  } catch (error) {
+    if (isAbort(error)) throw error;
+    throw new ApiError(NO_ANSWER, 'Only a part of the answer arrived.');
+  }
 }
