@@ -3,10 +3,15 @@ import { useEffect } from 'react';
 import { useBlocker } from 'react-router';
 import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
 
+/** The state of a navigation after the page's own thing was deleted: nothing is left to save. */
+export const AFTER_DELETION = 'after-deletion';
+
 export function AskBeforeLeaving({ changed }: { readonly changed: boolean }) {
-  const blocker = useBlocker(
-    ({ currentLocation, nextLocation }) => changed && currentLocation.pathname !== nextLocation.pathname,
-  );
+  const blocker = useBlocker(({ currentLocation, nextLocation, historyAction }) => {
+    // Back and Forward return to an entry with its old state.
+    const isAfterDeletion = historyAction === 'PUSH' && nextLocation.state === AFTER_DELETION;
+    return changed && currentLocation.pathname !== nextLocation.pathname && !isAfterDeletion;
+  });
   useAskBeforeUnload(changed);
   return (
     <ConfirmDialog

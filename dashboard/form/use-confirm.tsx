@@ -12,6 +12,7 @@ import { Field } from '../ui/field.tsx';
 import { focusHeading } from '../ui/hand-over-focus.ts';
 import { Input } from '../ui/input.tsx';
 import { toast } from '../ui/toast.tsx';
+import { AFTER_DELETION } from './ask-before-leaving.tsx';
 
 export interface Question {
   readonly title: string;
@@ -46,7 +47,7 @@ export function useConfirm(): Confirm {
     toast.done(question?.done ?? '');
     keepFocusInPage();
     if (question?.leadsTo === undefined) await revalidate();
-    else await navigateOrReload(question.leadsTo);
+    else await navigateOrReload(question.leadsTo, { state: AFTER_DELETION });
   });
   const ask = (next: Question) => {
     task.dismiss();

@@ -12,6 +12,7 @@ test('access policies', async (t) => {
   const web = await makeTunnel(stage.account, 'web');
   await t.test('list and editor', (t) => editorTests(t, stage));
   await t.test('tunnel', (t) => tunnelTests(t, stage));
+  await t.test('delete', (t) => deleteTests(t, stage));
   await t.test('tokens, links and test', (t) => tabTests(t, stage, web.ingressDomains[0]!.url));
   await t.test('log and roles', (t) => logTests(t, stage, web.ingressDomains[0]!.name));
   await t.test('screens', (t) => screenTests(t, stage));
@@ -169,6 +170,19 @@ async function tunnelTests(t: TestContext, stage: Stage): Promise<void> {
     const question = page.getByRole('dialog', { name: 'Delete Access Policy' });
     await question.getByRole('button', { name: 'Delete' }).click();
     await expect(question.getByRole('alert')).toContainText("'web'");
+  });
+}
+
+async function deleteTests(t: TestContext, stage: Stage): Promise<void> {
+  await t.test('a policy with unsaved changes is deleted without a second question', async (t) => {
+    const { account } = stage;
+    await account.call('POST', `/api/access-policies?project=${account.project}`, { name: 'Brief' });
+    const page = await stage.open(t, 'access/policies/Brief');
+    await page.getByRole('switch', { name: 'Members of the project' }).click();
+    await page.getByRole('button', { name: 'Policy actions' }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await page.getByRole('dialog', { name: 'Delete Access Policy' }).getByRole('button', { name: 'Delete' }).click();
+    await expect(page).toHaveURL(projectUrl(account, 'access'));
   });
 }
 
