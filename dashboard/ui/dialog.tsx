@@ -15,6 +15,8 @@ export interface DialogProps {
   /** The content has its own padding and footer, as a form that includes both. */
   readonly flush?: boolean;
   readonly initialFocus?: RefObject<HTMLElement | null>;
+  /** Its content shows only once: a click beside it must not lose it. */
+  readonly once?: boolean;
   readonly children?: ReactNode;
   readonly className?: string;
 }
@@ -30,12 +32,13 @@ export function Dialog({
   actions,
   initialFocus,
   flush = false,
+  once = false,
   children,
   className,
 }: DialogProps) {
   const keep = useKeepTyped(open, onOpenChange);
   return (
-    <Base.Root open={open} onOpenChange={keep.onOpenChange}>
+    <Base.Root open={open} onOpenChange={keep.onOpenChange} disablePointerDismissal={once}>
       <Base.Portal>
         {/* Also in front of another dialog or a panel. */}
         <Base.Backdrop forceRender className={backdropClass} />

@@ -23,6 +23,7 @@ export function SecretDialog({ title, label, secret, hint, onClose, children }: 
   if (secret !== undefined) shown.current = secret;
   return (
     <Dialog
+      once
       open={secret !== undefined}
       onOpenChange={(open) => open || onClose()}
       title={title}

@@ -197,6 +197,7 @@ async function tabTests(t: TestContext, stage: Stage, url: string): Promise<void
     const token = await dialog.getByLabel('Machine token').innerText();
     await dialog.getByRole('button', { name: 'Copy the curl command' }).click();
     await expect.poll(() => readClipboard(page)).toBe(`curl -H "authorization: Bearer ${token}" ${url}`);
+    await page.mouse.click(5, 5);
     await dialog.getByRole('button', { name: 'Done' }).click();
     await expect(page.getByRole('row', { name: /health check/ })).toBeVisible();
     await expect(dialog).toBeHidden();
@@ -228,6 +229,7 @@ async function tabTests(t: TestContext, stage: Stage, url: string): Promise<void
     await page.getByRole('button', { name: 'Create', exact: true }).click();
     await expect(list(page, 'Share link')).toHaveCount(1);
     await expect(list(page, 'Share link')).toContainText('#');
+    await page.mouse.click(5, 5);
     await page.getByRole('button', { name: 'Done' }).click();
     await expect(page.getByRole('row', { name: /design review/ })).toContainText('0 of 3');
   });

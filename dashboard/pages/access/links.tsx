@@ -131,6 +131,7 @@ function NewLinkDialog({ urls, onClose }: NewLinkDialogProps) {
   if (urls !== undefined) shown.current = urls;
   return (
     <Dialog
+      once
       open={urls !== undefined}
       onOpenChange={(open) => open || onClose()}
       title="Your new share link"
