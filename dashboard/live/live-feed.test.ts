@@ -1,7 +1,7 @@
 // Events first, polling if events do not get through, nothing while the tab is hidden; and what the page then knows.
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, mock, test } from 'node:test';
-import { followTunnels } from './live-feed.ts';
+import { followTunnels, type LiveFeedHandlers } from './live-feed.ts';
 import { stoppedSince } from './live-link.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 
@@ -36,6 +36,12 @@ let listChanges = 0;
 /** Of a poll. */
 let names = ['web'];
 
+const handlers: LiveFeedHandlers = {
+  onTunnel: (tunnel) => got.push(tunnel),
+  onListChanged: () => listChanges++,
+  onCaughtUp: () => caughtUp++,
+};
+
 beforeEach(() => {
   mock.timers.enable({ apis: ['setTimeout', 'Date'], now: START_MS });
   status = 200;
@@ -53,14 +59,7 @@ beforeEach(() => {
     return Response.json(names.map((name) => ({ name, status: 'Created' })));
   };
   Object.assign(globalThis, { EventSource: FakeEventSource, document: page });
-  stop = followTunnels(
-    { project: 'p 1' },
-    {
-      onTunnel: (tunnel) => got.push(tunnel),
-      onListChanged: () => listChanges++,
-      onCaughtUp: () => caughtUp++,
-    },
-  );
+  stop = followTunnels({ project: 'p 1' }, handlers);
 });
 afterEach(() => {
   stop();
@@ -101,6 +100,15 @@ test('the first event has all tunnels', () => {
     { name: 'wiki', status: 'Created', connectedClients: 1 },
     { name: 'new', status: 'Pending', connectedClients: 0 },
   ]);
+});
+
+test('a first event without the tunnel of the page is a change of the list', () => {
+  stop();
+  stop = followTunnels({ project: 'p 1', tunnel: 'web' }, handlers);
+  source().send('[{"status":"Created","connectedClients":1,"names":["web"]}]', 'tunnels');
+  assert.equal(listChanges, 0);
+  source().send('[]', 'tunnels');
+  assert.equal(listChanges, 1);
 });
 
 test('a connection that comes back reloads what it missed; the first one does not', () => {

@@ -88,7 +88,10 @@ function openEvents({ followed, watch, onTunnel, onListChanged, onCaughtUp }: Fe
   });
   source.addEventListener('tunnels', (event) => {
     watch.hear();
-    for (const tunnel of parseLiveTunnels(event.data)) onTunnel(tunnel);
+    const tunnels = parseLiveTunnels(event.data);
+    for (const tunnel of tunnels) onTunnel(tunnel);
+    // The tunnel of the page was deleted after the page asked for it.
+    if (followed.tunnel !== undefined && tunnels.every(({ name }) => name !== followed.tunnel)) onListChanged();
   });
   source.addEventListener('beat', () => watch.hear());
   source.addEventListener('list', onListChanged);
