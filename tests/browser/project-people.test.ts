@@ -167,8 +167,14 @@ test('a project and its people', async (t) => {
     await page.getByRole('button', { name: 'Filter' }).click();
     await expect(page.getByRole('heading', { name: 'No Entries Found' })).toBeVisible();
     await expect(page).toHaveURL(/action=no\.such/);
+    const filter = page.getByRole('button', { name: 'Filter' });
+    await expect(filter).toBeFocused();
     await page.getByRole('link', { name: 'Clear' }).click();
     await expect(log).toBeVisible();
+    await expect(page.getByLabel('Action')).toHaveValue('');
+    await expect(filter).toBeFocused();
+    await page.goBack();
+    await expect(page.getByLabel('Action')).toHaveValue('no.such');
     const downloading = page.waitForEvent('download');
     await page.getByRole('link', { name: 'Export CSV' }).click();
     assert.match((await downloading).suggestedFilename(), /\.csv$/);

@@ -1,4 +1,5 @@
 // The filter of the audit log: a form that changes the URL.
+import { useEffect, useRef } from 'react';
 import { Form, Link } from 'react-router';
 import { Button, buttonClass } from '../../ui/button.tsx';
 import { Field } from '../../ui/field.tsx';
@@ -18,9 +19,14 @@ export interface AuditFilterFormProps {
 }
 
 export function AuditFilterForm({ search, example }: AuditFilterFormProps) {
+  const form = useRef<HTMLFormElement>(null);
+  const address = search.toString();
+  // Back, Forward and Clear change the address without the form. A reset shows the new default values.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each address.
+  useEffect(() => form.current?.reset(), [address]);
   const filtered = FIELDS.some(({ name }) => search.get(name));
   return (
-    <Form role="search" aria-label="Filter the audit log" className="flex flex-wrap items-end gap-3">
+    <Form ref={form} role="search" aria-label="Filter the audit log" className="flex flex-wrap items-end gap-3">
       {FIELDS.map(({ name, label, type, placeholder }) => (
         <Field key={name} label={label} className="w-[calc(50%-0.375rem)] min-w-0 sm:w-36 sm:max-w-44 sm:grow">
           {(control) => (
@@ -37,7 +43,8 @@ export function AuditFilterForm({ search, example }: AuditFilterFormProps) {
       ))}
       <Button type="submit">Filter</Button>
       {filtered && (
-        <Link to="." className={buttonClass('quiet')}>
+        // The link disappears, so the focus goes to the button before it.
+        <Link to="." onClick={() => form.current?.querySelector('button')?.focus()} className={buttonClass('quiet')}>
           Clear
         </Link>
       )}

@@ -21,7 +21,7 @@ export function AuditLog({ first, ask, about, example }: AuditLogProps) {
     : { title: 'No Entries', text: about };
   return (
     <div className="grid gap-4">
-      <AuditFilterForm key={key} search={search} example={example} />
+      <AuditFilterForm search={search} example={example} />
       <Load promise={first}>
         {(page) =>
           page.entries.length > 0 ? (
