@@ -1,9 +1,10 @@
 // Provides the live state of a project's tunnels to its pages.
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import { type DisplayStatus, decideDisplayStatus } from '@underpass/rules/tunnel-status.ts';
-import { createContext, type ReactNode, useContext, useEffect, useMemo, useRef, useState } from 'react';
+import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react';
 import { useRevalidator } from 'react-router';
 import { askedAt } from '../api/tunnels.ts';
+import { RELOAD_EVERY_MS, useReload } from '../api/use-reload.ts';
 import { followTunnels } from './live-feed.ts';
 import { applyLive, type LiveTunnel } from './live-tunnel.ts';
 
@@ -98,9 +99,6 @@ export function useLiveTunnel(tunnel: Tunnel): Tunnel {
   return withLive(tunnel, known.get(tunnel.name));
 }
 
-/** A list of thousands costs the server some 20 ms. */
-const RELOAD_EVERY_MS = 2000;
-
 /** Calls `reload` when other rows may belong to a list, or other counts. */
 export function useListChanges(reload: () => void): void {
   useReload(useContext(ChangesContext), reload);
@@ -115,20 +113,6 @@ export function useCountChanges(tunnels: number, clients: number, reload: () => 
     [known],
   );
   useReload(known.size === 0 ? loaded : counted, reload, loaded);
-}
-
-/** Calls `reload` for every state after the first. */
-function useReload<State>(state: State, reload: () => void, first = state): void {
-  const done = useRef({ state: first, at: Number.NEGATIVE_INFINITY });
-  useEffect(() => {
-    if (state === done.current.state) return;
-    const waitMs = done.current.at + RELOAD_EVERY_MS - performance.now();
-    const timer = setTimeout(() => {
-      done.current = { state, at: performance.now() };
-      reload();
-    }, waitMs);
-    return () => clearTimeout(timer);
-  }, [state, reload]);
 }
 
 const applied = new WeakMap<Tunnel, { readonly event: LiveEvent; readonly result: Tunnel }>();

@@ -459,6 +459,19 @@ async function liveTests(t: TestContext, stage: Stage): Promise<void> {
     },
   );
 
+  await t.test('the page asks once for its clients', async (t) => {
+    const page = await stage.open(t, 'dashboard');
+    await expect(page.getByRole('heading', { name: 'Tips' })).toBeVisible();
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    const answered = page.waitForResponse(/\/last-client\?/);
+    await page.goto(projectUrl(stage.account, 'tunnels/alive'));
+    await answered;
+    await expect(page.getByText('No client is connected.')).toBeVisible();
+    const paths = ['clients', 'last-client'].map((end) => `/api/tunnels/alive/${end}`);
+    assert.deepEqual(asked.filter((path) => paths.includes(path)).sort(), paths);
+  });
+
   await t.test('the page of a tunnel that somebody else deletes says that it is gone', async (t) => {
     await makeTunnel(stage.account, 'gone');
     const page = await stage.open(t, 'tunnels/gone', { expectedErrors: /404/ });

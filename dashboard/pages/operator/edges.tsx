@@ -1,10 +1,10 @@
 // The edges of all regions and their state, reloaded every few seconds.
 import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
 import type { EdgeHealth } from '@underpass/rules/resource.ts';
-import { useEffect } from 'react';
 import { type LoaderFunctionArgs, useLoaderData, useRevalidator } from 'react-router';
 import { later } from '../../api/later.ts';
 import { callApi } from '../../api/request.ts';
+import { useRefresh } from '../../api/use-reload.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { dateColumn } from '../../ui/columns.tsx';
@@ -23,22 +23,13 @@ export const loader = ({ request }: LoaderFunctionArgs) => ({
 
 export function Component() {
   const { edges } = useLoaderData<typeof loader>();
-  useRefresh();
+  useRefresh(useRevalidator().revalidate, REFRESH_MS);
   return (
     <>
       <PageHeader title="Edges" subtitle="The servers that carry traffic, and whether they have the latest routes." />
       <Load promise={edges}>{(loaded) => <EdgeList edges={loaded} />}</Load>
     </>
   );
-}
-
-/** Pauses while the tab is hidden. */
-function useRefresh(): void {
-  const { revalidate } = useRevalidator();
-  useEffect(() => {
-    const timer = setInterval(() => document.hidden || revalidate(), REFRESH_MS);
-    return () => clearInterval(timer);
-  }, [revalidate]);
 }
 
 function EdgeList({ edges }: { readonly edges: readonly EdgeHealth[] }) {

@@ -2,9 +2,9 @@
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import type { ConnectedClient } from '@underpass/rules/resource.ts';
-import { useEffect } from 'react';
 import { callApi } from '../../api/request.ts';
 import { useFetched } from '../../api/use-fetched.ts';
+import { useReload } from '../../api/use-reload.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Card } from '../../ui/card.tsx';
 import { DataTable } from '../../ui/data-table.tsx';
@@ -17,9 +17,7 @@ export function Clients({ project, tunnel }: { readonly project: string; readonl
   const clients = useFetched(`${project} ${tunnel.name}`, (signal) =>
     callApi(tunnelCalls.listClients, { project, name: tunnel.name }, { signal }),
   );
-  const { reload } = clients;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a changed count means that the list changed.
-  useEffect(reload, [tunnel.connectedClients, reload]);
+  useReload(tunnel.connectedClients, clients.reload);
   return (
     <Card title="Connected clients" flush>
       <div className="border-t">

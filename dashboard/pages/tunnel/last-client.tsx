@@ -2,9 +2,9 @@
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import type { ClientErrorCode } from '@underpass/rules/resource.ts';
-import { useEffect } from 'react';
 import { callApi } from '../../api/request.ts';
 import { useFetched } from '../../api/use-fetched.ts';
+import { useRefresh, useReload } from '../../api/use-reload.ts';
 import { TimeAgo } from '../../ui/date-time.tsx';
 
 const ERRORS: Record<ClientErrorCode, string> = {
@@ -22,12 +22,8 @@ export function LastClientNote({ project, tunnel }: { readonly project: string; 
   const { data, reload } = useFetched(`${project} ${tunnel.name}`, (signal) =>
     callApi(tunnelCalls.getLastClient, { project, name: tunnel.name }, { signal, background: true }),
   );
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a changed count means that a client came or went.
-  useEffect(reload, [tunnel.connectedClients, reload]);
-  useEffect(() => {
-    const timer = setInterval(() => document.hidden || reload(), REFRESH_MS);
-    return () => clearInterval(timer);
-  }, [reload]);
+  useReload(tunnel.connectedClients, reload);
+  useRefresh(reload, REFRESH_MS);
   const seen = tunnel.connectedClients === 0 ? data?.seen : null;
   if (!seen && !data?.error) return null;
   return (

@@ -2,10 +2,11 @@
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import type { HistoryRange, TunnelHistory } from '@underpass/rules/resource.ts';
 import { text } from '@underpass/rules/text.ts';
-import { useEffect, useMemo, useState } from 'react';
+import { useMemo, useState } from 'react';
 import { messageOf } from '../../api/error.ts';
 import { callApi } from '../../api/request.ts';
 import { useFetched } from '../../api/use-fetched.ts';
+import { useRefresh } from '../../api/use-reload.ts';
 import { Banner } from '../../ui/banner.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
@@ -27,7 +28,7 @@ export function Traffic({ project, tunnel }: { readonly project: string; readonl
   const history = useFetched(`${project} ${tunnel} ${range}`, (signal) =>
     callApi(tunnelCalls.getHistory, { project, name: tunnel, range }, { signal, background: true }),
   );
-  useRefresh(history.reload);
+  useRefresh(history.reload, REFRESH_MS);
   return (
     <Card title="Traffic" actions={<Segmented label="Range" value={range} onChange={setRange} options={RANGES} />}>
       {history.error !== undefined && !history.data ? (
@@ -74,11 +75,4 @@ function LoadingCharts() {
       <ChartSkeleton title={chartTitles.connections} />
     </div>
   );
-}
-
-function useRefresh(reload: () => void): void {
-  useEffect(() => {
-    const timer = setInterval(() => document.hidden || reload(), REFRESH_MS);
-    return () => clearInterval(timer);
-  }, [reload]);
 }
