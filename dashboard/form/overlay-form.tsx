@@ -3,7 +3,7 @@
 import type { ReactNode } from 'react';
 import { Banner } from '../ui/banner.tsx';
 import { Button } from '../ui/button.tsx';
-import { DialogActions } from '../ui/dialog.tsx';
+import { DialogActions, useSending } from '../ui/dialog.tsx';
 import { PanelActions, PanelBody, PanelCancel, ProgressBar } from '../ui/side-panel.tsx';
 import type { Form } from './use-form.ts';
 
@@ -39,6 +39,7 @@ export function PanelForm(props: OverlayFormProps) {
 /** Give the dialog `flush`: its foot belongs to the form. */
 export function DialogForm(props: OverlayFormProps) {
   const { form, children } = props;
+  useSending(form.busy);
   return (
     <form ref={form.ref} noValidate onSubmit={form.onSubmit}>
       <div className="grid gap-4 px-5 pb-5 sm:px-6 sm:pb-6">
@@ -46,7 +47,9 @@ export function DialogForm(props: OverlayFormProps) {
         {children}
       </div>
       <DialogActions>
-        <Button onClick={props.onCancel}>Cancel</Button>
+        <Button aria-disabled={form.busy} onClick={() => form.busy || props.onCancel()}>
+          Cancel
+        </Button>
         <Submit {...props} />
       </DialogActions>
     </form>

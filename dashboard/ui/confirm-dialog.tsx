@@ -41,7 +41,7 @@ export function ConfirmDialog({
       initialFocus={cancel}
       actions={
         <>
-          <Button ref={cancel} onClick={() => change(false)}>
+          <Button ref={cancel} aria-disabled={busy} onClick={() => change(false)}>
             {cancelLabel}
           </Button>
           <Button variant="danger" busy={busy} disabled={!ready} onClick={onConfirm}>

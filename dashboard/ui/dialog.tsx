@@ -1,7 +1,7 @@
 // A dialog in front of the page. It traps the focus, and returns it on closing.
 import { Dialog as Base } from '@base-ui/react/dialog';
 import clsx from 'clsx';
-import type { ReactNode, RefObject } from 'react';
+import { createContext, type ReactNode, type RefObject, useContext, useLayoutEffect, useState } from 'react';
 import { useKeepTyped } from './keep-typed.ts';
 import { OverlayContainer } from './overlay-container.tsx';
 
@@ -21,6 +21,17 @@ export interface DialogProps {
   readonly className?: string;
 }
 
+const SendingContext = createContext<(isSending: boolean) => void>(() => {});
+
+/** While its form is being sent, a dialog stays open: a failure shows only there. */
+export function useSending(isSending: boolean): void {
+  const setSending = useContext(SendingContext);
+  useLayoutEffect(() => {
+    setSending(isSending);
+    return () => setSending(false);
+  }, [setSending, isSending]);
+}
+
 export const backdropClass =
   'fixed inset-0 z-40 bg-veil transition-opacity duration-200 data-ending-style:opacity-0 data-starting-style:opacity-0';
 
@@ -36,7 +47,8 @@ export function Dialog({
   children,
   className,
 }: DialogProps) {
-  const keep = useKeepTyped(open, onOpenChange);
+  const [isSending, setSending] = useState(false);
+  const keep = useKeepTyped(open, onOpenChange, () => isSending, isSending);
   return (
     <Base.Root open={open} onOpenChange={keep.onOpenChange} disablePointerDismissal={once}>
       <Base.Portal>
@@ -60,7 +72,7 @@ export function Dialog({
                 </div>
                 {!flush && children}
               </div>
-              {flush && children}
+              {flush && <SendingContext value={setSending}>{children}</SendingContext>}
               {actions && <DialogActions>{actions}</DialogActions>}
             </OverlayContainer>
           </Base.Popup>

@@ -173,6 +173,14 @@ async function tunnelTests(t: TestContext, stage: Stage): Promise<void> {
   });
 }
 
+/** The next request to `url` waits for `resolve()`, and fails. */
+async function failNext(page: Page, url: RegExp) {
+  const answer = Promise.withResolvers<void>();
+  const fail = (route: Route) => answer.promise.then(() => route.fulfill({ status: 500, body: 'No room left.' }));
+  await page.route(url, fail, { times: 1 });
+  return answer;
+}
+
 async function deleteTests(t: TestContext, stage: Stage): Promise<void> {
   await t.test('a policy with unsaved changes is deleted without a second question', async (t) => {
     const { account } = stage;
@@ -204,14 +212,12 @@ async function tabTests(t: TestContext, stage: Stage, url: string): Promise<void
     assert.ok(!(await page.content()).includes(token), 'the token is still in the page');
     await testWith(page, token);
     await page.getByRole('tab', { name: 'Tokens' }).click();
-    const answer = Promise.withResolvers<void>();
-    const fail = (route: Route) => answer.promise.then(() => route.fulfill({ status: 500, body: 'No room left.' }));
-    await page.route(/\/tokens\/[^/]+\?/, fail, { times: 1 });
+    const answer = await failNext(page, /\/tokens\/[^/]+\?/);
     const question = page.getByRole('dialog', { name: 'Revoke Machine Token' });
     await page.getByRole('button', { name: 'Revoke health check' }).click();
     await question.getByRole('button', { name: 'Revoke' }).click();
     await page.keyboard.press('Escape');
-    await question.getByRole('button', { name: 'Cancel' }).click();
+    await expect(question.getByRole('button', { name: 'Cancel' })).toBeDisabled();
     answer.resolve();
     await expect(question.getByRole('alert')).toContainText('No room left.');
     await question.getByRole('button', { name: 'Revoke' }).click();
@@ -273,7 +279,7 @@ async function tabTests(t: TestContext, stage: Stage, url: string): Promise<void
   });
 
   await t.test('visitors are signed out: one person by address, or everybody', async (t) => {
-    const page = await stage.open(t, 'access/policies/Staff');
+    const page = await stage.open(t, 'access/policies/Staff', { expectedErrors: /500/ });
     await page.getByRole('button', { name: 'Policy actions' }).click();
     await page.getByRole('menuitem', { name: 'Sign out visitors' }).click();
     const dialog = page.getByRole('dialog', { name: 'Sign out visitors' });
@@ -285,6 +291,11 @@ async function tabTests(t: TestContext, stage: Stage, url: string): Promise<void
     await page.getByRole('button', { name: 'Policy actions' }).click();
     await page.getByRole('menuitem', { name: 'Sign out visitors' }).click();
     await dialog.getByText('Everybody').click();
+    const answer = await failNext(page, /\/sign-out\?/);
+    await dialog.getByRole('button', { name: 'Sign out' }).click();
+    await page.keyboard.press('Escape');
+    answer.resolve();
+    await expect(dialog.getByRole('alert')).toContainText('No room left.');
     await dialog.getByRole('button', { name: 'Sign out' }).click();
     await expect(page.getByText('Everybody is signed out of Staff.').first()).toBeVisible();
   });
