@@ -14,12 +14,18 @@ export interface Measurement {
 export type On = Parameters<Measurement['run']>[0];
 
 const idleWebSockets = 5000;
-/** An edge of ours collects its heap and returns memory in the first seconds after thousands have connected (wire/memory-reclaim.ts). */
+/**
+ * An edge of ours collects its heap and returns memory in the first seconds after thousands have connected
+ * (wire/memory-reclaim.ts).
+ */
 const idleRestMs = 5_000;
 const bulkBytes = 768 * 1024 * 1024;
 /** V8 compiles our code while the first gigabyte passes: until then a gigabyte takes up to 1.5 times the CPU (results.md). */
 const bulkWarmBytes = 2 * bulkBytes;
-/** Real servers run for days, so the path is warmed up first. A number of requests, because a busy machine does little in a second. */
+/**
+ * Real servers run for days, so the path is warmed up first. A number of requests, because a busy machine does little in a
+ * second.
+ */
 const warmExchanges = 30_000;
 const warmAtMostMs = 20_000;
 
@@ -39,7 +45,10 @@ export function load(on: On, workload: string, more: { connections: number; byte
   return start(process.execPath, [join(import.meta.dirname, 'load.ts'), workload, JSON.stringify(target)]);
 }
 
-/** Runs the workload to warm up the path, for 1 s or `warmBytes`, then in full, and measures the CPU time that the peer used for it. */
+/**
+ * Runs the workload to warm up the path, for 1 s or `warmBytes`, then in full, and measures the CPU time that the peer used for
+ * it.
+ */
 async function accounted<T>(
   on: On,
   workload: string,

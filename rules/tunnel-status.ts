@@ -51,7 +51,10 @@ export function showsConnect(tunnel: { readonly status: TunnelStatus; readonly t
   return tunnel.status !== 'Pending' && tunnel.token !== undefined && tunnel.token !== '';
 }
 
-/** `isAcknowledged`: every connected edge of the region holds the route and its certificates, apart from edges that are too slow to wait for. */
+/**
+ * `isAcknowledged`: every connected edge of the region holds the route and its certificates, apart from edges that are too slow
+ * to wait for.
+ */
 export function decideTunnelStatus(facts: { allDomainsVerified: boolean; isAcknowledged: boolean }): TunnelStatus {
   if (!facts.allDomainsVerified) return 'Pending';
   return facts.isAcknowledged ? 'Created' : 'Progressing';

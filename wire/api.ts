@@ -20,7 +20,10 @@ export interface Stream {
 
   /** The acceptor is connected to its upstream. Data of the opener may flow before that. */
   onOpened: () => void;
-  /** The chunk is lent: it is valid until the callback returns; copy what you keep. Call consume() once it is passed on or dropped. */
+  /**
+   * The chunk is lent: it is valid until the callback returns; copy what you keep. Call consume() once it is passed on or
+   * dropped.
+   */
   onData: (chunk: Buffer) => void;
   /** The peer has ended its direction; this side may still write. */
   onEnd: () => void;

@@ -80,7 +80,10 @@ export function upstreamHostOption(): Option {
   return new Option('--upstream-host <host>', `${what}; DOMAIN=HOST for one domain (default: same)`).argParser(collect);
 }
 
-/** An ingress tunnel passes TLS through. Of the options for http upstreams, two have no effect, as in the file, and one is refused. */
+/**
+ * An ingress tunnel passes TLS through. Of the options for http upstreams, two have no effect, as in the file, and one is
+ * refused.
+ */
 export function withUpstreamOptions(command: Command, type?: TunnelType): Command {
   const hidden = type !== undefined && !carryTexts[type].speaksHttp;
   command

@@ -6,7 +6,10 @@ import type { Caller } from './caller.ts';
 
 export interface AuditRow {
   readonly projectId: string | null;
-  /** An e-mail, `operator` for commands of underpass-server, `unknown` for a sign-in that fails, `webhook`, or `underpass` for what the service does by itself. */
+  /**
+   * An e-mail, `operator` for commands of underpass-server, `unknown` for a sign-in that fails, `webhook`, or `underpass` for
+   * what the service does by itself.
+   */
   readonly actor: string;
   /** Noun and verb: `tunnel.create`. */
   readonly action: string;

@@ -31,7 +31,10 @@ interface Filter {
 const timeOf = (text: string): number =>
   parseTime(text) ?? refuse('invalid', 'A time must be ISO 8601, such as 2026-11-20T10:00:00Z.');
 
-/** Newest first. Times bound the id, which begins with the time of the row: `at` has no index. `action` matches a noun (`tunnel`) or a whole action (`tunnel.create`). */
+/**
+ * Newest first. Times bound the id, which begins with the time of the row: `at` has no index. `action` matches a noun
+ * (`tunnel`) or a whole action (`tunnel.create`).
+ */
 const auditRows = (db: Queries, projectId: string | null, filter: Filter) => {
   const all = db.selectFrom('audit').selectAll().orderBy('id', 'desc');
   let query = projectId === null ? all.where('project_id', 'is', null) : all.where('project_id', '=', projectId);

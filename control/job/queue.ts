@@ -156,7 +156,10 @@ const finish = async ({ store }: JobQueueDeps, job: JobsTable): Promise<void> =>
   await store.db.deleteFrom('jobs').where('id', '=', job.id).execute();
 };
 
-/** A clock that jumped gives up no mail. Only login links and codes: nobody waits for one any more, and the person asks for another. */
+/**
+ * A clock that jumped gives up no mail. Only login links and codes: nobody waits for one any more, and the person asks for
+ * another.
+ */
 const isOver = async ({ store, clock, log }: JobQueueDeps, job: JobsTable, atMs: number): Promise<boolean> =>
   job.expires_at <= atMs && (isAwaited(job.kind) || !(await isTimeInDoubt(store, clock(), log)));
 

@@ -92,7 +92,10 @@ export const createRegion = async (desk: Desk, region: NewRegion): Promise<Opera
   return findOperatorRegion(desk, row.name);
 };
 
-/** The first region of a server that runs everything. Every start applies the settings again, except to what an operator changed. */
+/**
+ * The first region of a server that runs everything. Every start applies the settings again, except to what an operator
+ * changed.
+ */
 export const ensureRegion = async (desk: Desk, region: NewRegion): Promise<void> => {
   const row = toRow(region, desk.nowMs);
   await desk.deps.store.write(async (trx) => {

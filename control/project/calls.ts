@@ -139,7 +139,10 @@ const decideChange = async (trx: Queries, { access, caller, segments }: MemberCa
   return row;
 };
 
-/** Deletes the invitations that a member made and with the new role could not make: otherwise they could undo the change through one. */
+/**
+ * Deletes the invitations that a member made and with the new role could not make: otherwise they could undo the change through
+ * one.
+ */
 const withdrawInvitations = async (trx: Queries, projectId: string, email: string, to: Role | null): Promise<void> => {
   const lost = roles.filter((role) => to === null || !may(to, 'invitation.create') || !mayGrant(to, role));
   if (lost.length === 0) return;

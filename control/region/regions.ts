@@ -25,7 +25,10 @@ export const ownHosts = async (db: Queries, origin: string): Promise<string[]> =
   return [new URL(origin).hostname, ...hosts].filter((host) => host !== '');
 };
 
-/** A leaked key ends at once, and so do older ones. Else it works for an overlap, so that the operator can replace it on the edges. */
+/**
+ * A leaked key ends at once, and so do older ones. Else it works for an overlap, so that the operator can replace it on the
+ * edges.
+ */
 export type KeyRotation = 'overlap' | 'leaked';
 
 const endOldKeys = async (trx: Queries, region: string, nowMs: number, why: KeyRotation): Promise<void> => {

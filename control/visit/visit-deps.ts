@@ -28,7 +28,10 @@ export interface VisitDeps {
   readonly programs: ProgramGrants;
 }
 
-/** The requests of programs that wait for their visitor to sign in. `headers` are those of the browser, which must have begun it. */
+/**
+ * The requests of programs that wait for their visitor to sign in. `headers` are those of the browser, which must have begun
+ * it.
+ */
 export interface ProgramGrants {
   /** Undefined if there is none, or it has ended. */
   readonly find: (id: string, headers: Headers) => Promise<{ readonly host: string; readonly programName: string } | undefined>;

@@ -13,7 +13,10 @@ const FAILED_POLL_MS = 10_000;
 const EVENTS_RETRY_MS = 60_000;
 /** EventSource reconnects by itself; after this many failures in a row, a proxy probably blocks it. */
 const FAILURES_BEFORE_POLLING = 3;
-/** Chromium closes the events of a page that a person leaves or reloads, and tells it. The page is gone before this time is over. */
+/**
+ * Chromium closes the events of a page that a person leaves or reloads, and tells it. The page is gone before this time is
+ * over.
+ */
 const LEAVING_MS = 250;
 
 export interface LiveFeedHandlers {

@@ -1,5 +1,5 @@
-// Reloads the session and the page's data when its tab is shown again or the network is back. If the session has ended by then, the page and
-// everything typed stays, under a notice.
+// Reloads the session and the page's data when its tab is shown again or the network is back. If the session has ended by then, the
+// page and everything typed stay, under a notice.
 import { useCallback, useEffect, useState } from 'react';
 import { useRevalidator } from 'react-router';
 import { paths } from '../routing/paths.ts';

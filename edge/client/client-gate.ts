@@ -17,7 +17,10 @@ import { ProjectWindows } from './project-windows.ts';
 
 /** For one tunnel in one process: clients, and carriers of one client. As many more carriers may be draining. */
 const maxClients = 64;
-/** The limit that clients are sent. Two more are accepted: a client may dial both carriers again before the edge notices that the old ones are dead. */
+/**
+ * The limit that clients are sent. Two more are accepted: a client may dial both carriers again before the edge notices that
+ * the old ones are dead.
+ */
 const toldCarriers = 8;
 const maxCarriersPerClient = toldCarriers + 2;
 const upgradeMs = 10_000;

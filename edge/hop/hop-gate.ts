@@ -18,7 +18,10 @@ export interface HopGateOptions {
   readonly software: string;
 }
 
-/** A list names every tunnel with clients, so at most two are made in this time. wire/notices.ts keeps the rate that a peer accepts. */
+/**
+ * A list names every tunnel with clients, so at most two are made in this time. wire/notices.ts keeps the rate that a peer
+ * accepts.
+ */
 const coalesceMs = 100;
 /** A value that no list of offers has. */
 const untold = ' ';
