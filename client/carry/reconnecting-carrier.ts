@@ -23,7 +23,7 @@ export interface ReconnectingOptions {
 /** The first and the longest pause between two searches for another edge. */
 const firstSeekMs = 5_000;
 const maxSeekMs = 300_000;
-/** After a carrier that lasted this long the pauses begin anew: one dial in ten seconds is no load. */
+/** After a carrier that lasted this long, the pause before the next dial is short again: one dial in ten seconds is no load. */
 const steadyMs = 10_000;
 
 export class ReconnectingCarrier {

@@ -130,7 +130,7 @@ const takeJob = async (db: Queries, job: JobsTable, nowMs: number): Promise<bool
   return taken.numUpdatedRows > 0n;
 };
 
-/** A person waits for these, and for nothing else. Each has its own lane, so a flood of one delays only itself. */
+/** The jobs that a person waits for. Each kind has its own lane, so a flood of one delays only itself. */
 const awaited: readonly JobKind[] = ['login-link', 'access-code'];
 const isAwaited = (kind: string): boolean => awaited.some((each) => each === kind);
 /** The kinds of each lane. A kind that only a newer control knows is in none: the job waits for that control. */
@@ -163,8 +163,8 @@ const finish = async ({ store }: JobQueueDeps, job: JobsTable): Promise<void> =>
 const isOver = async ({ store, clock, log }: JobQueueDeps, job: JobsTable, atMs: number): Promise<boolean> =>
   job.expires_at <= atMs && (isAwaited(job.kind) || !(await isTimeInDoubt(store, clock(), log)));
 
-/** All at once: one after the other, those of a flood would take as long as their mails. */
-const dropUnawaited = async (db: Queries, lane: Lane, nowMs: number): Promise<void> => {
+/** Deletes expired links and codes all at once: one after the other, those of a flood would take as long as their mails. */
+const dropExpired = async (db: Queries, lane: Lane, nowMs: number): Promise<void> => {
   const kinds = lane.filter(isAwaited);
   if (kinds.length === 0) return;
   await db.deleteFrom('jobs').where('kind', 'in', kinds).where('expires_at', '<=', nowMs).where('due_at', '<=', nowMs).execute();
@@ -217,7 +217,7 @@ const createLane = (deps: JobQueueDeps, lane: Lane, stopping: () => AbortSignal)
     underWay.add(work);
   };
   const startDue = async (): Promise<void> => {
-    await dropUnawaited(deps.store.db, lane, deps.clock());
+    await dropExpired(deps.store.db, lane, deps.clock());
     const read = () => dueJobs(deps.store.db, lane, deps.clock());
     for (let due = await read(); due.length > 0 && !stopping().aborted; due = await read()) {
       for (const job of due) if (!stopping().aborted && (await claimJob(deps, job))) start(job);

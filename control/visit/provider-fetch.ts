@@ -22,8 +22,8 @@ export interface ProviderNet {
 }
 
 /**
- * As every program here resolves names, also those of the hosts file. Each look-up takes a thread until the system gives up, so a
- * name whose servers stay silent delays all others: only for installations that trust their members with inside names.
+ * As other programs of this machine resolve names, also those of the hosts file. Each look-up takes a thread until the system gives
+ * up, so a name whose servers stay silent delays all others. Only for development, and where the operator allows private networks.
  */
 export const systemAddresses = async (host: string): Promise<readonly string[]> =>
   (await lookup(host, { all: true })).map(({ address }) => address);

@@ -10,6 +10,8 @@ interface Waiting {
   readonly begin: () => void;
 }
 
+const none: ReadonlySet<string> = new Set();
+
 export class HandshakeQueue {
   /** By source; the next to begin comes first. Bounded by the connections that the limiter admits. */
   readonly #bySource = new Map<string, Waiting[]>();
@@ -32,7 +34,7 @@ export class HandshakeQueue {
   }
 
   /** The oldest of the first source that is not full. That source then moves to the end of the rotation. */
-  takeNext(full: ReadonlySet<string> = new Set()): Waiting | null {
+  takeNext(full: ReadonlySet<string> = none): Waiting | null {
     for (const [source, own] of this.#bySource) {
       if (full.has(source)) continue;
       const next = this.#takeOldest(own);
