@@ -1,188 +1,212 @@
-// Underpass and its peers over a long path between edge and client: a wire with delay and loss (tests/helpers/network.ts).
-// Visitors and edge are near, client and origin far. Needs root; runs in network namespaces of its own.
-import { execFileSync, spawnSync } from 'node:child_process';
+// Underpass and its peers over a long path: a wire with a rate, a queue, delay and loss (tests/helpers/network.ts), between edge
+// and client or, for far visitors, between visitor and edge. Needs root; runs in namespaces of its own (own-network.ts).
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type FarMachine, skipWithoutFarMachine, startFarMachine } from '@underpass/tests/helpers/network.ts';
-import { requireTool } from '@underpass/tests/helpers/tool.ts';
-import { renderGrid, type Sample } from './core/table.ts';
-import { load } from './measurements.ts';
-import type { Peer, Place, Running } from './peers/peer.ts';
+import {
+  type Carries,
+  columnsOf,
+  type DistanceOptions,
+  figuresOf,
+  onPath,
+  type Path,
+  pathsOf,
+  renderGrid,
+  shortfallsOf,
+  type Trial,
+  trialsOf,
+} from './core/distance.ts';
+import type { Sample } from './core/table.ts';
+import { type Course, prepare, readBy, runTrial } from './distance-trials.ts';
+import { useCongestion } from './own-network.ts';
+import { makeCertificate, oneMachine, type Peer, type Place, type Running } from './peers/peer.ts';
 import { firstJson, type Started, start, stopAll } from './peers/processes.ts';
 
-interface Path {
-  readonly roundTripMs: number;
-  readonly lossPercent: number;
-}
-
-interface Cell {
-  readonly workload: 'pull' | 'push' | 'pieces';
-  readonly streams: number;
-  readonly http2: boolean;
-}
-/** Downloads first: what an aborted upload leaves on the path would delay the windows of a download. */
-const cellsOf = (carries: Peer['carries'], { pieces }: Pick<DistanceOptions, 'pieces'>): readonly Cell[] =>
-  (pieces ? (['pieces'] as const) : (['pull', 'push'] as const)).flatMap((workload) =>
-    (carries === 'https' ? [false, true] : [false]).flatMap((http2) =>
-      (pieces ? [8] : [1, 8]).map((streams) => ({ workload, streams, http2 })),
-    ),
-  );
-
-export interface DistanceOptions {
+export interface DistanceRun {
+  readonly options: DistanceOptions;
   readonly peers: readonly Peer[];
+  /** Peers of far visitors: only these end TLS at an edge beside a machine of their own. */
+  readonly visitorPeers: readonly Peer[];
   readonly baseline: string;
   readonly folder: string;
   readonly host: string;
-  readonly rounds: number;
-  readonly seconds: number;
-  /** Eight visitors load pieces one after another, instead of endless transfers. A figure is a quarter of `seconds`. */
-  readonly pieces: boolean;
-  /** A congestion control that namespaces may choose: one of /proc/sys/net/ipv4/tcp_allowed_congestion_control. */
-  readonly congestion: string;
-  readonly roundTripsMs: readonly number[];
-  readonly lossPercents: readonly number[];
 }
 
-const pathsOf = ({ roundTripsMs, lossPercents }: DistanceOptions): readonly Path[] =>
-  roundTripsMs.flatMap((roundTripMs) => lossPercents.map((lossPercent) => ({ roundTripMs, lossPercent })));
-
-/** One round. Nothing starts later than this, so that a busy machine ends in time, too. */
-const roundAtMostMs = 570_000;
+/** In each direction. The queue is as long as the path at 50 ms of round trip, which is a common rule. */
+const rate = { megabits: 200, queueMs: 50 };
+const spellLossPercent = 1;
 /** Not below localhost, which resolvers answer without /etc/hosts. */
 const regionHost = 'region.example';
-const inOwnNetwork = 'BENCH_OWN_NETWORK';
 
-/** Runs this program again in a network namespace of its own, where no other address exists; returns false if it is there already. */
-export function movedToOwnNetwork(): boolean {
-  if (process.env[inOwnNetwork]) return false;
-  const missing = skipWithoutFarMachine();
-  if (missing !== false) throw new Error(`no wire: ${missing}`);
-  const again = ['--net', process.execPath, ...process.argv.slice(1)];
-  process.exitCode = spawnSync('unshare', again, { stdio: 'inherit', env: { ...process.env, [inOwnNetwork]: '1' } }).status ?? 1;
-  return true;
+interface Origin {
+  readonly started: Started;
+  readonly port: number;
+  readonly tlsPort: number;
 }
 
-export async function measureDistance(options: DistanceOptions): Promise<void> {
+interface Stage extends DistanceRun {
+  readonly far: FarMachine;
+  /** One on each machine. */
+  readonly origins: Readonly<Record<'near' | 'far', Origin>>;
+}
+
+export async function measureDistance(run: DistanceRun): Promise<void> {
+  const missing = skipWithoutFarMachine();
+  if (missing !== false) throw new Error(`no wire: ${missing}`);
   const closers: (() => unknown)[] = [];
-  const t = { after: (run: () => unknown) => void closers.push(run) } as unknown as TestContext;
+  const t = { after: (close: () => unknown) => void closers.push(close) } as unknown as TestContext;
   try {
-    execFileSync(requireTool('ip'), ['link', 'set', 'lo', 'up']);
     const far = await startFarMachine(t, [regionHost]);
-    // The system's memory of earlier connections must not help later ones.
-    const script = 'cd /proc/sys/net/ipv4 && echo 1 > tcp_no_metrics_save && echo "$0" > tcp_congestion_control';
-    const setting = ['-c', script, options.congestion];
-    execFileSync('sh', setting);
-    execFileSync(...far.command('sh', setting));
-    process.stdout.write(`\n${options.seconds} s for each figure, congestion control ${options.congestion}\n`);
-    const samples: Sample[] = [];
-    for (let round = 0; round < options.rounds; round++) samples.push(...(await runRound(options, far, round)));
-    for (const carries of ['https', 'tcp'] as const) print(options, carries, samples);
+    for (const congestion of run.options.congestion) {
+      useCongestion(congestion, far);
+      const samples = await measureAll({ ...run, far, origins: await startOrigins(run, far) });
+      await stopAll();
+      for (const carries of run.options.carries) print(run, congestion, carries, samples[carries]);
+    }
   } finally {
+    await stopAll();
     for (const close of closers.reverse()) await close();
   }
 }
 
-async function runRound(options: DistanceOptions, far: FarMachine, round: number): Promise<readonly Sample[]> {
-  const { peers } = options;
-  const endsAt = performance.now() + roundAtMostMs;
-  const samples: Sample[] = [];
-  for (const [at, path] of pathsOf(options).entries()) {
-    await far.spoil({ delayMs: path.roundTripMs / 2, lossPercent: path.lossPercent });
-    const first = (round + at) % peers.length;
-    for (const peer of [...peers.slice(first), ...peers.slice(0, first)]) {
-      if (performance.now() > endsAt) break;
-      process.stderr.write(`${peer.name} (${peer.carries}): ${path.roundTripMs} ms, ${path.lossPercent} %\n`);
-      const folder = join(options.folder, `${peer.name.replace(/\W/g, '')}-${peer.carries}-${round}-${at}`);
-      mkdirSync(folder);
-      samples.push(...(await runPeer(peer, path, far, { ...options, folder })));
-    }
+async function startOrigins({ folder, host }: DistanceRun, far: FarMachine): Promise<Stage['origins']> {
+  const { certificate, key } = makeCertificate(folder, host);
+  const args = [join(import.meta.dirname, 'origin.ts'), certificate, key];
+  const one = async (started: Started): Promise<Origin> => ({
+    started,
+    ...(await firstJson<{ port: number; tlsPort: number }>(started)),
+  });
+  const [near, behind] = await Promise.all([
+    one(start(process.execPath, args)),
+    one(start(...far.command(process.execPath, args))),
+  ]);
+  return { near, far: behind };
+}
+
+let trials = 0;
+
+async function measureAll(stage: Stage): Promise<Readonly<Record<Carries, readonly Sample[]>>> {
+  const { options } = stage;
+  const samples: Record<Carries, Sample[]> = { https: [], tcp: [] };
+  for (let round = 0; round < options.rounds; round++) {
+    for (const path of pathsOf(options))
+      for (const trial of trialsOf(options, path)) samples[trial.carries].push(...(await measure(stage, path, trial, round)));
   }
   return samples;
 }
 
-async function runPeer(
-  peer: Peer,
-  path: Path,
-  far: FarMachine,
-  options: Pick<DistanceOptions, 'folder' | 'host' | 'seconds' | 'pieces'>,
-): Promise<readonly Sample[]> {
-  const { folder, host, seconds } = options;
-  const place: Place = {
-    edgeAddress: far.nearAddress,
-    clientAddress: far.farAddress,
-    regionHost,
-    startAtClient: (program, args, env) => start(...far.command(program, args), env),
+/** All peers start afresh, together; then they are measured in turn. */
+async function measure(stage: Stage, path: Path, trial: Trial, round: number): Promise<readonly Sample[]> {
+  const { far } = stage;
+  const clear = { delayMs: path.roundTripMs / 2, rate };
+  const peers = (trial.case === 'visitors' ? stage.visitorPeers : stage.peers).filter(({ carries }) => carries === trial.carries);
+  const figures = figuresOf(trial);
+  process.stderr.write(
+    `${path.roundTripMs} ms, ${path.lossPercent} %, round ${round + 1}: ${figures[0]?.name} (${trial.carries})\n`,
+  );
+  await far.spoil(clear);
+  const folder = join(stage.folder, String(++trials));
+  mkdirSync(folder);
+  const ready = await Promise.all(turned(peers, round).map((peer) => startPeer(stage, trial, peer, folder)));
+  await far.spoil({ ...clear, lossPercent: path.lossPercent });
+  const spoil: Course['spoil'] = async () => {
+    await far.spoil({ ...clear, lossPercent: spellLossPercent });
+    return () => far.spoil(clear);
   };
-  const origin = place.startAtClient(process.execPath, [join(import.meta.dirname, 'origin.ts')]);
+  const courses = ready.flatMap((one) =>
+    one === undefined ? [] : [{ ...one, course: courseOf(stage, trial, one.running, spoil) }],
+  );
   const samples: Sample[] = [];
   try {
-    const { port: originPort } = await firstJson<{ port: number }>(origin);
-    const running = await peer.start({ ...place, originPort, folder, host });
-    for (const cell of cellsOf(peer.carries, options)) {
-      const measure = cell.workload === 'pieces' ? quarters : total;
-      const values = await measure(cell, { running, host, seconds }, origin).catch(noFigure);
-      const columns = columnsOf(peer.carries, path, cell);
-      for (const [at, value] of (values ?? []).entries()) samples.push({ peer: peer.name, column: columns[at] as string, value });
+    for (const { course } of courses) await prepare(trial, course).catch(noFigure);
+    if (trial.case === 'silence') await sleep(stage.options.silenceSeconds * 1000);
+    for (const { peer, course, running } of courses) {
+      const values = (await runTrial(trial, course).catch(noFigure)) ?? [];
+      for (const [at, value] of values.entries())
+        samples.push({ peer: peer.name, column: onPath(path, figures[at] as (typeof figures)[number]).name, value });
+      await stop(running);
+      // What is still on the wire must not meet the next peer.
+      await sleep(path.roundTripMs + rate.queueMs);
     }
-  } catch (error) {
-    noFigure(error);
   } finally {
-    await stopAll();
+    await Promise.all(courses.map(({ running }) => stop(running)));
   }
   return samples;
 }
 
-interface On {
-  readonly running: Running;
-  readonly host: string;
-  readonly seconds: number;
-}
-
-/** MB/s. */
-async function total({ workload, streams, http2 }: Cell, on: On, origin: Started): Promise<readonly number[]> {
-  const before = await readBy(origin);
-  const visitors = load(on, workload, { connections: streams, http2 });
+async function startPeer(
+  { far, host, origins }: Stage,
+  trial: Trial,
+  peer: Peer,
+  parent: string,
+): Promise<{ peer: Peer; running: Running } | undefined> {
+  const folder = join(parent, peer.name.replace(/\W/g, ''));
+  mkdirSync(folder);
+  const originTls = trial.carries === 'tcp' && trial.http2;
+  const origin = trial.case === 'visitors' ? origins.near : origins.far;
+  const originPort = originTls ? origin.tlsPort : origin.port;
+  const place = trial.case === 'visitors' ? besideEdge : apart(far);
   try {
-    const { bytes, seconds } = await firstJson<{ bytes?: number; seconds: number }>(visitors, (on.seconds + 15) * 1000);
-    return [(bytes ?? (await readBy(origin)) - before) / 1e6 / seconds];
-  } finally {
-    await visitors.stop();
+    const running = await peer.start({ ...place, originPort, originTls, folder, host });
+    return { peer, running: { ...running, address: far.nearAddress, tls: running.tls || originTls } };
+  } catch (error) {
+    return noFigure(error);
   }
 }
 
-async function quarters({ workload, streams, http2 }: Cell, on: On): Promise<readonly number[]> {
-  const visitors = load(on, workload, { connections: streams, http2 });
-  const bytes = await firstJson<Record<string, number>>(visitors, (on.seconds + 15) * 1000);
-  return Object.values(bytes).map((value) => value / 1e6 / (on.seconds / 4));
+const apart = (far: FarMachine): Place => ({
+  edgeAddress: far.nearAddress,
+  clientAddress: far.farAddress,
+  regionHost,
+  startAtClient: (program, args, env) => start(...far.command(program, args), env),
+});
+
+/** Client and upstream are on the edge's machine, and the edge listens on the wire, too. */
+const besideEdge: Place = { ...oneMachine, edgeAddress: '0.0.0.0' };
+
+function courseOf({ far, host, options, origins }: Stage, trial: Trial, running: Running, spoil: Course['spoil']): Course {
+  const startFar: typeof start = (program, args, env) => start(...far.command(program, args), env);
+  return {
+    running,
+    host,
+    seconds: options.seconds,
+    startVisitor: trial.case === 'visitors' ? startFar : start,
+    readByOrigin: () => readBy(origins.far.started),
+    spoil,
+  };
 }
 
-async function readBy(origin: Started): Promise<number> {
-  origin.child.stdin?.write('\n');
-  return (await firstJson<{ read: number }>(origin)).read;
+async function stop({ edgeSide, clientSide }: Running): Promise<void> {
+  await Promise.all([...edgeSide, ...clientSide].map((started) => started.stop()));
+}
+
+/** Each round starts with another peer, so that the order favours none. */
+function turned<T>(items: readonly T[], by: number): readonly T[] {
+  const at = items.length === 0 ? 0 : by % items.length;
+  return [...items.slice(at), ...items.slice(0, at)];
 }
 
 function noFigure(error: unknown): undefined {
   process.stderr.write(`  no figure: ${error instanceof Error ? error.message : String(error)}\n`);
 }
 
-const columnsOf = (carries: Peer['carries'], path: Path, cell: Cell): readonly string[] => {
-  const name = columnOf(carries, path, cell);
-  return cell.workload === 'pieces' ? [1, 2, 3, 4].map((quarter) => `${name}, quarter ${quarter}`) : [name];
-};
-
-const columnOf = (carries: Peer['carries'], { roundTripMs, lossPercent }: Path, { workload, streams, http2 }: Cell): string =>
-  [
-    `${roundTripMs} ms`,
-    `${lossPercent} %`,
-    `${{ pull: 'down', push: 'up', pieces: 'pieces' }[workload]} × ${streams}`,
-    ...(carries === 'tcp' ? [] : [http2 ? 'HTTP/2' : 'HTTP/1.1']),
-  ].join(', ');
-
-function print(options: DistanceOptions, carries: Peer['carries'], samples: readonly Sample[]): void {
-  const { peers, baseline } = options;
-  const columns = pathsOf(options).flatMap((path) => cellsOf(carries, options).flatMap((cell) => columnsOf(carries, path, cell)));
-  const names = peers.filter((peer) => peer.carries === carries).map((peer) => peer.name);
+function print(
+  { options, peers, visitorPeers, baseline }: DistanceRun,
+  congestion: string,
+  carries: Carries,
+  samples: readonly Sample[],
+): void {
+  const names = [...new Set([...peers, ...visitorPeers].filter((peer) => peer.carries === carries).map(({ name }) => name))];
+  const measured = names.filter((name) => samples.some(({ peer }) => peer === name));
+  const columns = columnsOf(options, carries);
   const title = carries === 'https' ? 'https: TLS ends at the edge' : 'tcp: bytes passed through';
-  process.stdout.write(`\n## ${title} (MB/s; more is better)\n\n${renderGrid(samples, columns, names, baseline)}\n`);
+  process.stdout.write(
+    `\n## ${title}, congestion control ${congestion}\n\n${renderGrid(samples, columns, measured, baseline)}\n`,
+  );
+  const behind = shortfallsOf(samples, options, { carries, congestion, peer: 'underpass', baseline });
+  const summary =
+    behind.length === 0 ? 'None is behind its goal.' : `Behind its goal:\n\n${behind.map((text) => `- ${text}`).join('\n')}`;
+  process.stdout.write(`\n${summary}\n`);
 }

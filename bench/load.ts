@@ -1,35 +1,8 @@
 // The visitor side of a benchmark: one process, one workload, one line of JSON as its result.
-// argv: workload, JSON of Target.
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
-import { connect as connectTcp, type Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { connect as connectTls, createSecureContext, type SecureContextOptions } from 'node:tls';
+import type { Socket } from 'node:net';
 import { median } from './core/table.ts';
-
-interface Target {
-  readonly host: string;
-  readonly address: string;
-  readonly port: number;
-  readonly tls: boolean;
-  readonly connections: number;
-  readonly seconds: number;
-  readonly bytes: number;
-  /** One Cookie value a line; visitors take them in turn. */
-  readonly cookieFile?: string;
-  /** All streams on one connection. Only `pull` and `push` know it. */
-  readonly http2?: boolean;
-}
-
-type Result = Record<string, number>;
-
-const [workload = '', json = '{}'] = process.argv.slice(2);
-const target = JSON.parse(json) as Target;
-// Peers present self-signed certificates made for this run; their identity is not what is measured.
-const unchecked: SecureContextOptions & { rejectUnauthorized: boolean } = { rejectUnauthorized: false };
-const context = createSecureContext(unchecked);
+import { onResponses, open, type Result, target, visit } from './visitor.ts';
 
 const workloads: Record<string, () => Promise<Result>> = {
   small: () => keepAlive(target.connections),
@@ -38,30 +11,9 @@ const workloads: Record<string, () => Promise<Result>> = {
   connect: newConnections,
   down: () => bulk(downloadOnce),
   up: () => bulk(uploadOnce),
-  pull: () => pull(),
-  push: () => push(),
-  pieces,
   idle: idleWebSockets,
   stalled: stalledBesideFast,
 };
-
-const door = { host: target.address, port: target.port, noDelay: true };
-const openTls = (protocol: string): Socket =>
-  connectTls({
-    ...door,
-    servername: target.host,
-    secureContext: context,
-    rejectUnauthorized: false,
-    ALPNProtocols: [protocol],
-  });
-
-function open(): Promise<Socket> {
-  return new Promise((resolve, reject) => {
-    const socket = target.tls ? openTls('http/1.1') : connectTcp(door);
-    socket.once(target.tls ? 'secureConnect' : 'connect', () => resolve(socket));
-    socket.once('error', reject);
-  });
-}
 
 const cookieLines =
   target.cookieFile === undefined
@@ -74,36 +26,6 @@ const nextCookie = (): string => cookieLines[visitors++ % cookieLines.length] as
 
 const smallRequest = (): Buffer =>
   Buffer.from(`GET /small HTTP/1.1\r\nHost: ${target.host}\r\nUser-Agent: bench\r\nAccept: */*\r\n${nextCookie()}\r\n`, 'latin1');
-
-/** Calls back once per whole response, until the returned function is called. Bodies are short: head and body are awaited together. */
-function onResponses(socket: Socket, done: (bytes: number) => void): () => void {
-  let pending: Buffer = Buffer.alloc(0);
-  let headEnd = -1;
-  let total = 0;
-  const take = (chunk: Buffer): void => {
-    pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);
-    while (true) {
-      if (headEnd < 0) {
-        headEnd = pending.indexOf('\r\n\r\n');
-        if (headEnd < 0) return;
-        total = headEnd + 4 + contentLength(pending.toString('latin1', 0, headEnd));
-      }
-      if (pending.length < total) return;
-      const bytes = total;
-      pending = pending.subarray(total);
-      headEnd = -1;
-      done(bytes);
-      if (pending.length === 0) return;
-    }
-  };
-  socket.on('data', take);
-  return () => void socket.off('data', take);
-}
-
-function contentLength(head: string): number {
-  if (!/^HTTP\/1\.1 [12]/.test(head)) throw new Error(`unexpected answer: ${head.slice(0, 60)}`);
-  return Number(/content-length: *(\d+)/i.exec(head)?.[1] ?? 0);
-}
 
 interface Asking {
   readonly socket: Socket;
@@ -220,103 +142,6 @@ function uploadOnce(socket: Socket): Promise<void> {
   });
 }
 
-/** As browsers give a stream. */
-const windowBytes = 6 * 1024 * 1024;
-/** More than any path carries in a measurement. */
-const endless = 1024 ** 4;
-
-/** Downloads for a number of seconds; bytes of the start of a transfer count, as they do for a visitor. */
-async function pull(): Promise<Result> {
-  const streams = await beginEach('GET', `/bulk/${endless}`);
-  let bytes = 0;
-  const started = performance.now();
-  for (const stream of streams) stream.on('data', (chunk: Buffer) => (bytes += chunk.length));
-  await neverEnds(streams);
-  return { bytes, seconds: (performance.now() - started) / 1000 };
-}
-
-/** Uploads for a number of seconds. The origin knows how many bytes arrived. */
-async function push(): Promise<Result> {
-  const streams = await beginEach('POST', '/sink');
-  const started = performance.now();
-  for (const stream of streams) {
-    const more = (): void => {
-      while (stream.write(uploadBlock));
-    };
-    stream.on('drain', more);
-    more();
-  }
-  await neverEnds(streams);
-  return { seconds: (performance.now() - started) / 1000 };
-}
-
-/** What a page loads: with a piece of this size even a slow path ends many streams in a measurement. */
-const pieceBytes = 131_072;
-
-/** Visitors load pieces one after another, each as a stream of its own. The bytes of each quarter of the time. */
-async function pieces(): Promise<Result> {
-  await askUntil(await openAsking(), 0, () => {});
-  const quarters = [0, 0, 0, 0];
-  const started = performance.now();
-  const arrived = (chunk: Buffer): void => {
-    const quarter = Math.floor((performance.now() - started) / 250 / target.seconds);
-    quarters[quarter] = (quarters[quarter] ?? 0) + chunk.length;
-  };
-  const openPiece = target.http2 ? await piecesOverHttp2() : pieceOverHttp1;
-  const visitor = async (): Promise<never> => {
-    while (true) await once((await openPiece()).on('data', arrived), 'close');
-  };
-  await Promise.race([sleep(target.seconds * 1000), ...Array.from({ length: target.connections }, visitor)]);
-  return Object.fromEntries(quarters.entries());
-}
-
-async function pieceOverHttp1(): Promise<Duplex> {
-  const socket = await open();
-  onResponses(socket, () => socket.destroy());
-  socket.write(`GET /bulk/${pieceBytes} HTTP/1.1\r\nHost: ${target.host}\r\n\r\n`);
-  return socket;
-}
-
-async function piecesOverHttp2(): Promise<() => Duplex> {
-  const session = await connectBulkHttp2();
-  return () => session.request({ ':path': `/bulk/${pieceBytes}`, ':authority': target.host });
-}
-
-async function neverEnds(streams: readonly Duplex[]): Promise<void> {
-  const ended = streams.map((stream) => once(stream, 'close').then(() => Promise.reject(new Error('closed early'))));
-  await Promise.race([sleep(target.seconds * 1000), ...ended]);
-}
-
-async function beginEach(method: string, path: string): Promise<readonly Duplex[]> {
-  // The answer comes once the path has delivered what an earlier measurement left on it.
-  await askUntil(await openAsking(), 0, () => {});
-  if (target.http2) return beginOverHttp2(method, path);
-  const sockets = await Promise.all(Array.from({ length: target.connections }, open));
-  for (const socket of sockets)
-    socket.write(
-      `${method} ${path} HTTP/1.1\r\nHost: ${target.host}\r\nContent-Length: ${method === 'POST' ? endless : 0}\r\n\r\n`,
-    );
-  return sockets;
-}
-
-async function beginOverHttp2(method: string, path: string): Promise<readonly Duplex[]> {
-  const session = await connectBulkHttp2();
-  const length = method === 'POST' ? { 'content-length': endless } : {};
-  return Array.from({ length: target.connections }, () =>
-    session.request({ ':method': method, ':path': path, ':authority': target.host, ...length }, { endStream: method === 'GET' }),
-  );
-}
-
-async function connectBulkHttp2(): Promise<ClientHttp2Session> {
-  const session = connectHttp2(`https://${target.host}:${target.port}`, {
-    createConnection: () => openTls('h2'),
-    settings: { initialWindowSize: windowBytes },
-  });
-  await once(session, 'connect');
-  session.setLocalWindowSize(windowBytes * target.connections);
-  return session;
-}
-
 const upgrade = () =>
   `GET /ws HTTP/1.1\r\nHost: ${target.host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n${nextCookie()}\r\n`;
 
@@ -356,7 +181,4 @@ async function stalledBesideFast(): Promise<Result> {
   return fast;
 }
 
-const run = workloads[workload];
-if (run === undefined) throw new Error(`unknown workload '${workload}': ${Object.keys(workloads).join(', ')}`);
-process.stdout.write(`${JSON.stringify(await run())}\n`);
-process.exit(0);
+await visit(workloads);

@@ -1,21 +1,25 @@
 // npm run bench: measures every installed peer, interleaved by round; prints medians and ratios to the two-hop haproxy chain.
 // With --tunnels 1000,100000, --clients 2000,5000 or --visitors 10000,20000 it measures one region of that size instead; with
 // --distance, a long path; with --policy, what an access policy costs, in small requests and idle WebSockets.
-// Options of --distance: --round-trips 50,100, --losses 0,0.1,1, --congestion reno, --pieces.
-// Options: --rounds N, --seconds N, --columns small,latency,connect,bulk,idle,stalled, --peers underpass,haproxy, --busy N.
+// Options: --rounds N, --seconds N, --columns small,latency,connect,bulk,idle,stalled, --peers underpass,haproxy, --busy N,
+// --congestion reno. Options of --distance: --congestion reno,cubic,bbr, --round-trips 50,100, --losses 0,0.1,1,
+// --cases page,bulk,api,spell,silence,visitors, --carries https,tcp, --silence 60.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startBusyProcesses } from './busy.ts';
+import { cases, parseDistance } from './core/distance.ts';
 import { type Column, renderTable, type Sample } from './core/table.ts';
-import { measureDistance, movedToOwnNetwork } from './distance.ts';
+import { measureDistance } from './distance.ts';
 import { type Measurement, measurements } from './measurements.ts';
+import { allowedCongestion, congestionInUse, movedToOwnNetwork, requireCongestion, useCongestion } from './own-network.ts';
 import { haproxyHttps, haproxyTcp } from './peers/haproxy.ts';
+import { nginxHttps } from './peers/nginx.ts';
 import { oneMachine, onPath, type Peer } from './peers/peer.ts';
 import { piko } from './peers/piko.ts';
 import { firstJson, start, stopAll } from './peers/processes.ts';
-import { bore, chisel, frp, rathole, sshReverse } from './peers/tcp-tunnels.ts';
+import { bore, chisel, frp, frpQuic, rathole, sshReverse } from './peers/tcp-tunnels.ts';
 import { underpassHttps, underpassInspected, underpassTcp } from './peers/underpass.ts';
 import { measurePolicy } from './policy.ts';
 import { measureClients } from './scale-clients.ts';
@@ -36,7 +40,8 @@ const everyPeer: readonly Peer[] = [
   piko,
 ];
 /** Peers that can have their client on another machine here. */
-const farPeers: readonly Peer[] = [underpassHttps, haproxyHttps, underpassTcp, haproxyTcp, chisel, frp];
+const farPeers: readonly Peer[] = [underpassHttps, haproxyHttps, underpassTcp, haproxyTcp, chisel, frp, frpQuic];
+const visitorPeers: readonly Peer[] = [underpassHttps, haproxyHttps, nginxHttps];
 const baseline = 'haproxy ×2';
 const host = 'bench.localhost';
 
@@ -52,23 +57,32 @@ const { values: options } = parseArgs({
     busy: { type: 'string', default: '0' },
     policy: { type: 'boolean', default: false },
     distance: { type: 'boolean', default: false },
+    congestion: { type: 'string' },
     'round-trips': { type: 'string', default: '50,100' },
     losses: { type: 'string', default: '0,0.1,1' },
-    congestion: { type: 'string', default: 'reno' },
-    pieces: { type: 'boolean', default: false },
+    cases: { type: 'string', default: cases.join(',') },
+    carries: { type: 'string', default: 'https,tcp' },
+    silence: { type: 'string', default: '60' },
   },
 });
 const numbersOf = (list: string): readonly number[] => (list === '' ? [] : list.split(',').map(Number));
 const atScale = [options.tunnels, options.clients, options.visitors].some((sizes) => sizes !== '');
-const rounds = Number(options.rounds ?? (options.distance ? 1 : 5));
-const seconds = Number(options.seconds ?? (options.pieces ? 40 : options.distance ? 2 : 4));
+const distance = options.distance ? orExit(() => parseDistance(options, allowedCongestion())) : undefined;
+const rounds = distance?.rounds ?? Number(options.rounds ?? 5);
+const seconds = Number(options.seconds ?? 4);
 const chosen = measurements.filter((measurement) => options.columns.split(',').includes(measurement.key));
 
-if (options.distance && movedToOwnNetwork()) process.exit();
+const congestion = distance?.congestion ?? (options.congestion === undefined ? undefined : [options.congestion]);
+if (congestion !== undefined) {
+  orExit(() => requireCongestion(congestion));
+  if (orExit(movedToOwnNetwork)) process.exit();
+  if (distance === undefined) useCongestion(congestion[0] as string);
+}
 
 const busy = Number(options.busy);
 const others = busy > 0 ? `, ${busy} other busy processes` : '';
-const machine = `${cpus().length} cores${others}, Node ${process.version}, ${process.arch}`;
+const control = distance === undefined ? `, congestion control ${congestionInUse()}` : '';
+const machine = `${cpus().length} cores (${cpus()[0]?.model.trim()})${others}${control}, Node ${process.version}, ${process.arch}`;
 const folder = mkdtempSync(join(tmpdir(), 'underpass-bench-'));
 const endBusyProcesses = startBusyProcesses(busy);
 try {
@@ -79,23 +93,29 @@ try {
   await measureClients(numbersOf(options.clients));
   await measureVisitors(numbersOf(options.visitors));
   if (options.policy) await measurePolicy({ folder, rounds, seconds, columns: options.columns.split(',') });
-  else if (options.distance)
+  else if (distance !== undefined)
     await measureDistance({
+      options: distance,
       peers: farPeers.filter(runs),
+      visitorPeers: distance.cases.includes('visitors') ? visitorPeers.filter(runs) : [],
       baseline,
       folder,
       host,
-      rounds,
-      seconds,
-      congestion: options.congestion,
-      pieces: options.pieces,
-      roundTripsMs: numbersOf(options['round-trips']),
-      lossPercents: numbersOf(options.losses),
     });
   else if (!atScale) for (const carries of ['https', 'tcp'] as const) await runGroup(carries);
 } finally {
   endBusyProcesses();
   rmSync(folder, { recursive: true, force: true });
+}
+
+/** What the user asked for is not to be had: a line says why. */
+function orExit<T>(attempt: () => T): T {
+  try {
+    return attempt();
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    process.exit(2);
+  }
 }
 
 async function runGroup(carries: Peer['carries']): Promise<void> {

@@ -1,7 +1,10 @@
 // The private web server that every peer exposes: raw TCP, so that its own cost stays small and equal.
 // GET /small answers 100 bytes, GET /bulk/N answers N bytes, POST /sink reads all and answers. After an Upgrade it stays idle.
+// With a certificate and its key in argv it listens for TLS, too, where it speaks HTTP/2 and HTTP/1.1 and knows GET /bulk/N.
 // For each piece on its standard input it prints the number of body bytes that it has read.
-import { createServer, type Socket } from 'node:net';
+import { readFileSync } from 'node:fs';
+import { createSecureServer } from 'node:http2';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 
 const smallAnswer = Buffer.from(
   `HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 100\r\n\r\n${'x'.repeat(100)}`,
@@ -69,9 +72,24 @@ function sendBulk(socket: Socket, bytes: number): void {
   more();
 }
 
-server.listen(0, '127.0.0.1', () => {
-  const address = server.address();
-  if (address !== null && typeof address === 'object') process.stdout.write(`${JSON.stringify({ port: address.port })}\n`);
-});
+const portOf = (listening: Pick<Server, 'listen' | 'address'>): Promise<number> =>
+  new Promise((resolve) => {
+    listening.listen(0, '127.0.0.1', () => resolve((listening.address() as AddressInfo).port));
+  });
+
+/** For visitors whose TLS ends here. */
+function createTlsServer(certificate: string, key: string) {
+  const options = { cert: readFileSync(certificate), key: readFileSync(key), allowHTTP1: true };
+  return createSecureServer(options, (request, response) => {
+    const bytes = Number(/^\/bulk\/(\d+)$/.exec(request.url)?.[1] ?? 100);
+    response.writeHead(200, { 'content-length': bytes });
+    response.end(bytes <= block.length ? block.subarray(0, bytes) : '');
+  });
+}
+
+const [certificate, key] = process.argv.slice(2);
+const port = await portOf(server);
+const tlsPort = certificate === undefined || key === undefined ? 0 : await portOf(createTlsServer(certificate, key));
+process.stdout.write(`${JSON.stringify({ port, tlsPort })}\n`);
 process.stdin.on('data', () => process.stdout.write(`${JSON.stringify({ read })}\n`));
 process.on('SIGTERM', () => process.exit(0));

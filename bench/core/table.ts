@@ -58,25 +58,6 @@ function renderColumn(samples: readonly Sample[], column: Column, peers: readonl
   ].join('\n');
 }
 
-/** One row for each column, one column for each peer: the median, and in brackets the ratio to the baseline. */
-export function renderGrid(
-  samples: readonly Sample[],
-  columns: readonly string[],
-  peers: readonly string[],
-  baseline: string,
-): string {
-  const cell = (peer: string, column: string): string => {
-    const value = digits(medianOf(samples, peer, column));
-    const ratio = peer === baseline ? '' : digits(ratioOf(samples, peer, baseline, column));
-    return ratio === '' ? value : `${value} (${ratio})`;
-  };
-  return [
-    `| | ${peers.map((peer) => (peer === baseline ? peer : `${peer} (× ${baseline})`)).join(' | ')} |`,
-    `| --- |${' ---: |'.repeat(peers.length)}`,
-    ...columns.map((column) => `| ${column} | ${peers.map((peer) => cell(peer, column)).join(' | ')} |`),
-  ].join('\n');
-}
-
 function verdict(column: Column, row: { peer: string; ratio: number }): string {
   if (row.peer !== 'underpass') return '';
   const held = holds(column, row.ratio);

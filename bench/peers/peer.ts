@@ -24,6 +24,8 @@ export const oneMachine: Place = {
 export interface Setup extends Place {
   /** The origin's port on 127.0.0.1 of the client's machine. */
   readonly originPort: number;
+  /** The origin ends TLS itself; only peers that pass bytes through meet one. */
+  readonly originTls?: boolean;
   /** An empty folder of this peer's run. */
   readonly folder: string;
   /** Host name that visitors request. */

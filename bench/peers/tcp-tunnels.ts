@@ -50,16 +50,23 @@ export const chisel = tcpPeer('chisel', ['chisel'], async ({ originPort, edgeAdd
   return { edgeSide, clientSide: startAtClient(binary('chisel'), ['client', `http://${edgeAddress}:${port}`, remote]) };
 });
 
-export const frp = tcpPeer('frp', ['frps', 'frpc'], async ({ folder, originPort, edgeAddress, startAtClient }, publicPort) => {
-  const port = await freePort();
-  const [serverFile, clientFile] = [join(folder, 'frps.toml'), join(folder, 'frpc.toml')];
-  writeFileSync(serverFile, `bindAddr = "${edgeAddress}"\nbindPort = ${port}\nlog.level = "error"\n`);
-  const proxy = `[[proxies]]\nname = "bench"\ntype = "tcp"\nlocalIP = "127.0.0.1"\nlocalPort = ${originPort}\nremotePort = ${publicPort}\n`;
-  writeFileSync(clientFile, `serverAddr = "${edgeAddress}"\nserverPort = ${port}\nlog.level = "error"\n${proxy}`);
-  const edgeSide = start(binary('frps'), ['-c', serverFile]);
-  await untilListening(port, edgeAddress);
-  return { edgeSide, clientSide: startAtClient(binary('frpc'), ['-c', clientFile]) };
-});
+const frpOver =
+  (protocol: 'tcp' | 'quic'): Starter =>
+  async ({ folder, originPort, edgeAddress, startAtClient }, publicPort) => {
+    const [port, quicPort] = [await freePort(), await freePort()];
+    const [serverFile, clientFile] = [join(folder, 'frps.toml'), join(folder, 'frpc.toml')];
+    const quic = protocol === 'quic' ? `quicBindPort = ${quicPort}\n` : '';
+    writeFileSync(serverFile, `bindAddr = "${edgeAddress}"\nbindPort = ${port}\n${quic}log.level = "error"\n`);
+    const proxy = `[[proxies]]\nname = "bench"\ntype = "tcp"\nlocalIP = "127.0.0.1"\nlocalPort = ${originPort}\nremotePort = ${publicPort}\n`;
+    const server = `serverAddr = "${edgeAddress}"\nserverPort = ${protocol === 'quic' ? quicPort : port}\n`;
+    writeFileSync(clientFile, `${server}transport.protocol = "${protocol}"\nlog.level = "error"\n${proxy}`);
+    const edgeSide = start(binary('frps'), ['-c', serverFile]);
+    await untilListening(port, edgeAddress);
+    return { edgeSide, clientSide: startAtClient(binary('frpc'), ['-c', clientFile]) };
+  };
+
+export const frp = tcpPeer('frp', ['frps', 'frpc'], frpOver('tcp'));
+export const frpQuic = tcpPeer('frp, QUIC', ['frps', 'frpc'], frpOver('quic'));
 
 export const rathole = tcpPeer('rathole', ['rathole'], async ({ folder, originPort }, publicPort) => {
   const port = await freePort();

@@ -42,7 +42,7 @@ export async function startTunnels(setup: Setup, carries: Peer['carries'], tunne
   const ports = await firstJson<{ https: number; http: number }>(edge);
   const authority = hashOf(new X509Certificate(readFileSync(certificate)).raw);
   const url = `https://${regionHost}:${ports.https}#ca=${authority}`;
-  const port = isHttp ? ports.https : ports.http;
+  const port = isHttp || setup.originTls ? ports.https : ports.http;
   const startClient = async ({ options = [] }: TunnelSetup, at: number): Promise<Running> => {
     const tokenFile = join(folder, `token-${at}`);
     writeFileSync(tokenFile, tokens[at] as string, { mode: 0o600 });

@@ -1,7 +1,8 @@
 """A wire between two network namespaces that delays, loses or drops packets, as tc netem does. Not every kernel has netem.
 
 bad-wire.py DEVICE NAMESPACE: makes a TUN device in this namespace and one of the same name in the other. Each line of standard
-input sets the wire: delay in milliseconds each way, loss in percent, 1 to drop what leaves this side, 1 to drop what comes back.
+input sets the wire: delay in milliseconds each way, loss in percent, 1 to drop what leaves this side, 1 to drop what comes back,
+rate in Mbit/s each way (0: no limit), the most milliseconds that a packet waits for its turn at that rate.
 """
 import ctypes
 import fcntl
@@ -53,6 +54,7 @@ def main():
     far = open_tun(name)
     other = {near: far, far: near}
     delay, loss, drops = 0.0, 0.0, {near: False, far: False}
+    byte_seconds, queue, free_at = 0.0, 0.0, {near: 0.0, far: 0.0}
     waiting, count = [], 0
     print("open", flush=True)
     while True:
@@ -62,7 +64,8 @@ def main():
             line = sys.stdin.readline()
             if not line:
                 return
-            milliseconds, percent, out, back = map(float, line.split())
+            milliseconds, percent, out, back, megabits, queue_milliseconds = map(float, line.split())
+            byte_seconds, queue = 8e-6 / megabits if megabits else 0.0, queue_milliseconds / 1000
             delay, loss, drops = milliseconds / 1000, percent / 100, {near: out > 0, far: back > 0}
             print("set", flush=True)
         for device in (near, far):
@@ -71,8 +74,13 @@ def main():
             for packet in read_all(device):
                 if drops[device] or random.random() < loss or len(waiting) >= MOST_PACKETS:
                     continue
+                now = time.monotonic()
+                sent_at = max(now, free_at[device]) + len(packet) * byte_seconds
+                if byte_seconds and sent_at - now > queue:
+                    continue
                 count += 1
-                heapq.heappush(waiting, (time.monotonic() + delay, count, other[device], packet))
+                free_at[device] = sent_at
+                heapq.heappush(waiting, (sent_at + delay, count, other[device], packet))
         now = time.monotonic()
         while waiting and waiting[0][0] <= now:
             _, _, device, packet = heapq.heappop(waiting)

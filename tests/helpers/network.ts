@@ -13,6 +13,8 @@ export interface WireState {
   /** In each direction. */
   readonly delayMs?: number;
   readonly lossPercent?: number;
+  /** In each direction; no limit if absent. A packet that would wait longer than `queueMs` for its turn is dropped. */
+  readonly rate?: { readonly megabits: number; readonly queueMs: number };
   /** Drops packets silently: those that leave this side (`out`), those that come back (`back`), or both. */
   readonly drop?: 'both' | 'out' | 'back';
 }
@@ -68,10 +70,10 @@ export async function startFarMachine(t: TestContext, hosts: readonly string[]):
     farAddress: network.far,
     command,
     start: (user, args, env) => startProgram(user, ...command(process.execPath, weighable(args)), env),
-    spoil: async ({ delayMs = 0, lossPercent = 0, drop }) => {
+    spoil: async ({ delayMs = 0, lossPercent = 0, drop, rate = { megabits: 0, queueMs: 0 } }) => {
       const [out, back] = [drop === 'both' || drop === 'out', drop === 'both' || drop === 'back'];
       const done = once(lines, 'line');
-      child.stdin?.write(`${delayMs} ${lossPercent} ${Number(out)} ${Number(back)}\n`);
+      child.stdin?.write(`${delayMs} ${lossPercent} ${Number(out)} ${Number(back)} ${rate.megabits} ${rate.queueMs}\n`);
       await done;
     },
   };
