@@ -81,6 +81,8 @@ export interface Session {
   readonly provenAtMs: number | null;
   /** The peer was asked by OPEN or PING, asked again, and has sent nothing for a second: open the next stream elsewhere. */
   readonly isQuiet: boolean;
+  /** The congestion control of the carrier; null before the first PING, and where it cannot be read. */
+  readonly congestion: string | null;
   /** Payload bytes of all streams. */
   readonly receivedBytes: number;
   readonly sentBytes: number;

@@ -30,6 +30,7 @@ import { KeepAlive } from './keep-alive.ts';
 import { Notices } from './notices.ts';
 import { RoundRobin } from './round-robin.ts';
 import { readShared } from './socket/shared-read.ts';
+import { adaptControl } from './socket/tcp-path.ts';
 import { MuxStream, type StreamHost } from './stream.ts';
 import { StreamTable } from './stream-table.ts';
 
@@ -110,6 +111,9 @@ class MuxSession implements Session, StreamHost, FrameSink {
   readonly #noticeLimit: RateLimit;
   readonly #lateData = new LateDataAllowance();
 
+  /** -1 before the first look. */
+  #adaptedAtBytes = -1;
+  #congestion: string | null = null;
   #state: SessionState = 'open';
   /** Null until the peer's HELLO has arrived. */
   #peer: Peer | null = null;
@@ -141,10 +145,18 @@ class MuxSession implements Session, StreamHost, FrameSink {
       clock: this.#clock,
       sendPing: (payload) => this.#writer.frame(frameType.ping, 0, payload),
       opens: !this.#peerMayOpen,
-      onProof: (rttMs) => this.onProof(rttMs),
+      onProof: (rttMs) => this.#proven(rttMs),
       onQuiet: () => this.#becameQuiet(),
       onSilent: () => this.#finish({ code: 'silent', by: 'us', detail: 'nothing arrived for too long' }),
     });
+  }
+
+  /** The path may have turned out longer, or lossy; an idle one shows nothing new. */
+  #proven(rttMs: number): void {
+    const movedBytes = this.receivedBytes + this.sentBytes;
+    if (movedBytes !== this.#adaptedAtBytes) this.#congestion = adaptControl(this.#carrier);
+    this.#adaptedAtBytes = movedBytes;
+    this.onProof(rttMs);
   }
 
   #listen(carrier: Duplex): void {
@@ -172,6 +184,10 @@ class MuxSession implements Session, StreamHost, FrameSink {
 
   get leastRttMs(): number {
     return this.#keepAlive.leastRttMs;
+  }
+
+  get congestion(): string | null {
+    return this.#congestion;
   }
 
   get provenAtMs(): number | null {

@@ -1,6 +1,7 @@
 // Sockets that a dial waits for: each step has a timeout, ends with an abort, and fails with the caller's error.
 
 import { connect as connectTcp, type Socket } from 'node:net';
+import { adaptControl } from '@underpass/wire/socket/tcp-path.ts';
 
 /** For each step: the TCP connection, the TLS handshake, the HTTP response. */
 export const stepTimeoutMs = 10_000;
@@ -11,6 +12,7 @@ export type Translate = (error: NodeJS.ErrnoException | null) => Error;
 export async function dialTcp(host: string, port: number, signal: AbortSignal, translate: Translate): Promise<Socket> {
   const socket = connectTcp({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 30_000 });
   await connected(socket, 'connect', signal, translate);
+  adaptControl(socket);
   return socket;
 }
 

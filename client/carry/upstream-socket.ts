@@ -3,6 +3,7 @@
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { Upstream } from '@underpass/rules/upstream.ts';
+import { adaptControl } from '@underpass/wire/socket/tcp-path.ts';
 import { lookUpForSocket, serverNameOf } from './lookup.ts';
 
 export interface UpstreamTrust {
@@ -14,6 +15,7 @@ export interface UpstreamTrust {
 /** The socket buffers what is written before it connects: at most one first window. */
 export function openSocket({ scheme, host, port }: Upstream, trust: UpstreamTrust, preface: Uint8Array): Socket {
   const tcp = connectTcp({ host, port, lookup: lookUpForSocket, allowHalfOpen: true, noDelay: true });
+  tcp.once('connect', () => adaptControl(tcp));
   if (preface.length > 0) tcp.write(preface);
   if (scheme !== 'https') return tcp;
   const tls = connectTls({

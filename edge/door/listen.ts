@@ -2,6 +2,7 @@
 
 import { once } from 'node:events';
 import type { AddressInfo, ListenOptions, Server } from 'node:net';
+import { beginNear } from '@underpass/wire/socket/tcp-path.ts';
 
 export interface Listen {
   /** All addresses of both families if missing. */
@@ -13,6 +14,7 @@ export interface Listen {
 export async function listen(server: Server, { host, ...where }: ListenOptions): Promise<void> {
   server.listen({ ...where, ...(host === undefined ? {} : { host }) });
   await once(server, 'listening');
+  beginNear(server);
 }
 
 export function portOf(server: Server): number {

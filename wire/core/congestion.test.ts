@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { type Controls, nextControl } from './congestion.ts';
+
+const all: Controls = { system: 'cubic', far: 'bbr', near: 'cubic' };
+const path = (minRttMs: number, sentSegments = 10, resentSegments = 0) => ({ minRttMs, sentSegments, resentSegments });
+
+describe('the congestion control of a connection', () => {
+  const cases: readonly (readonly [string, string, ReturnType<typeof path>, string | null])[] = [
+    ['becomes BBR on a long path', 'cubic', path(5), 'bbr'],
+    ['becomes BBR in place of reno, too', 'reno', path(100), 'bbr'],
+    ['stays BBR on a long path', 'bbr', path(100), null],
+    ['becomes the near control on loopback', 'bbr', path(0.02), 'cubic'],
+    ['becomes the near control in a local network', 'bbr', path(1), 'cubic'],
+    ['stays what it is on a short path without BBR', 'reno', path(0.02), null],
+    ['stays what it is between short and long', 'cubic', path(3), null],
+    ['stays BBR between short and long', 'bbr', path(3), null],
+    ['becomes BBR between short and long once packets are lost', 'cubic', path(3, 1_000, 1), 'bbr'],
+    ['stays what it is while few segments say nothing about loss', 'cubic', path(3, 999, 900), null],
+    ['stays what it is on a lossy path of microseconds, where a queue overflows', 'cubic', path(0.5, 1_000, 100), null],
+    ['is left alone if the operator chose a third one', 'dctcp', path(100), null],
+    ['stays what it is before a round trip is measured', 'cubic', path(4_294_967.295), null],
+  ];
+  for (const [claim, current, seen, expected] of cases) it(claim, () => assert.equal(nextControl(current, seen, all), expected));
+
+  it('stays what it is where the system offers no other', () => {
+    const none: Controls = { system: 'reno', far: null, near: null };
+    assert.equal(nextControl('reno', path(100), none), null);
+    assert.equal(nextControl('bbr', path(0.02), none), null);
+  });
+});

@@ -1,0 +1,41 @@
+// Which congestion control suits a path. Pure. BBR keeps the rate of a long or lossy path, where reno and cubic halve it with
+// every lost packet; on a path of microseconds its pacing costs processor time and gains nothing (docs/decisions/021).
+
+import type { TcpInfo } from './tcp-info.ts';
+
+/** What this system offers this process. */
+export interface Controls {
+  readonly system: string;
+  readonly far: 'bbr' | null;
+  readonly near: LossBased | null;
+}
+
+export type LossBased = 'cubic' | 'reno';
+
+/** From this round trip on the path is long. */
+const farMs = 5;
+/** Up to this round trip the path is a machine, a rack or a building. */
+const nearMs = 1;
+/** Between the two, a loss of one segment in a thousand makes it a far one. Fewer segments say nothing. */
+const lossyShare = 0.001;
+const judgedSegments = 1_000;
+
+/** A kernel that has not measured a round trip yet says 2^32 - 1 microseconds. */
+const unmeasuredMs = 4_000_000;
+
+type Path = Pick<TcpInfo, 'minRttMs' | 'sentSegments' | 'resentSegments'>;
+
+/** The control to change to; null keeps the current one. A system's own choice of a third control is left alone. */
+export function nextControl(current: string, path: Path, { far, near }: Controls): string | null {
+  if (isLossBased(current)) return isFar(path) ? far : null;
+  return current === 'bbr' && isNear(path) ? near : null;
+}
+
+export const isLossBased = (control: string): control is LossBased => control === 'cubic' || control === 'reno';
+
+const isNear = ({ minRttMs }: Path): boolean => minRttMs <= nearMs;
+
+function isFar({ minRttMs, sentSegments, resentSegments }: Path): boolean {
+  if (minRttMs <= nearMs || minRttMs > unmeasuredMs) return false;
+  return minRttMs >= farMs || (sentSegments >= judgedSegments && resentSegments >= lossyShare * sentSegments);
+}

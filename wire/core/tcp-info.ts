@@ -1,0 +1,36 @@
+// TCP_INFO: what the kernel knows about a connection, read from the bytes of `struct tcp_info` (linux/tcp.h). Pure.
+// The kernel only ever appends members, so an older one answers with fewer bytes.
+
+export interface TcpInfo {
+  readonly minRttMs: number;
+  /** Smoothed: includes the queue that this connection fills. */
+  readonly rttMs: number;
+  /** What the congestion control lets be under way at once. */
+  readonly windowBytes: number;
+  readonly unackedBytes: number;
+  /** In the kernel, and not yet sent for the first time. */
+  readonly notSentBytes: number;
+  /** Segments with data: sent, of which sent again. */
+  readonly sentSegments: number;
+  readonly resentSegments: number;
+}
+
+/** Up to tcpi_data_segs_out, Linux 4.6. A longer buffer would only be filled with what nobody reads. */
+export const tcpInfoBytes = 160;
+
+/** Null if the kernel is too old to say all of it. Numbers are in the order of this machine: little-endian where Node runs. */
+export function parseTcpInfo(bytes: Uint8Array): TcpInfo | null {
+  if (bytes.length < tcpInfoBytes) return null;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const at = (offset: number): number => view.getUint32(offset, true);
+  const segmentBytes = at(16);
+  return {
+    minRttMs: at(148) / 1000,
+    rttMs: at(68) / 1000,
+    windowBytes: at(80) * segmentBytes,
+    unackedBytes: at(24) * segmentBytes,
+    notSentBytes: at(144),
+    sentSegments: at(156),
+    resentSegments: at(100),
+  };
+}

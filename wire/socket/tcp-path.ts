@@ -1,0 +1,94 @@
+// A TCP connection as the kernel sees it: its path, and the congestion control that suits the path. Where the runtime or the
+// system cannot say or change it, nothing happens; no connection fails for it.
+
+import type { Server } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { type Controls, type LossBased, nextControl } from '../core/congestion.ts';
+import { parseTcpInfo, type TcpInfo, tcpInfoBytes } from '../core/tcp-info.ts';
+import { findSocketCalls, type SocketCalls } from '../libc.ts';
+
+/** Linux: socket(2) and tcp(7). */
+const internet = 2;
+const streamCloseOnExec = 0o2000001;
+const tcp = 6;
+const infoOption = 11;
+const controlOption = 13;
+
+/** `UNDERPASS_CONGESTION=system` leaves every connection as the system makes it. */
+const isOn = process.env.UNDERPASS_CONGESTION !== 'system';
+
+/** Undefined until the first call: a client loads FFI only when it dials. */
+let calls: SocketCalls | null | undefined;
+const socketCalls = (): SocketCalls | null => {
+  calls ??= findSocketCalls();
+  return calls;
+};
+
+const descriptorOf = (socket: Duplex | Server): number =>
+  (socket as { readonly _handle?: { readonly fd?: number } | null })._handle?.fd ?? -1;
+
+const infoRoom = Buffer.alloc(tcpInfoBytes);
+/** TCP_CA_NAME_MAX. */
+const nameRoom = Buffer.alloc(16);
+const length = Buffer.alloc(4);
+
+/** The answer is valid until the next call. */
+function readOption(fd: number, option: number, room: Buffer): Buffer | null {
+  if (fd < 0) return null;
+  length.writeUInt32LE(room.length);
+  return socketCalls()?.get(fd, tcp, option, room, length) === 0 ? room.subarray(0, length.readUInt32LE()) : null;
+}
+
+/** Null where it cannot be read: on another system or transport, or of a connection that is over. */
+export function readTcpInfo(socket: Duplex): TcpInfo | null {
+  const bytes = readOption(descriptorOf(socket), infoOption, infoRoom);
+  return bytes && parseTcpInfo(bytes);
+}
+
+const readControl = (fd: number): string | null =>
+  readOption(fd, controlOption, nameRoom)?.toString('latin1').replace(/\0.*$/s, '') ?? null;
+
+function setControl(fd: number, control: string): boolean {
+  const value = Buffer.from(control, 'latin1');
+  return socketCalls()?.set(fd, tcp, controlOption, value, value.length) === 0;
+}
+
+let offered: Controls | null | undefined;
+
+/**
+ * What the system offers this process, tried once on a socket that connects to nothing; null where it cannot be chosen, or where
+ * the setting forbids it. The first try of a privileged process makes the kernel load BBR.
+ */
+export function offeredControls(): Controls | null {
+  if (offered === undefined) offered = isOn ? tryControls() : null;
+  return offered;
+}
+
+function tryControls(): Controls | null {
+  const fd = socketCalls()?.open(internet, streamCloseOnExec, 0) ?? -1;
+  const system = readControl(fd);
+  if (system === null) return null;
+  const near = (['cubic', 'reno'] as const satisfies readonly LossBased[]).find((control) => setControl(fd, control)) ?? null;
+  const far = setControl(fd, 'bbr') ? 'bbr' : null;
+  socketCalls()?.close(fd);
+  return { system, far, near };
+}
+
+/** Chooses the control by the path of a connected socket. Returns the one in use; null if it cannot be read. */
+export function adaptControl(socket: Duplex): string | null {
+  const fd = descriptorOf(socket);
+  const current = readControl(fd);
+  const controls = offeredControls();
+  const info = controls && readTcpInfo(socket);
+  const next = current !== null && info !== null && controls !== null ? nextControl(current, info, controls) : null;
+  return next !== null && setControl(fd, next) ? next : current;
+}
+
+/**
+ * Connections of this server begin without BBR: a connection that once had it is paced for the rest of its life. adaptControl
+ * gives it to those whose path is long.
+ */
+export function beginNear(server: Server): void {
+  const controls = offeredControls();
+  if (controls?.system === 'bbr' && controls.near !== null) setControl(descriptorOf(server), controls.near);
+}
