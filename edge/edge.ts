@@ -3,6 +3,7 @@
 import type { Server } from 'node:http';
 import { join } from 'node:path';
 import { countBuffersWithHeap } from '@underpass/wire/heap.ts';
+import { offeredControls } from '@underpass/wire/tcp-path.ts';
 import type { Registry } from 'prom-client';
 import { type Listen, portOf } from './door/listen.ts';
 import { createTicketKeys } from './door/ticket-keys.ts';
@@ -43,6 +44,7 @@ export async function createEdge(options: EdgeOptions): Promise<Edge> {
   const snapshot = home === undefined ? null : new SnapshotFile(join(home, 'edge', 'routes.json'), onError);
   const parts = { ...options, balancers: options.balancers ?? [], snapshot };
   countBuffersWithHeap();
+  log.info({ congestion: offeredControls() ?? 'system' }, 'congestion control: what long and short paths get');
   const body =
     workers > 1
       ? await WorkerPool.start({ ...parts, workers })

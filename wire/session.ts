@@ -30,9 +30,9 @@ import { KeepAlive } from './keep-alive.ts';
 import { Notices } from './notices.ts';
 import { RoundRobin } from './round-robin.ts';
 import { readShared } from './socket/shared-read.ts';
-import { adaptControl } from './socket/tcp-path.ts';
 import { MuxStream, type StreamHost } from './stream.ts';
 import { StreamTable } from './stream-table.ts';
+import { adaptControl } from './tcp-path.ts';
 
 export interface SessionLimits extends WindowLimits {
   /** Streams that the peer may have open at once; an OPEN beyond it is answered with RESET busy. */
@@ -213,7 +213,7 @@ class MuxSession implements Session, StreamHost, FrameSink {
   open(request: OpenRequest): Stream {
     const peer = this.#peer;
     if (peer === null || !this.canOpen) throw new Error('open() on a session that cannot open');
-    const windowBytes = nextInitialWindow(this.budget, this.limits);
+    const windowBytes = nextInitialWindow(this.budget, this.limits, this.leastRttMs);
     const payload = encodeOpen(request, windowBytes);
     const stream = new MuxStream(this, this.#streams.nextId, true, request, peer.windowBytes, windowBytes);
     this.#streams.add(stream);
@@ -273,7 +273,7 @@ class MuxSession implements Session, StreamHost, FrameSink {
 
   sendOpened(stream: MuxStream): void {
     this.#streams.pendingCount--;
-    const bytes = Math.max(0, nextInitialWindow(this.budget, this.limits) - minWindowBytes);
+    const bytes = Math.max(0, nextInitialWindow(this.budget, this.limits, this.leastRttMs) - minWindowBytes);
     stream.widen(bytes);
     this.#sendU32(frameType.opened, stream.id, bytes);
   }

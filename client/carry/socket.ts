@@ -1,7 +1,7 @@
 // Sockets that a dial waits for: each step has a timeout, ends with an abort, and fails with the caller's error.
 
 import { connect as connectTcp, type Socket } from 'node:net';
-import { adaptControl } from '@underpass/wire/socket/tcp-path.ts';
+import { adaptControl } from '@underpass/wire/tcp-path.ts';
 
 /** For each step: the TCP connection, the TLS handshake, the HTTP response. */
 export const stepTimeoutMs = 10_000;

@@ -3,7 +3,7 @@
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { Upstream } from '@underpass/rules/upstream.ts';
-import { adaptControl } from '@underpass/wire/socket/tcp-path.ts';
+import { adaptControl } from '@underpass/wire/tcp-path.ts';
 import { lookUpForSocket, serverNameOf } from './lookup.ts';
 
 export interface UpstreamTrust {

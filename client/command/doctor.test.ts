@@ -45,7 +45,15 @@ test('without problems every line is ok and the exit code is 0', async (t) => {
   const { code, list } = await findings(t, ['--url', edge.url, '--upstream', `http://127.0.0.1:${port}`]);
   assert.deepEqual(
     list.map(({ check, state }) => `${check} ${state}`),
-    ['region DNS ok', 'region TCP ok', 'region TLS ok', 'token ok', 'upstream ok', 'upstream PROXY protocol ok'],
+    [
+      'region DNS ok',
+      'region TCP ok',
+      'region congestion ok',
+      'region TLS ok',
+      'token ok',
+      'upstream ok',
+      'upstream PROXY protocol ok',
+    ],
   );
   assert.equal(code, 0);
 });

@@ -2,6 +2,7 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type PeerCertificate, type TLSSocket } from 'node:tls';
 import { isLoopbackHost } from '@underpass/rules/upstream.ts';
+import { adaptControl, offeredControls, readTcpInfo } from '@underpass/wire/tcp-path.ts';
 import { lookUp, lookUpForSocket } from '../carry/lookup.ts';
 import { CarryError, problems } from '../carry/problem.ts';
 import { chooseProxy, type HttpProxy } from '../carry/proxy.ts';
@@ -9,6 +10,7 @@ import { connectThroughProxy } from '../carry/proxy-connect.ts';
 import type { Io } from '../process/io.ts';
 import { awaitSocket } from './await-socket.ts';
 import { distrustOf, kindOfDistrust } from './certificate-error.ts';
+import { judgeCongestion } from './congestion.ts';
 import { type Finding, ok, problem, skipped } from './finding.ts';
 
 export interface Place {
@@ -29,9 +31,9 @@ export async function checkPath(io: Io, place: Place): Promise<readonly Finding[
   const target = proxy.chosen ?? place;
   const name = await checkName(place.what, target.host, proxy.chosen !== null);
   if (name.state === 'problem') return [...first, name, skipped(`${place.what} TCP`, 'no address')];
-  const tcp = await checkTcp(place, target, proxy.chosen !== null);
-  if (tcp.state === 'problem' || !place.tls) return [...first, name, tcp];
-  return [...first, name, tcp, ...(await checkTls(place, proxy.chosen))];
+  const [tcp, ...congestion] = await checkTcp(place, target, proxy.chosen !== null);
+  if (tcp.state === 'problem' || !place.tls) return [...first, name, tcp, ...congestion];
+  return [...first, name, tcp, ...congestion, ...(await checkTls(place, proxy.chosen))];
 }
 
 function checkProxy(io: Io, { what, host, port, tls }: Place): { chosen: HttpProxy | null; finding: Finding | null } {
@@ -62,14 +64,26 @@ async function checkName(what: string, host: string, isProxy: boolean): Promise<
   }
 }
 
-async function checkTcp(place: Place, { host, port }: Pick<Place, 'host' | 'port'>, isProxy: boolean): Promise<Finding> {
+async function checkTcp(
+  place: Place,
+  { host, port }: Pick<Place, 'host' | 'port'>,
+  isProxy: boolean,
+): Promise<[Finding, ...Finding[]]> {
   const check = `${place.what} TCP`;
   const socket = connectTcp({ host, port, lookup: lookUpForSocket });
   const failure = await awaitSocket(socket, 'connect');
   const address = socket.remoteAddress;
+  const congestion = failure === null && place.what === 'region' ? readCongestion(socket) : [];
   socket.destroy();
-  if (failure === null) return ok(check, `port ${port} of ${address ?? host} accepts connections`);
-  return problem(check, `port ${port} of ${host}: ${failure}`, adviseTcp(place, `${host}:${port}`, isProxy));
+  if (failure === null) return [ok(check, `port ${port} of ${address ?? host} accepts connections`), ...congestion];
+  return [problem(check, `port ${port} of ${host}: ${failure}`, adviseTcp(place, `${host}:${port}`, isProxy))];
+}
+
+/** Nothing where the system does not say. */
+function readCongestion(socket: Socket): readonly Finding[] {
+  const control = adaptControl(socket);
+  const path = readTcpInfo(socket);
+  return control === null || path === null ? [] : [judgeCongestion(control, path.minRttMs, offeredControls())];
 }
 
 /** HTTPS_PROXY helps only where the client would use it: not on this machine, and not for plain http. */

@@ -25,6 +25,7 @@ export function createAcceptRules(
     headMs: timeouts.headMs,
     isBalancer,
     isReady: () => table.loaded,
+    onAdapted: (control) => counters.countAccepted(control),
     onLost: () => {
       counters.unrouted++;
     },

@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import { HeldBytes } from '@underpass/wire/http/held-bytes.ts';
 import { resetSocket } from '@underpass/wire/socket/reset-socket.ts';
 import { readShared } from '@underpass/wire/socket/shared-read.ts';
-import { adaptControl } from '@underpass/wire/socket/tcp-path.ts';
+import { adaptControl } from '@underpass/wire/tcp-path.ts';
 import { visitorAddress } from '../core/address.ts';
 import { type Endpoints, peekProxyHeader } from '../core/proxy-protocol.ts';
 import type { ConnectionLimiter } from '../limits/connection-limiter.ts';
@@ -32,6 +32,8 @@ export interface AcceptRules {
   readonly peeks: boolean;
   /** Makes the function that decides about one connection, and that remembers what it has scanned. */
   decider(): Decide;
+  /** The connection has the congestion control of its path; null if it cannot be read. */
+  onAdapted(control: string | null): void;
   /** The connection ended before a decision. */
   onLost(): void;
 }
@@ -61,7 +63,7 @@ export class UnroutedConnection implements Deadline {
     if (!rules.limiter.admit(socket, who)) return;
     const ends = endsOf(socket);
     const behindBalancer = rules.isBalancer(ends.sourceAddress);
-    adaptControl(socket);
+    rules.onAdapted(adaptControl(socket));
     if (behindBalancer || rules.limiter.admitAddress(socket, ends.sourceAddress))
       new UnroutedConnection(socket, ends, behindBalancer, rules);
   }

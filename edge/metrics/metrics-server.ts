@@ -98,6 +98,26 @@ function setGauge(value: () => number): (this: Gauge) => void {
 }
 
 function addLabelled(registers: Registry[], stats: () => EdgeStats): void {
+  new Gauge({
+    name: 'underpass_edge_carriers',
+    help: 'Carriers of clients by congestion control',
+    labelNames: ['congestion'],
+    registers,
+    collect() {
+      this.reset();
+      for (const [congestion, count] of Object.entries(stats().carriersBy)) this.set({ congestion }, count);
+    },
+  });
+  new Counter({
+    name: 'underpass_edge_accepted_total',
+    help: 'Connections on the public ports by the congestion control that their path got them',
+    labelNames: ['congestion'],
+    registers,
+    collect() {
+      this.reset();
+      for (const [congestion, count] of Object.entries(stats().acceptedBy)) this.inc({ congestion }, count);
+    },
+  });
   new Counter({
     name: 'underpass_edge_refused_connections_total',
     help: 'Connections closed on arrival, because their address or the whole edge had too many',

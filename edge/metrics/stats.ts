@@ -15,6 +15,8 @@ export interface EdgeStats {
   readonly refused: Readonly<Record<RefusalReason, number>>;
   readonly clients: number;
   readonly streams: number;
+  /** Carriers of clients by congestion control. */
+  readonly carriersBy: Counts;
   readonly rxBytes: number;
   readonly txBytes: number;
   readonly connections: number;
@@ -23,10 +25,14 @@ export interface EdgeStats {
   /** Responses by hundreds of their status. */
   readonly responses: readonly number[];
   readonly errors: Readonly<Partial<Record<VisitorError, number>>>;
+  /** Connections on the public ports by the congestion control that they began with. */
+  readonly acceptedBy: Counts;
 }
 
+type Counts = Readonly<Record<string, number>>;
+
 /** The figures that fall to zero when a process ends. */
-const nothingHeld = { sockets: 0, deadlines: 0, open: 0, openLimit: 0, addresses: 0, clients: 0, streams: 0 };
+const nothingHeld = { sockets: 0, deadlines: 0, open: 0, openLimit: 0, addresses: 0, clients: 0, streams: 0, carriersBy: {} };
 
 const none: EdgeStats = {
   ...nothingHeld,
@@ -38,6 +44,7 @@ const none: EdgeStats = {
   unrouted: 0,
   responses: [0, 0, 0, 0, 0, 0],
   errors: {},
+  acceptedBy: {},
 };
 
 export function sumStats(all: readonly EdgeStats[]): EdgeStats {
@@ -48,9 +55,6 @@ export function sumStats(all: readonly EdgeStats[]): EdgeStats {
 export const pastOf = (stats: EdgeStats): EdgeStats => ({ ...stats, ...nothingHeld });
 
 function addStats(a: EdgeStats, b: EdgeStats): EdgeStats {
-  const errors: Partial<Record<VisitorError, number>> = { ...a.errors };
-  for (const [code, count] of Object.entries(b.errors))
-    errors[code as VisitorError] = (errors[code as VisitorError] ?? 0) + count;
   return {
     sockets: a.sockets + b.sockets,
     deadlines: a.deadlines + b.deadlines,
@@ -66,6 +70,17 @@ function addStats(a: EdgeStats, b: EdgeStats): EdgeStats {
     requests: a.requests + b.requests,
     unrouted: a.unrouted + b.unrouted,
     responses: a.responses.map((count, i) => count + (b.responses[i] ?? 0)),
-    errors,
+    errors: addCounts(a.errors, b.errors),
+    carriersBy: addCounts(a.carriersBy, b.carriersBy),
+    acceptedBy: addCounts(a.acceptedBy, b.acceptedBy),
   };
+}
+
+function addCounts<Key extends string>(
+  a: Readonly<Partial<Record<Key, number>>>,
+  b: Readonly<Partial<Record<Key, number>>>,
+): Record<Key, number> {
+  const sum = { ...a } as Record<Key, number>;
+  for (const key of Object.keys(b) as Key[]) sum[key] = (sum[key] ?? 0) + (b[key] ?? 0);
+  return sum;
 }

@@ -4,6 +4,9 @@ import type { VisitorError } from '../core/visitor-error.ts';
 import type { EdgeStats } from '../metrics/stats.ts';
 import type { VisitorContext } from '../visitor/visitor-context.ts';
 
+/** Of a carrier before its first PING, and where the system does not say. */
+const unknown = 'unknown';
+
 export function readStats({ table, deadlines, limiter, counters }: VisitorContext, sockets: number): EdgeStats {
   const tunnels = [...table.active];
   const clients = tunnels.flatMap((tunnel) => tunnel.clients);
@@ -17,6 +20,7 @@ export function readStats({ table, deadlines, limiter, counters }: VisitorContex
     addresses: limiter.addresses,
     refused: { ...limiter.refused },
     clients: clients.length,
+    carriersBy: countBy(clients.map(({ session }) => session.congestion ?? unknown)),
     streams: clients.reduce((total, { session }) => total + session.openStreams, 0),
     rxBytes: sum('rxBytes'),
     txBytes: sum('txBytes'),
@@ -25,5 +29,12 @@ export function readStats({ table, deadlines, limiter, counters }: VisitorContex
     unrouted: counters.unrouted,
     responses: [...counters.responses],
     errors: Object.fromEntries(counters.errors) as Partial<Record<VisitorError, number>>,
+    acceptedBy: Object.fromEntries(counters.accepted),
   };
+}
+
+function countBy(names: readonly string[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
+  return counts;
 }

@@ -9,6 +9,13 @@ export class VisitorCounters {
   /** Connections that ended before they could be routed. */
   unrouted = 0;
 
+  /** By congestion control, where it can be read. */
+  readonly accepted: Map<string, number> = new Map();
+
+  countAccepted(control: string | null): void {
+    if (control !== null) this.accepted.set(control, (this.accepted.get(control) ?? 0) + 1);
+  }
+
   countResponse(status: number): void {
     const hundreds = (status / 100) | 0;
     this.responses[hundreds] = (this.responses[hundreds] ?? 0) + 1;

@@ -455,6 +455,16 @@ export const settingTable = {
     },
     120,
   ),
+  congestion: setting(
+    'UNDERPASS_CONGESTION',
+    {
+      group: 'Region and edge',
+      about:
+        'Congestion control of connections: BBR on long paths where the kernel offers it, and not on short ones (path), or always the default of the system (system).',
+      parse: parseOneOf('path', 'system'),
+    },
+    'path',
+  ),
   drainSeconds: setting(
     'UNDERPASS_DRAIN_SECONDS',
     {

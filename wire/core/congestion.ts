@@ -33,9 +33,10 @@ export function nextControl(current: string, path: Path, { far, near }: Controls
 
 export const isLossBased = (control: string): control is LossBased => control === 'cubic' || control === 'reno';
 
+export const isLongPath = (minRttMs: number): boolean => minRttMs >= farMs && minRttMs <= unmeasuredMs;
+
 const isNear = ({ minRttMs }: Path): boolean => minRttMs <= nearMs;
 
-function isFar({ minRttMs, sentSegments, resentSegments }: Path): boolean {
-  if (minRttMs <= nearMs || minRttMs > unmeasuredMs) return false;
-  return minRttMs >= farMs || (sentSegments >= judgedSegments && resentSegments >= lossyShare * sentSegments);
-}
+const isFar = ({ minRttMs, sentSegments, resentSegments }: Path): boolean =>
+  isLongPath(minRttMs) ||
+  (minRttMs > nearMs && minRttMs < farMs && sentSegments >= judgedSegments && resentSegments >= lossyShare * sentSegments);

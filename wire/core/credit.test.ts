@@ -104,11 +104,21 @@ describe('a receive window', () => {
 it('the first window is full until half of the budget is spent, then minimal', () => {
   const budget = createBudget();
   const windows = Array.from({ length: 10 }, () => {
-    const bytes = nextInitialWindow(budget, limits);
+    const bytes = nextInitialWindow(budget, limits, 4);
     budget.take(bytes);
     return bytes;
   });
   assert.deepEqual(windows, [...Array(8).fill(262_144), 65_536, 65_536]);
+});
+
+it('the first window of a long path holds a page, until an eighth of the budget is spent', () => {
+  const budget = new WindowBudget(16 * 1_048_576);
+  const windows = Array.from({ length: 4 }, () => {
+    const bytes = nextInitialWindow(budget, limits, 5);
+    budget.take(bytes);
+    return bytes;
+  });
+  assert.deepEqual(windows, [1_048_576, 1_048_576, 262_144, 262_144]);
 });
 
 it('credit adds up to 31 bits, and a grant of 0 is refused', () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer, type Server } from 'node:net';
 import { duplexPair } from 'node:stream';
 import { describe, it } from 'node:test';
-import { createSocketPair } from '../fixture/sockets.ts';
+import { createSocketPair } from './fixture/sockets.ts';
 import { adaptControl, beginNear, offeredControls, readTcpInfo } from './tcp-path.ts';
 
 describe('a TCP connection as the kernel sees it', { skip: process.platform !== 'linux' && 'TCP_INFO is of Linux' }, () => {
