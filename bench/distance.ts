@@ -124,6 +124,7 @@ async function measure(stage: Stage, path: Path, trial: Trial, round: number): P
     if (trial.case === 'silence') await sleep(stage.options.silenceSeconds * 1000);
     for (const { peer, course, running } of courses) {
       const values = (await runTrial(trial, course).catch(noFigure)) ?? [];
+      process.stderr.write(`  ${peer.name}: ${values.map((value) => value.toPrecision(3)).join(', ')}\n`);
       for (const [at, value] of values.entries())
         samples.push({ peer: peer.name, column: onPath(path, figures[at] as (typeof figures)[number]).name, value });
       await stop(running);

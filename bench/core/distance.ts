@@ -130,7 +130,7 @@ export function figuresOf({ case: name, http2, transfer }: Trial): readonly Figu
   const page = `page, HTTP/${http2 ? 2 : 1.1}`;
   switch (name) {
     case 'page':
-      return [ms(`${page}, first`), ms(`${page}, second`)];
+      return [ms(`${page}, first`), ms(`${page}, later`)];
     case 'silence':
       return [ms(`${page}, after silence`)];
     case 'bulk':
