@@ -19,6 +19,9 @@ type Hello = Extract<FromEdge, { type: 'hello' }>;
 /** Changes that wait while an edge gets a snapshot, for a second or two. An edge that needs longer is cut, and dials again. */
 const mostWaiting = 1_000;
 
+/** Each answer to a ping says that the edge works; two answers may be lost. */
+export const silentPings = 3;
+
 /** A report keeps this many clients per tunnel. With the longest texts (core/edge-words.ts) they still fit a bus message. */
 const maxClients = 1_000;
 
@@ -58,16 +61,16 @@ export class EdgeSession {
   #sent = 0;
   #acked = 0;
   #owesSinceMs: number | undefined;
-  #heardAtMs: number;
   /** Changes for an edge that is still being brought up to date; null once it is. */
   #waiting: ToEdge[] | null = null;
   #reports = 0;
   #pings = 0;
+  /** Pings since the last message. Counted, so that control does not take a pause of its own for silence of all edges. */
+  #unanswered = 0;
 
   constructor(deps: EdgeSessionDeps) {
     this.#deps = deps;
     this.#connectedAtMs = deps.now();
-    this.#heardAtMs = this.#connectedAtMs;
   }
 
   get edgeId(): string | undefined {
@@ -83,12 +86,8 @@ export class EdgeSession {
     return this.#owesSinceMs === undefined ? 0 : this.#deps.now() - this.#owesSinceMs;
   }
 
-  silentForMs(): number {
-    return this.#deps.now() - this.#heardAtMs;
-  }
-
   receive(message: FromEdge): void {
-    this.#heardAtMs = this.#deps.now();
+    this.#unanswered = 0;
     const problem = this.#problemOf(message);
     if (problem !== undefined) this.#refuse(problem);
     else if (message.type === 'hello') this.#welcome(message);
@@ -104,7 +103,13 @@ export class EdgeSession {
     else if (this.#waiting.push(message) > mostWaiting) this.close();
   }
 
+  /** Cuts the edge instead if it has answered none of the last pings. */
   ping(): void {
+    if (this.#unanswered === silentPings) {
+      this.close();
+      return;
+    }
+    this.#unanswered += 1;
     this.#pings += 1;
     this.#deps.channel.send({ type: 'ping', id: this.#pings });
   }

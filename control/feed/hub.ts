@@ -13,6 +13,7 @@ import type { KeyRing } from '../secret/key-ring.ts';
 import type { Store } from '../store/store.ts';
 import { reconcilePauseMs } from './core/reconcile.ts';
 import { noteEdges, readEdgeNotes } from './edge-notes.ts';
+import { silentPings } from './edge-session.ts';
 import type { EdgeAbout, EdgeReport } from './edge-view.ts';
 import { readHistory, writeTally } from './history.ts';
 import { createHubBus, type HubBus, type HubHandlers, type HubMessages } from './hub-bus.ts';
@@ -29,14 +30,12 @@ export interface FeedTiming {
   /** Everything is read again this often: a suspension reaches the edges within 60 s whatever the bus loses. */
   readonly reconcileMs: number;
   readonly pingMs: number;
-  /** A connection that is silent for longer is cut. */
-  readonly silenceMs: number;
   /** Edges acknowledge in milliseconds; nothing waits for one that takes longer than this. */
   readonly deliveryMs: number;
   readonly flushMs: number;
 }
 
-const defaultTiming: FeedTiming = { reconcileMs: 20_000, pingMs: 5_000, silenceMs: 20_000, deliveryMs: 5_000, flushMs: 60_000 };
+const defaultTiming: FeedTiming = { reconcileMs: 20_000, pingMs: 5_000, deliveryMs: 5_000, flushMs: 60_000 };
 
 export interface FeedHubDeps {
   readonly store: Store;
@@ -60,9 +59,6 @@ const noteMs = 1_000;
 
 /** Time for the bus and another process to deliver a change. */
 const otherProcessMs = 2_000;
-
-/** Each answer to a ping says that the edge works; two answers may be lost. */
-const silentPings = 3;
 
 export class FeedHub implements FeedPort {
   readonly #deps: FeedHubDeps;
@@ -290,7 +286,7 @@ export class FeedHub implements FeedPort {
     this.#board.sweep();
     this.#live.checkOverdue();
     for (const [region, feed] of this.#regions.all()) {
-      feed.checkEdges(this.#timing.silenceMs);
+      feed.checkEdges();
       this.#regions.publishPeers(region);
       this.#closeDeadKeys(region);
     }

@@ -84,13 +84,10 @@ export class RegionFeed {
     });
   }
 
-  /** Pings every edge, cuts those that are silent for longer, and stops waiting for late acknowledgements. */
-  checkEdges(silenceMs: number): void {
+  /** Pings every edge or cuts it as silent, and stops waiting for late acknowledgements. */
+  checkEdges(): void {
     this.#checkHeld();
-    for (const session of this.#connections.keys()) {
-      if (session.silentForMs() > silenceMs) session.close();
-      else session.ping();
-    }
+    for (const session of this.#connections.keys()) session.ping();
   }
 
   /** An edge has one connection: a new one ends the old, which may be half open. */

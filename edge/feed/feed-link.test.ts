@@ -147,6 +147,49 @@ it('says for how long control has been silent, also on a connection that stays o
   link.close();
 });
 
+it('cuts control after fifteen seconds of silence, counted while this process runs', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const [ours, theirs] = duplexPair();
+  const link = new FeedLink({ ...options, dial: async () => ours });
+  const feed = createControlFeed(theirs);
+  feed.send({ type: 'welcome', version: 1, epoch: 'e', region: 'test' });
+  while (!link.connected) await new Promise(setImmediate);
+  t.mock.timers.tick(14_000);
+  assert.equal(link.connected, true);
+  const answered = new Promise((resolve) => Object.assign(feed, { onMessage: resolve }));
+  feed.send({ type: 'ping', id: 1 });
+  await answered;
+  t.mock.timers.tick(14_000);
+  assert.equal(link.connected, true);
+  t.mock.timers.tick(1_000);
+  assert.equal(link.connected, false);
+  link.close();
+});
+
+it('does not take for silence what it has not read yet because a change takes long to apply', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const [ours, theirs] = duplexPair();
+  const applied = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  const apply = (): Promise<void> => {
+    begun.resolve();
+    return applied.promise;
+  };
+  const link = new FeedLink({ ...options, dial: async () => ours, apply });
+  const feed = createControlFeed(theirs);
+  feed.send({ type: 'welcome', version: 1, epoch: 'e', region: 'test' });
+  feed.send({ type: 'snapshot', seq: 1, state: { tunnels: [], certificates: [], challenges: [], peers: [] } });
+  await begun.promise;
+  t.mock.timers.tick(60_000);
+  assert.equal(link.connected, true);
+  const acknowledged = new Promise((resolve) => Object.assign(feed, { onMessage: resolve }));
+  applied.resolve();
+  await acknowledged;
+  t.mock.timers.tick(15_000);
+  assert.equal(link.connected, false);
+  link.close();
+});
+
 it('does not take a connection that a stopped control leaves unanswered for a sign of life', async (t) => {
   let nowMs = 1_000;
   t.mock.method(performance, 'now', () => nowMs);

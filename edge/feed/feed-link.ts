@@ -44,8 +44,13 @@ const paces = {
 const firstBackoffMs = 250;
 const maxBackoffMs = 15_000;
 const dialMs = 10_000;
-/** Control sends pings; a feed that is silent for this long is dead. */
-const silentMs = 45_000;
+/**
+ * Control and primary send a ping every 5 s; a feed that is silent for this long has lost three and is dead. From then on the edge
+ * also sends nobody to control to sign in. A restart of control takes less.
+ */
+export const feedSilentMs = 15_000;
+/** Silence is counted in checks, not read from a clock: a process that was stopped does not take its own pause for silence. */
+const silenceCheckMs = 1_000;
 
 export class FeedLink {
   connected = false;
@@ -68,9 +73,11 @@ export class FeedLink {
   #onSynced: () => void = () => {};
   #closed = false;
   #retry: NodeJS.Timeout | undefined;
-  #silence: NodeJS.Timeout | undefined;
+  #silentChecks = 0;
+  /** A message is being applied: those behind it have not been read yet. */
+  #receiving = false;
   #soon: NodeJS.Timeout | undefined;
-  readonly #ticks: NodeJS.Timeout;
+  readonly #ticks: readonly NodeJS.Timeout[];
 
   constructor(options: FeedLinkOptions) {
     this.#options = options;
@@ -78,8 +85,10 @@ export class FeedLink {
       this.#onSynced = resolve;
     });
     this.position = options.position;
-    this.#ticks = setInterval(() => this.#report('changed'), paces[options.pace].reportEveryMs);
-    this.#ticks.unref();
+    this.#ticks = [
+      setInterval(() => this.#report('changed'), paces[options.pace].reportEveryMs).unref(),
+      setInterval(() => this.#checkSilence(), silenceCheckMs).unref(),
+    ];
     void this.#connect();
   }
 
@@ -107,8 +116,7 @@ export class FeedLink {
 
   close(): void {
     this.#closed = true;
-    clearInterval(this.#ticks);
-    for (const timer of [this.#retry, this.#silence, this.#soon]) clearTimeout(timer);
+    for (const timer of [...this.#ticks, this.#retry, this.#soon]) clearTimeout(timer);
     this.#feed?.destroy();
   }
 
@@ -139,18 +147,24 @@ export class FeedLink {
       ...(hopAddress === undefined ? {} : { hopAddress }),
       ...this.position,
     });
-    this.#heard();
+    this.#silentChecks = 0;
   }
 
-  #heard(): void {
-    clearTimeout(this.#silence);
-    this.#silence = setTimeout(() => this.#feed?.destroy(new Error('control sent nothing for 45 s')), silentMs);
-    this.#silence.unref();
+  #checkSilence(): void {
+    if (this.#feed === null || this.#receiving || ++this.#silentChecks * silenceCheckMs < feedSilentMs) return;
+    this.#feed.destroy(new Error(`control sent nothing for ${feedSilentMs / 1000} s`));
   }
 
   async #receive(feed: FeedStream<FromEdge, ToEdge>, message: ToEdge): Promise<void> {
-    this.#heard();
+    this.#receiving = true;
     this.#heardAtMs = performance.now();
+    await this.#take(feed, message).finally(() => {
+      this.#receiving = false;
+      this.#silentChecks = 0;
+    });
+  }
+
+  async #take(feed: FeedStream<FromEdge, ToEdge>, message: ToEdge): Promise<void> {
     if (message.type === 'ping') this.#pong(feed, message.id);
     else if (message.type === 'welcome') this.#welcome(message);
     else if (message.type === 'snapshot' || message.type === 'delta') {
@@ -212,7 +226,6 @@ export class FeedLink {
   #lost(error: Error | null): void {
     this.connected = false;
     this.#feed = null;
-    clearTimeout(this.#silence);
     if (this.#closed) return;
     const waitMs = nextBackoffMs(this.#failures++, this.#options.random());
     this.#options.log.warn({ error: error?.message, waitMs: Math.round(waitMs) }, 'feed lost; serving on from the last copy');

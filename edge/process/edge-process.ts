@@ -10,7 +10,7 @@ import { HttpDoor } from '../door/http-door.ts';
 import { HttpsDoor } from '../door/https-door.ts';
 import { type Listen, listen, portOf } from '../door/listen.ts';
 import { createTicketKeys, ticketKeysMs } from '../door/ticket-keys.ts';
-import { FeedLink } from '../feed/feed-link.ts';
+import { FeedLink, feedSilentMs } from '../feed/feed-link.ts';
 import { Reporter, renderReport } from '../feed/reporter.ts';
 import { HopNetwork } from '../hop/hop-network.ts';
 import { ConnectionLimiter } from '../limits/connection-limiter.ts';
@@ -37,8 +37,6 @@ const backlog = 4_096;
 const tendMs = 1_000;
 /** A drain first accepts what waits in the kernel's queue, for at most this long if the queue keeps filling. */
 const lastArrivalsMs = 1_000;
-/** If control is silent for this long, three pings, the edge sends nobody there to sign in. A restart of control takes less. */
-export const controlAwayMs = 15_000;
 
 export class EdgeProcess {
   readonly #options: EdgeProcessOptions;
@@ -238,7 +236,7 @@ export class EdgeProcess {
   }
 
   get #seesControl(): boolean {
-    return this.#feedLink !== null && this.#feedLink.awayMs < controlAwayMs;
+    return this.#feedLink !== null && this.#feedLink.awayMs < feedSilentMs;
   }
 
   get feedConnected(): boolean {

@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import type { FromEdge, ToEdge } from '@underpass/wire/feed.ts';
 import { createEdgeFeed, type FeedStream } from '@underpass/wire/feed-stream.ts';
 import { pino } from 'pino';
+import { feedSilentMs } from '../feed/feed-link.ts';
 import { tunnelOf } from '../fixture/rig.ts';
 import { RouteTable } from '../routes/route-table.ts';
 import { WorkerFeed } from './worker-feed.ts';
@@ -137,7 +138,7 @@ it('a worker gets pings from its primary while nothing changes', async (t) => {
   const { feed, said } = join();
   await heard();
   said.length = 0;
-  t.mock.timers.tick(44_000);
+  t.mock.timers.tick(feedSilentMs - 1);
   await heard();
   assert.deepEqual([...new Set(said)], ['ping']);
   feed.close();

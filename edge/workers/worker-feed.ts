@@ -21,8 +21,8 @@ interface Member {
 const pieceEntries = 1_000;
 /** After this long the primary acknowledges a change without the workers that have not applied it. */
 const ackMs = 3_000;
-/** A worker treats its feed as dead after 45 s of silence (feed-link.ts). */
-const pingEveryMs = 15_000;
+/** As often as control: a worker treats a silent feed like an edge does (feed-link.ts). */
+const pingEveryMs = 5_000;
 
 export class WorkerFeed {
   readonly #table: RouteTable;

@@ -2,10 +2,9 @@
 
 import { rm } from 'node:fs/promises';
 import { createTicketKeys, ticketKeysMs } from '../door/ticket-keys.ts';
-import type { FeedLink } from '../feed/feed-link.ts';
+import { type FeedLink, feedSilentMs } from '../feed/feed-link.ts';
 import { type EdgeStats, pastOf, sumStats } from '../metrics/stats.ts';
 import type { EdgePorts } from '../process/edge-options.ts';
-import { controlAwayMs } from '../process/edge-process.ts';
 import { closePrimaryFeed, createFeedLink, openPrimaryFeed, type PrimaryFeed } from './primary-feed.ts';
 import type { FromWorker } from './worker-message.ts';
 import { drainWorker, endWorker, startWorker, tell, type Worker, type WorkerOptions } from './worker-process.ts';
@@ -102,7 +101,7 @@ export class WorkerPool {
 
   /** The feed of a worker ends here, so only the primary sees whether control is away. */
   #tellControl(): void {
-    const present = this.#feedLink.awayMs < controlAwayMs;
+    const present = this.#feedLink.awayMs < feedSilentMs;
     if (present === this.#hasControl) return;
     this.#hasControl = present;
     for (const { child } of this.#workers.values()) tell(child, { type: 'control', present });
