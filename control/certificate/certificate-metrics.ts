@@ -19,6 +19,11 @@ export interface CertificateMetricsDeps {
   readonly store: Store;
   readonly clock: () => number;
   readonly givenCertificates: () => readonly FeedCertificate[];
+  /**
+   * A wildcard that the authority cannot issue is not missing: each name below it gets a certificate of its own. Left out where
+   * there is no authority, so that files must cover every name.
+   */
+  readonly canIssue?: (name: string) => boolean;
 }
 
 /** `host`: a name that clients of a region dial, or the dashboard's. `wildcard`: for generated names. `tunnel`: a user's name. */
@@ -37,7 +42,7 @@ interface Line {
 /** A region may have a hundred thousand names: scrapes within a minute share one reading. */
 const keptMs = 60_000;
 
-const readLines = async ({ store, clock, givenCertificates }: CertificateMetricsDeps): Promise<readonly Line[]> => {
+const readLines = async ({ store, clock, givenCertificates, canIssue }: CertificateMetricsDeps): Promise<readonly Line[]> => {
   const endOf = await readEnds(store.db, givenCertificates());
   const lines = new Map<string, Line>();
   for (const wanted of [...(await readOwnNames(store.db)), ...(await readTunnelNames(store.db))]) {
@@ -45,7 +50,7 @@ const readLines = async ({ store, clock, givenCertificates }: CertificateMetrics
     const kind = kindOf(wanted);
     const line = lines.get(`${region} ${kind}`) ?? { region, kind, soonestMs: Number.POSITIVE_INFINITY, missing: 0 };
     const end = endOf(wanted.name);
-    if (end <= clock()) line.missing += 1;
+    if (end <= clock() && canIssue?.(wanted.name) !== false) line.missing += 1;
     if (end > 0) line.soonestMs = Math.min(line.soonestMs, end);
     lines.set(`${region} ${kind}`, line);
   }

@@ -566,6 +566,20 @@ describe('upkeep', () => {
     assert.ok(Number.isNaN(value(text, 'underpass_certificate_expiry_timestamp_seconds{region="eu",kind="host"}')), `${madeAt}`);
   });
 
+  test('metrics miss no wildcard that the authority cannot issue, unless files are the only source', async () => {
+    await store.db.updateTable('regions').set({ wildcard_ingress_domain: 'tunnels.example.com' }).execute();
+    const scrape = async (canIssue?: (name: string) => boolean): Promise<string> => {
+      const registry = new Registry();
+      const deps = { registry, store, clock: () => now, givenCertificates: () => [] };
+      addCertificateMetrics(canIssue === undefined ? deps : { ...deps, canIssue });
+      return registry.metrics();
+    };
+    const missing = /underpass_certificates_missing\{region="eu",kind="wildcard"\} (\d)/;
+    assert.equal(missing.exec(await scrape())?.[1], '1');
+    assert.equal(missing.exec(await scrape(() => true))?.[1], '1');
+    assert.equal(missing.exec(await scrape((name) => !name.startsWith('*.')))?.[1], '0');
+  });
+
   test('without an authority, the log lists the names without a certificate once, and again when they change', async () => {
     const lines: { readonly names: readonly string[] }[] = [];
     const log = pino({ level: 'warn' }, { write: (line) => void lines.push(JSON.parse(line)) });

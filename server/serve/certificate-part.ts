@@ -104,14 +104,15 @@ async function openUpkeep(
   { control, hub, dns, sources }: UpkeepNeeds,
 ): Promise<Upkeep | undefined> {
   const { store, keyRing, clock, log } = state;
+  const directory = settings.acmeDirectory;
+  const authority = directory === undefined ? sources.localCa : await openAcme(settings, directory, state, hub);
   const metrics = addCertificateMetrics({
     registry: control.metrics,
     store,
     clock,
     givenCertificates: sources.certificates,
+    ...(authority === undefined ? {} : { canIssue: (name) => authority.canIssue(name) }),
   });
-  const directory = settings.acmeDirectory;
-  const authority = directory === undefined ? sources.localCa : await openAcme(settings, directory, state, hub);
   if (authority === undefined) return undefined;
   return createUpkeep({
     store,
