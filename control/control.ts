@@ -140,7 +140,7 @@ export const createControl = (deps: ControlDeps): Control => {
   const parts = createParts(deps);
   const { settings, jobs, origin, version } = parts;
   const events = createEventStreams(parts);
-  const metrics = createControlMetrics(deps.store);
+  const metrics = createControlMetrics(deps.store, deps.dependencies ?? []);
   let isRunning = false;
   const timers: NodeJS.Timeout[] = [];
   const sweep = (): void => {

@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import type { BotCheck } from './auth/bot-check.ts';
 import type { Bus } from './bus/bus.ts';
 import type { CertificatePort } from './certificate/port.ts';
+import type { Dependency } from './dependency/dependency.ts';
 import type { DnsPort } from './dns/port.ts';
 import type { FeedPort } from './feed/port.ts';
 import type { Limiter } from './limit/limiter.ts';
@@ -39,6 +40,8 @@ export interface ControlDeps {
   readonly store: Store;
   readonly bus: Bus;
   readonly keyRing: KeyRing;
+  /** What the metrics tell about; left out, nothing. */
+  readonly dependencies?: readonly Dependency[];
   readonly clock: () => number;
   readonly log: Logger;
   readonly sendMail: SendMail;

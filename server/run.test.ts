@@ -176,7 +176,6 @@ describe('start', () => {
 
   /** What prevents a start, and its code. */
   const obstacles: readonly (readonly [what: string, code: string, Environment, (home: string) => Promise<void>])[] = [
-    ['that NATS does not answer', 'bus-unreachable', { NATS_URL: 'nats://127.0.0.1:1' }, async () => {}],
     ['that the address belongs to another machine', 'address-unknown', { UNDERPASS_LISTEN: '192.0.2.1' }, async () => {}],
     ['that the folder of pages does not exist', 'file-unusable', { UNDERPASS_DASHBOARD: '/dev/null/pages' }, async () => {}],
     [

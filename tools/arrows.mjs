@@ -55,7 +55,7 @@ export const layers = {
     ['.'],
   ],
   control: [
-    ['admission', 'bus', 'certificate', 'dns', 'feed', 'job', 'limit', 'mail', 'region', 'secret', 'store'],
+    ['admission', 'bus', 'certificate', 'dependency', 'dns', 'feed', 'job', 'limit', 'mail', 'region', 'secret', 'store'],
     ['http'],
     ['access'],
     [

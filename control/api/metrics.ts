@@ -1,6 +1,7 @@
 // Prometheus metrics of control: calls by name and status, and what waits. Served by server/ on a private port.
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Dependency, DependencyState } from '../dependency/dependency.ts';
 import { isWaiting } from '../store/known-time.ts';
 import { unlessOutage } from '../store/outage.ts';
 import type { Store } from '../store/store.ts';
@@ -18,9 +19,23 @@ const countJobs = async (store: Store): Promise<number> => {
   return Number((await query.executeTakeFirstOrThrow()).n);
 };
 
-export const createControlMetrics = (store: Store): ControlMetrics => {
+const addDependencies = (registry: Registry, dependencies: readonly Dependency[]): void => {
+  const gauge = (name: string, help: string, read: (state: DependencyState) => number): void => {
+    new Gauge({
+      ...{ registers: [registry], name, help, labelNames: ['dependency'] },
+      collect() {
+        for (const { state } of dependencies) this.set({ dependency: state.name }, read(state));
+      },
+    });
+  };
+  gauge('underpass_dependency_answers', '1 while the dependency answers', ({ answers }) => (answers ? 1 : 0));
+  gauge('underpass_dependency_changed_timestamp_seconds', 'When that last changed, Unix time', ({ sinceMs }) => sinceMs / 1000);
+};
+
+export const createControlMetrics = (store: Store, dependencies: readonly Dependency[]): ControlMetrics => {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
+  addDependencies(registry, dependencies);
   const common = { registers: [registry] };
   const calls = new Counter({ ...common, name: 'underpass_calls_total', help: 'API calls', labelNames: ['call', 'status'] });
   const durations = new Histogram({

@@ -8,8 +8,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { pino } from 'pino';
 import { startNats } from '../../tests/helpers/nats.ts';
 import { requireTool, skipWithout } from '../../tests/helpers/tool.ts';
+import { Dependency } from '../dependency/dependency.ts';
 import type { Bus } from './bus.ts';
 import { createMemoryBus } from './memory.ts';
 import { openNatsBus } from './nats.ts';
@@ -119,7 +121,11 @@ if (!needsNats) {
   });
 }
 
-suite('NATS', needsNats, (onError = fail) => openNatsBus(nats.url, onError));
+const dependencyOf = (): Dependency => new Dependency('bus', { clock: Date.now, log: pino({ level: 'silent' }) });
+const openBus = (url: string, onError = fail, dependency = dependencyOf()): Promise<Bus> =>
+  openNatsBus({ url, onError, dependency });
+
+suite('NATS', needsNats, (onError = fail) => openBus(nats.url, onError));
 
 describe('bus on NATS, between replicas', { skip: needsNats }, () => {
   /** Resolves with the first message; publishes it repeatedly until the subscription has reached the server. */
@@ -130,14 +136,14 @@ describe('bus on NATS, between replicas', { skip: needsNats }, () => {
   };
 
   it('delivers a message from one replica to another', async () => {
-    const [one, two] = await Promise.all([openNatsBus(nats.url, fail), openNatsBus(nats.url, fail)]);
+    const [one, two] = await Promise.all([openBus(nats.url), openBus(nats.url)]);
     assert.deepEqual(await hear(one, two, 'hello', { from: 'one' }), [{ from: 'one' }]);
     await Promise.all([one.close(), two.close()]);
   });
 
   it("delivers a replica's messages to itself without a server, and closes cleanly", async (t) => {
     const own = await startNats(t);
-    const bus = await openNatsBus(own.url, fail);
+    const bus = await openBus(own.url);
     await own.kill();
     const seen = collect(bus, 'alone', 1);
     bus.publish('alone', 1);
@@ -147,10 +153,55 @@ describe('bus on NATS, between replicas', { skip: needsNats }, () => {
 
   it('reconnects to its server and keeps its subscriptions', async (t) => {
     const own = await startNats(t);
-    const [one, two] = await Promise.all([openNatsBus(own.url, fail), openNatsBus(own.url, fail)]);
+    const [one, two] = await Promise.all([openBus(own.url), openBus(own.url)]);
     await own.kill();
     await own.start();
     assert.deepEqual(await hear(one, two, 'again', 'back'), ['back']);
     await Promise.all([one.close(), two.close()]);
+  });
+
+  it('opens while no server answers, says so, and joins with the subscriptions that it has once one does', async (t) => {
+    const own = await startNats(t);
+    await own.kill();
+    const dependency = dependencyOf();
+    const one = await openBus(own.url, fail, dependency);
+    assert.equal(dependency.answers, false);
+    const early = collect(one, 'early', 1);
+    await own.start();
+    const two = await openBus(own.url);
+    const again = setInterval(() => two.publish('early', 'heard'), 20);
+    assert.deepEqual(await early, ['heard']);
+    clearInterval(again);
+    assert.equal(dependency.answers, true);
+    await Promise.all([one.close(), two.close()]);
+  });
+
+  it('closes at once while no server answers', async () => {
+    const bus = await openBus('nats://127.0.0.1:1');
+    await bus.close();
+  });
+
+  it('uses the server of several that answers', async () => {
+    const [one, two] = await Promise.all([openBus(`nats://127.0.0.1:1,${nats.url}`), openBus(nats.url)]);
+    assert.deepEqual(await hear(two, one, 'several', 1), [1]);
+    await Promise.all([one.close(), two.close()]);
+  });
+
+  it('says within 20 s that a server is silent, and that it is back', { timeout: 60_000 }, async (t) => {
+    const own = await startNats(t);
+    const told: string[] = [];
+    const silent = Promise.withResolvers<void>();
+    const back = Promise.withResolvers<void>();
+    const write = (line: string): void => (told.push(JSON.parse(line).msg) === 1 ? silent : back).resolve();
+    const log = pino({ base: null }, { write });
+    const bus = await openBus(own.url, fail, new Dependency('bus', { clock: Date.now, log }));
+    const stoppedAt = performance.now();
+    own.signal('SIGSTOP');
+    await silent.promise;
+    assert.ok(performance.now() - stoppedAt < 20_000);
+    own.signal('SIGCONT');
+    await back.promise;
+    assert.deepEqual(told, ['bus: does not answer', 'bus: answers again']);
+    await bus.close();
   });
 });

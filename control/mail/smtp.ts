@@ -1,6 +1,7 @@
 // Sends mail over SMTP, with timeouts. The job queue tries again after an error that may pass.
 
 import { createTransport } from 'nodemailer';
+import type { Dependency } from '../dependency/dependency.ts';
 import type { SendMail } from './mail.ts';
 import { NoSuchAddress } from './no-such-address.ts';
 
@@ -26,7 +27,7 @@ export interface SmtpMail {
 }
 
 /** `url` such as smtps://user:password@mail.example.com; plain smtp:// upgrades by STARTTLS if the server offers it. */
-export const createSmtpMail = (url: string, from: string): SmtpMail => {
+export const createSmtpMail = (url: string, from: string, dependency?: Dependency): SmtpMail => {
   const transport = createTransport(
     { url, connectionTimeout: timeoutMs, greetingTimeout: timeoutMs, socketTimeout: timeoutMs },
     // A mail is text: nothing in it may name a file or an address to be read.
@@ -35,9 +36,15 @@ export const createSmtpMail = (url: string, from: string): SmtpMail => {
   return {
     send: async ({ to, subject, text }) => {
       // An address object is never parsed as a list of addresses.
-      await transport.sendMail({ to: { name: '', address: to }, subject, text }).catch((error) => {
-        throw translate(error);
-      });
+      try {
+        await transport.sendMail({ to: { name: '', address: to }, subject, text });
+        dependency?.answered();
+      } catch (error) {
+        // A server that refuses one recipient answers.
+        if ((error as SmtpError).command === 'RCPT TO') dependency?.answered();
+        else dependency?.failed(error);
+        throw translate(error as SmtpError);
+      }
     },
     close: () => transport.close(),
   };

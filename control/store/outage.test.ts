@@ -7,7 +7,9 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
+import { pino } from 'pino';
 import { skipWithout } from '../../tests/helpers/tool.ts';
+import { Dependency } from '../dependency/dependency.ts';
 import { startPostgres } from '../test-kit-postgres.ts';
 import { StoreOutage } from './outage.ts';
 import { openPostgresStore } from './postgres.ts';
@@ -37,6 +39,29 @@ describe('Postgres', { skip: skipWithout('postgres') }, () => {
     await put(store, 'kept');
     assert.deepEqual(await namesIn(store), ['kept']);
     await assert.rejects(put(store, 'kept'), (error) => !(error instanceof StoreOutage));
+    await store.close();
+    await postgres.close();
+  });
+});
+
+describe('Postgres that is silent', { skip: skipWithout('postgres') }, () => {
+  it('fails calls at once when it is known to be away, and serves again when it answers', { timeout: 60_000 }, async () => {
+    const postgres = await startPostgres();
+    const away = Promise.withResolvers<void>();
+    const back = Promise.withResolvers<void>();
+    const log = pino({}, { write: (line) => (JSON.parse(line).level > 40 ? away : back).resolve() });
+    const dependency = new Dependency('database', { clock: Date.now, log });
+    const store = await openPostgresStore(await postgres.createDatabase(), () => {}, 5_000, dependency);
+    await put(store, 'kept');
+    postgres.signal('SIGSTOP');
+    await away.promise;
+    const askedAt = performance.now();
+    await assert.rejects(namesIn(store), StoreOutage);
+    await assert.rejects(put(store, 'lost'), StoreOutage);
+    assert.ok(performance.now() - askedAt < 1_000);
+    postgres.signal('SIGCONT');
+    await back.promise;
+    assert.deepEqual(await namesIn(store), ['kept']);
     await store.close();
     await postgres.close();
   });

@@ -29,11 +29,15 @@ export const tellOutage = async <T>(work: () => Promise<T>, isOutage: IsOutage):
   }
 };
 
-/** Wraps a driver: its connections and queries throw a StoreOutage for an outage. */
-export const tellOutages = <D extends Driver>(driver: D, isOutage: IsOutage): D => {
+/**
+ * Wraps a driver: its connections and queries throw a StoreOutage for an outage. While `isAway` says that the database does not
+ * answer, they throw at once: whoever asks should not wait for a time-out each time.
+ */
+export const tellOutages = <D extends Driver>(driver: D, isOutage: IsOutage, isAway = (): boolean => false): D => {
   const told = new WeakSet<object>();
   const acquire = driver.acquireConnection.bind(driver);
   driver.acquireConnection = async (options) => {
+    if (isAway()) throw new StoreOutage('it does not answer');
     const connection = await tellOutage(() => acquire(options), isOutage);
     if (told.has(connection)) return connection;
     told.add(connection);

@@ -2,6 +2,8 @@
 
 import { Kysely, PostgresDialect, type Transaction } from 'kysely';
 import pg from 'pg';
+import type { Dependency } from '../dependency/dependency.ts';
+import { Heartbeat } from './heartbeat.ts';
 import { tellOutages } from './outage.ts';
 import type { Schema } from './schema.ts';
 import { migrateToLatest, type Store } from './store.ts';
@@ -36,8 +38,15 @@ const isOutage = (error: unknown): boolean =>
   error instanceof pg.DatabaseError ? outageCodes.test(error.code ?? '') : !(error instanceof TypeError);
 
 class Dialect extends PostgresDialect {
+  readonly #isAway: () => boolean;
+
+  constructor(pool: pg.Pool, isAway: () => boolean) {
+    super({ pool });
+    this.#isAway = isAway;
+  }
+
   override createDriver() {
-    return tellOutages(super.createDriver(), isOutage);
+    return tellOutages(super.createDriver(), isOutage, this.#isAway);
   }
 }
 
@@ -51,16 +60,25 @@ const writeWithRetry = async <T>(db: Kysely<Schema>, body: (trx: Transaction<Sch
   }
 };
 
-/** `connectMs`: how long to wait for a new connection, or for one that others use. */
-export const openPostgresStore = async (url: string, onIdleError: (error: Error) => void, connectMs = 5_000): Promise<Store> => {
+/**
+ * `connectMs`: how long to wait for a new connection, or for one that others use. With `dependency`, a server that does not answer
+ * is noticed by a heartbeat, and queries fail at once until it is back.
+ */
+export const openPostgresStore = async (
+  url: string,
+  onIdleError: (error: Error) => void,
+  connectMs = 5_000,
+  dependency?: Dependency,
+): Promise<Store> => {
   const pool = createPool(url, connectMs);
   let isClosing = false;
   // An idle connection that breaks would otherwise end the process.
   pool.on('error', (error) => isClosing || onIdleError(error));
   // So would one that breaks between two queries of a transaction; its next query reports the error.
   pool.on('connect', (client) => client.on('error', () => {}));
-  const db = new Kysely<Schema>({ dialect: new Dialect({ pool }) });
+  const db = new Kysely<Schema>({ dialect: new Dialect(pool, () => dependency?.answers === false) });
   await migrateToLatest(db);
+  const heartbeat = dependency === undefined ? undefined : new Heartbeat(url, dependency);
   return {
     kind: 'postgres',
     db,
@@ -68,6 +86,7 @@ export const openPostgresStore = async (url: string, onIdleError: (error: Error)
     read: (body) => db.transaction().setAccessMode('read only').setIsolationLevel('repeatable read').execute(body),
     close: async () => {
       isClosing = true;
+      heartbeat?.close();
       await db.destroy();
     },
   };

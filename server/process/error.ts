@@ -70,11 +70,6 @@ export const errors = {
     title: 'The embedded database is missing',
     fix: 'Restore the last backup (docs/operations.md, "Backup and restore"), or start again with an empty folder.',
   },
-  'bus-unreachable': {
-    exit: 'local',
-    title: 'NATS cannot be reached',
-    fix: 'Check NATS_URL and that its server runs.',
-  },
   'keys-missing': {
     exit: 'local',
     title: 'A key is missing',

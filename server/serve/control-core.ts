@@ -35,9 +35,10 @@ export async function openControlCore(settings: Settings, state: State, replaced
   });
   const resolver = createResolver({ servers: settings.dnsServers });
   const dns = createDns({ resolver, ownHosts: () => ownHosts(store.db, settings.origin) });
-  const { sendMail, mailbox, closeMail } = await openMail(settings, clock);
+  const { sendMail, mailbox, closeMail, dependencies } = await openMail(settings, state);
   const control = createControl({
     ...{ store, bus, keyRing, clock, log, dns, sendMail },
+    dependencies: [...state.dependencies, ...dependencies],
     settings: {
       ...controlSettings(settings),
       ...(sources.localCa === undefined ? {} : { localCa: sources.localCa.certificatePem }),

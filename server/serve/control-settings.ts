@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { Dependency, type DependencyDeps } from '@underpass/control/dependency/dependency.ts';
 import type { ControlDeps, ControlSettings } from '@underpass/control/deps.ts';
 import type { SendMail } from '@underpass/control/mail/mail.ts';
 import { createMailbox } from '@underpass/control/mail/mailbox.ts';
@@ -69,14 +70,16 @@ export function expectFolders(settings: Settings, log: Logger): void {
 interface Mail extends Pick<ControlDeps, 'mailbox'> {
   readonly sendMail: SendMail;
   readonly closeMail: () => void;
+  readonly dependencies: readonly Dependency[];
 }
 
-export async function openMail(settings: Settings, clock: () => number): Promise<Mail> {
+export async function openMail(settings: Settings, deps: DependencyDeps): Promise<Mail> {
   if (settings.smtpUrl === undefined) {
-    const mailbox = createMailbox(join(settings.home, 'mailbox'), clock);
-    return { sendMail: mailbox.send, mailbox, closeMail: () => {} };
+    const mailbox = createMailbox(join(settings.home, 'mailbox'), deps.clock);
+    return { sendMail: mailbox.send, mailbox, closeMail: () => {}, dependencies: [] };
   }
   const { createSmtpMail } = await import('@underpass/control/mail/smtp.ts');
-  const smtp = createSmtpMail(settings.smtpUrl, settings.mailFrom);
-  return { sendMail: smtp.send, closeMail: () => smtp.close() };
+  const dependency = new Dependency('mail', deps);
+  const smtp = createSmtpMail(settings.smtpUrl, settings.mailFrom, dependency);
+  return { sendMail: smtp.send, closeMail: () => smtp.close(), dependencies: [dependency] };
 }

@@ -48,6 +48,19 @@ export const parseUrl =
     return good(text);
   };
 
+/** One or several, separated by commas. */
+export const parseUrls =
+  (...schemes: readonly string[]): ParseValue<string> =>
+  (text) => {
+    const parse = parseUrl(...schemes);
+    return (
+      text
+        .split(',')
+        .map(parse)
+        .find(({ ok }) => !ok) ?? good(text)
+    );
+  };
+
 /** An origin as browsers send it: scheme, host and port, without a path. */
 export const parseOrigin: ParseValue<string> = (text) => {
   const url = URL.parse(text);

@@ -21,6 +21,7 @@ import {
   parseSwitch,
   parseText,
   parseUrl,
+  parseUrls,
   parseWhole,
 } from './setting-values.ts';
 
@@ -267,7 +268,11 @@ export const settingTable = {
   ),
   natsUrl: secret(
     'NATS_URL',
-    { group: 'State', about: 'NATS server that carries messages between control processes.', parse: parseUrl('nats', 'tls') },
+    {
+      group: 'State',
+      about: 'NATS server that carries messages between control processes; several servers of a cluster are separated by commas.',
+      parse: parseUrls('nats', 'tls'),
+    },
     'none; one control process needs none',
   ),
   masterKey: secret(

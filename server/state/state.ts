@@ -2,6 +2,7 @@
 
 import type { Bus } from '@underpass/control/bus/bus.ts';
 import { createMemoryBus } from '@underpass/control/bus/memory.ts';
+import { Dependency } from '@underpass/control/dependency/dependency.ts';
 import { createKeyRing, type KeyRing } from '@underpass/control/secret/key-ring.ts';
 import type { Store } from '@underpass/control/store/store.ts';
 import type { Logger } from 'pino';
@@ -19,6 +20,8 @@ export interface State {
   /** The time at the start plus the time since, so that jumps of the clock do not affect it. */
   readonly steady: () => number;
   readonly log: Logger;
+  /** What this process asks over the network; the embedded database and bus are none. */
+  readonly dependencies: readonly Dependency[];
   close(): Promise<void>;
 }
 
@@ -32,7 +35,7 @@ function told(code: ErrorCode, place: string, error: unknown): unknown {
 }
 
 /** Loads the drivers only when used: pg and NATS cost memory that a laptop does not need. */
-async function openStore({ home, databaseUrl }: Settings, log: Logger): Promise<Store> {
+async function openStore({ home, databaseUrl }: Settings, log: Logger, dependency: Dependency): Promise<Store> {
   if (databaseUrl === undefined) {
     const path = databasePath(home);
     const { openSqliteStore } = await import('@underpass/control/store/sqlite.ts');
@@ -42,32 +45,36 @@ async function openStore({ home, databaseUrl }: Settings, log: Logger): Promise<
   }
   const { openPostgresStore } = await import('@underpass/control/store/postgres.ts');
   const onIdleError = (err: Error): void => log.warn({ err }, 'store: an idle connection broke');
-  return openPostgresStore(databaseUrl, onIdleError).catch((error: unknown) => {
+  return openPostgresStore(databaseUrl, onIdleError, undefined, dependency).catch((error: unknown) => {
     throw told('database-unreachable', '', error);
   });
 }
 
-async function openBus(settings: Settings, log: Logger): Promise<Bus> {
+async function openBus({ natsUrl: url }: Settings, log: Logger, dependency: Dependency): Promise<Bus> {
   const onError = (err: unknown): void => log.error({ err }, 'bus: a message was not taken');
-  if (settings.natsUrl === undefined) return createMemoryBus(onError);
+  if (url === undefined) return createMemoryBus(onError);
   const { openNatsBus } = await import('@underpass/control/bus/nats.ts');
-  return openNatsBus(settings.natsUrl, onError).catch((error: unknown) => {
-    throw told('bus-unreachable', '', error);
-  });
+  return openNatsBus({ url, onError, dependency });
 }
 
 export async function openState(settings: Settings, log: Logger): Promise<State> {
   await openHome(settings.home);
-  const store = await openStore(settings, log);
+  const database = new Dependency('database', { clock: Date.now, log });
+  const broker = new Dependency('bus', { clock: Date.now, log });
+  const store = await openStore(settings, log, database);
   try {
     // After the database: keys without a database are the sign of a lost one.
     const keyRing = createKeyRing(await openKeys(settings.home, settings.masterKey));
-    const bus = await openBus(settings, log);
+    const bus = await openBus(settings, log, broker);
     return {
       store,
       bus,
       keyRing,
       log,
+      dependencies: [
+        ...(settings.databaseUrl === undefined ? [] : [database]),
+        ...(settings.natsUrl === undefined ? [] : [broker]),
+      ],
       clock: Date.now,
       steady: () => Math.round(startedAtMs + performance.now()),
       close: async () => {

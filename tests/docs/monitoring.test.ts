@@ -18,7 +18,7 @@ interface Rule {
   readonly expr: string;
   readonly for?: string;
   readonly labels: { readonly severity: string };
-  readonly annotations: { readonly summary: string; readonly description: string };
+  readonly annotations: { readonly summary: string; readonly description: string; readonly runbook_url: string };
 }
 
 interface Panel {
@@ -92,6 +92,7 @@ test('deploy/monitoring', async (t) => {
     const known: Record<string, (value: string) => boolean> = {
       job: () => true,
       instance: () => true,
+      dependency: (value) => ['database', 'bus', 'mail'].includes(value),
       kind: (value) => ['host', 'wildcard', 'tunnel', 'console'].includes(value),
       outcome: (value) => ['issued', 'failed'].includes(value),
       status: (value) => /^[1-5]/.test(value),
@@ -117,6 +118,16 @@ test('deploy/monitoring', async (t) => {
     const named = new Set([...page.matchAll(/`(underpass_[a-z_]+)`/g)].map(([, name = '']) => name));
     const own = [...scrape.matchAll(/^# TYPE (underpass_\S+)/gm)].map(([, name = '']) => name);
     assert.deepEqual([...named].sort(), own.sort());
+  });
+
+  await t.test('every alert links to a paragraph of docs/operations.md', () => {
+    const page = readFileSync(fileURLToPath(new URL('../../docs/operations.md', import.meta.url)), 'utf8');
+    const anchors = [...page.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) => title.toLowerCase().replaceAll(' ', '-'));
+    for (const { alert, annotations } of rules) {
+      const [url, anchor = ''] = annotations.runbook_url.split('#');
+      assert.equal(url, 'https://github.com/underpass/underpass/blob/main/docs/operations.md');
+      assert.ok(anchors.includes(anchor), `${alert}: #${anchor}`);
+    }
   });
 
   await t.test('every alert has a duration, a severity, a summary and a description', () => {
