@@ -2,14 +2,14 @@
 // With --tunnels 1000,100000, --clients 2000,5000 or --visitors 10000,20000 it measures one region of that size instead; with
 // --distance, a long path; with --policy, what an access policy costs, in small requests and idle WebSockets.
 // Options: --rounds N, --seconds N, --columns small,latency,connect,bulk,idle,stalled, --peers underpass,haproxy, --busy N,
-// --congestion reno. Options of --distance: --congestion reno,cubic,bbr, --round-trips 50,100, --losses 0,0.1,1,
-// --cases page,bulk,api,spell,silence,visitors, --carries https,tcp, --silence 60.
+// --congestion reno, --carries https,tcp. Options of --distance: --congestion reno,cubic,bbr, --round-trips 50,100, --losses 0,0.1,1,
+// --cases page,bulk,api,spell,silence,visitors, --silence 60.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startBusyProcesses } from './busy.ts';
-import { cases, parseDistance } from './core/distance.ts';
+import { cases, parseCarries, parseDistance } from './core/distance.ts';
 import { type Column, renderTable, type Sample } from './core/table.ts';
 import { measureDistance } from './distance.ts';
 import { type Measurement, measurements } from './measurements.ts';
@@ -68,6 +68,7 @@ const { values: options } = parseArgs({
 const numbersOf = (list: string): readonly number[] => (list === '' ? [] : list.split(',').map(Number));
 const atScale = [options.tunnels, options.clients, options.visitors].some((sizes) => sizes !== '');
 const distance = options.distance ? orExit(() => parseDistance(options, allowedCongestion())) : undefined;
+const carried = orExit(() => parseCarries(options.carries));
 const rounds = distance?.rounds ?? Number(options.rounds ?? 5);
 const seconds = Number(options.seconds ?? 4);
 const chosen = measurements.filter((measurement) => options.columns.split(',').includes(measurement.key));
@@ -102,7 +103,7 @@ try {
       folder,
       host,
     });
-  else if (!atScale) for (const carries of ['https', 'tcp'] as const) await runGroup(carries);
+  else if (!atScale) for (const carries of carried) await runGroup(carries);
 } finally {
   endBusyProcesses();
   rmSync(folder, { recursive: true, force: true });
@@ -136,7 +137,8 @@ function runs(peer: Peer): boolean {
 }
 
 function wanted(peer: Peer): boolean {
-  return options.peers === '' || options.peers.split(',').some((part) => peer.name.startsWith(part));
+  const begins = (part: string): boolean => peer.name.startsWith(part) && !everyPeer.some(({ name }) => name === part);
+  return options.peers === '' || options.peers.split(',').some((part) => peer.name === part || begins(part));
 }
 
 function atHand(peer: Peer): boolean {
@@ -170,6 +172,11 @@ async function attempt(measurement: Measurement, peer: Peer, running: Awaited<Re
   process.stderr.write(`${peer.name} (${peer.carries}): ${measurement.key}\n`);
   try {
     const found = await measurement.run({ running, host, seconds });
+    process.stderr.write(
+      `  ${Object.values(found)
+        .map((value) => value.toPrecision(3))
+        .join(', ')}\n`,
+    );
     return Object.entries(found).map(([column, value]) => ({ peer: peer.name, column, value }));
   } catch (error) {
     return noFigure(error);

@@ -59,12 +59,14 @@ export function parseDistance(texts: DistanceTexts, allowed: readonly string[]):
     roundTripsMs: parseNumbers('--round-trips', texts['round-trips'], 0, 2_000),
     lossPercents: parseNumbers('--losses', texts.losses, 0, 50),
     cases: parseWords('--cases', texts.cases, cases),
-    carries: parseWords('--carries', texts.carries, ['https', 'tcp']),
+    carries: parseCarries(texts.carries),
     rounds: parseWhole('--rounds', texts.rounds ?? '3', 1, 100),
     seconds: parseNumber('--seconds', texts.seconds ?? '3', 0.5, 120),
     silenceSeconds: parseNumber('--silence', texts.silence, 0, 600),
   };
 }
+
+export const parseCarries = (text: string): readonly Carries[] => parseWords('--carries', text, ['https', 'tcp']);
 
 function parseWords<T extends string>(option: string, text: string, known?: readonly T[]): readonly T[] {
   const words = text.split(',').map((word) => word.trim());
