@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { skipWithoutFarMachine } from '@underpass/tests/helpers/network.ts';
@@ -30,8 +32,10 @@ for (const [carries, cases, figures] of [
   });
 }
 
-test('a killed bench leaves no process behind', { skip, timeout: 60_000 }, async (t) => {
-  const bench = startProcess(t, [...shortRun, '--cases', 'api', ...two, '--seconds', '60']);
+test('a killed bench leaves no process and no temporary file behind', { skip, timeout: 60_000 }, async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'bench-test-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const bench = startProcess(t, [...shortRun, '--cases', 'api', ...two, '--seconds', '60'], { TMPDIR: folder });
   const { pid } = bench.child;
   assert.ok(pid !== undefined);
   let begun: readonly string[] = [];
@@ -43,6 +47,10 @@ test('a killed bench leaves no process behind', { skip, timeout: 60_000 }, async
   assert.ok(begun.length > 8, begun.map(commandOf).join('\n'));
   bench.child.kill('SIGKILL');
   while (begun.some((one) => commandOf(one) !== '')) await sleep(50, undefined, { signal: t.signal });
+  assert.deepEqual(
+    readdirSync(folder).filter((name) => name.startsWith('underpass-bench')),
+    [],
+  );
 });
 
 function descendantsOf(pid: string): readonly string[] {

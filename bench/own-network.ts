@@ -10,9 +10,11 @@ const mark = 'BENCH_OWN_NETWORK';
 const folder = '/proc/sys/net/ipv4';
 const needs = ['ip', 'unshare', 'setpriv', 'mount'];
 
-/** Private mounts hide the names of network namespaces, and the hosts files that belong to them, from other programs. */
-const script =
-  'mkdir -p /run/netns /etc/netns && mount -t tmpfs none /run/netns && mount -t tmpfs none /etc/netns && ip link set lo up && exec "$@"';
+/** For temporary files: keys and configurations of peers. */
+const temporary = '/run/underpass-bench';
+/** Private mounts keep the names of network namespaces, their hosts files and temporary files from other programs. */
+const privateFolders = ['/run/netns', '/etc/netns', temporary];
+const script = `${privateFolders.map((path) => `mkdir -p ${path} && mount -t tmpfs none ${path} && `).join('')}ip link set lo up && exec "$@"`;
 
 /** Returns false if the process is there already. */
 export function movedToOwnNetwork(): boolean {
@@ -22,7 +24,7 @@ export function movedToOwnNetwork(): boolean {
   if (process.getuid?.() !== 0) throw new Error('no network of its own: only root may make one');
   const isolated = ['unshare', '--net', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc'];
   const again = ['sh', '-c', script, 'sh', process.execPath, ...process.argv.slice(1)];
-  const env = { ...process.env, [mark]: '1' };
+  const env = { ...process.env, [mark]: '1', TMPDIR: temporary };
   process.exitCode = spawnSync('setpriv', ['--pdeathsig', 'KILL', ...isolated, ...again], { stdio: 'inherit', env }).status ?? 1;
   return true;
 }
