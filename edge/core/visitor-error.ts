@@ -31,7 +31,7 @@ const table = {
   UNDERPASS_TICKET_REFUSED: {
     status: 403,
     title: 'Sign-in not finished',
-    text: 'The sign-in took too long, or it began in another browser.',
+    text: 'The sign-in took too long, it began in another browser, or it was used before.',
   },
   UNDERPASS_SESSION_NOT_KEPT: {
     status: 403,

@@ -1,6 +1,7 @@
 // One complete edge process: doors, client gate, routes, hops and feed. In an edge with several workers, each worker runs one.
 
 import type { ListenOptions, Server, Socket } from 'node:net';
+import { dirname } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { compileAllowList } from '@underpass/rules/allow-list.ts';
 import { MemoryReclaim } from '@underpass/wire/memory-reclaim.ts';
@@ -23,6 +24,7 @@ import type { TunnelState } from '../routes/tunnel-state.ts';
 import { Dialer } from '../upstream/dialer.ts';
 import { Upstreams } from '../upstream/upstreams.ts';
 import { DashboardHost } from '../visitor/dashboard-host.ts';
+import { EnteredVisits } from '../visitor/entered-visits.ts';
 import { Http1Visitor } from '../visitor/http1-visitor.ts';
 import { Http2Server } from '../visitor/http2-server.ts';
 import { createUploadBudget } from '../visitor/upload-windows.ts';
@@ -42,6 +44,7 @@ export class EdgeProcess {
   readonly #options: EdgeProcessOptions;
   readonly #table: RouteTable;
   readonly #context: VisitorContext;
+  readonly #entered: EnteredVisits;
   readonly #gate: ClientGate;
   readonly #httpsDoor: HttpsDoor;
   readonly #httpDoor: HttpDoor;
@@ -81,9 +84,10 @@ export class EdgeProcess {
       log,
     );
     const deadlines = new Deadlines();
+    this.#entered = new EnteredVisits(siblings === undefined ? null : dirname(siblings.socketPath), log);
     this.#context = {
       table,
-      visits: new VisitGate(() => (options.siblings === undefined ? this.#seesControl : this.hasControl)),
+      visits: new VisitGate(() => (options.siblings === undefined ? this.#seesControl : this.hasControl), this.#entered),
       upstreams: new Upstreams(new Dialer(this.#hops.forVisitors), deadlines, timeouts),
       deadlines,
       timeouts,
@@ -133,6 +137,7 @@ export class EdgeProcess {
     const memoryReclaim = new MemoryReclaim(() => this.#context.limiter);
     this.#tending = setInterval(() => {
       this.#table.expire(Date.now());
+      this.#entered.expire(Date.now());
       memoryReclaim.check();
     }, tendMs).unref();
     if (hop !== undefined) this.#hops.meetSiblings();

@@ -5,6 +5,7 @@ import { verify } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { PathRule } from '@underpass/rules/visit/path-rule.ts';
 import { RequestHead } from '@underpass/wire/http/request-head.ts';
+import { pino } from 'pino';
 import { createRig, type Rig, tunnelOf } from '../fixture/rig.ts';
 import {
   type Answer,
@@ -27,9 +28,11 @@ import {
   visitOf,
 } from '../fixture/visits.ts';
 import { VisitPolicy } from '../routes/visit-policy.ts';
+import { EnteredVisits } from './entered-visits.ts';
 import { VisitGate, type VisitSide } from './visit-gate.ts';
 
 const host = 't.tunnels.test';
+const neverEntered = new EnteredVisits(null, pino({ level: 'silent' }));
 let rig: Rig;
 
 before(async () => {
@@ -242,6 +245,23 @@ describe('the way back from the sign-in', () => {
     assert.equal((await ask(rig, { fields: [cookie(value)] })).status, 200);
   });
 
+  it('works once: a copy of its ticket and cookie opens nothing', async () => {
+    const again = 'r'.repeat(22);
+    const cookies = `__Host-underpass-visit-0=${again}.L2E`;
+    const path = enter(ticket({}, { state: stateOf(again) }));
+    const first = await ask(rig, { path, fields: [`Cookie: ${cookies}`, ...opened] });
+    assert.equal(one(first, 'location'), '/a');
+    const other = enter(ticket({}, { state: stateOf(again), untilMs: Date.now() + 50_000 }));
+    for (const copy of [path, `${path}=`, other]) {
+      const answer = await ask(rig, { path: copy, fields: [`Cookie: ${cookies}`, ...opened] });
+      assert.deepEqual([answer.status, one(answer, 'underpass-error')], [403, 'UNDERPASS_TICKET_REFUSED'], copy);
+      assert.equal(answer.fields.has('set-cookie'), false);
+    }
+    const [session = ''] = (first.fields.get('set-cookie') ?? []).map(pairOf);
+    const reload = await ask(rig, { path, fields: [`Cookie: ${cookies}; ${session}`, ...opened] });
+    assert.deepEqual([reload.status, one(reload, 'location')], [303, '/a'], 'its own browser may reload it');
+  });
+
   it('explains itself if the browser keeps no cookie, after one round', async () => {
     const noNonce = await ask(rig, { path: enter(ticket()), fields: opened });
     const noSession = await ask(rig, { path: '/x', fields: [...opened, 'Cookie: __Host-underpass-visit=entered'] });
@@ -256,14 +276,12 @@ describe('the way back from the sign-in', () => {
   });
 
   it('leads each of two windows to its own path, whichever finishes first', async () => {
-    const first = begunOf(await ask(rig, { path: '/a', fields: opened }));
-    const second = begunOf(await ask(rig, { path: '/b', fields: [...opened, `Cookie: ${first.cookie}`] }));
     const finish = async (own: Begun, cookies: readonly string[]): Promise<Answer> =>
       ask(rig, { path: enter(ticket({}, { state: stateOf(own.nonce) })), fields: [...opened, `Cookie: ${cookies.join('; ')}`] });
-    for (const [one, other] of [
-      [first, second],
-      [second, first],
-    ] as const) {
+    for (const isFirst of [true, false]) {
+      const first = begunOf(await ask(rig, { path: '/a', fields: opened }));
+      const second = begunOf(await ask(rig, { path: '/b', fields: [...opened, `Cookie: ${first.cookie}`] }));
+      const [one, other] = isFirst ? [first, second] : [second, first];
       const answer = await finish(one, [first.cookie, second.cookie]);
       const [session = '', entered = '', cleared = ''] = (answer.fields.get('set-cookie') ?? []).map(pairOf);
       assert.equal(cleared, one.cookie.replace(/=.*/, '='));
@@ -387,7 +405,7 @@ describe('what was verified before is judged again', () => {
   };
   for (const [name, field] of Object.entries(credentials)) {
     it(`${name}, once the policy changes, on its own connection and on others`, () => {
-      const gate = new VisitGate(() => true);
+      const gate = new VisitGate(() => true, neverEntered);
       const own = sideOf();
       assert.equal(judgeAt(gate, own, policy, [field]), null);
       const changed = new VisitPolicy(visitOf({ tokens: [], grants: { ...policy.feed.grants, people: [] } }));
@@ -398,7 +416,7 @@ describe('what was verified before is judged again', () => {
 
   it('a session on a connection that stays open, once it ends', (t) => {
     t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
-    const gate = new VisitGate(() => true);
+    const gate = new VisitGate(() => true, neverEntered);
     const own = sideOf();
     const field = cookie(seal({ expiresAtMs: Date.now() + 60_000 }));
     assert.equal(judgeAt(gate, own, policy, [field]), null);
@@ -408,7 +426,7 @@ describe('what was verified before is judged again', () => {
 });
 
 describe('a target without a path', () => {
-  const gate = new VisitGate(() => true);
+  const gate = new VisitGate(() => true, neverEntered);
   const judgeBy = (rule: PathRule, path: string, method?: string): string | null =>
     judgeAt(gate, sideOf(), new VisitPolicy(visitOf({ rules: [rule] })), [cookie(seal())], path, method);
 
@@ -439,7 +457,7 @@ it('a denied path has no metadata, a public one is the service’s own', async (
   const metadata = '/.well-known/oauth-protected-resource';
   for (const [action, code] of Object.entries({ deny: 'UNDERPASS_VISIT_DENIED', public: null })) {
     const policy = new VisitPolicy(visitOf({ rules: [{ path: `${metadata}/*`, action: action as 'deny' | 'public' }] }));
-    const gate = new VisitGate(() => true);
+    const gate = new VisitGate(() => true, neverEntered);
     assert.equal(judgeAt(gate, sideOf(), policy, [cookie(seal())], metadata), code);
   }
 });
@@ -458,7 +476,7 @@ it('a policy without a key takes no ticket, also if it is sealed by an empty key
 });
 
 describe('while control is away', () => {
-  const gate = new VisitGate(() => false);
+  const gate = new VisitGate(() => false, neverEntered);
   const policy = new VisitPolicy(visitOf());
   function judge(fields: readonly string[], path = '/'): { readonly code: string | null; readonly side: VisitSide } {
     const side = sideOf();

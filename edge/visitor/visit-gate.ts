@@ -29,6 +29,7 @@ import {
 } from '../core/visit-answer.ts';
 import {
   accessPath,
+  type BegunVisit,
   chooseSlot,
   clearCookies,
   clearVisit,
@@ -41,6 +42,7 @@ import {
 } from '../core/visit-cookie.ts';
 import { assertionUsedMs, renderAssertion, renderVisitor } from '../core/visit-identity.ts';
 import type { Grant, Pass, VisitPolicy } from '../routes/visit-policy.ts';
+import type { EnteredVisits } from './entered-visits.ts';
 
 type CredentialKind = 'session' | 'bearer' | 'token';
 
@@ -81,12 +83,14 @@ const nonceBytes = 16;
 
 export class VisitGate {
   readonly #hasControl: () => boolean;
+  readonly #entered: EnteredVisits;
   readonly #known = new Map<string, Credential>();
   readonly #cookies = new VisitCookies();
 
   /** `hasControl`: whether control is likely to answer a visitor whom the edge redirects to it. */
-  constructor(hasControl: () => boolean) {
+  constructor(hasControl: () => boolean, entered: EnteredVisits) {
     this.#hasControl = hasControl;
+    this.#entered = entered;
   }
 
   /** Null if the request may go on to the upstream; then `side` has its pass. Cuts our credentials out of the head. */
@@ -237,16 +241,19 @@ export class VisitGate {
     const tickets = request.query.getAll('ticket');
     const ticket = tickets.length === 1 ? openVisit(policy.sealKey, 'ticket', side.host, tickets[0] as string, nowMs) : null;
     const own = ticket === null ? undefined : begun.find(({ nonce }) => isStateOf(ticket, nonce));
-    if (ticket === null || own === undefined) {
-      // Another window of the same browser has already finished a sign-in.
-      if (this.#sessionOf(request) !== null) return redirectWithin(likelyReturnPath(begun), []);
-      return begun.length === 0 ? notKept('') : ticketRefused(likelyReturnPath(begun));
-    }
+    if (ticket === null || own === undefined) return this.#refuseTicket(request, begun);
     const { claims } = ticket;
     if (policy.grantOfClaims(claims, nowMs) === null) return answerOfError('UNDERPASS_VISIT_DENIED');
+    if (!this.#entered.enter(side.host, own.nonce, ticket.untilMs)) return this.#refuseTicket(request, begun);
     const sealed = sealVisit(policy.sealKey, 'session', side.host, { claims, untilMs: claims.expiresAtMs });
     const cookies = [setSession(sealed, (claims.expiresAtMs - nowMs) / 1_000), setEntered, clearVisit(own.slot)];
     return redirectWithin(own.returnPath, cookies);
+  }
+
+  #refuseTicket(request: VisitRequest, begun: readonly BegunVisit[]): OwnAnswer {
+    // This window has used the ticket, or another window of the same browser has finished a sign-in.
+    if (this.#sessionOf(request) !== null) return redirectWithin(likelyReturnPath(begun), []);
+    return begun.length === 0 ? notKept('') : ticketRefused(likelyReturnPath(begun));
   }
 }
 

@@ -8,7 +8,7 @@ import { describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { pino } from 'pino';
 import { createRig, tunnelOf } from '../fixture/rig.ts';
-import { ask, opened, visitOf } from '../fixture/visits.ts';
+import { ask, begunOf, opened, seal, stateOf, visitOf } from '../fixture/visits.ts';
 import { workerPids } from '../fixture/worker-pids.ts';
 
 const skip = process.platform === 'linux' ? false : 'workers need Linux';
@@ -75,6 +75,17 @@ describe('a worker', { skip }, () => {
     t.mock.timers.tick(1_000);
     await expectStatus(303);
     clock.mock.restore();
+  });
+
+  it('takes no ticket that another worker has taken', async () => {
+    await using rig = await createRig([tunnelOf('t', { allowList: [], visit: visitOf() })], { workers: 2 });
+    const { nonce, cookie } = begunOf(await ask(rig, { fields: opened }));
+    const ticket = seal({}, { use: 'ticket', untilMs: Date.now() + 60_000, state: stateOf(nonce) });
+    const path = `/.underpass/access/enter?ticket=${ticket}`;
+    // The kernel spreads them over the workers: all at one has a chance of 1 in 16 million.
+    const all = await Promise.all(Array.from({ length: 25 }, () => ask(rig, { path, fields: [...opened, `Cookie: ${cookie}`] })));
+    assert.equal(all.filter(({ status }) => status === 303).length, 1);
+    assert.equal(all.filter(({ status }) => status === 403).length, 24);
   });
 
   it('that ends leaves its counters, and nothing of what it held', async () => {
