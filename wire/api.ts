@@ -81,6 +81,10 @@ export interface Session {
   readonly provenAtMs: number | null;
   /** The peer was asked by OPEN or PING, asked again, and has sent nothing for a second: open the next stream elsewhere. */
   readonly isQuiet: boolean;
+  /** The path is long: a round trip takes 5 ms or more. False before the first PING. */
+  readonly isFar: boolean;
+  /** Bytes wait here, because the carrier takes no more now. */
+  readonly isFull: boolean;
   /** The congestion control of the carrier; null before the first PING, and where it cannot be read. */
   readonly congestion: string | null;
   /** Payload bytes of all streams. */

@@ -43,6 +43,10 @@ export class FrameWriter {
     return this.#queue.pendingBytes < this.#highWaterBytes;
   }
 
+  get isWaiting(): boolean {
+    return this.#queue.pendingBytes > 0;
+  }
+
   /** OPEN needs no credit, so it may use half of the reserve; the other half is for answers. */
   get hasRoomToOpen(): boolean {
     return this.#queue.pendingBytes < maxHighWaterBytes + controlReserveBytes / 2;

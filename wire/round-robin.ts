@@ -1,12 +1,20 @@
-// The streams that wait for room on the carrier. Each sends one frame in its turn, as long as there is room.
+// The streams that wait for room on the carrier. Each sends one frame in its turn, as long as there is room. Streams with little
+// to send come first: small answers do not wait for a frame of every bulk transfer.
 
 import type { FrameWriter } from './frame-writer.ts';
 import type { MuxStream } from './stream.ts';
 
+/** A page's head, an API's answer. */
+const littleBytes = 16_384;
+/** After so many turns of streams with little, one with much has its turn, so that many small answers cannot stop it. */
+const littleTurns = 8;
+
 export class RoundRobin {
   readonly #writer: FrameWriter;
-  /** In the order of their turns, each stream at most once. */
-  #waiting: MuxStream[] = [];
+  /** In the order of their turns, each stream in one of them at most once. */
+  #little: MuxStream[] = [];
+  #much: MuxStream[] = [];
+  #turns = 0;
   #state: 'idle' | 'running' | 'stopped' = 'idle';
 
   constructor(writer: FrameWriter) {
@@ -17,7 +25,7 @@ export class RoundRobin {
   add(stream: MuxStream): void {
     if (!stream.awaiting) {
       stream.awaiting = true;
-      this.#waiting.push(stream);
+      (stream.queuedBytes <= littleBytes ? this.#little : this.#much).push(stream);
     }
     this.run();
   }
@@ -25,16 +33,23 @@ export class RoundRobin {
   run(): void {
     if (this.#state !== 'idle') return;
     this.#state = 'running';
-    while (this.#waiting.length > 0 && this.#writer.hasRoom) {
-      const stream = this.#waiting.shift()!;
-      stream.awaiting = false;
-      stream.proceed();
+    for (let next = this.#next(); next !== undefined; next = this.#next()) {
+      next.awaiting = false;
+      next.proceed();
     }
     if (this.#state === 'running') this.#state = 'idle';
   }
 
+  #next(): MuxStream | undefined {
+    if (!this.#writer.hasRoom) return undefined;
+    const isTurnOfMuch = this.#little.length === 0 || (this.#turns >= littleTurns && this.#much.length > 0);
+    this.#turns = isTurnOfMuch ? 0 : this.#turns + 1;
+    return (isTurnOfMuch ? this.#much : this.#little).shift();
+  }
+
   stop(): void {
     this.#state = 'stopped';
-    this.#waiting = [];
+    this.#little = [];
+    this.#much = [];
   }
 }

@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import type { Session, SessionEnd, Stream } from './api.ts';
 import { realClock, type SessionClock } from './clock.ts';
 import { type GoawayCode, type ResetCode, resetCodeOf, resetCodes } from './core/code.ts';
+import { isLongPath } from './core/congestion.ts';
 import { minWindowBytes, nextInitialWindow, type RoundTrips, WindowBudget, type WindowLimits } from './core/credit.ts';
 import { FrameDecoder, type FrameSink } from './core/decoder.ts';
 import { frameType, readU16, readU32, WireError, writeU16, writeU32 } from './core/frame.ts';
@@ -32,7 +33,7 @@ import { RoundRobin } from './round-robin.ts';
 import { readShared } from './socket/shared-read.ts';
 import { MuxStream, type StreamHost } from './stream.ts';
 import { StreamTable } from './stream-table.ts';
-import { adaptControl } from './tcp-path.ts';
+import { adaptControl, limitUnsent, readTcpInfo } from './tcp-path.ts';
 
 export interface SessionLimits extends WindowLimits {
   /** Streams that the peer may have open at once; an OPEN beyond it is answered with RESET busy. */
@@ -75,6 +76,9 @@ interface Peer {
   readonly windowBytes: number;
 }
 
+/** On a long path, in the kernel and not yet sent: 5 ms at 200 Mbit/s, so that a busy event loop does not stall the carrier. */
+const unsentBytes = 131_072;
+
 const nothing = (): void => {};
 
 export function createSession(carrier: Duplex, options: SessionOptions): Session {
@@ -114,6 +118,8 @@ class MuxSession implements Session, StreamHost, FrameSink {
   /** -1 before the first look. */
   #adaptedAtBytes = -1;
   #congestion: string | null = null;
+  /** Of the TCP connection, where the kernel says; else of PINGs. */
+  #minRttMs = 0;
   #state: SessionState = 'open';
   /** Null until the peer's HELLO has arrived. */
   #peer: Peer | null = null;
@@ -154,9 +160,16 @@ class MuxSession implements Session, StreamHost, FrameSink {
   /** The path may have turned out longer, or lossy; an idle one shows nothing new. */
   #proven(rttMs: number): void {
     const movedBytes = this.receivedBytes + this.sentBytes;
-    if (movedBytes !== this.#adaptedAtBytes) this.#congestion = adaptControl(this.#carrier);
+    if (movedBytes !== this.#adaptedAtBytes) this.#lookAtPath();
     this.#adaptedAtBytes = movedBytes;
     this.onProof(rttMs);
+  }
+
+  #lookAtPath(): void {
+    this.#congestion = adaptControl(this.#carrier);
+    const wasFar = this.isFar;
+    this.#minRttMs = readTcpInfo(this.#carrier)?.minRttMs ?? this.leastRttMs;
+    if (this.isFar && !wasFar) limitUnsent(this.#carrier, unsentBytes);
   }
 
   #listen(carrier: Duplex): void {
@@ -190,6 +203,14 @@ class MuxSession implements Session, StreamHost, FrameSink {
     return this.#congestion;
   }
 
+  get isFar(): boolean {
+    return isLongPath(this.#minRttMs);
+  }
+
+  get isFull(): boolean {
+    return this.#writer.isWaiting;
+  }
+
   get provenAtMs(): number | null {
     return this.#keepAlive.provenAtMs;
   }
@@ -213,7 +234,7 @@ class MuxSession implements Session, StreamHost, FrameSink {
   open(request: OpenRequest): Stream {
     const peer = this.#peer;
     if (peer === null || !this.canOpen) throw new Error('open() on a session that cannot open');
-    const windowBytes = nextInitialWindow(this.budget, this.limits, this.leastRttMs);
+    const windowBytes = nextInitialWindow(this.budget, this.limits, this.isFar);
     const payload = encodeOpen(request, windowBytes);
     const stream = new MuxStream(this, this.#streams.nextId, true, request, peer.windowBytes, windowBytes);
     this.#streams.add(stream);
@@ -273,7 +294,7 @@ class MuxSession implements Session, StreamHost, FrameSink {
 
   sendOpened(stream: MuxStream): void {
     this.#streams.pendingCount--;
-    const bytes = Math.max(0, nextInitialWindow(this.budget, this.limits, this.leastRttMs) - minWindowBytes);
+    const bytes = Math.max(0, nextInitialWindow(this.budget, this.limits, this.isFar) - minWindowBytes);
     stream.widen(bytes);
     this.#sendU32(frameType.opened, stream.id, bytes);
   }

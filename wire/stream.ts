@@ -74,6 +74,10 @@ export class MuxStream implements Stream {
     return this.#window.leftBytes;
   }
 
+  get queuedBytes(): number {
+    return this.#queue.bytes;
+  }
+
   accept(): void {
     if (this.closed || this.opened || this.ours) return;
     this.opened = true;

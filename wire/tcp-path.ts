@@ -13,6 +13,7 @@ const streamCloseOnExec = 0o2000001;
 const tcp = 6;
 const infoOption = 11;
 const controlOption = 13;
+const unsentOption = 25;
 
 /** `UNDERPASS_CONGESTION=system` leaves every connection as the system makes it. */
 const isOn = process.env.UNDERPASS_CONGESTION !== 'system';
@@ -82,6 +83,16 @@ export function adaptControl(socket: Duplex): string | null {
   const info = controls && readTcpInfo(socket);
   const next = current !== null && info !== null && controls !== null ? nextControl(current, info, controls) : null;
   return next !== null && setControl(fd, next) ? next : current;
+}
+
+/**
+ * The kernel takes no more than this many bytes that it cannot send yet, so the writer decides later what comes first, and sees
+ * that the connection is full.
+ */
+export function limitUnsent(socket: Duplex, bytes: number): void {
+  const value = Buffer.alloc(4);
+  value.writeUInt32LE(bytes);
+  if (isOn) socketCalls()?.set(descriptorOf(socket), tcp, unsentOption, value, value.length);
 }
 
 /**

@@ -53,7 +53,8 @@ export class CarrierPool {
     this.#members = Array.from({ length: wantedCarriers }, (_, index) => this.#createMember(index));
     this.#waiting = this.#members.slice(1);
     this.#extras = new ExtraCarriers({
-      kept: wantedCarriers,
+      kept: () => this.#members.flatMap(({ current }) => current ?? []),
+      clock: options.clock,
       open: (turn) => options.open(turn, { isUnwanted: () => false, ...this.#hooks }),
       onConnected: options.onConnected,
     });
@@ -92,6 +93,11 @@ export class CarrierPool {
   /** Payload of all sessions, including finished ones. */
   totals(): { readonly rxBytes: number; readonly txBytes: number } {
     return [...this.sessions].reduce(addSession, this.#finished);
+  }
+
+  /** A visitor's stream came: its carrier may become full. */
+  streamOpened(): void {
+    this.#extras.streamOpened();
   }
 
   start(): void {

@@ -1,51 +1,56 @@
-// Further carriers of a tunnel while its carriers are held up. On a long path each lost packet halves the rate of one TCP
-// connection, so that more of them carry more (docs/decisions/019). PINGs say when: one that takes far longer than the path
-// has waited behind data, or was lost. Node shows nothing else of a connection.
+// Further carriers of a tunnel while all of its carriers are full, so that a new stream finds an empty one. On a long path
+// each lost packet holds up what is on the same connection (docs/decisions/022).
 
 import type { Session } from '@underpass/wire/api.ts';
+import type { SessionClock } from '@underpass/wire/clock.ts';
 import type { Carrier } from './carrier.ts';
 
-/** What the answer to a PING finds. `bytes` is the payload of the session so far. */
-export interface Seen extends Pick<Session, 'leastRttMs' | 'openStreams'> {
-  readonly rttMs: number;
-  readonly bytes: number;
+/** What a look at a session finds. */
+export type Seen = Pick<Session, 'isFar' | 'isFull' | 'openStreams' | 'receivedBytes' | 'sentBytes' | 'leastRttMs'>;
+
+export interface Load {
+  readonly receivedBytes: number;
+  /** Looks in a row that found it full. */
+  readonly fullLooks: number;
 }
 
-export interface Usage {
-  readonly bytes: number;
-  /** PINGs in a row without a stream and without a byte since the one before. */
-  readonly idlePings: number;
-}
-
-export const unused: Usage = { bytes: 0, idlePings: 0 };
-
-/** On a shorter path TCP recovers quickly, and a busy machine delays PINGs as much. */
-const farMs = 20;
-const heldUpTimes = 2;
-/** In the 5 s between two PINGs. Less than this is no bulk transfer. */
-const busyBytes = 65_536;
-/** A minute: a visitor who reads a page comes back to the same number of carriers. */
+export const lookEveryMs = 100;
+/** Our own queue shows what waits here; what the edge sends shows only by its rate. This is 160 kB/s. */
+const busyBytes = 16_384;
+/** A hiccup of one look is no reason. */
+const leastFullLooks = 2;
+/** After so many looks without a full carrier, the next PING begins again. */
+const restAfterLooks = 20;
+/** Of PINGs, a minute: a visitor who reads a page comes back to the same number of carriers. */
 const idlePingsToDrain = 12;
 
-/** With a single stream another carrier would stay empty, because a stream stays on its carrier. */
-export const isHeldUp = (before: Usage, { rttMs, leastRttMs, openStreams, bytes }: Seen): boolean =>
-  openStreams >= 2 && bytes - before.bytes >= busyBytes && leastRttMs >= farMs && rttMs >= heldUpTimes * leastRttMs;
+export function nextLoad(before: Load, { isFar, isFull, openStreams, receivedBytes }: Seen): Load {
+  const isBusy = isFar && openStreams > 0 && (isFull || receivedBytes - before.receivedBytes >= busyBytes);
+  return { receivedBytes, fullLooks: isBusy ? before.fullLooks + 1 : 0 };
+}
 
-export const nextUsage = (before: Usage, { openStreams, bytes }: Seen): Usage => {
-  return { bytes, idlePings: openStreams === 0 && bytes === before.bytes ? before.idlePings + 1 : 0 };
-};
+/** For two round trips: the first windows of a connection double in that time. */
+export const isFullLong = ({ fullLooks }: Load, { leastRttMs }: Pick<Seen, 'leastRttMs'>): boolean =>
+  fullLooks >= Math.max(leastFullLooks, (2 * leastRttMs) / lookEveryMs);
 
 export interface ExtraCarriersOptions {
-  /** Carriers that the pool keeps in any case. */
-  readonly kept: number;
+  /** The carriers that the pool keeps in any case, as connected now. */
+  readonly kept: () => readonly Carrier[];
   readonly open: (turn: number) => Promise<Carrier>;
   readonly onConnected: (session: Session) => void;
+  readonly clock: Pick<SessionClock, 'every'>;
 }
+
+const unseen: Load = { receivedBytes: 0, fullLooks: 0 };
 
 export class ExtraCarriers {
   readonly #options: ExtraCarriersOptions;
   readonly #carriers = new Set<Carrier>();
-  #dialling = 0;
+  readonly #loads = new WeakMap<Session, Load>();
+  #stopLooking: (() => void) | null = null;
+  /** Looks in a row without a full carrier. */
+  #calmLooks = 0;
+  #isDialling = false;
   #turn = 0;
   #stopped = false;
 
@@ -58,29 +63,52 @@ export class ExtraCarriers {
     return [...this.#carriers];
   }
 
-  /** Opens another carrier whenever a PING finds this one held up. */
+  /** Call it when a carrier connects. `onIdle` follows a minute without a stream and a byte. */
   watch(session: Session, onIdle: () => void = () => {}): void {
-    let usage = unused;
-    session.onProof = (rttMs) => {
-      const { leastRttMs, openStreams, receivedBytes, sentBytes } = session;
-      const seen = { rttMs, leastRttMs, openStreams, bytes: receivedBytes + sentBytes };
-      if (isHeldUp(usage, seen)) void this.#add(session.peerInfo.carriers ?? 0);
-      usage = nextUsage(usage, seen);
-      if (usage.idlePings >= idlePingsToDrain) onIdle();
+    let bytes = -1;
+    let idlePings = 0;
+    session.onProof = () => {
+      const movedBytes = session.receivedBytes + session.sentBytes;
+      const isIdle = session.openStreams === 0 && movedBytes === bytes;
+      if (movedBytes !== bytes && session.openStreams > 0) this.streamOpened();
+      bytes = movedBytes;
+      idlePings = isIdle ? idlePings + 1 : 0;
+      if (idlePings >= idlePingsToDrain) onIdle();
     };
+  }
+
+  /** A carrier may become full now. Nothing looks at carriers that carry nothing. */
+  streamOpened(): void {
+    this.#calmLooks = 0;
+    if (!this.#stopped) this.#stopLooking ??= this.#options.clock.every(lookEveryMs, () => this.#look());
+  }
+
+  #look(): void {
+    const sessions = [...this.#options.kept(), ...this.#carriers].map(({ session }) => session);
+    const loads = sessions.map((session) => nextLoad(this.#loads.get(session) ?? unseen, session));
+    for (const [at, load] of loads.entries()) this.#loads.set(sessions[at] as Session, load);
+    this.#calmLooks = loads.some(({ fullLooks }) => fullLooks > 0) ? 0 : this.#calmLooks + 1;
+    if (this.#calmLooks >= restAfterLooks) this.#rest();
+    else if (loads.length > 0 && loads.every((load, at) => isFullLong(load, sessions[at] as Session)))
+      void this.#add(sessions[0]?.peerInfo.carriers ?? 0, sessions.length);
+  }
+
+  #rest(): void {
+    this.#stopLooking?.();
+    this.#stopLooking = null;
   }
 
   stop(): void {
     this.#stopped = true;
+    this.#rest();
   }
 
-  /** A dial that fails is not repeated: the next PING that finds a carrier held up asks again. */
-  async #add(most: number): Promise<void> {
-    const { kept, open } = this.#options;
-    if (this.#stopped || kept + this.#carriers.size + this.#dialling >= most) return;
-    this.#dialling++;
-    const carrier = await open(this.#turn++).catch(() => null);
-    this.#dialling--;
+  /** One at a time. A dial that fails is not repeated: the next look that finds all carriers full asks again. */
+  async #add(most: number, carriers: number): Promise<void> {
+    if (this.#stopped || this.#isDialling || carriers >= most) return;
+    this.#isDialling = true;
+    const carrier = await this.#options.open(this.#turn++).catch(() => null);
+    this.#isDialling = false;
     if (carrier === null || carrier.session.closed) return;
     if (this.#stopped) carrier.session.drain();
     else this.#use(carrier);

@@ -102,36 +102,6 @@ describe('carriers', () => {
     assert.deepEqual(status.urls, ['https://shop.example']);
   });
 
-  it('are more than two while PINGs wait behind the data of several streams', async () => {
-    await using upstream = await startUpstream(() => {});
-    await using edge = await startFakeEdge({ info: { carriers: 3 } });
-    using client = carry({ url: edge.url, upstreams: http(upstream.upstream) });
-    const held = [await edge.next(), await edge.next()];
-    for (const _ of held) await client.event('connected');
-    const [{ session, socket }] = held as [FakeCarrier, FakeCarrier];
-    let sincePingMs = 0;
-    /** The edge answers the next PING of the client after this time on the client's clock. */
-    const ping = async (rttMs: number): Promise<void> => {
-      for (const each of held) each.socket.pause();
-      client.clock.advance(5_000 - sincePingMs);
-      await new Promise(setImmediate);
-      client.clock.advance(rttMs);
-      sincePingMs = rttMs;
-      for (const each of held) each.socket.resume();
-      while (client.carrying.status().carriers.some((carrier) => carrier.rttMs !== rttMs)) await new Promise(setImmediate);
-    };
-    // The minute forgets the first PING, whose answer took no time of this clock.
-    for (let pings = 0; pings < 12; pings++) await ping(100 + pings);
-    for (const stream of [visit({ session } as FakeCarrier), visit({ session } as FakeCarrier)])
-      stream.write(Buffer.alloc(40_000));
-    await ping(300);
-    const third = await edge.next();
-    assert.equal(third.clientId, held[0]?.clientId);
-    while (client.carrying.status().carriers.length < 3) await new Promise(setImmediate);
-    assert.equal(client.events.filter(({ kind }) => kind === 'connected').length, 2, 'the log does not mention it');
-    assert.equal(socket.destroyed, false);
-  });
-
   it('share one bound on what streams may make the client hold', async () => {
     await using upstream = await startUpstream(() => {});
     await using edge = await startFakeEdge();

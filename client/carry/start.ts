@@ -34,6 +34,7 @@ export function startCarrying(given: CarryOptions): Carrying {
   let phase: Phase = 'running';
   const open = prepareOpen(options, stopping.signal, (stream) => {
     count.streams++;
+    pool.streamOpened();
     serve(stream);
   });
   const pool = new CarrierPool({

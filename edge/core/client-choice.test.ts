@@ -5,6 +5,9 @@ import { type ClientState, chooseClient, isWorking } from './client-choice.ts';
 const client = (changes: Partial<ClientState> = {}): ClientState => ({
   canOpen: true,
   openStreams: 0,
+  clientId: 'a',
+  isBusy: false,
+  learnedBytes: 0,
   proven: true,
   answer: 'healthy',
   ...changes,
@@ -19,6 +22,13 @@ describe('which client takes the next stream', () => {
       [client({ openStreams: 3 }), client({ openStreams: 1 }), client({ openStreams: 2 })],
       1,
     ],
+    ['an idle carrier before a busy one with fewer streams', [client({ isBusy: true }), client({ openStreams: 9 })], 1],
+    [
+      'the carrier with the fewest streams if all are busy',
+      [client({ isBusy: true, openStreams: 2 }), client({ isBusy: true, openStreams: 1 })],
+      1,
+    ],
+    ['of equal carriers of a client, the one whose window has grown', [client(), client({ learnedBytes: 1_000_000 })], 1],
     ['a busy working client before an idle unproven one', [client({ proven: false }), client({ openStreams: 99 })], 1],
     [
       'a busy working client before an idle one whose probe fails',
@@ -51,6 +61,14 @@ describe('which client takes the next stream', () => {
     assert.deepEqual(
       [0, 1, 2, 3, 4].map((turn) => chooseClient(clients, turn)),
       [0, 1, 3, 3, 0],
+    );
+  });
+
+  it('equal clients take turns, however wide their windows', () => {
+    const clients = [client({ learnedBytes: 9 }), client({ clientId: 'b' })];
+    assert.deepEqual(
+      [0, 1, 2].map((turn) => chooseClient(clients, turn)),
+      [0, 1, 0],
     );
   });
 

@@ -1,9 +1,14 @@
-// Chooses the client of a tunnel that takes the next stream: the one with the fewest streams among those that work.
+// Chooses the carrier that takes a tunnel's next stream: one that is not busy, with the fewest streams, among those that work.
 
 export interface ClientState {
   /** A carrier that takes new streams. */
   readonly canOpen: boolean;
   readonly openStreams: number;
+  readonly clientId: string;
+  /** A long path on which bytes wait or flow: what comes next would wait behind them. */
+  readonly isBusy: boolean;
+  /** What a long path has carried with BBR, which keeps what it has learned: the more, the wider is the window. 0 otherwise. */
+  readonly learnedBytes: number;
   /** A round trip completed recently enough to count as connected. */
   readonly proven: boolean;
   readonly answer: 'healthy' | 'unhealthy' | 'none';
@@ -30,6 +35,9 @@ export function chooseClient(clients: readonly ClientState[], turn: number): num
 }
 
 function isBetter(client: ClientState, than: ClientState): boolean {
-  const difference = rank(client) - rank(than);
-  return difference < 0 || (difference === 0 && client.openStreams < than.openStreams);
+  const difference =
+    rank(client) - rank(than) || Number(client.isBusy) - Number(than.isBusy) || client.openStreams - than.openStreams;
+  if (difference !== 0) return difference < 0;
+  // Clients take turns, their carriers need not.
+  return client.clientId === than.clientId && client.learnedBytes > than.learnedBytes;
 }

@@ -7,6 +7,10 @@ import { compileOffers } from '@underpass/wire/core/offer.ts';
 import type { StreamKind } from '@underpass/wire/core/open.ts';
 import type { ClientState } from '../core/client-choice.ts';
 
+/** 160 kB/s, looked at no more often than a visitor's page opens streams. */
+const busyBytesPerMs = 160;
+const lookEveryMs = 100;
+
 export class TunnelClient {
   readonly session: Session;
   readonly clientId: string;
@@ -19,6 +23,7 @@ export class TunnelClient {
   /** Its upstreams or their health changed. */
   onOffers: () => void = () => {};
   #answer = compileOffers(null);
+  #look = { atMs: 0, receivedBytes: 0, isMuch: false };
 
   constructor(
     session: Session,
@@ -55,7 +60,25 @@ export class TunnelClient {
   }
 
   stateFor(kind: StreamKind, host: string, nowMs: number): ClientState {
-    const { canOpen, openStreams } = this.session;
-    return { canOpen, openStreams, proven: this.isProven(nowMs), answer: this.#answer(kind, host) };
+    const { clientId, session } = this;
+    const { canOpen, openStreams, isFar, congestion, receivedBytes, sentBytes } = session;
+    return {
+      canOpen,
+      openStreams,
+      clientId,
+      isBusy: isFar && openStreams > 0 && (session.isFull || this.#receivesMuch(nowMs)),
+      learnedBytes: isFar && congestion === 'bbr' ? receivedBytes + sentBytes : 0,
+      proven: this.isProven(nowMs),
+      answer: this.#answer(kind, host),
+    };
+  }
+
+  /** What waits at the client shows only by what arrives from it. */
+  #receivesMuch(nowMs: number): boolean {
+    const { receivedBytes } = this.session;
+    const ms = nowMs - this.#look.atMs;
+    if (ms >= lookEveryMs)
+      this.#look = { atMs: nowMs, receivedBytes, isMuch: receivedBytes - this.#look.receivedBytes >= busyBytesPerMs * ms };
+    return this.#look.isMuch;
   }
 }

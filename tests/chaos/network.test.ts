@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { describe, it, type TestContext, test } from 'node:test';
+import { offeredControls } from '@underpass/wire/tcp-path.ts';
 import { watchFootprints } from '../helpers/footprint.ts';
 import { eventually } from '../helpers/load.ts';
 import { type FarMachine, skipWithoutFarMachine, startFarMachine, type WireState } from '../helpers/network.ts';
@@ -28,6 +29,8 @@ interface Scene {
   readonly client: ProcessOf;
   readonly door: Door;
   carriers(): Promise<number>;
+  /** Of the metrics, by its name. */
+  figure(name: string): Promise<number>;
 }
 
 /** Sets the wire before the client dials: a carrier estimates its path from the pings of the last minute. */
@@ -45,9 +48,10 @@ async function setUp(t: TestContext, wire: WireState = {}): Promise<Scene> {
   const client = await startClientProcess(t, product, `http://127.0.0.1:${port}`, far.start);
   const door = doorOf(product);
   await visitUntil(door, 200);
-  const carriers = (): Promise<number> => figureOf({ metricsPort }, 'underpass_edge_clients');
+  const figure = (name: string): Promise<number> => figureOf({ metricsPort }, name);
+  const carriers = (): Promise<number> => figure('underpass_edge_clients');
   await eventually(carriers, (count) => count === 2);
-  return { far, product, client, door, carriers };
+  return { far, product, client, door, carriers, figure };
 }
 
 async function download(door: Door, bytes: number): Promise<{ hash: string; seconds: number }> {
@@ -76,6 +80,25 @@ test('with 400 ms of delay windows grow until a download fills the path', { skip
   t.diagnostic(`20 MB at 400 ms of round trip: ${seconds.toFixed(1)} s; ${withoutGrowthSeconds.toFixed(1)} s if no window grew`);
   assert.equal(hash, hashOfNumbered(bytes));
   assert.ok(seconds < withoutGrowthSeconds * 0.75, `it took ${seconds} s`);
+});
+
+test('on a long path a client opens carriers while downloads fill those that it has, and BBR carries them', {
+  skip,
+}, async (t) => {
+  const { door, carriers, figure } = await setUp(t, { delayMs: 25, rate: { megabits: 40, queueMs: 50 } });
+  // Until its first PING comes back, a carrier is a last resort.
+  await eventually(
+    () => figure('underpass_edge_carriers\\{congestion="unknown"\\}'),
+    (count) => count === 0,
+  );
+  const downloads = Promise.all([1, 2, 3].map(() => download(door, 5_000_000)));
+  await eventually(carriers, (count) => count > 2);
+  for (const { hash } of await downloads) assert.equal(hash, hashOfNumbered(5_000_000));
+  if (offeredControls()?.far === 'bbr')
+    await eventually(
+      () => figure('underpass_edge_carriers\\{congestion="bbr"\\}'),
+      (count) => count > 2,
+    );
 });
 
 test('with 100 ms of delay and 1 % of loss pages and downloads arrive complete', { skip }, async (t) => {

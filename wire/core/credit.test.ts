@@ -104,7 +104,7 @@ describe('a receive window', () => {
 it('the first window is full until half of the budget is spent, then minimal', () => {
   const budget = createBudget();
   const windows = Array.from({ length: 10 }, () => {
-    const bytes = nextInitialWindow(budget, limits, 4);
+    const bytes = nextInitialWindow(budget, limits, false);
     budget.take(bytes);
     return bytes;
   });
@@ -114,7 +114,7 @@ it('the first window is full until half of the budget is spent, then minimal', (
 it('the first window of a long path holds a page, until an eighth of the budget is spent', () => {
   const budget = new WindowBudget(16 * 1_048_576);
   const windows = Array.from({ length: 4 }, () => {
-    const bytes = nextInitialWindow(budget, limits, 5);
+    const bytes = nextInitialWindow(budget, limits, true);
     budget.take(bytes);
     return bytes;
   });

@@ -33,8 +33,6 @@ export class WindowBudget {
 /** The window of a stream that is not accepted yet, or that was opened once half of the budget was spent. One read of a socket. */
 export const minWindowBytes = 65_536;
 
-/** From this round trip on, waiting for credit is felt. */
-const farMs = 5;
 /** 1 MiB in place of 256 KiB: a page of 1 MB over one connection of its visitor then waits for no credit. */
 const farTimes = 4;
 
@@ -42,10 +40,10 @@ const farTimes = 4;
  * A new stream gets the initial window until half of the budget is spent, and the minimum from then on. Over a long path it gets
  * four times as much until an eighth is spent.
  */
-export function nextInitialWindow(budget: WindowBudget, limits: WindowLimits, leastRttMs: number): number {
+export function nextInitialWindow(budget: WindowBudget, limits: WindowLimits, isFar: boolean): number {
   const { initialWindowBytes, maxWindowBytes } = limits;
   const farBytes = Math.min(farTimes * initialWindowBytes, maxWindowBytes);
-  if (leastRttMs >= farMs && budget.usedBytes + farBytes <= budget.limitBytes / 8) return farBytes;
+  if (isFar && budget.usedBytes + farBytes <= budget.limitBytes / 8) return farBytes;
   const isScarce = budget.usedBytes + initialWindowBytes > budget.limitBytes / 2;
   return isScarce ? Math.min(minWindowBytes, initialWindowBytes) : initialWindowBytes;
 }
