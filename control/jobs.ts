@@ -1,5 +1,6 @@
 // What each kind of job does. Jobs write every mail, and make the token that a mail contains.
 
+import { hasPasskey } from './access/passkey-rule.ts';
 import { createLoginLink, loginUrl, proofUrl } from './auth/login-link.ts';
 import type { ControlDeps } from './deps.ts';
 import { byActiveMember } from './invitation/calls.ts';
@@ -53,9 +54,11 @@ const sendLoginLink = async (deps: Deps, payload: JobPayloads['login-link']): Pr
   const link = { userId: user?.id ?? null, browserHash, ...(sessionId === undefined ? {} : { sessionId }) };
   const token = await createLoginLink(db, link, deps.clock());
   const { origin } = deps.settings;
-  const mail = sessionId === undefined ? loginLinkMail : proofLinkMail;
-  const url = sessionId === undefined ? loginUrl(origin, token, path) : proofUrl(origin, token);
-  if (user) await send(deps, email, mail(user.first_name, url));
+  const mail = async ({ id, first_name }: { readonly id: string; readonly first_name: string }): Promise<MailText> =>
+    sessionId === undefined
+      ? loginLinkMail(first_name, loginUrl(origin, token, path), await hasPasskey(db, id))
+      : proofLinkMail(first_name, proofUrl(origin, token));
+  if (user) await send(deps, email, await mail(user));
   else if (waiting) await send(deps, email, registrationWaitsMail(waiting.first_name));
 };
 

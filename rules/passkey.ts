@@ -15,6 +15,7 @@ export function parsePasskeyName(text: string): Parsed<string> {
 }
 
 export const passkeyNeededMessage = 'A passkey is required here. Add one on your account page, or confirm with the one you have.';
+export const linkNotEnoughMessage = 'An emailed link is not enough for this. Confirm with your passkey or a recovery code.';
 export const passkeyFailedMessage = 'This passkey could not sign you in. Try again, or sign in with your email address.';
 export const passkeyRefusedMessage = 'This passkey could not be used. Please try again.';
 export const passkeyTakenMessage = 'This passkey is registered already.';

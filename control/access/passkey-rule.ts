@@ -1,6 +1,7 @@
-// Where a passkey is required: in projects whose owners require it, and of operators if the service requires it of them.
+// Where a passkey is required: in projects whose owners require it, of operators if the service requires it of them, and of people
+// who have one for what outlives a session.
 
-import { passkeyNeededMessage } from '@underpass/rules/passkey.ts';
+import { linkNotEnoughMessage, passkeyNeededMessage } from '@underpass/rules/passkey.ts';
 import { refuse } from '../http/refusal.ts';
 import type { Queries } from '../store/store.ts';
 import type { Caller } from './caller.ts';
@@ -20,4 +21,12 @@ export const isClosed = (project: { readonly passkeyRequired: boolean }, { passk
 /** A sign-in by e-mail link is not enough here, however recent. */
 export const expectPasskey = (required: boolean, { passkey }: Pick<Caller, 'passkey'>): void => {
   if (required && passkey === 'none') refuse('passkeyNeeded', passkeyNeededMessage);
+};
+
+export const hasPasskey = async (db: Queries, userId: string): Promise<boolean> =>
+  (await db.selectFrom('passkeys').select('id').where('user_id', '=', userId).limit(1).executeTakeFirst()) !== undefined;
+
+/** An e-mail link alone gives and ends nothing lasting for a person with a passkey. A recovery code stands in for it. */
+export const expectOwnPasskey = async (db: Queries, { userId, passkey }: Pick<Caller, 'userId' | 'passkey'>): Promise<void> => {
+  if (passkey !== 'fresh' && (await hasPasskey(db, userId))) refuse('passkeyNeeded', linkNotEnoughMessage);
 };

@@ -28,8 +28,14 @@ export interface RefusedCall {
   readonly nowMs: number;
 }
 
-/** Not `proofNeeded`: the person's own browser meets it every day, and the link that follows is mailed to them. */
 const noted = new Set<RefusalCode>(['forbidden', 'sessionNeeded', 'passkeyNeeded']);
+
+/**
+ * Not a proof that is only too old: the person's own browser meets that every day. Of `passkeyNeeded`, only what a session tries that
+ * no passkey has ever confirmed, such as that of a thief who reads the mailbox.
+ */
+const isNoted = ({ code }: Refusal, { passkey }: Caller): boolean =>
+  noted.has(code) && (code !== 'passkeyNeeded' || passkey === 'none');
 
 /** A stranger must not write into a project's log. */
 const logOf = async (db: Queries, caller: Caller, projectId: string | undefined): Promise<string | null> =>
@@ -37,7 +43,7 @@ const logOf = async (db: Queries, caller: Caller, projectId: string | undefined)
 
 export const auditRefusedCall = async ({ store, limiter }: RefusalDeps, refused: RefusedCall): Promise<void> => {
   const { name, call, caller, refusal, address, nowMs } = refused;
-  if (!noted.has(refusal.code) || !isUnsafe(call.method)) return;
+  if (!isNoted(refusal, caller) || !isUnsafe(call.method)) return;
   if (!(await hasRoom(limiter, 'refusalInAudit', caller.userId))) return;
   const projectId = await logOf(store.db, caller, refused.projectId);
   const detail = { why: refusal.message, ...(caller.token ? { by: 'api-token' } : {}) };

@@ -80,7 +80,7 @@ const identify = async (deps: DispatchDeps, { request, address }: Incoming): Pro
   return sender;
 };
 
-const byAccess = new Set<RefusalCode>(['signedOut', 'forbidden', 'sessionNeeded', 'proofNeeded', 'missing']);
+const byAccess = new Set<RefusalCode>(['signedOut', 'forbidden', 'sessionNeeded', 'proofNeeded', 'passkeyNeeded', 'missing']);
 
 /** Runs the call. What access refuses counts by itself, so that it uses up no limit of what the caller may do. */
 const countRefused = async <T>(

@@ -3,7 +3,7 @@
 import type { AnswerName, Call } from '@underpass/rules/api/call.ts';
 import { type CallName, calls } from '@underpass/rules/api/calls.ts';
 import { failures } from '@underpass/rules/api/failures.ts';
-import { proofNeededCode } from '@underpass/rules/api/refusal-code.ts';
+import { passkeyNeededCode, proofNeededCode } from '@underpass/rules/api/refusal-code.ts';
 import { answerSchemas, payloadSchemas, querySchemas } from '@underpass/rules/api/schemas.ts';
 import { durations } from '@underpass/rules/limits.ts';
 import { countsHeader, sumsHeader } from '@underpass/rules/list-page.ts';
@@ -84,9 +84,12 @@ const security = ({ who, needs }: Call): object[] => {
 
 const proofNote = `for owners and operators a proof not older than ${durations.proofMinutes} minutes (${proofNeededCode})`;
 
-const described = ({ who, needs }: Call): object => {
+const passkeyNote = `from a person who has a passkey a session that it confirmed within ${durations.proofMinutes} minutes (${passkeyNeededCode})`;
+
+const described = ({ who, needs, lasting }: Call): object => {
   const rights = who === 'anyone' || who === 'user' ? [] : [who];
-  const all = needs === 'fresh' ? [...rights, proofNote] : rights;
+  const fresh = needs === 'fresh';
+  const all = [...rights, ...(fresh ? [proofNote] : []), ...(fresh || lasting ? [passkeyNote] : [])];
   return all.length === 0 ? {} : { description: `Needs: ${all.join('; ')}` };
 };
 

@@ -170,6 +170,64 @@ describe('calls that give power which outlives a session', () => {
     });
   }
 
+  // The operator is one person in all tests, so each test takes the passkey away again.
+  const withPasskey = async (caller: SignedUp, work: () => Promise<void>): Promise<void> => {
+    const id = nextEmail();
+    const row = { id, user_id: caller.userId, credential_id: id, public_key: '', sign_count: 0, transports: '[]', name: 'Key' };
+    await test.store.db.insertInto('passkeys').values({ ...row, created_at: test.time.now, used_at: null }).execute();
+    await work();
+    await test.store.db.deleteFrom('passkeys').where('id', '=', id).execute();
+  };
+  const provenAt = (passkey_at: number | null, { userId }: SignedUp) =>
+    test.store.db.updateTable('sessions').set({ passkey_at }).where('user_id', '=', userId).execute();
+  const answerTo = async (world: World, caller: SignedUp, name: CallName, proof: number | null) => {
+    const prepared = await prepareCall[name](world, caller);
+    await provenAt(proof, caller);
+    let answer: readonly [number, string | null] | undefined;
+    await withPasskey(caller, async () => {
+      const response = await sendCall(caller, name, prepared, world.owner.projectId);
+      await response.body?.cancel();
+      answer = [response.status, response.headers.get('underpass-error')];
+    });
+    return answer;
+  };
+
+  const lasting = names.filter((name) => rowOf(name).lasting || rowOf(name).needs === 'fresh');
+  it('also make secrets of policies, change passkeys, remove members, delete projects and accounts, and end sign-ins', () => {
+    const wanted = [
+      ...['addPasskey', 'createAccessLink', 'createAccessToken', 'createRecoveryCodes', 'deleteAccount', 'deleteOwnToken'],
+      ...['deleteProject', 'deleteSession', 'endOtherSignIns', 'removeMember', 'removePasskey', 'startPasskey'],
+    ];
+    assert.deepEqual(lasting.filter((name) => !fresh.includes(name)).toSorted(), wanted);
+  });
+
+  for (const name of lasting) {
+    it(`${name}: a fresh session by an e-mailed link is not enough for a person who has a passkey`, async () => {
+      const answer = async (proof: number | null) => {
+        const world = await createWorld();
+        const caller = rowOf(name).who === 'operator' ? operator : world.owner;
+        const given = await answerTo(world, caller, name, proof);
+        await provenAt(null, caller);
+        return given;
+      };
+      const refused = [403, 'UNDERPASS_PASSKEY_NEEDED'];
+      assert.deepEqual(await answer(null), refused);
+      const longAgo = test.time.now + 60_000 - durations.proofMinutes * 60_000;
+      assert.deepEqual(await answer(longAgo), refused, 'a passkey of ten minutes ago');
+      const [, code] = (await answer(test.time.now + 60_000))!;
+      assert.equal(code, null, 'a passkey or recovery code of now');
+    });
+  }
+
+  it('ask admins and members with a passkey as well', async () => {
+    for (const role of ['admin', 'member'] as const) {
+      const world = await createWorld();
+      const caller = await memberWith(world, role);
+      const needed = [403, 'UNDERPASS_PASSKEY_NEEDED'];
+      assert.deepEqual(await answerTo(world, caller, 'createApiToken', null), needed, role);
+    }
+  });
+
   it('tell a caller without the right that first', async () => {
     const world = await createWorld();
     const viewer = await memberWith(world, 'viewer');

@@ -4,7 +4,7 @@ import type { Call } from '@underpass/rules/api/call.ts';
 import { durations } from '@underpass/rules/limits.ts';
 import { type Action, forbiddenMessage, may } from '@underpass/rules/permission.ts';
 import type { Caller } from '../access/caller.ts';
-import { expectPasskey, needsOperatorPasskey } from '../access/passkey-rule.ts';
+import { expectOwnPasskey, expectPasskey, needsOperatorPasskey } from '../access/passkey-rule.ts';
 import { type Access, findAccess, refuseStopped } from '../access/project-access.ts';
 import { findGroupProjects } from '../group/groups.ts';
 import { isUnsafe } from '../http/origin.ts';
@@ -43,10 +43,12 @@ const permitAccount = (call: Call, caller: Caller | null): void => {
 
 const proofText = `Your last sign-in was more than ${durations.proofMinutes} minutes ago. Confirm that it is you first.`;
 
-/** Who holds an owner's or operator's session for a moment must not gain power that outlives it. */
-const expectProof = (call: Call, caller: Caller | null, access: Access | null): void => {
-  if (call.needs !== 'fresh' || caller === null || caller.fresh) return;
-  if (caller.operator || access?.role === 'owner') refuse('proofNeeded', proofText);
+/** Holding a session for a moment, or the mailbox of a person with a passkey, must not give power that outlives it. */
+const expectProof = async (db: Queries, call: Call, caller: Caller | null, access: Access | null): Promise<void> => {
+  const fresh = call.needs === 'fresh';
+  if (!(fresh || call.lasting) || caller === null || caller.token !== null) return;
+  await expectOwnPasskey(db, caller);
+  if (fresh && !caller.fresh && (caller.operator || access?.role === 'owner')) refuse('proofNeeded', proofText);
 };
 
 /** The project that the call may act in, or null for calls that act in none. */
@@ -54,7 +56,7 @@ export const permit = async (db: Queries, call: Call, caller: Caller | null, val
   permitAccount(call, caller);
   if (call.who === 'operator' && caller !== null) expectPasskey(await needsOperatorPasskey(db), caller);
   const access = await permitProject(db, call, caller, values);
-  expectProof(call, caller, access);
+  await expectProof(db, call, caller, access);
   return access;
 };
 

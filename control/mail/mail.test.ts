@@ -96,7 +96,7 @@ describe('SMTP', () => {
       'call 0800 1',
       'your account is locked, and will be deleted soon',
     ])
-      assert.match(loginLinkMail(name, 'https://underpass.example/x').text, /^Hello,\n/, name);
+      assert.match(loginLinkMail(name, 'https://underpass.example/x', false).text, /^Hello,\n/, name);
   });
 
   it('names the project in an invitation, but not a link or message used as its name', () => {

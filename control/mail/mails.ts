@@ -25,12 +25,17 @@ export const plainName = (name: string): string => (name.length > shownNameChars
 
 const hello = (firstName: string): string => (plainName(firstName) === '' ? 'Hello,' : `Hello ${firstName},`);
 
-export const loginLinkMail = (firstName: string, url: string): MailText =>
+/** What a link does not do for a person who has a passkey: they must not rely on the mailbox alone. */
+const linkLimits =
+  'Your account has a passkey. After signing in by this link, you confirm with the passkey or a recovery code before you can invite people, create tokens, sign in terminals, change roles and passkeys, or end other sign-ins.';
+
+export const loginLinkMail = (firstName: string, url: string, hasPasskey: boolean): MailText =>
   compose(
     `Your ${productName} login link`,
     hello(firstName),
     'Open this link to sign in:',
     url,
+    ...(hasPasskey ? [linkLimits] : []),
     `The link works once and expires after ${durations.loginLinkMinutes} minutes. If you did not ask for it, ignore this email: nobody can sign in without the link.`,
   );
 

@@ -3,7 +3,7 @@
 //   port, frame or relying party; by somebody else's passkey; by a copy of a passkey; without the person's consent
 // - adding: attestation with a certificate that names an address to fetch; an id that is another's; nests of CBOR; one too many
 // - looking: whose passkeys exist; who is suspended or deleted
-// - power: the mailbox's thief adds, removes, makes codes; an API token does; a session of before
+// - power: the mailbox's thief adds, removes, makes codes, tokens and owners, ends other sign-ins; an API token does; a session of before
 // - recovery codes: twice, at once, another's, earlier ones, by trying
 // - the rule: by e-mail session, API token, terminal, open live view, deletion of the account; two removals at once; made by a
 //   person who has no passkey
@@ -15,7 +15,7 @@ import { limits } from '@underpass/rules/limits.ts';
 import { lastPasskeyMessage, passkeyFailedMessage } from '@underpass/rules/passkey.ts';
 import type { NewApiToken, Passkey, Passkeys, RecoveryCodes } from '@underpass/rules/resource.ts';
 import { createRoot } from '../certificate/x509.ts';
-import { createTestControl, type SignedUp, type TestClient, type TestControl, testOrigin } from '../test-kit.ts';
+import { createTestControl, linkToken, loginForm, type SignedUp, type TestClient, type TestControl, testOrigin } from '../test-kit.ts';
 import {
   addPasskey,
   askOptions,
@@ -367,8 +367,8 @@ describe('a stranger who looks for accounts', () => {
   });
 });
 
-describe('the thief of a mailbox', () => {
-  it('signs in, and changes no passkeys and no codes of an account that has some', async () => {
+describe('a sign-in by an emailed link, which a thief of the mailbox can make', () => {
+  it('changes no passkeys and no codes of an account that has some', async () => {
     const { id, key } = await addPasskey(ann);
     const thief = await byLink('ann@example.com');
     await expectStatus(thief.send('POST', '/api/passkeys/options'), 403);
@@ -376,13 +376,80 @@ describe('the thief of a mailbox', () => {
     await expectStatus(thief.send('POST', '/api/recovery-codes'), 403);
     const options = await askOptions(ann, '/api/passkeys/options');
     const credential = createAuthenticator().create(options);
-    assert.equal((await thief.send('POST', '/api/passkeys', { name: 'Mine', credential })).status, 400);
+    await expectStatus(thief.send('POST', '/api/passkeys', { name: 'Mine', credential }), 403);
     await expectStatus(proveWith(thief, key), 204, 'the owner proves it');
     await expectStatus(thief.send('POST', '/api/recovery-codes'), 200);
     await test.control.settle();
     assert.match(mailsTo('ann@example.com').join(), /New recovery codes were created/);
     test.time.now += minutes(10);
     await expectStatus(thief.send('POST', '/api/recovery-codes'), 403, 'a proof of ten minutes ago');
+  });
+
+  it('makes no token, invites and promotes nobody, signs in no terminal and ends no other session', async () => {
+    const before = await byLink('ann@example.com');
+    await addPasskey(ann);
+    const bob = await test.signUp('bob@example.com');
+    await test.addMember(ann.projectId, bob.userId, 'member');
+    const { userCode } = await test.client().call<{ userCode: string }>('POST', '/auth/device', { name: 'laptop' });
+    const [own] = await ann.call<{ id: string }[]>('GET', '/api/sessions');
+    const inProject = `?project=${ann.projectId}`;
+    const thief = await byLink('ann@example.com');
+    // A session from before the passkey is no better than a new one.
+    for (const browser of [thief, before]) {
+      for (const [method, path, body] of [
+        ['POST', `/api/tokens${inProject}`, { name: 'ci', role: 'owner', expiresInDays: 365 }],
+        ['POST', `/api/invitations${inProject}`, { email: 'eve@example.com', role: 'owner' }],
+        ['PATCH', `/api/members/${bob.userId}${inProject}`, { role: 'owner' }],
+        ['DELETE', `/api/members/${bob.userId}${inProject}`, undefined],
+        ['POST', `/api/device/${userCode}/approve${inProject}`, { role: 'owner' }],
+        ['POST', '/api/account/end-other-sign-ins', undefined],
+        ['DELETE', `/api/sessions/${own!.id}`, undefined],
+        ['DELETE', '/api/account', { email: 'ann@example.com' }],
+        ['PATCH', `/api/projects/${ann.projectId}/passkeys`, { required: true }],
+      ] as const) {
+        await expectStatus(browser.send(method, path, body), 403, `${method} ${path}`);
+      }
+    }
+    assert.equal((await actions()).filter((action) => action === 'call.refuse').length, 18, 'the audit log has each try');
+  });
+
+  it('gets no further by proving with another mailed link', async () => {
+    await addPasskey(ann);
+    const thief = await byLink('ann@example.com');
+    await thief.call('POST', '/api/proof');
+    await test.control.settle();
+    await thief.call('POST', '/api/proof/redeem', { token: linkToken(test.mails, 'ann@example.com') });
+    const body = { name: 'ci', role: 'owner' };
+    await expectStatus(thief.send('POST', `/api/tokens?project=${ann.projectId}`, body), 403);
+  });
+
+  it('does everything after a recovery code, for the person who lost the passkey', async () => {
+    await addPasskey(ann);
+    const { codes } = await ann.call<RecoveryCodes>('POST', '/api/recovery-codes');
+    const browser = await byLink('ann@example.com');
+    await expectStatus(browser.send('POST', '/api/proof/recovery', { recoveryCode: codes[0] }), 204);
+    await expectStatus(browser.send('POST', '/api/account/end-other-sign-ins'), 204);
+    assert.equal((await ann.send('GET', '/api/user')).status, 401);
+  });
+
+  it('is enough again once the operator has removed the passkeys', async () => {
+    await addPasskey(ann);
+    const operator = await test.signUp('operator@example.com', { operator: true });
+    await operator.call('DELETE', `/api/operator/users/${ann.userId}/passkeys`);
+    const browser = await byLink('ann@example.com');
+    await expectStatus(browser.send('POST', `/api/tokens?project=${ann.projectId}`, { name: 'ci', role: 'owner' }), 200);
+  });
+
+  it('is told in the mail what it does not do, and only where the account has a passkey', async () => {
+    const ask = async (): Promise<string> => {
+      await test.control.settle();
+      await test.client().call('POST', '/auth/magiclink', loginForm('ann@example.com'));
+      await test.control.settle();
+      return mailsTo('ann@example.com').at(-1)!;
+    };
+    assert.doesNotMatch(await ask(), /passkey/);
+    await addPasskey(ann);
+    assert.match(await ask(), /Your account has a passkey\. After signing in by this link, you confirm with the passkey/);
   });
 
   it('cannot finish what was begun before the first passkey was added', async () => {

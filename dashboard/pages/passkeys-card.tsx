@@ -45,7 +45,7 @@ export function PasskeysCard({ promise, ask }: PasskeysCardProps) {
   return (
     <Card
       title="Passkeys"
-      description="Sign in with a fingerprint, a face, a PIN or a security key instead of an emailed link."
+      description="Sign in with a fingerprint, a face, a PIN or a security key. Once you have a passkey, an emailed link alone gives no lasting access."
       actions={add}
       flush
     >

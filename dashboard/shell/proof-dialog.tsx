@@ -1,6 +1,5 @@
 // "Confirm it's you": opens when control refuses a call because the last proof of who uses the session is too old. The page behind it
 // keeps what was typed, and the call is repeated once the person has confirmed.
-import { passkeyCalls } from '@underpass/rules/api/passkey-calls.ts';
 import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
 import { text } from '@underpass/rules/text.ts';
 import { useEffect, useRef, useState } from 'react';
@@ -35,6 +34,9 @@ export function ProofDialog({ email }: { readonly email: string }) {
       actions={<Button onClick={() => end(false)}>Cancel</Button>}
     >
       <ProveByPasskey onProven={() => end(true)} />
+      <p className="mt-4 text-sm text-ink-soft">
+        Lost your passkey and your recovery codes? The operator of this service can remove your passkeys.
+      </p>
     </Dialog>
   );
 }
@@ -48,7 +50,6 @@ interface AnyProofProps {
 function AnyProof({ email, open, end }: AnyProofProps) {
   const [step, setStep] = useState<Step>('ask');
   const main = useRef<HTMLButtonElement>(null);
-  const hasPasskey = useHasPasskey(open);
   const request = useTask(async () => {
     await callApi(sessionCalls.requestProof, {});
     setStep('sent');
@@ -82,8 +83,7 @@ function AnyProof({ email, open, end }: AnyProofProps) {
           )}
           <Button
             ref={main}
-            // With a passkey, its button comes first (ProveByPasskey).
-            variant={step === 'ask' && hasPasskey ? 'secondary' : 'primary'}
+            variant="primary"
             busy={step === 'ask' && request.busy}
             onClick={step === 'ask' ? request.run : goOn}
           >
@@ -102,7 +102,6 @@ function AnyProof({ email, open, end }: AnyProofProps) {
         )}
         {request.error !== undefined && <Banner tone="danger">{messageOf(request.error) ?? text.error.fallback}</Banner>}
       </div>
-      {hasPasskey && <ProveByPasskey onProven={() => end(true)} />}
     </Dialog>
   );
 }
@@ -119,21 +118,6 @@ function useEscape(open: boolean, end: (proven: boolean) => void): void {
     window.addEventListener('keydown', close, { capture: true });
     return () => window.removeEventListener('keydown', close, { capture: true });
   }, [open, end]);
-}
-
-/** A person without a passkey sees the question as it was before there were any. */
-function useHasPasskey(open: boolean): boolean {
-  const [has, setHas] = useState(false);
-  useEffect(() => {
-    if (!open) return;
-    const controller = new AbortController();
-    callApi(passkeyCalls.listPasskeys, {}, { signal: controller.signal, background: true }).then(
-      ({ passkeys }) => setHas(passkeys.length > 0),
-      () => setHas(false),
-    );
-    return () => controller.abort();
-  }, [open]);
-  return has;
 }
 
 const address = (email: string) => <strong className="wrap-anywhere">{email}</strong>;

@@ -62,6 +62,7 @@ export const accessCalls = {
     json: 'AccessTokenRequest',
     answer: 'NewAccessToken',
     who: 'access-policy.update',
+    lasting: true,
   },
   deleteAccessToken: { method: 'DELETE', path: `${inPolicy}/tokens/:id`, query: 'InProject', who: 'access-policy.update' },
   listAccessLinks: {
@@ -78,6 +79,7 @@ export const accessCalls = {
     json: 'AccessLinkRequest',
     answer: 'NewAccessLink',
     who: 'access-policy.update',
+    lasting: true,
   },
   deleteAccessLink: { method: 'DELETE', path: `${inPolicy}/links/:id`, query: 'InProject', who: 'access-policy.update' },
   /** The newest, at most 500. */

@@ -33,6 +33,11 @@ export interface Call {
    * owners and operators have lately proven who they are, because the call gives power that outlives a session.
    */
   readonly needs?: 'session' | 'fresh';
+  /**
+   * The call gives or ends what outlives a session: from a session of a person who has a passkey, it needs a fresh proof by that,
+   * because a thief of the mailbox has the link. `fresh` implies it. API tokens are not asked: they were made with such a proof.
+   */
+  readonly lasting?: true;
   /** The answer may be one page of a list: headers say how many rows there are, and link the next page. */
   readonly paged?: true;
   /** The answer is compressed: it may be long, and has no secret of schema.ts. Never a stream. */

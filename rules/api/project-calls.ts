@@ -15,7 +15,7 @@ export const projectCalls = {
     needs: 'fresh',
   },
   /** With its tunnels, domains, groups, members and tokens. The caller types `name` again to confirm. */
-  deleteProject: { method: 'DELETE', path: '/api/projects/:id', json: 'ProjectName', who: 'project.delete', needs: 'session' },
+  deleteProject: { method: 'DELETE', path: '/api/projects/:id', json: 'ProjectName', who: 'project.delete', needs: 'session', lasting: true },
   listMembers: {
     method: 'GET',
     path: '/api/members',
@@ -33,7 +33,7 @@ export const projectCalls = {
     who: 'member.read',
     needs: 'fresh',
   },
-  removeMember: { method: 'DELETE', path: '/api/members/:id', query: 'InProject', who: 'member.leave' },
+  removeMember: { method: 'DELETE', path: '/api/members/:id', query: 'InProject', who: 'member.leave', lasting: true },
   listInvitations: {
     method: 'GET',
     path: '/api/invitations',
