@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { domainToASCII } from 'node:url';
+import { domainToASCII, domainToUnicode } from 'node:url';
 import fc from 'fast-check';
 import { isCanonicalHostname, isSameOrUnder, parseHostname, servingNames } from './hostname.ts';
 import { eachCase } from './test-kit.ts';
@@ -74,6 +74,17 @@ test('a name has one canonical form, or none', (t) => {
     ['-'.repeat(100_000), null],
   ];
   eachCase(t, rows, ([text, name]) => assert.equal(parseHostname(text), name));
+});
+
+test('two names never read as one: what an A-label decodes to encodes to that label again', () => {
+  const encoded = fc.stringMatching(/^[a-z0-9-]{1,12}$/);
+  fc.assert(
+    fc.property(encoded, (text) => {
+      const name = parseHostname(`xn--${text}.example`);
+      if (name !== null) assert.equal(domainToASCII(domainToUnicode(name)), name);
+    }),
+    { numRuns: 20_000, examples: [['-ouqd'], ['-o1d'], ['example-'], ['example']] },
+  );
 });
 
 test('a name is under another only at a dot', (t) => {

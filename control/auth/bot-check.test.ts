@@ -168,6 +168,7 @@ describe('turnstile', () => {
     [{ status: 200, body: '{"success":"true","hostname":"underpass.example"}' }, 'a success that is a string'],
     [{ status: 200, body: '{"success":true,"hostname":"evil.example"}' }, 'a token of another site'],
     [{ status: 200, body: '{"success":true}' }, 'no host name'],
+    [{ status: 200, body: `{"success":true,"hostname":"underpass.example"}${' '.repeat(64 * 1024)}` }, 'too long'],
   ] as const) {
     it(`refuses when the answer is ${why}`, async () => {
       const { check } = await openStandIn(() => reply);

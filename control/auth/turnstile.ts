@@ -1,7 +1,11 @@
 // The bot check by Cloudflare Turnstile. Its server accepts each token once. We ask with a timeout, and refuse without an answer.
 
 import type { Logger } from 'pino';
+import { readBounded } from '../http/body.ts';
 import type { BotCheck } from './bot-check.ts';
+
+// The expected answer has some 300 bytes.
+const answerMaxBytes = 64 * 1024;
 
 export interface TurnstileDeps {
   readonly siteKey: string;
@@ -25,7 +29,7 @@ export const createTurnstile = ({ siteKey, secret, url, origin, log, timeoutMs =
       signal: AbortSignal.timeout(timeoutMs),
       redirect: 'error',
     });
-    return response.ok ? ((await response.json()) as Verdict) : {};
+    return response.ok ? (JSON.parse((await readBounded(response, answerMaxBytes)).toString('utf8')) as Verdict) : {};
   };
   return {
     describe: () => ({ kind: 'turnstile', siteKey }),

@@ -1,13 +1,14 @@
 // Decides whether an e-mail has an active subscription: from the store (import, webhook, operator), else by asking the provider.
 
 import type { Logger } from 'pino';
+import { readBounded } from '../http/body.ts';
 import { createId } from '../store/id.ts';
 import type { SubscriptionsTable } from '../store/schema.ts';
 import type { Queries } from '../store/store.ts';
 
 const lookupTimeoutMs = 5_000;
 // The expected answer is `{"active": true}` and little more.
-const answerMaxChars = 64 * 1024;
+const answerMaxBytes = 64 * 1024;
 
 export const hasStoredSubscription = async (db: Queries, email: string, nowMs: number): Promise<boolean> => {
   const row = await db
@@ -33,7 +34,7 @@ const ask = async ({ url, token }: SubscriptionLookup, email: string): Promise<b
   const response = await fetch(target, { headers, signal: AbortSignal.timeout(lookupTimeoutMs), redirect: 'error' });
   if (response.status === 404) return false;
   if (!response.ok) throw new Error(`subscription lookup answered ${response.status}`);
-  const text = (await response.text()).slice(0, answerMaxChars);
+  const text = (await readBounded(response, answerMaxBytes)).toString('utf8');
   return (JSON.parse(text) as { active?: unknown }).active === true;
 };
 

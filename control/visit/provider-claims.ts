@@ -10,10 +10,10 @@ const groupMaxChars = 200;
 /** Of all groups together. A session has at most 3.5 kB (wire/visit-seal.ts). */
 const groupsMaxBytes = 1_000;
 
-/** OpenID Connect Core 5.1. Some providers send the flag as a text. */
+/** OpenID Connect Core 5.1. Some providers send the flag as a text, and some never; any other value vouches for nothing. */
 const emailOf = (said: Said): string => {
   const { email, email_verified: isVerified } = said;
-  if (typeof email !== 'string' || isVerified === false || isVerified === 'false') return '';
+  if (typeof email !== 'string' || ![true, 'true', undefined].includes(isVerified as boolean | string | undefined)) return '';
   const parsed = parseEmail(email);
   return parsed.ok ? parsed.value : '';
 };

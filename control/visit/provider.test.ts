@@ -291,4 +291,12 @@ describe('what a provider says', () => {
     assert.deepEqual(readPerson(said, 'role', []), { subject: 's', email: '', groups: ['ops'] });
     assert.equal(readPerson({ sub: 7 }, 'role', []), undefined);
   });
+
+  it('of an address counts only with a flag that says true, or without one', () => {
+    const emailWith = (flag: object) => readPerson({ sub: 's', email: bob, ...flag }, 'groups', [])!.email;
+    for (const email_verified of [true, 'true']) assert.equal(emailWith({ email_verified }), bob);
+    assert.equal(emailWith({}), bob, 'providers that verify every address leave it out');
+    for (const email_verified of [false, 'false', 'False', 'no', '', 0, 1, '0', '1', null, [true], ['true'], { value: true }])
+      assert.equal(emailWith({ email_verified }), '', JSON.stringify(email_verified));
+  });
 });
