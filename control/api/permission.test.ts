@@ -174,7 +174,10 @@ describe('calls that give power which outlives a session', () => {
   const withPasskey = async (caller: SignedUp, work: () => Promise<void>): Promise<void> => {
     const id = nextEmail();
     const row = { id, user_id: caller.userId, credential_id: id, public_key: '', sign_count: 0, transports: '[]', name: 'Key' };
-    await test.store.db.insertInto('passkeys').values({ ...row, created_at: test.time.now, used_at: null }).execute();
+    await test.store.db
+      .insertInto('passkeys')
+      .values({ ...row, created_at: test.time.now, used_at: null })
+      .execute();
     await work();
     await test.store.db.deleteFrom('passkeys').where('id', '=', id).execute();
   };

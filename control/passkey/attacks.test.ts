@@ -15,7 +15,15 @@ import { limits } from '@underpass/rules/limits.ts';
 import { lastPasskeyMessage, passkeyFailedMessage } from '@underpass/rules/passkey.ts';
 import type { NewApiToken, Passkey, Passkeys, RecoveryCodes } from '@underpass/rules/resource.ts';
 import { createRoot } from '../certificate/x509.ts';
-import { createTestControl, linkToken, loginForm, type SignedUp, type TestClient, type TestControl, testOrigin } from '../test-kit.ts';
+import {
+  createTestControl,
+  linkToken,
+  loginForm,
+  type SignedUp,
+  type TestClient,
+  type TestControl,
+  testOrigin,
+} from '../test-kit.ts';
 import {
   addPasskey,
   askOptions,

@@ -4,7 +4,14 @@ import type { Call } from './call.ts';
 
 export const accountCalls = {
   /** Erases the person, and projects with no other member. The caller types `email` again to confirm. */
-  deleteAccount: { method: 'DELETE', path: '/api/account', json: 'AccountDeletion', who: 'user', needs: 'session', lasting: true },
+  deleteAccount: {
+    method: 'DELETE',
+    path: '/api/account',
+    json: 'AccountDeletion',
+    who: 'user',
+    needs: 'session',
+    lasting: true,
+  },
   /** The caller's address as this server sees it, behind trusted proxies too. */
   getOwnAddress: { method: 'GET', path: '/api/address', answer: 'OwnAddress', who: 'user' },
   listSessions: { method: 'GET', path: '/api/sessions', answer: 'Session[]', who: 'user', needs: 'session' },

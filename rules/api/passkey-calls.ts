@@ -5,8 +5,23 @@ import type { Call } from './call.ts';
 export const passkeyCalls = {
   listPasskeys: { method: 'GET', path: '/api/passkeys', answer: 'Passkeys', who: 'user', needs: 'session' },
   /** Options for `navigator.credentials.create`. */
-  startPasskey: { method: 'POST', path: '/api/passkeys/options', answer: 'PasskeyOptions', who: 'user', needs: 'session', lasting: true },
-  addPasskey: { method: 'POST', path: '/api/passkeys', json: 'NewPasskey', answer: 'Passkey', who: 'user', needs: 'session', lasting: true },
+  startPasskey: {
+    method: 'POST',
+    path: '/api/passkeys/options',
+    answer: 'PasskeyOptions',
+    who: 'user',
+    needs: 'session',
+    lasting: true,
+  },
+  addPasskey: {
+    method: 'POST',
+    path: '/api/passkeys',
+    json: 'NewPasskey',
+    answer: 'Passkey',
+    who: 'user',
+    needs: 'session',
+    lasting: true,
+  },
   renamePasskey: {
     method: 'PATCH',
     path: '/api/passkeys/:id',
@@ -22,7 +37,14 @@ export const passkeyCalls = {
   /** Proves with a passkey who uses the session. */
   proveByPasskey: { method: 'POST', path: '/api/proof/passkey', json: 'PasskeyAnswer', who: 'user', needs: 'session' },
   /** Makes new recovery codes; earlier ones no longer work. */
-  createRecoveryCodes: { method: 'POST', path: '/api/recovery-codes', answer: 'RecoveryCodes', who: 'user', needs: 'session', lasting: true },
+  createRecoveryCodes: {
+    method: 'POST',
+    path: '/api/recovery-codes',
+    answer: 'RecoveryCodes',
+    who: 'user',
+    needs: 'session',
+    lasting: true,
+  },
   /** Proves with a recovery code, which then no longer works, who uses the session. */
   proveByRecoveryCode: { method: 'POST', path: '/api/proof/recovery', json: 'RecoveryCode', who: 'user', needs: 'session' },
   /** Options for `navigator.credentials.get` without a session: the same for everybody. */

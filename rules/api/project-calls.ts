@@ -15,7 +15,14 @@ export const projectCalls = {
     needs: 'fresh',
   },
   /** With its tunnels, domains, groups, members and tokens. The caller types `name` again to confirm. */
-  deleteProject: { method: 'DELETE', path: '/api/projects/:id', json: 'ProjectName', who: 'project.delete', needs: 'session', lasting: true },
+  deleteProject: {
+    method: 'DELETE',
+    path: '/api/projects/:id',
+    json: 'ProjectName',
+    who: 'project.delete',
+    needs: 'session',
+    lasting: true,
+  },
   listMembers: {
     method: 'GET',
     path: '/api/members',
