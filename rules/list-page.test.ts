@@ -81,6 +81,38 @@ test('if the last row of a page goes, the next page has no gap; a row that sorts
   );
 });
 
+test('a forged cursor shows rows of the same list only, in order, and never fails', () => {
+  const rows = Array.from({ length: 12 }, (_, at) => ({ id: `id-${at}`, sortsBy: at % 2 === 0 ? `name ${at}` : undefined }));
+  const odd = [
+    '',
+    '~',
+    '~~',
+    'id-3',
+    'id-3~~name',
+    '__proto__',
+    "' or 1=1 --",
+    '\0',
+    '%00',
+    '9'.repeat(400),
+    '\ud800',
+    '\u212a~K',
+  ];
+  for (const cursor of odd) {
+    for (const turn of [{ after: cursor }, { before: cursor }, { after: cursor, before: cursor }]) {
+      const page = selectPage(rows, {
+        status: undefined,
+        descending: false,
+        after: undefined,
+        before: undefined,
+        limit: 5,
+        ...turn,
+      });
+      assert.ok(page.rows.length <= 5 && page.rows.every((row) => rows.includes(row)), JSON.stringify(cursor));
+      assert.equal(page.total, rows.length);
+    }
+  }
+});
+
 test('counts every status, also those filtered out and those without a row', () => {
   const rows = [row('1', 'a'), row('2', 'b'), row('3', 'c', 'Unknown')];
   const page = selectPage(rows, { ...all, status: 'Connected', limit: 1 }, rules.statuses);

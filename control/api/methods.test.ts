@@ -33,6 +33,39 @@ const paths = new Map(
 
 const allowed = (response: Response): string[] => (response.headers.get('allow') ?? '').split(', ').sort();
 
+describe('a path beside one of the table', () => {
+  const spellings = (path: string): string[] => [
+    `${path}/`,
+    `${path}2`,
+    `${path};x`,
+    `${path}%2f`,
+    `${path}%00`,
+    `${path}/.`,
+    path.toUpperCase(),
+    `/${path}`,
+    path.replace('/api/', '/api//'),
+    path.replace('/operator/', '/operator2/'),
+    path.replace('/operator/', '/%6fperator/'),
+    path.replace('/operator/', '/x/../operator/'),
+    path.replace('/operator/', '/x/%2e%2e/operator/'),
+    path.replace('/operator/', '/operator%2f'),
+    path.replace('/operator/', '/operator/./'),
+  ];
+
+  it('opens no call of operators to a person who is none', async () => {
+    const ann = await test.signUp('ann@example.com');
+    const operators = rows.filter(({ who }) => who === 'operator').map(({ path }) => path.replace(/:\w+/g, '00'));
+    for (const path of operators.flatMap(spellings)) {
+      for (const method of ['GET', 'POST'] as const) {
+        const response = await ann.send(method, path);
+        const text = await response.text();
+        // Other paths are pages of the dashboard, which are the same for everybody.
+        assert.ok(response.status >= 400 || /^<!doctype html>/i.test(text), `${method} ${path}: ${response.status} ${text}`);
+      }
+    }
+  });
+});
+
 describe('a path of the table', () => {
   for (const [path, methods] of paths) {
     const url = path.replace(/:\w+/g, 'abc.example');

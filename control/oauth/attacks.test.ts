@@ -294,6 +294,34 @@ const attacks: readonly Attack[] = [
     },
   },
   {
+    name: "ask in the name of a program that the visitor has allowed before, as a hostile server's authorization server does",
+    gain: 'consent that is remembered gives a code for a question that nobody answered',
+    run: async (world, client_id) => {
+      const jar = { cookie: '' };
+      const ask = async () => {
+        const grant = grantOf(await authorize(world, { client_id }, jar))!;
+        return { grant, led: await finish(world, jar, grant) };
+      };
+      const { grant } = await ask();
+      assert.ok(await allows(await decide(world, jar, { grant, decision: 'allow' })));
+      const { led } = await ask();
+      const next = new URL(led.headers.get('location')!, resourceOf(hosts.shop));
+      return next.pathname !== '/access/oauth/consent' || next.searchParams.has('code') || (await allows(led));
+    },
+  },
+  {
+    name: 'put a script into the addresses of a logo, a home page and terms',
+    gain: "a script on control's origin",
+    run: async (world) => {
+      const script = 'javascript:alert(1)';
+      const links = { logo_uri: script, client_uri: script, tos_uri: script, policy_uri: script };
+      const { client_id } = (await register(world, { ...links, redirect_uris: [callback] })).body;
+      const { jar, grant } = await openQuestion(world, client_id!);
+      const page = await world.send(`/access/oauth/consent?grant=${grant}`, { headers: { cookie: jar.cookie } });
+      return (await page.text()).includes(script);
+    },
+  },
+  {
     name: 'show the question in a frame',
     gain: 'a page lays its own button over Allow',
     run: async (world, client) => {
@@ -337,6 +365,7 @@ const attacks: readonly Attack[] = [
   redirectTo('javascript:alert(1)//', "a script on control's origin"),
   redirectTo('data:text/html,x', 'a page of the attacker that looks like the next step'),
   redirectTo('http://evil.example/callback', 'the code in clear on the network'),
+  redirectTo('http://localhost.evil.example/', 'the same, by a name that begins like loopback'),
   redirectTo('http://127.0.0.1.evil.example/', 'the same, by a name that begins like loopback'),
   redirectTo('https://good.example@evil.example/', 'the consent page shows another host to people who read fast'),
   redirectTo('https://evil.example\\@good.example/', 'parsers disagree about the host'),
@@ -352,6 +381,8 @@ const attacks: readonly Attack[] = [
   askTo('https://good.example/callback?next=//evil.example', 'https://good.example/callback', 'a parameter that leads on'),
   askTo('https://good.example:444/callback', 'https://good.example/callback', 'another server at the host'),
   askTo('https://GOOD.example/callback', 'https://good.example/callback', 'a comparison that two sides do differently'),
+  askTo('https://good.example@evil.example/callback', 'https://good.example/callback', 'the host is read as a user name'),
+  askTo('https://evil.example\\@good.example/callback', 'https://good.example/callback', 'parsers disagree about the host'),
   askTo('http://127.0.0.1:80@evil.example/callback', 'http://127.0.0.1/callback', 'the rule for ports admits a host'),
   askTo('http://localhost:3118/callback', 'http://127.0.0.1/callback', 'a name that may resolve elsewhere'),
   askTo('http://127.0.0.1:3118/other', 'http://127.0.0.1/callback', 'another page of the program'),

@@ -337,7 +337,16 @@ describe('subscriptions', () => {
     assert.equal((await hook(on, off, sign(off, now))).status, 204);
     const [row] = await on.control.operator.listSubscriptions();
     assert.deepEqual([row?.email, row?.active, row?.source], ['hook@example.com', false, 'webhook']);
-    for (const bad of ['[]', 'null', '{"email":"x","active":true}', '{"email":"a@example.com"}', '{']) {
+    const oddTypes = [
+      '{"email":["a@example.com"],"active":true}',
+      '{"email":{"toString":"a@example.com"},"active":true}',
+      '{"email":7,"active":true}',
+      '{"email":"a@example.com","active":"true"}',
+      '{"email":"a@example.com","active":true,"expiresAt":1e999}',
+      '{"email":"a@example.com","active":true,"expiresAt":["2027-01-31T00:00:00Z"]}',
+      `${'['.repeat(30_000)}${']'.repeat(30_000)}`,
+    ];
+    for (const bad of ['[]', 'null', '{"email":"x","active":true}', '{"email":"a@example.com"}', '{', ...oddTypes]) {
       assert.equal((await hook(on, bad, sign(bad, now))).status, 400, bad);
     }
     const large = 'x'.repeat(70_000);

@@ -239,6 +239,39 @@ describe('the project’s members', () => {
   });
 });
 
+describe('a policy and a tunnel with the names of deleted ones', () => {
+  it('inherit nothing: other keys, other tokens, no machine token, link, sign-in log or counter', async () => {
+    const policyName = unique();
+    const tunnelName = `t-${++count}`;
+    const build = async () => {
+      const policy = await create(ann, { name: policyName, password: 'correct horse', members: true });
+      const tunnel = await ann.call<Tunnel>('POST', tunnelsOf(ann), {
+        name: tunnelName,
+        region: 'local',
+        accessPolicy: policyName,
+      });
+      return { policy, tunnel, visit: (await find(tunnel))! };
+    };
+    const old = await build();
+    await ann.call('POST', pathOf(ann, policyName, '/tokens'), { name: 'ci' });
+    await ann.call('POST', pathOf(ann, policyName, '/links'), { name: 'client' });
+    await ann.call('DELETE', `/api/tunnels/${tunnelName}?project=${ann.projectId}`);
+    await ann.call('DELETE', pathOf(ann, policyName));
+    const made = await build();
+    assert.notEqual(made.tunnel.token, old.tunnel.token);
+    assert.notEqual(made.visit.policyId, old.visit.policyId);
+    assert.notDeepEqual(made.visit.sealKey, old.visit.sealKey);
+    assert.notEqual(made.visit.grants.passwordId, old.visit.grants.passwordId, 'a session by the old password');
+    assert.deepEqual([made.visit.tokens, made.visit.grants.links], [[], []]);
+    for (const part of ['/tokens', '/links']) assert.deepEqual(await ann.call('GET', pathOf(ann, policyName, part)), [], part);
+    for (const table of ['access_tokens', 'access_links'] as const)
+      assert.deepEqual(
+        await test.store.db.selectFrom(table).selectAll().where('policy_id', '=', old.visit.policyId).execute(),
+        [],
+      );
+  });
+});
+
 describe('400', () => {
   const bad: [object, RegExp][] = [
     [{ name: '' }, /Name is required/],

@@ -77,7 +77,11 @@ export const takeSubscriptionWebhook = async (deps: WebhookDeps, request: Reques
   const signedAt = readSignedAt(signature, body, secret, nowMs) ?? refuse('signedOut', 'The signature is wrong or too old.');
   const { email, active, expiresAt } = parseChange(body);
   if (typeof active !== 'boolean') refuse('invalid', "Field 'active' must be true or false.");
-  const change = { email: orInvalid(parseEmail(String(email))), active: active === true, expiresAt: parseExpiry(expiresAt) };
+  const change = {
+    email: orInvalid(parseEmail(typeof email === 'string' ? email : '')),
+    active: active === true,
+    expiresAt: parseExpiry(expiresAt),
+  };
   // The sender's clock may be ahead. A time to come would make the next report, a cancellation perhaps, look older than this one.
   const saidAt = Math.min(signedAt, nowMs);
   await deps.store.write(async (trx) => {

@@ -254,6 +254,20 @@ describe('sign-in from a terminal', () => {
     await test.makeFresh(ann);
   });
 
+  it('belongs to one of two people who approve it at the same moment, and stays decided', async () => {
+    const bob = await person();
+    const { deviceCode, userCode } = await start();
+    const statuses = [await Promise.all([approve(ann, userCode), approve(bob, userCode)])].flat().map(({ status }) => status);
+    assert.deepEqual(statuses.toSorted(), [204, 404]);
+    const winner = statuses[0] === 204 ? ann : bob;
+    for (const each of [ann, bob]) {
+      assert.equal((await each.send('POST', `/api/device/${userCode}/deny`)).status, 404);
+      assert.equal((await each.send('GET', `/api/device/${userCode}`)).status, 404);
+      assert.equal((await approve(each, userCode)).status, 404);
+    }
+    assert.equal(((await (await poll(deviceCode)).json()) as DeviceToken).email, winner.email);
+  });
+
   it('gives no role above the approver’s and no foreign project, and refuses approval by an API token', async () => {
     const [viewer, stranger] = [await person(), await person()];
     await test.addMember(ann.projectId, viewer.userId, 'viewer');

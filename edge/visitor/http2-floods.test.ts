@@ -75,6 +75,7 @@ describe('a flood ends its own connection and no other', () => {
     'DATA that is all padding': (i) =>
       i === 0 ? post(1) : encodeH2Frame(frame.data, paddedFlag, 1, Buffer.concat([Buffer.of(200), Buffer.alloc(200)])),
     'DATA on a stream that is no more': (i) => (i === 0 ? get(1) : encodeH2Frame(frame.data, 0, 1, Buffer.alloc(1))),
+    'WINDOW_UPDATE beyond the largest window': () => encodeH2Frame(frame.windowUpdate, 0, 0, u32(0x7fff_ffff)),
     'WINDOW_UPDATE by one octet': () => encodeH2Frame(frame.windowUpdate, 0, 0, u32(1)),
     PRIORITY: (i) => encodeH2Frame(frame.priority, 0, nth(i % 1_000), Buffer.concat([u32(0), Buffer.of(1)])),
     'frames of a type that nobody knows': () => encodeH2Frame(0xf0, 0, 0, Buffer.alloc(10)),

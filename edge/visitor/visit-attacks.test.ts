@@ -479,11 +479,22 @@ const requests: readonly Row[] = [
     refused(['Origin: https://x.test', 'Access-Control-Request-Method: PUT'], { method: 'OPTIONS' }),
   ],
   [
-    'X-HTTP-Method-Override and X-Original-URL',
+    'X-Original-URL and other fields that name a path',
     'the service takes another path than the edge',
     async () => {
-      stopped(await ask(rig, { path: '/admin', fields: ['X-Original-URL: /public/', 'X-Rewrite-URL: /public/'] }));
-      const answer = await ask(rig, { path: '/public/', fields: ['X-Original-URL: /admin', 'X_Rewrite_URL: /admin'] });
+      const names = [
+        'X-Original-URL',
+        'X-Rewrite-URL',
+        'X_Rewrite_URL',
+        'X-Original-URI',
+        'X-Forwarded-Uri',
+        'X-Forwarded-Prefix',
+      ];
+      const all = (path: string): string[] => names.map((name) => `${name}: ${path}`);
+      stopped(await ask(rig, { path: '/admin', fields: all('/public/') }));
+      stopped(await ask(rig, { path: '/admin?x=/public/', fields: [] }));
+      stopped(await ask(rig, { path: '/admin#/public/', fields: [] }), 400);
+      const answer = await ask(rig, { path: '/public/', fields: all('/admin') });
       assert.deepEqual([answer.status, JSON.stringify(answer.got).includes('/admin')], [200, false]);
     },
   ],
