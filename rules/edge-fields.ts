@@ -79,15 +79,51 @@ export const identityFields: readonly string[] = [
 ];
 
 /**
+ * Fields in which other sign-in proxies tell a service who the visitor is. A service that stood behind one still trusts them, so a
+ * visitor of a tunnel with an access policy must not set them. Without a policy they pass: such a proxy may stand in between.
+ */
+export const assertedFields: readonly string[] = [
+  // Authelia and Apache.
+  ...['remote-user', 'remote-name', 'remote-email', 'remote-groups'],
+  ...['x-remote-user', 'x-remote-name', 'x-remote-email', 'x-remote-group', 'x-remote-groups'],
+  // Grafana's example, and Traefik's.
+  ...['x-webauth-user', 'x-webauth-name', 'x-webauth-email', 'x-webauth-groups', 'x-webauth-role'],
+  ...['x-authenticated-user', 'x-authenticated-userid', 'x-authenticated-email', 'x-authenticated-groups'],
+  // Kong and APISIX.
+  ...[
+    'x-consumer-id',
+    'x-consumer-custom-id',
+    'x-consumer-username',
+    'x-consumer-groups',
+    'x-credential-identifier',
+    'x-userinfo',
+  ],
+  // Google's identity-aware proxy and API gateways, WSO2, Istio's examples.
+  ...['x-goog-iap-jwt-assertion', 'x-apigateway-api-userinfo', 'x-endpoint-api-userinfo', 'x-jwt-assertion', 'x-jwt-payload'],
+  // Azure, and RFC 9440.
+  ...['x-arr-clientcert', 'client-cert', 'client-cert-chain'],
+  'x-token-subject',
+];
+
+/** The same for fields that begin so. */
+export const assertedPrefixes: readonly string[] = [
+  ...['cf-access-', 'x-auth-request-', 'x-vouch-', 'x-authentik-', 'x-pomerium-', 'tailscale-', 'ngrok-auth-'],
+  ...['x-goog-authenticated-user-', 'x-amzn-oidc-', 'x-amzn-mtls-', 'x-ms-client-principal', 'x-ms-token-'],
+  ...['ssl-client-', 'x-ssl-', 'x-client-cert', 'x-client-verify', 'x-client-dn', 'x-tls-client-'],
+];
+
+/**
  * Fields from which frameworks and proxies take the path instead of the request line. An access policy judges the request line, so
  * a visitor could ask for a public path and name another one here.
  */
 export const pathFields: readonly string[] = ['x-original-url', 'x-original-uri', 'x-rewrite-url', 'x-envoy-original-path'];
 
-const edgeFields = new Set([...messageFields, ...hopFields, ...identityFields, ...pathFields]);
+const edgeFields = new Set([...messageFields, ...hopFields, ...identityFields, ...assertedFields, ...pathFields]);
 
 /** `name`: in lower case. A mark other than "-" counts as "-", because CGI and its like read such names as one variable. */
 export function isEdgeField(name: string): boolean {
   const folded = name.replace(/[^0-9a-z]/g, '-');
-  return edgeFields.has(folded) || folded.startsWith(forwardedPrefix) || folded.startsWith(visitPrefix);
+  return (
+    edgeFields.has(folded) || [forwardedPrefix, visitPrefix, ...assertedPrefixes].some((prefix) => folded.startsWith(prefix))
+  );
 }

@@ -38,6 +38,8 @@ export interface FeedVisit extends VisitRules {
   readonly assertionKeyId: string;
   /** Control's public address without a trailing slash: the issuer of assertions, and where visitors sign in. */
   readonly origin: string;
+  /** Other origins whose pages may write and open WebSockets with a visitor's session. Absent from an older control: none. */
+  readonly origins?: readonly string[];
 }
 
 /** A host may begin with one wildcard label (`*.example.com`). Of two certificates for a host the later notAfterMs wins. */

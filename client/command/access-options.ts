@@ -31,6 +31,7 @@ export interface PolicyFlags extends CommonFlags {
   readonly groupClaim?: string;
   readonly providerGroup?: readonly string[];
   readonly tokenHeader?: string;
+  readonly origin?: readonly string[];
   readonly sessionHours?: number;
   readonly log?: boolean;
 }
@@ -65,6 +66,11 @@ export function policyOptions(command: Command): Command {
     .option('--provider-group <name>', 'these groups of the provider; may be repeated', collect)
     .option('--no-provider', 'remove the provider')
     .option('--token-header <name>', 'the header field of machine tokens (default: authorization, as Bearer)')
+    .option(
+      '--origin <url>',
+      'pages of these other origins may use a session to write and to open WebSockets; may be repeated',
+      collectEntries,
+    )
     .option('--session-hours <hours>', 'how long a sign-in lasts', parseWhole)
     .option('--log', 'write sign-ins to the log')
     .option('--no-log', 'do not write them');
@@ -87,6 +93,7 @@ export async function policyOf(shell: Shell, flags: PolicyFlags): Promise<Change
     rules: flags.rule,
     provider: await providerOf(shell, flags),
     tokenHeader: flags.tokenHeader,
+    origins: flags.origin,
     sessionHours: flags.sessionHours,
     log: flags.log,
   };

@@ -14,6 +14,7 @@ const policy = {
   provider: null,
   password: false,
   tokenHeader: 'authorization',
+  origins: [],
   tokenCount: 1,
   linkCount: 0,
   sessionHours: 24,

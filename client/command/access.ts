@@ -221,6 +221,8 @@ async function print(shell: Shell, account: ProjectAccount, name: string, flags:
       `${policy.tokenCount}, in ${policy.tokenHeader === 'authorization' ? 'Authorization: Bearer' : policy.tokenHeader}`,
     ],
     ['Rules', [...rules.map(({ path, action }) => `${path}=${action}`), 'everything else=sign-in'].join('\n')],
+    // An older server does not say.
+    ['Origins', policy.origins?.join('\n') || 'its own'],
     ['Session', `${policy.sessionHours} h`],
     ['Sign-in log', policy.log ? 'yes' : 'no'],
   ]);

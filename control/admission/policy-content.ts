@@ -10,15 +10,18 @@ export interface PolicyContent {
   readonly people: readonly string[];
   readonly provider: Provider | null;
   readonly tokenHeader: string;
+  readonly origins: readonly string[];
   readonly sessionHours: number;
   readonly log: boolean;
 }
 
 /** Throws if the text is not a policy; the caller must then deny. */
 export const readContent = (text: string): PolicyContent => {
-  const content = JSON.parse(text) as PolicyContent;
-  const { rules, people, provider } = content;
-  const lists: unknown[] = [rules, people, ...(provider === null ? [] : [provider.people, provider.groups])];
+  const stored = JSON.parse(text) as PolicyContent;
+  // Rows of an earlier version have no origins.
+  const content = { ...stored, origins: stored.origins ?? [] };
+  const { rules, people, provider, origins } = content;
+  const lists: unknown[] = [rules, people, origins, ...(provider === null ? [] : [provider.people, provider.groups])];
   if (lists.every((list) => Array.isArray(list))) return content;
   throw new Error('access policy: its row holds no policy');
 };

@@ -150,7 +150,7 @@ function admissionOf(row: TunnelRow, policies: Policies, origin: string): Pick<F
 }
 
 const toVisit = (policy: ReadPolicy, allowList: readonly string[], origin: string, region: string): FeedVisit => ({
-  ...{ policyId: policy.policyId, allowList, origin, ...policy.keys },
+  ...{ policyId: policy.policyId, allowList, origin, origins: policy.content.origins, ...policy.keys },
   sealKey: sealKeyOf(policy.keys, region).toString('base64url'),
   ...{ rules: policy.rules, grants: policy.grants, tokens: policy.tokens, tokenHeader: policy.tokenHeader },
 });

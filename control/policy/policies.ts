@@ -54,11 +54,11 @@ export const contentOf = ({ name, content }: Pick<AccessPoliciesTable, 'name' | 
 };
 
 const toPolicy = (row: PolicyRow, tunnels: readonly string[]): AccessPolicy => {
-  const { rules, members, people, provider, tokenHeader, sessionHours, log } = contentOf(row);
+  const { rules, members, people, provider, tokenHeader, origins, sessionHours, log } = contentOf(row);
   return {
     name: row.name,
     updatedAt: new Date(row.updated_at).toISOString(),
-    ...{ tunnels, rules, members, people, provider, tokenHeader, sessionHours, log },
+    ...{ tunnels, rules, members, people, provider, tokenHeader, origins, sessionHours, log },
     password: row.password_hash !== null,
     tokenCount: Number(row.tokens ?? 0),
     linkCount: Number(row.links ?? 0),

@@ -1,6 +1,7 @@
 // What a call asks to change in an access policy, and what the audit log says about it: never a secret.
 
 import { parseSingleLine } from '@underpass/rules/single-line.ts';
+import { parseOrigins } from '@underpass/rules/visit/parse-origins.ts';
 import { parsePathRules } from '@underpass/rules/visit/parse-path-rules.ts';
 import { parsePeople } from '@underpass/rules/visit/parse-people.ts';
 import { clientSecretMaxChars, type GivenProvider, type Provider, parseProvider } from '@underpass/rules/visit/parse-provider.ts';
@@ -26,6 +27,7 @@ export const newContent: PolicyContent = {
   people: [],
   provider: null,
   tokenHeader: defaultTokenHeader,
+  origins: [],
   sessionHours: policyLimits.sessionHoursDefault,
   log: true,
 };
@@ -46,6 +48,7 @@ const parseContent = (body: Body, options: Options): Partial<PolicyContent> => (
   ...(body.people === undefined ? {} : { people: orInvalid(parsePeople(body.people)) }),
   ...(body.provider === undefined ? {} : { provider: parseGiven(body.provider, options) }),
   ...(body.tokenHeader === undefined ? {} : { tokenHeader: orInvalid(parseTokenHeader(body.tokenHeader)) }),
+  ...(body.origins === undefined ? {} : { origins: orInvalid(parseOrigins(body.origins)) }),
   ...(body.sessionHours === undefined ? {} : { sessionHours: orInvalid(parseSessionHours(body.sessionHours)) }),
   ...(body.log === undefined ? {} : { log: body.log }),
 });

@@ -51,7 +51,15 @@ describe('200', () => {
     const { name: _, updatedAt: __, ...rest } = made;
     assert.deepEqual(rest, {
       ...{ tunnels: [], rules: [{ path: '/docs/*', action: 'public' }], members: false, people: ['b@firm.com', '*@x.org'] },
-      ...{ provider: null, password: false, tokenHeader: 'authorization', tokenCount: 0, linkCount: 0, sessionHours: 24 },
+      ...{
+        provider: null,
+        password: false,
+        tokenHeader: 'authorization',
+        origins: [],
+        tokenCount: 0,
+        linkCount: 0,
+        sessionHours: 24,
+      },
       log: true,
     });
     assert.deepEqual(await ann.call('GET', pathOf(ann, made.name)), made);

@@ -91,6 +91,19 @@ export function isOwnForm(origin: string | null, fetchSite: string | null, autho
   return (origin === null || origin === `https://${authority}`) && (fetchSite === null || fetchSite === 'same-origin');
 }
 
+/**
+ * The origin whose page sends a request with the visitor's cookies; null for a page of the tunnel itself, and for what is no page.
+ * `SameSite=Lax` keeps cookies from other sites, but not from other tunnels below the same domain. Browsers set both fields, and no
+ * page can change them. `null`, or a text that is no origin, is foreign too.
+ */
+export function foreignOrigin(origin: string | null, fetchSite: string | null, authority: string): string | null {
+  if (origin === `https://${authority}`) return null;
+  const isOwnSite = fetchSite === 'same-origin' || fetchSite === 'none';
+  // A page that hides its address (`Referrer-Policy: no-referrer`) sends "null" to its own host, too.
+  if (origin === null || origin === 'null') return isOwnSite || (origin === null && fetchSite === null) ? null : 'null';
+  return origin;
+}
+
 export const metadataPath = '/.well-known/oauth-protected-resource';
 
 /** RFC 9728 3.2. A program in a browser may read it from any site. */

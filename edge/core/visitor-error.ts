@@ -28,6 +28,11 @@ const table = {
     title: 'No access',
     text: 'The owner of this address does not give you access to this page. Ask the owner if you need it.',
   },
+  UNDERPASS_VISIT_OTHER_ORIGIN: {
+    status: 403,
+    title: 'Request from another site',
+    text: 'A page of another site sent this request with your session. Open this address itself, and try again there.',
+  },
   UNDERPASS_TICKET_REFUSED: {
     status: 403,
     title: 'Sign-in not finished',

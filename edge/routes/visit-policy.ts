@@ -20,6 +20,8 @@ export interface Pass {
   readonly path: string;
   /** Null: the path is public. */
   readonly grant: Grant | null;
+  /** The other origin whose page sent it with the visitor's session; null: none did. */
+  readonly origin: string | null;
 }
 
 const sealKeyBytes = 32;
@@ -77,7 +79,13 @@ export class VisitPolicy {
   admits(pass: Pass | null, nowMs: number): boolean {
     if (pass === null) return false;
     const action = this.actionOf(pass.path);
+    if (action === 'sign-in' && !this.takesOrigin(pass.origin)) return false;
     return action === 'public' || (action === 'sign-in' && pass.grant !== null && this.holds(pass.grant, nowMs));
+  }
+
+  /** Whether a session may be used by a page of this origin; null: by its own. */
+  takesOrigin(origin: string | null): boolean {
+    return origin === null || this.feed.origins?.includes(origin) === true;
   }
 
   holds({ claims, token, endsAtMs }: Grant, nowMs: number): boolean {

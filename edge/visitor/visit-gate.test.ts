@@ -40,12 +40,13 @@ before(async () => {
   rig = await createRig([
     tunnelOf('t', { allowList: [], visit: visitOf() }),
     tunnelOf('k', { allowList: [], visit: visitOf({ tokenHeader: 'x-api-key' }) }),
+    tunnelOf('friends', { allowList: [], visit: visitOf({ origins: ['https://app.friend.test'] }) }),
     tunnelOf('open'),
     tunnelOf('closed', { allowList: [], visit: visitOf({ allowList: [] }) }),
     tunnelOf('broken', { allowList: [], visit: visitOf({ assertionKeyPem: 'no key' }) }),
     tunnelOf('short', { allowList: [], visit: visitOf({ sealKey: '' }) }),
   ]);
-  for (const id of ['t', 'k', 'open', 'broken', 'short']) await rig.client(id, upstream);
+  for (const id of ['t', 'k', 'friends', 'open', 'broken', 'short']) await rig.client(id, upstream);
 });
 after(() => rig[Symbol.asyncDispose]());
 
@@ -492,5 +493,86 @@ describe('while control is away', () => {
     const { code, side } = judge([cookie(seal())]);
     assert.deepEqual([code, side.pass?.path, side.pass?.grant?.claims?.email], [null, '/', 'ada@firm.test']);
     assert.equal(judge([]).code, 'UNDERPASS_SIGN_IN_REQUIRED');
+  });
+});
+
+describe('a page of another origin', () => {
+  const foreign = ['Origin: https://evil.tunnels.test', 'Sec-Fetch-Site: same-site'];
+  const webSocket = ['Connection: Upgrade', 'Upgrade: websocket'];
+  const refused = (answer: Answer): void => {
+    assert.deepEqual([answer.status, one(answer, 'underpass-error')], [403, 'UNDERPASS_VISIT_OTHER_ORIGIN']);
+    assert.equal(answer.got, null);
+    assert.equal(one(answer, 'access-control-allow-origin'), '');
+  };
+
+  it('cannot write with the session of a visitor', async () => {
+    for (const method of ['POST', 'PUT', 'DELETE', 'QUERY'])
+      refused(await ask(rig, { method, body: 'x', fields: [cookie(seal()), ...foreign] }));
+    const sent = { ':method': 'POST', cookie: sessionOf(seal()), origin: 'https://evil.tunnels.test' };
+    refused(await askH2(rig, sent, host, 'x'));
+  });
+
+  it('cannot open a WebSocket with the session of a visitor', async () => {
+    for (const origin of [foreign, foreign.slice(0, 1), foreign.slice(1), ['Origin: null'], ['Origin: a', 'Origin: a']])
+      refused(await ask(rig, { fields: [cookie(seal()), ...webSocket, ...origin] }));
+  });
+
+  it('may send what only reads, and gets no permission to see the answer', async () => {
+    const answer = await ask(rig, { fields: [cookie(seal()), ...foreign] });
+    assert.notEqual(answer.got, null);
+    assert.equal(one(answer, 'access-control-allow-origin'), '');
+  });
+
+  it("may write with a machine's token, which no browser adds by itself", async () => {
+    const fields = [`Authorization: Bearer ${machineToken}`, cookie(seal()), ...foreign];
+    assert.notEqual((await ask(rig, { method: 'POST', body: 'x', fields })).got, null);
+  });
+
+  it('may write if the policy names its origin, and only then', async () => {
+    const at = 'friends.tunnels.test';
+    const post = (origin: string) =>
+      ask(rig, { host: at, method: 'POST', body: 'x', fields: [cookie(seal({}, { host: at })), `Origin: ${origin}`] });
+    assert.notEqual((await post('https://app.friend.test')).got, null);
+    for (const origin of ['https://app.friend.test:444', 'http://app.friend.test', 'https://x.app.friend.test'])
+      refused(await post(origin));
+  });
+
+  it('may write to a public path, where the service gets no session', async () => {
+    const answer = await ask(rig, { path: '/public/x', method: 'POST', body: 'x', fields: [cookie(seal()), ...foreign] });
+    assert.deepEqual(gotField(answer, 'cookie'), []);
+  });
+
+  it('loses what it opened when the policy no longer names its origin', () => {
+    const grant = { claims: claimsOf(), token: null, endsAtMs: Number.POSITIVE_INFINITY };
+    const pass = { path: '/', grant, origin: 'https://app.friend.test' };
+    assert.equal(new VisitPolicy(visitOf({ origins: [pass.origin] })).admits(pass, Date.now()), true);
+    assert.equal(new VisitPolicy(visitOf()).admits(pass, Date.now()), false);
+  });
+});
+
+it("the page itself writes with its visitor's session", async () => {
+  const own = [`Origin: https://${host}`, 'Sec-Fetch-Site: same-origin'];
+  assert.notEqual((await ask(rig, { method: 'POST', body: 'x', fields: [cookie(seal()), ...own] })).got, null);
+});
+
+describe('what another sign-in proxy says about the visitor', () => {
+  const claims = ['Remote-User', 'REMOTE_USER', 'Cf-Access-Authenticated-User-Email', 'X.Auth+Request_Email', 'X-SSL-Client-CN'];
+
+  it('does not reach the service of a tunnel with a policy, however its marks are written, on public paths too', async () => {
+    for (const path of ['/', '/public/x'])
+      for (const name of claims) {
+        const fields = [`${name}: boss`, cookie(seal()), `${name}: boss`, 'X-Kept: yes'];
+        const answer = await ask(rig, { path, fields });
+        assert.equal(JSON.stringify(answer.got).includes('boss'), false, name);
+        assert.deepEqual(gotField(answer, 'x-kept'), ['yes']);
+        const h2 = await askH2(rig, { ':path': path, cookie: sessionOf(seal()), [name.toLowerCase()]: 'boss' });
+        assert.equal(JSON.stringify(h2.got).includes('boss'), false, name);
+      }
+  });
+
+  it('passes a tunnel without a policy: the proxy may stand in between', async () => {
+    assert.deepEqual(gotField(await ask(rig, { host: 'open.tunnels.test', fields: ['Remote-User: ada'] }), 'remote-user'), [
+      'ada',
+    ]);
   });
 });

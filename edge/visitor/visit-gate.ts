@@ -11,6 +11,7 @@ import { answerOfError, type OwnAnswer } from '../core/own-answer.ts';
 import {
   askSignOut,
   decideAnswerKind,
+  foreignOrigin,
   isNavigation,
   isOwnForm,
   metadataPath,
@@ -98,6 +99,7 @@ export class VisitGate {
     const request = new VisitRequest(side, policy, head, bytes, end);
     side.pass = null;
     this.#cookies.take(head, bytes);
+    head.cutAsserted();
     return this.#ownPage(request) ?? this.#judgePath(request);
   }
 
@@ -109,10 +111,12 @@ export class VisitGate {
     const credential = this.#credentialOf(request);
     if (action === 'public') return passPublic(request);
     if (credential === null) return this.#turnAway(request);
+    const origin = credential.kind === 'session' ? request.foreignOrigin : null;
+    if (!policy.takesOrigin(origin)) return answerOfError('UNDERPASS_VISIT_OTHER_ORIGIN');
     renew(credential, nowMs);
     policy.expectEnd(credential.grant.endsAtMs);
     side.credential = credential;
-    side.pass = { path: request.keptPath, grant: credential.grant };
+    side.pass = { path: request.keptPath, grant: credential.grant, origin };
     return null;
   }
 
@@ -302,10 +306,20 @@ class VisitRequest {
     return count === 1 ? this.bytes.toString('latin1', start, end) : '';
   }
 
+  get wantsUpgrade(): boolean {
+    return this.head.upgrade || this.head.upgradeStart >= 0;
+  }
+
+  /** Null for a request that only reads: its answer stays hidden from the other page, which gets no permission by CORS from us. */
+  get foreignOrigin(): string | null {
+    if (this.head.method !== 'other' && !this.wantsUpgrade) return null;
+    return foreignOrigin(this.field('origin'), this.field('sec-fetch-site'), this.side.site);
+  }
+
   get facts(): VisitFacts {
     return {
       method: this.method,
-      wantsUpgrade: this.head.upgrade || this.head.upgradeStart >= 0,
+      wantsUpgrade: this.wantsUpgrade,
       fetchMode: this.field('sec-fetch-mode'),
       fetchDest: this.field('sec-fetch-dest'),
       accept: this.field('accept'),
@@ -322,7 +336,7 @@ class VisitRequest {
 /** A public path needs no grant, and its upstream learns nothing about the visitor. */
 function passPublic({ side, keptPath }: VisitRequest): null {
   side.credential = null;
-  side.pass = { path: keptPath, grant: null };
+  side.pass = { path: keptPath, grant: null, origin: null };
   return null;
 }
 

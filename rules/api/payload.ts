@@ -140,6 +140,7 @@ const policy = {
   /** Empty: the password is removed. */
   password: optionalField(textField()),
   tokenHeader: optionalField(textField()),
+  origins: optionalField(textsField({ format: 'uri' }, { maxItems: policyLimits.origins })),
   sessionHours: optionalField(numberField({ minimum: policyLimits.sessionHoursLeast, maximum: policyLimits.sessionHoursMost })),
   log: optionalField(booleanField()),
 };

@@ -37,6 +37,8 @@ export const AccessPolicy = entity({
   tokenHeader: string(),
   tokenCount: count(),
   linkCount: count(),
+  /** Other origins whose pages may write and open WebSockets with a visitor's session. */
+  origins: array(string()),
   sessionHours: number().int(),
   /** Whether sign-ins are written to the sign-in log. */
   log: boolean(),

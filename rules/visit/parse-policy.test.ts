@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { eachAccepted, eachCase, eachRefused } from '../test-kit.ts';
+import { parseOrigin, parseOrigins } from './parse-origins.ts';
 import { parsePathPattern, parsePathRules } from './parse-path-rules.ts';
 import { parsePeople, parsePerson } from './parse-people.ts';
 import { parseIssuer, parseProvider } from './parse-provider.ts';
@@ -76,6 +77,26 @@ test('accepts people by address and by domain, in lower case', (t) => {
     ['*@bücher.example', '*@xn--bcher-kva.example'],
   ]);
   assert.deepEqual(parsePeople(['a@x.com', 'A@x.com', '*@x.com']), { ok: true, value: ['a@x.com', '*@x.com'] });
+});
+
+test('accepts origins as browsers send them', (t) => {
+  eachAccepted(t, parseOrigin, [
+    [' https://App.example.com ', 'https://app.example.com'],
+    ['https://app.example.com/', 'https://app.example.com'],
+    ['https://app.example.com:443', 'https://app.example.com', 'the usual port is left out'],
+    ['https://app.example.com:8443', 'https://app.example.com:8443'],
+    ['https://bücher.example', 'https://xn--bcher-kva.example'],
+  ]);
+  assert.deepEqual(parseOrigins(['https://a.example', 'https://A.example/']), { ok: true, value: ['https://a.example'] });
+});
+
+test('refuses what is no origin, and a page without TLS', () => {
+  for (const text of [
+    ...['', '*', 'null', 'app.example.com', 'http://app.example.com', 'https://', 'https://a.example/x', 'https://a.example?x'],
+    ...['https://a.example#', 'https://a@b.example', 'https://*.example.com', 'https:\\\\a.example', 'javascript:alert(1)'],
+  ])
+    assert.equal(parseOrigin(text).ok, false, text);
+  assert.equal(parseOrigins(Array.from({ length: policyLimits.origins + 1 }, (_, i) => `https://a${i}.example`)).ok, false);
 });
 
 test('refuses a text that is neither an address nor a domain', (t) => {

@@ -5,6 +5,7 @@ export const policyLimits = {
   rules: 100,
   people: 500,
   groups: 50,
+  origins: 50,
   tokens: 100,
   links: 200,
   linkUses: 10_000,

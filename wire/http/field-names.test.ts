@@ -1,10 +1,27 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { hopFields, identityFields, isEdgeField, messageFields, pathFields } from '@underpass/rules/edge-fields.ts';
+import {
+  assertedFields,
+  assertedPrefixes,
+  hopFields,
+  identityFields,
+  isEdgeField,
+  messageFields,
+  pathFields,
+} from '@underpass/rules/edge-fields.ts';
 import fc from 'fast-check';
 import { fieldKind, kindOfName } from './field-names.ts';
 
-const names = [...messageFields, ...hopFields, ...identityFields, ...pathFields, 'x-forwarded-for', 'x-underpass-user'];
+const names = [
+  ...assertedFields,
+  ...assertedPrefixes.map((prefix) => `${prefix}x`),
+  ...messageFields,
+  ...hopFields,
+  ...identityFields,
+  ...pathFields,
+  'x-forwarded-for',
+  'x-underpass-user',
+];
 const others = ['authorization', 'x-api-key', 'x-forwarde', 'x-underpassed', 'accept'];
 
 test('a policy may name exactly the fields that the edge leaves to the service, however their marks are written', () => {

@@ -46,6 +46,8 @@ export class RequestHead extends HeadScan {
   private cookieStart = 0;
   private cookieEnd = 0;
   private moreCookies: number[] | null = null;
+  /** Start and end of each line in which another proxy says who the visitor is. Most requests have none. */
+  private assertedLines: number[] | null = null;
   /** Canonical authority of the Host field. Kept for the next head, because most visitors ask for one host. */
   authority = '';
   private knownHost: Buffer = noHost;
@@ -63,6 +65,7 @@ export class RequestHead extends HeadScan {
     this.maxForwards = -1;
     this.cookieCount = 0;
     this.moreCookies = null;
+    this.assertedLines = null;
     this.authorizationCount = 0;
     this.ownHops = 0;
   }
@@ -176,6 +179,7 @@ export class RequestHead extends HeadScan {
     if (kind === fieldKind.cookie) return this.cookieField(line, start, end);
     if (kind === fieldKind.authorization) return this.authorizationField(line, start, end);
     if (kind === fieldKind.identity || kind === fieldKind.hop) return this.drop(line, nextLine(bytes, end));
+    if (kind === fieldKind.asserted) return this.assertedField(line, nextLine(bytes, end));
     if (kind === fieldKind.date || kind === fieldKind.edgeError) return true;
     if (kind === fieldKind.maxForwards) return this.maxForwardsField(bytes, line, start, end);
     if (kind === fieldKind.expect) return this.expectField(bytes, start, end);
@@ -188,6 +192,18 @@ export class RequestHead extends HeadScan {
     if (this.cookieCount > 0) take(this.cookieLine, this.cookieStart, this.cookieEnd);
     const more = this.moreCookies ?? [];
     for (let i = 0; i < more.length; i += 3) take(more[i] as number, more[i + 1] as number, more[i + 2] as number);
+  }
+
+  /** Leaves out what another sign-in proxy would say about the visitor. */
+  cutAsserted(): void {
+    const lines = this.assertedLines ?? [];
+    for (let i = 0; i < lines.length; i += 2) this.cut(lines[i] as number, lines[i + 1] as number);
+  }
+
+  private assertedField(line: number, after: number): true {
+    this.assertedLines ??= [];
+    this.assertedLines.push(line, after);
+    return true;
   }
 
   private cookieField(line: number, start: number, end: number): true {

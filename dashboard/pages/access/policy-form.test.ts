@@ -20,6 +20,7 @@ const saved: AccessPolicy = {
   },
   password: true,
   tokenHeader: 'authorization',
+  origins: [],
   tokenCount: 0,
   linkCount: 0,
   sessionHours: 24,
@@ -86,6 +87,14 @@ test('a rule that could mislead, and a header that the service uses, are refused
   assert.ok(errorsOf({ rules: [{ id: 0, path: 'docs', action: 'public' }] }).rules);
   assert.ok(errorsOf({ tokenHeader: 'Cookie' }).tokenHeader);
   assert.equal(parsed({ tokenHeader: 'X-Api-Key' }).tokenHeader, 'x-api-key');
+});
+
+test('origins are saved, one that is typed and not added yet too, and a text that is none is refused', () => {
+  assert.deepEqual(parsed({ origins: ['https://a.example'], originsPending: 'https://b.example/' }).origins, [
+    'https://a.example',
+    'https://b.example',
+  ]);
+  assert.ok(errorsOf({ originsPending: 'a.example' }).origins);
 });
 
 test('groups may contain spaces', () => {

@@ -7,6 +7,7 @@ import { accept, collectErrors, type Parsed, type ParsedForm } from '@underpass/
 import { splitEntries } from '@underpass/rules/typed-list.ts';
 import type { AccessPolicy } from '@underpass/rules/visit/access-policy.ts';
 import type { Admission } from '@underpass/rules/visit/describe.ts';
+import { parseOrigin, parseOrigins } from '@underpass/rules/visit/parse-origins.ts';
 import { parsePathRules } from '@underpass/rules/visit/parse-path-rules.ts';
 import { parsePeople, parsePerson } from '@underpass/rules/visit/parse-people.ts';
 import { type GivenProvider, parseProvider } from '@underpass/rules/visit/parse-provider.ts';
@@ -40,6 +41,8 @@ export interface PolicyValues {
   /** Empty: the saved password stays. */
   readonly password: string;
   readonly rules: readonly TypedRule[];
+  readonly origins: readonly string[];
+  readonly originsPending: string;
   readonly sessionHours: string;
   readonly tokenHeader: string;
   readonly log: boolean;
@@ -68,6 +71,8 @@ export function valuesOf(policy: AccessPolicy): PolicyValues {
     hasPassword: policy.password,
     password: '',
     rules: policy.rules.map(({ path, action }, id) => ({ id, path, action })),
+    origins: policy.origins,
+    originsPending: '',
     sessionHours: String(policy.sessionHours),
     tokenHeader: policy.tokenHeader,
     log: policy.log,
@@ -88,9 +93,10 @@ export function parsePolicyValues(values: PolicyValues, saved: AccessPolicy): Pa
   const password = parsePassword(values, saved);
   const rules = parsePathRules(values.rules);
   const tokenHeader = parseTokenHeader(values.tokenHeader);
+  const origins = parseOrigins([...values.origins, ...splitEntries(values.originsPending)]);
   const provider = parseProviderValues(values);
-  if (!people.ok || !password.ok || !rules.ok || !tokenHeader.ok || !provider.ok) {
-    const errors = collectErrors({ people, password, rules, tokenHeader });
+  if (!people.ok || !password.ok || !rules.ok || !tokenHeader.ok || !origins.ok || !provider.ok) {
+    const errors = collectErrors({ people, password, rules, tokenHeader, origins });
     return { ok: false, errors: { ...errors, ...(provider.ok ? {} : provider.errors) } };
   }
   return accept({
@@ -101,16 +107,22 @@ export function parsePolicyValues(values: PolicyValues, saved: AccessPolicy): Pa
     rules: rules.value,
     sessionHours: Number(values.sessionHours),
     tokenHeader: tokenHeader.value,
+    origins: origins.value,
     log: values.log,
   });
 }
 
-/** The list with the typed person at its end; a duplicate changes nothing. */
-export function addPerson(list: readonly string[], text: string): Parsed<readonly string[]> {
-  const parsed = parsePerson(text);
-  if (!parsed.ok) return parsed;
-  return accept(list.includes(parsed.value) ? list : [...list, parsed.value]);
-}
+/** The list with the typed entry at its end; a duplicate changes nothing. */
+const addTo =
+  (parse: (text: string) => Parsed<string>) =>
+  (list: readonly string[], text: string): Parsed<readonly string[]> => {
+    const parsed = parse(text);
+    if (!parsed.ok) return parsed;
+    return accept(list.includes(parsed.value) ? list : [...list, parsed.value]);
+  };
+
+export const addPerson = addTo(parsePerson);
+export const addOrigin = addTo(parseOrigin);
 
 export const parseTypedPeople = (list: readonly string[], pending: string): Parsed<readonly string[]> =>
   parsePeople([...list, ...splitEntries(pending)]);

@@ -2,9 +2,10 @@
 import { retentionDays } from '@underpass/rules/limits.ts';
 import { TextField } from '../../form/text-field.tsx';
 import { Field } from '../../ui/field.tsx';
+import { ListEditor } from '../../ui/list-editor.tsx';
 import { Select } from '../../ui/select.tsx';
 import { Switch } from '../../ui/switch.tsx';
-import { sessionOptions } from './policy-form.ts';
+import { addOrigin, sessionOptions } from './policy-form.ts';
 import type { PolicyPartProps } from './use-policy-form.ts';
 
 export function SessionFields({ form, policy, readOnly }: PolicyPartProps) {
@@ -32,6 +33,19 @@ export function SessionFields({ form, policy, readOnly }: PolicyPartProps) {
           spellCheck={false}
         />
       </div>
+      <ListEditor
+        label="Other origins"
+        items={values.origins}
+        onChange={(origins) => set('origins', origins)}
+        pending={values.originsPending}
+        onPendingChange={(pending) => set('originsPending', pending)}
+        add={addOrigin}
+        error={form.errors.origins}
+        hint="Pages of these origins may use a visitor’s session to write and to open WebSockets. Leave the list empty if the service calls itself alone."
+        placeholder="https://app.example.com"
+        emptyText="None: only the tunnel’s own pages."
+        disabled={readOnly}
+      />
       <Switch
         label="Sign-in log"
         hint={`Records who signed in, when and from where. Entries stay for ${retentionDays.accessSignIn} days.`}

@@ -1,0 +1,29 @@
+// Web origins whose pages may use the sessions of a policy's visitors.
+
+import { accept, type Parsed, refuse } from '../parsed.ts';
+import { policyLimits } from './policy-limits.ts';
+
+/** As browsers send it in `Origin`. A page without TLS could be anybody's, so it must have TLS. */
+export function parseOrigin(text: string): Parsed<string> {
+  const typed = text.trim();
+  if (typed === '') return refuse('Required.');
+  const url = URL.parse(typed);
+  const isPlain = url?.protocol === 'https:' && `${url.pathname}${url.search}${url.hash}${url.username}${url.password}` === '/';
+  // `new URL` drops an empty "?" or "#", reads "\\" as "/", and takes "*" for a letter of a name.
+  if (url === null || !isPlain || /[?#\\*]/.test(typed))
+    return refuse(`Origin must look like 'https://app.example.com', is '${typed}'.`);
+  return accept(url.origin);
+}
+
+/** Removes duplicates. */
+export function parseOrigins(list: readonly string[]): Parsed<readonly string[]> {
+  const most = policyLimits.origins;
+  if (list.length > most) return refuse(`Provide at most ${most} origins; this list has ${list.length}.`);
+  const origins = new Set<string>();
+  for (const text of list) {
+    const origin = parseOrigin(text);
+    if (!origin.ok) return origin;
+    origins.add(origin.value);
+  }
+  return accept([...origins]);
+}
