@@ -132,7 +132,7 @@ const dnsSentence = 'Too many DNS lookups. Please try again in a minute.';
 const reportSentence = 'Too many reports. Please write to the operator.';
 const invitationSentence = 'Too many invitations. Please try again tomorrow.';
 const codeSentence = 'Too many codes were requested. Please try again later.';
-const passwordSentence = 'Too many passwords were tried. Please try again later.';
+const passwordSentence = 'Too many wrong passwords came from your network. Please try again later, or from another network.';
 const registerSentence = 'Too many registrations. Please try again later.';
 const programSentence = 'Too many programs were registered. Please try again later.';
 
@@ -221,6 +221,8 @@ export const rateLimits = {
   accessPasswordPerPolicy: { points: 300, windowSeconds: 900, sentence: passwordSentence },
   /** Once `accessPasswordPerPolicy` is used up, each network gets these for itself. */
   accessPasswordPerNetwork: { points: 5, windowSeconds: 900, sentence: passwordSentence },
+  /** Wrong ones of a browser that has entered the right one before: as many as an address has in a day, apart from those. */
+  accessPasswordKnown: { points: 60, windowSeconds: 86_400, sentence: passwordSentence },
   /** Only links that are unknown. */
   accessLinkTry: { points: 60, windowSeconds: 900, sentence: 'Too many links were tried. Please try again later.' },
   accessProvider: { points: 60, windowSeconds: 900, sentence: requestSentence },

@@ -41,5 +41,9 @@ export const createPolicyKeys = (keyRing: KeyRing, policyId: string) => {
 export const sealKeyOf = ({ sealKey }: PolicyKeys, region: string): Buffer =>
   createHmac('sha256', Buffer.from(sealKey, 'base64url')).update(`region ${region}`).digest();
 
+/** Edges do not have it: with it, one could make browsers known and guess the password. */
+export const knownBrowserKeyOf = ({ sealKey }: PolicyKeys): Buffer =>
+  createHmac('sha256', Buffer.from(sealKey, 'base64url')).update('known browsers').digest();
+
 export const openPolicyKeys = (keyRing: KeyRing, policyId: string, sealed: string): PolicyKeys =>
   JSON.parse(keyRing.open(sealed, keysContext(policyId))) as PolicyKeys;

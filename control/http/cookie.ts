@@ -1,19 +1,22 @@
-// The cookies: the session, the one that recognises the browser that asked for a login link, and the one that binds the sign-in of
-// a tunnel's visitor to its browser.
+// The cookies: the session, the one that recognises the browser that asked for a login link, the one that binds the sign-in of a
+// tunnel's visitor to its browser, and the one that recognises browsers that have entered a policy's password.
 // The prefix `__Host-` binds a cookie to https, this host and every path. Development on plain http has to leave it out.
 
 export interface CookieNames {
   readonly session: string;
   readonly browser: string;
   readonly signIn: string;
+  readonly known: string;
   readonly secure: boolean;
 }
 
 export const cookieNames = (origin: string): CookieNames => {
   const secure = origin.startsWith('https:');
   const prefix = secure ? '__Host-' : '';
-  const [session, browser, signIn] = ['session', 'browser', 'sign-in'].map((name) => `${prefix}underpass-${name}`);
-  return { session: session!, browser: browser!, signIn: signIn!, secure };
+  const [session, browser, signIn, known] = ['session', 'browser', 'sign-in', 'known'].map(
+    (name) => `${prefix}underpass-${name}`,
+  );
+  return { session: session!, browser: browser!, signIn: signIn!, known: known!, secure };
 };
 
 /** The first cookie of that name. A second one can only come from an attack and is ignored. */

@@ -2,7 +2,7 @@
 
 import type { VisitRules } from '@underpass/rules/visit/grants.ts';
 import type { PolicyContent } from '../admission/policy-content.ts';
-import { sealKeyOf } from '../admission/policy-keys.ts';
+import { knownBrowserKeyOf, sealKeyOf } from '../admission/policy-keys.ts';
 import { readPolicies } from '../admission/visit-rules.ts';
 import { orphanedProjects } from '../feed/region-content.ts';
 import type { KeyRing } from '../secret/key-ring.ts';
@@ -19,6 +19,7 @@ export interface VisitPolicy extends VisitRules {
   readonly url: string;
   readonly content: PolicyContent;
   readonly sealKey: Buffer;
+  readonly knownBrowserKey: Buffer;
   readonly log: boolean;
   /** Null: no password (admission/password.ts). */
   readonly passwordHash: string | null;
@@ -69,6 +70,7 @@ export const findVisitPolicy = async (
     host,
     url: `https://${host}${row.https_port === 443 ? '' : `:${row.https_port}`}`,
     sealKey: sealKeyOf(keys, row.region),
+    knownBrowserKey: knownBrowserKeyOf(keys),
     passwordHash: row.password_hash,
     providerSecretSealed: row.provider_secret_sealed,
     securityGroup: { name: row.group_name, allowList: row.allow_list },

@@ -409,6 +409,57 @@ describe('a password', () => {
     assert.equal((await enterIt(password)).status, 429);
   });
 
+  it('that is right is let in from a browser that knew it, though others at its address used up all tries', async (t) => {
+    const stage = await open(t, { password }, { limited: true });
+    const enterIt = (client: TestClient, typed: string) =>
+      postForm(client, '/access/password', { host: stage.host, state, password: typed });
+    const known = stage.client();
+    await stage.claimsIn(await enterIt(known, password));
+    for (let i = 0; i < 5; i++) assert.equal((await enterIt(stage.client(), 'wrong one')).status, 403);
+    await stage.claimsIn(await enterIt(known, password));
+    assert.equal((await enterIt(known, 'mistyped')).status, 403);
+    assert.equal((await enterIt(stage.client(), password)).status, 429, 'a stranger could guess on');
+    const copied = stage.client();
+    copied.cookies.set('underpass-known', `${'a'.repeat(43)}.${known.cookies.get('underpass-known')!.split('.')[1]}`);
+    assert.equal((await enterIt(copied, password)).status, 429, 'a mark would make any number of browsers known');
+    await stage.claimsIn(await enterIt(known, password));
+  });
+
+  it('has 60 wrong tries a day from a browser that knew it, and those of its address after them', async (t) => {
+    const stage = await open(t, { password }, { limited: true });
+    const known = stage.client();
+    const enterIt = async (typed: string) =>
+      (await postForm(known, '/access/password', { host: stage.host, state, password: typed })).status;
+    assert.equal(await enterIt(password), 200);
+    const statuses = [];
+    for (let i = 0; i < 67; i++) statuses.push(await enterIt('wrong one'));
+    assert.deepEqual(statuses, [...Array(65).fill(403), 429, 429]);
+    assert.equal(await enterIt(password), 429);
+  });
+
+  it('that has changed makes every browser a stranger', async (t) => {
+    const stage = await open(t, { password }, { limited: true });
+    const known = stage.client();
+    const enterIt = (client: TestClient, typed: string) =>
+      postForm(client, '/access/password', { host: stage.host, state, password: typed });
+    await stage.claimsIn(await enterIt(known, password));
+    for (let i = 0; i < 5; i++) assert.equal((await enterIt(stage.client(), 'wrong one')).status, 403);
+    await stage.change({ password: 'another horse' });
+    assert.equal((await enterIt(known, 'another horse')).status, 429, 'somebody who left could guess the next password');
+  });
+
+  it('of the 10 last policies is remembered, in a cookie that only says so', async (t) => {
+    const stage = await open(t, { password });
+    const browser = stage.client();
+    const enterIt = () => postForm(browser, '/access/password', { host: stage.host, state, password });
+    const own = 'b'.repeat(43);
+    browser.cookies.set('underpass-known', [own, ...Array(12).fill('c'.repeat(43)), 'x y'].join('.'));
+    await enterIt();
+    await enterIt();
+    const marks = browser.cookies.get('underpass-known')!.split('.');
+    assert.deepEqual([marks[0], marks.length, new Set(marks).size], [own, 11, 3]);
+  });
+
   it('is not asked for where the policy has none', async (t) => {
     const stage = await open(t, { members: true });
     const answer = await postForm(stage.client(), '/access/password', { host: stage.host, state, password: '' });
