@@ -1,11 +1,14 @@
 // An edge of one region, as the server starts it: one process, or several on one machine.
 
+import { mkdtemp, rm } from 'node:fs/promises';
 import type { Server } from 'node:http';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { countBuffersWithHeap } from '@underpass/wire/heap.ts';
 import { offeredControls } from '@underpass/wire/tcp-path.ts';
 import type { Registry } from 'prom-client';
-import { type Listen, portOf } from './door/listen.ts';
+import type { InheritedSockets } from './door/inherited-sockets.ts';
+import { handleOf, type Listen, type NamedSocket, portOf, socketKey } from './door/listen.ts';
 import { createTicketKeys } from './door/ticket-keys.ts';
 import { SnapshotFile } from './feed/snapshot-file.ts';
 import { createEdgeRegistry, createMetricsServer, type MetricsOptions } from './metrics/metrics-server.ts';
@@ -21,11 +24,20 @@ export interface EdgeOptions extends Omit<EdgeProcessOptions, OwnedByEdge> {
   readonly balancers?: readonly string[];
   /** Folder for the last copy of the routes; no copy is kept if missing. */
   readonly home?: string;
+  /** What the process before this one hands over; missing at an ordinary start. */
+  readonly legacy?: Legacy | undefined;
   /** Processes that share the ports. 1, the default, stays in this one; more need Linux. */
   readonly workers?: number;
 }
 
-type OwnedByEdge = 'balancers' | 'workers' | 'reportAs' | 'siblings' | 'ticketKeys' | 'snapshot';
+/** What an edge hands over to its successor. */
+export interface Legacy {
+  readonly sockets: InheritedSockets;
+  /** Unix sockets through which the clients of the elder are reached. */
+  readonly siblingPaths: readonly string[];
+}
+
+type OwnedByEdge = 'balancers' | 'workers' | 'reportAs' | 'siblings' | 'ticketKeys' | 'snapshot' | 'elderPaths';
 
 export interface Edge {
   readonly ports: EdgePorts & { readonly metrics: number | null };
@@ -36,21 +48,35 @@ export interface Edge {
   /** Stops accepting and lets open connections finish, for at most graceMs. */
   drain(graceMs: number): Promise<void>;
   close(): Promise<void>;
+  /** For a successor: the sockets by socketKey, and the paths of a Legacy. */
+  bequeath(): Promise<{ readonly sockets: readonly NamedSocket[]; readonly siblingPaths: readonly string[] }>;
+  /** Leaves the copy of the routes, and the feed if both processes dial the same control, to the successor; or takes them back. */
+  hold(held: boolean, isFeedShared: boolean): Promise<void>;
+  /** The successor accepts visitors: like drain, but clients move to it without a gap. */
+  leave(graceMs: number): Promise<void>;
+  /** The elder has ended. */
+  elderLeft(): void;
 }
 
 export async function createEdge(options: EdgeOptions): Promise<Edge> {
   const { home, log, metrics, workers = 1 } = options;
   const onError = (error: Error): void => log.error({ error: error.message }, 'the copy of the routes is not kept');
   const snapshot = home === undefined ? null : new SnapshotFile(join(home, 'edge', 'routes.json'), onError);
-  const parts = { ...options, balancers: options.balancers ?? [], snapshot };
+  const { legacy, ...rest } = options;
+  const inherited = legacy?.sockets;
+  const elderPaths = legacy?.siblingPaths ?? [];
+  const parts = { ...rest, balancers: options.balancers ?? [], snapshot, elderPaths };
   countBuffersWithHeap();
   log.info({ congestion: offeredControls() ?? 'system' }, 'congestion control: what long and short paths get');
   const body =
     workers > 1
-      ? await WorkerPool.start({ ...parts, workers })
-      : await EdgeProcess.start({ ...parts, workers, ticketKeys: createTicketKeys() });
+      ? await WorkerPool.start({ ...parts, workers, inherited })
+      : await startAlone({ ...parts, workers, ticketKeys: createTicketKeys() }, inherited);
   let draining = false;
-  const metricsServer = metrics === undefined ? null : await openMetrics(body, { listen: metrics, draining: () => draining });
+  const metricsServer =
+    metrics === undefined
+      ? null
+      : await openMetrics(body, { listen: inherited?.take('metrics', metrics) ?? metrics, draining: () => draining });
   return {
     ports: { ...body.ports, metrics: metricsServer === null ? null : portOf(metricsServer) },
     stats: () => body.stats(),
@@ -63,10 +89,92 @@ export async function createEdge(options: EdgeOptions): Promise<Edge> {
       metricsServer?.close();
       await body.close();
     },
+    bequeath: async () => {
+      const handle = metricsServer === null ? null : handleOf(metricsServer);
+      const own = handle === null ? [] : [{ name: 'metrics', handle }];
+      const wheres: Partial<Record<string, Listen>> = {
+        https: options.https,
+        http: options.http,
+        hop: options.hop?.listen,
+        metrics,
+      };
+      const sockets = [...body.sockets(), ...own].map(({ name, handle }) => ({
+        name: socketKey(name, wheres[name] ?? { port: 0 }),
+        handle,
+      }));
+      return { sockets, siblingPaths: await body.siblingPaths() };
+    },
+    hold: async (held, isFeedShared) => {
+      if (isFeedShared) body.holdFeed(held);
+      await snapshot?.hold(held);
+    },
+    leave: (graceMs) => {
+      draining = true;
+      metricsServer?.close();
+      return body.leave(graceMs);
+    },
+    elderLeft: () => body.elderLeft(),
   };
 }
 
-type Body = Pick<WorkerPool, 'ports' | 'ready' | 'feedConnected' | 'stats' | 'drain' | 'close'>;
+/** An edge of one process opens a door for its successor only when there is one. */
+async function startAlone(options: EdgeProcessOptions, inherited: InheritedSockets | undefined): Promise<Body> {
+  const { https, http, hop } = options;
+  const taken = (name: string, where: Listen): Listen => inherited?.take(name, where) ?? where;
+  const edge = await EdgeProcess.start({
+    ...options,
+    https: taken('https', https),
+    http: taken('http', http),
+    hop: hop === undefined ? undefined : { ...hop, listen: taken('hop', hop.listen) },
+  });
+  let folder: string | undefined;
+  const siblingPaths = async (): Promise<readonly string[]> => {
+    const isNew = folder === undefined;
+    // Only the user of the edge may open it.
+    folder ??= await mkdtemp(join(tmpdir(), 'underpass-edge-'));
+    const path = join(folder, 'sibling');
+    if (isNew) await edge.openSiblingDoor(path);
+    return [path];
+  };
+  const close = async (): Promise<void> => {
+    await edge.close();
+    if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+  };
+  return {
+    get ports() {
+      return edge.ports;
+    },
+    get ready() {
+      return edge.ready;
+    },
+    get feedConnected() {
+      return edge.feedConnected;
+    },
+    stats: () => edge.stats(),
+    sockets: () => edge.sockets(),
+    siblingPaths,
+    holdFeed: (held) => edge.holdFeed(held),
+    drain: (graceMs) => edge.drain(graceMs),
+    leave: (graceMs) => edge.leave(graceMs),
+    elderLeft: () => edge.elderLeft(),
+    close,
+  };
+}
+
+type Body = Pick<
+  WorkerPool,
+  | 'ports'
+  | 'ready'
+  | 'feedConnected'
+  | 'stats'
+  | 'drain'
+  | 'close'
+  | 'sockets'
+  | 'siblingPaths'
+  | 'holdFeed'
+  | 'leave'
+  | 'elderLeft'
+>;
 
 const figuresOf = (body: Body) => ({
   stats: () => body.stats(),

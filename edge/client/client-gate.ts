@@ -171,6 +171,19 @@ export class ClientGate {
       if (alike.length >= maxCarriersPerClient) alike[0]?.session.close('duplicate', 'the client has newer carriers here');
   }
 
+  /**
+   * One of several turns in which the carriers of every client leave one after the other, so that a client always keeps one.
+   * `from` is another number for each worker: the two carriers of a client may be at two of them.
+   */
+  leave(turn: number, turns: number, from: number): void {
+    for (const tunnel of this.#options.table.active) {
+      const carriersOf = Map.groupBy(tunnel.clients, ({ clientId }) => clientId);
+      for (const carriers of carriersOf.values())
+        for (const [at, { session }] of carriers.entries())
+          if ((from + at) % turns === turn && session.canOpen) session.drain('another process of the edge takes over');
+    }
+  }
+
   /** Lets carriers finish while clients connect to other edges. */
   drain(): void {
     this.draining = true;

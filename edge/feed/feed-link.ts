@@ -1,6 +1,7 @@
 // The edge's end of the feed: dials control, applies and acknowledges changes, sends reports, and redials when it is lost.
 
 import type { Duplex } from 'node:stream';
+import { setTimeout as wait } from 'node:timers/promises';
 import { type FeedState, type FeedTunnelReport, type FromEdge, feedVersion, type ToEdge } from '@underpass/wire/feed.ts';
 import { createEdgeFeed, type FeedStream } from '@underpass/wire/feed-stream.ts';
 import type { Logger } from 'pino';
@@ -72,6 +73,8 @@ export class FeedLink {
   #failures = 0;
   #onSynced: () => void = () => {};
   #closed = false;
+  /** Another process has this edge's feed. */
+  #held = false;
   #retry: NodeJS.Timeout | undefined;
   #silentChecks = 0;
   /** A message is being applied: those behind it have not been read yet. */
@@ -100,6 +103,13 @@ export class FeedLink {
     return performance.now() - this.#heardAtMs;
   }
 
+  /** Waits for `synced`, but not for ever: control may be away. */
+  async syncedWithin(ms: number): Promise<void> {
+    const over = new AbortController();
+    await Promise.race([this.synced, wait(ms, undefined, { signal: over.signal }).catch(() => {})]);
+    over.abort();
+  }
+
   /** A client of these tunnels came or went: report it soon. */
   presenceChanged(tunnelIds: Iterable<string>): void {
     for (const id of tunnelIds) this.#moved.add(id);
@@ -114,6 +124,14 @@ export class FeedLink {
     }, paces[this.#options.pace].coalesceMs);
   }
 
+  /** Leaves the feed to another process of this edge, or takes it back: control gives an edge one feed. */
+  hold(held: boolean): void {
+    this.#held = held;
+    clearTimeout(this.#retry);
+    if (!held && this.#feed === null) void this.#connect();
+    else if (held) this.#feed?.destroy();
+  }
+
   close(): void {
     this.#closed = true;
     for (const timer of [...this.#ticks, this.#retry, this.#soon]) clearTimeout(timer);
@@ -123,7 +141,7 @@ export class FeedLink {
   async #connect(): Promise<void> {
     try {
       const carrier = await inTime(this.#options.dial(), dialMs);
-      if (this.#closed) carrier.destroy();
+      if (this.#closed || this.#held) carrier.destroy();
       else this.#begin(carrier);
     } catch (error) {
       this.#lost(error as Error);
@@ -226,7 +244,7 @@ export class FeedLink {
   #lost(error: Error | null): void {
     this.connected = false;
     this.#feed = null;
-    if (this.#closed) return;
+    if (this.#closed || this.#held) return;
     const waitMs = nextBackoffMs(this.#failures++, this.#options.random());
     this.#options.log.warn({ error: error?.message, waitMs: Math.round(waitMs) }, 'feed lost; serving on from the last copy');
     this.#retry = setTimeout(() => void this.#connect(), waitMs);

@@ -31,6 +31,8 @@ export class SnapshotFile {
   #pending: Current | null = null;
   #writing: Promise<void> | null = null;
   #closing = false;
+  /** Another process writes the file. */
+  #held = false;
   #restMs = settleMs;
   #endPause = (): void => {};
 
@@ -53,7 +55,16 @@ export class SnapshotFile {
   /** Soon writes what `current` returns at that time. */
   save(current: Current): void {
     this.#pending = current;
-    this.#writing ??= this.#run();
+    if (!this.#held) this.#writing ??= this.#run();
+  }
+
+  /** Leaves the file to another process, or takes it over. Resolves once this process writes nothing. */
+  async hold(held: boolean): Promise<void> {
+    this.#held = held;
+    if (held) {
+      this.#endPause();
+      await this.#writing;
+    } else if (this.#pending !== null) this.save(this.#pending);
   }
 
   /** Before the end: writes what waits at once, and does not retry. */
@@ -65,8 +76,9 @@ export class SnapshotFile {
 
   async #run(): Promise<void> {
     let failures = 0;
-    while (this.#pending !== null) {
+    while (this.#pending !== null && !this.#held) {
       await this.#pause(failures === 0 ? this.#restMs : Math.min(mostRetryMs, firstRetryMs * 2 ** (failures - 1)));
+      if (this.#held) break;
       const current = this.#pending;
       this.#pending = null;
       const beganMs = performance.now();

@@ -59,6 +59,8 @@ export interface EdgeProcessOptions {
   readonly dashboard?: DashboardHostOptions | undefined;
   /** Missing if this is the only process of its edge. */
   readonly siblings?: SiblingOptions | undefined;
+  /** Unix sockets of the process that this one succeeds. It has the clients until they move here. */
+  readonly elderPaths?: readonly string[];
   readonly ticketKeys: Buffer;
   /** Dials control; called again, with back-off, whenever the feed is lost. */
   readonly feed: () => Promise<Duplex>;

@@ -2,14 +2,14 @@
 
 import type { ListenOptions, Server, Socket } from 'node:net';
 import { dirname } from 'node:path';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises';
 import { compileAllowList } from '@underpass/rules/allow-list.ts';
 import { MemoryReclaim } from '@underpass/wire/memory-reclaim.ts';
 import { ClientGate } from '../client/client-gate.ts';
 import { decideConnectionLimits } from '../core/connection-limits.ts';
 import { HttpDoor } from '../door/http-door.ts';
 import { HttpsDoor } from '../door/https-door.ts';
-import { type Listen, listen, portOf } from '../door/listen.ts';
+import { handleOf, type Listen, listen, type NamedSocket, portOf } from '../door/listen.ts';
 import { createTicketKeys, ticketKeysMs } from '../door/ticket-keys.ts';
 import { FeedLink, feedSilentMs } from '../feed/feed-link.ts';
 import { Reporter, renderReport } from '../feed/reporter.ts';
@@ -39,6 +39,11 @@ const backlog = 4_096;
 const tendMs = 1_000;
 /** A drain first accepts what waits in the kernel's queue, for at most this long if the queue keeps filling. */
 const lastArrivalsMs = 1_000;
+/** A client that leaves one carrier has another within about a second (client/carry/backoff.ts). */
+const leaveTurnMs = 1_500;
+const mostLeaveTurns = 8;
+/** A successor waits for control's latest state for this long; control sends a ping every 5 s. */
+export const firstStateMs = 10_000;
 
 export class EdgeProcess {
   readonly #options: EdgeProcessOptions;
@@ -53,6 +58,8 @@ export class EdgeProcess {
   readonly #sockets = new Set<Socket>();
   /** From other workers. They stay open until close(), so a drain does not wait for them. */
   readonly #siblingSockets = new Set<Socket>();
+  #elderPaths: readonly string[];
+  #peerServer: Server | null = null;
   #arrived = 0;
   #feedLink: FeedLink | null = null;
   #tending: NodeJS.Timeout | undefined;
@@ -64,8 +71,9 @@ export class EdgeProcess {
   hasControl = true;
 
   private constructor(options: EdgeProcessOptions) {
-    const { edgeId, software, hop, siblings, log } = options;
+    const { edgeId, software, hop, siblings, log, elderPaths = [] } = options;
     this.#options = options;
+    this.#elderPaths = elderPaths;
     const table = new RouteTable(log);
     this.#table = table;
     const timeouts = { ...defaultTimeouts, ...options.timeouts };
@@ -74,7 +82,7 @@ export class EdgeProcess {
       edgeId,
       software,
       secret: hop?.secret,
-      siblingPaths: siblings?.siblingPaths ?? (() => []),
+      siblingPaths: () => [...(siblings?.siblingPaths() ?? []), ...this.#elderPaths],
       clientWaitMs: timeouts.clientWaitMs,
       returnWaitMs: timeouts.returnWaitMs,
       log,
@@ -118,16 +126,16 @@ export class EdgeProcess {
     const held = await snapshot?.load();
     if (held) this.#table.applySnapshot({ type: 'snapshot', seq: held.position.seq, state: held.state });
     this.#gate.changed([]);
-    if (siblings !== undefined)
-      await this.#openHop(this.#hops.createSiblingServer(), { path: siblings.socketPath }, this.#siblingSockets);
-    const peerServer = this.#hops.createPeerServer();
-    if (hop !== undefined && peerServer !== null) {
-      await this.#openHop(peerServer, this.#shared(hop.listen));
-      this.#hopPort = portOf(peerServer);
+    if (siblings !== undefined) await this.openSiblingDoor(siblings.socketPath);
+    this.#peerServer = this.#hops.createPeerServer();
+    if (hop !== undefined && this.#peerServer !== null) {
+      await this.#openHop(this.#peerServer, this.#shared(hop.listen));
+      this.#hopPort = portOf(this.#peerServer);
     }
     this.#feedLink = this.#createFeedLink(held?.position ?? null);
     // A worker gets visitors from the kernel as soon as it listens, so it must have its routes first.
     if (siblings !== undefined) await this.#feedLink.synced;
+    else if (this.#elderPaths.length > 0) await this.#feedLink.syncedWithin(firstStateMs);
     // Visitors of tunnels whose clients are elsewhere come with the first ones.
     if (this.#table.loaded) await this.#meet();
     if (siblings === undefined ? held : siblings.isRestart) this.#hops.awaitReturn();
@@ -146,6 +154,11 @@ export class EdgeProcess {
   async #meet(): Promise<void> {
     await this.#hops.meet();
     this.#hasMet = true;
+  }
+
+  /** Where other processes of this machine reach the clients of this one. */
+  openSiblingDoor(path: string): Promise<void> {
+    return this.#openHop(this.#hops.createSiblingServer(), { path }, this.#siblingSockets);
   }
 
   /** All workers listen on the same ports, and the kernel spreads connections over them. */
@@ -232,6 +245,26 @@ export class EdgeProcess {
     this.#hops.forgetGone();
   }
 
+  /** The process before this one has ended. */
+  elderLeft(): void {
+    this.#elderPaths = [];
+    this.#hops.forgetGone();
+  }
+
+  /** See FeedLink.hold. */
+  holdFeed(held: boolean): void {
+    this.#feedLink?.hold(held);
+  }
+
+  /** The sockets that a successor can go on listening on. */
+  sockets(): NamedSocket[] {
+    const servers = { https: this.#httpsDoor.server, http: this.#httpDoor.server, hop: this.#peerServer };
+    return Object.entries(servers).flatMap(([name, server]) => {
+      const handle = server === null ? null : handleOf(server);
+      return handle === null ? [] : [{ name, handle }];
+    });
+  }
+
   get ports(): EdgePorts {
     return { https: portOf(this.#httpsDoor.server), http: portOf(this.#httpDoor.server), hop: this.#hopPort };
   }
@@ -264,10 +297,38 @@ export class EdgeProcess {
     this.#httpsDoor.server.close();
     this.#httpDoor.server.close();
     this.#gate.drain();
+    this.#drainVisitors();
+    await this.#emptied(endsAtMs);
+  }
+
+  /**
+   * A successor accepts on the same sockets. Visitors finish here, for at most `graceMs`; clients move there in turns, and until
+   * they have moved its visitors reach them through the sibling door. `worker` is this worker's number.
+   */
+  async leave(graceMs: number, worker = 0): Promise<void> {
+    this.#context.draining = true;
+    const endsAtMs = performance.now() + graceMs;
+    this.#httpsDoor.server.close();
+    this.#httpDoor.server.close();
+    this.#peerServer?.close();
+    this.#drainVisitors();
+    const turns = Math.min(Math.max(2, this.#options.workers), mostLeaveTurns);
+    for (let at = 0; at < turns - 1 && performance.now() < endsAtMs; at++) {
+      this.#gate.leave(at, turns, worker);
+      await wait(Math.min(leaveTurnMs, endsAtMs - performance.now()));
+    }
+    this.#gate.drain();
+    await this.#emptied(endsAtMs);
+  }
+
+  #drainVisitors(): void {
     this.#hops.drain();
     for (const visitor of this.#context.strangers) visitor.drain();
     for (const tunnel of this.#table.active) for (const visitor of tunnel.visitors) visitor.drain();
-    while (this.#sockets.size > 0 && performance.now() < endsAtMs) await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+
+  async #emptied(endsAtMs: number): Promise<void> {
+    while (this.#sockets.size > 0 && performance.now() < endsAtMs) await wait(50);
   }
 
   /** Accepts what waits in the kernel, which a closed listener would reset. Each turn of the event loop accepts one per port. */

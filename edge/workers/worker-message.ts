@@ -22,6 +22,8 @@ export interface WorkerStart {
   >;
   /** The worker's name on the feed: the edge's id, the worker's number and its process id. */
   readonly name: string;
+  /** Its number among the workers. */
+  readonly index: number;
   readonly edgeId: string;
   readonly feedPath: string;
   readonly socketPath: string;
@@ -38,10 +40,14 @@ export type ToWorker =
   | { readonly type: 'ticket-keys'; readonly keys: string }
   /** Whether control can be expected to answer visitors. */
   | { readonly type: 'control'; readonly present: boolean }
-  | { readonly type: 'drain'; readonly graceMs: number };
+  | { readonly type: 'drain'; readonly graceMs: number }
+  /** Like `drain`, but a successor accepts on the same sockets (EdgeProcess.leave). */
+  | { readonly type: 'leave'; readonly graceMs: number };
 
 export type FromWorker =
   | ({ readonly type: 'listening'; readonly ready: boolean } & EdgePorts)
+  /** Comes with the handle of the socket. */
+  | { readonly type: 'socket'; readonly name: string }
   | { readonly type: 'failed'; readonly code: string; readonly message: string }
   | { readonly type: 'stats'; readonly stats: EdgeStats; readonly ready: boolean }
   | { readonly type: 'drained' };

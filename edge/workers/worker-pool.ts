@@ -1,13 +1,15 @@
 // The primary of an edge with several workers: starts and restarts them, tells each of the others, and adds up their figures.
 
 import { rm } from 'node:fs/promises';
+import type { NamedSocket } from '../door/listen.ts';
 import { createTicketKeys, ticketKeysMs } from '../door/ticket-keys.ts';
 import { type FeedLink, feedSilentMs } from '../feed/feed-link.ts';
 import { type EdgeStats, pastOf, sumStats } from '../metrics/stats.ts';
 import type { EdgePorts } from '../process/edge-options.ts';
+import { firstStateMs } from '../process/edge-process.ts';
 import { closePrimaryFeed, createFeedLink, openPrimaryFeed, type PrimaryFeed } from './primary-feed.ts';
 import type { FromWorker } from './worker-message.ts';
-import { drainWorker, endWorker, startWorker, tell, type Worker, type WorkerOptions } from './worker-process.ts';
+import { drainWorker, endWorker, type Listens, startWorker, tell, type Worker, type WorkerOptions } from './worker-process.ts';
 
 const tickMs = 1_000;
 /** A worker that is silent for this long hangs and is killed: its clients have left it by then (wire/keep-alive.ts). */
@@ -15,6 +17,16 @@ const hungTicks = 15;
 
 /** A worker that ended is started again after this long. */
 const restartMs = 500;
+
+const takeSockets = ({ inherited }: WorkerOptions, { https, http, hop }: Listens): Listens => ({
+  https: inherited?.take('https', https) ?? https,
+  http: inherited?.take('http', http) ?? http,
+  hop: hop === undefined ? undefined : (inherited?.take('hop', hop) ?? hop),
+});
+
+function closeSockets(workers: readonly Worker[]): void {
+  for (const { sockets } of workers) for (const { handle } of sockets.splice(0)) handle.close();
+}
 
 export class WorkerPool {
   readonly ports: EdgePorts;
@@ -30,6 +42,7 @@ export class WorkerPool {
   #hasControl = true;
   /** The edge drains or closes: do not restart workers. */
   #ending = false;
+  #elderPaths: readonly string[];
 
   private constructor(
     options: WorkerOptions,
@@ -39,6 +52,7 @@ export class WorkerPool {
     { worker, ports }: { readonly worker: Worker; readonly ports: EdgePorts },
   ) {
     this.#options = options;
+    this.#elderPaths = options.elderPaths ?? [];
     this.#primary = primary;
     this.#ticketKeys = ticketKeys;
     this.#feedLink = feedLink;
@@ -61,12 +75,18 @@ export class WorkerPool {
     const { folder } = primary;
     const ticketKeys = createTicketKeys();
     const isRestart = held !== null && held !== undefined;
-    const first = await startWorker(options, { folder, ticketKeys, siblingPaths: [], isRestart }, 0, {
-      https: options.https,
-      http: options.http,
-      hop: options.hop?.listen,
-    }).catch((error) => closePrimaryFeed(primary).then(() => Promise.reject(error)));
-    const feedLink = createFeedLink(options, primary, held?.position ?? null);
+    const { elderPaths = [] } = options;
+    const openFeed = (): FeedLink => createFeedLink(options, primary, held?.position ?? null);
+    // The first worker of a successor needs the latest state: visitors come as soon as it listens.
+    const early = elderPaths.length > 0 ? openFeed() : undefined;
+    await early?.syncedWithin(firstStateMs);
+    const shared = { folder, ticketKeys, siblingPaths: elderPaths, isRestart };
+    const listens = takeSockets(options, { https: options.https, http: options.http, hop: options.hop?.listen });
+    const first = await startWorker(options, shared, 0, listens).catch((error) => {
+      early?.close();
+      return closePrimaryFeed(primary).then(() => Promise.reject(error));
+    });
+    const feedLink = early ?? openFeed();
     onReport = (tunnelIds) => feedLink.presenceChanged(tunnelIds);
     const pool = new WorkerPool(options, primary, feedLink, ticketKeys, first);
     const others = Array.from({ length: options.workers - 1 }, (_, i) => pool.#launch(i + 1, isRestart));
@@ -76,12 +96,17 @@ export class WorkerPool {
 
   async #launch(index: number, isRestart: boolean): Promise<void> {
     const { https, http, hop } = this.#options;
-    const siblingPaths = [...this.#workers.values()].map(({ socketPath }) => socketPath);
+    const siblingPaths = [...this.#pathsBeside(index)];
     const shared = { folder: this.#primary.folder, ticketKeys: this.#ticketKeys, siblingPaths, isRestart };
+    const {
+      https: inheritedHttps,
+      http: inheritedHttp,
+      hop: inheritedHop,
+    } = takeSockets(this.#options, { https, http, hop: hop?.listen });
     const listens = {
-      https: { ...https, port: this.ports.https },
-      http: { ...http, port: this.ports.http },
-      hop: hop === undefined ? undefined : { ...hop.listen, port: this.ports.hop ?? hop.listen.port },
+      https: { ...inheritedHttps, port: this.ports.https },
+      http: { ...inheritedHttp, port: this.ports.http },
+      hop: inheritedHop === undefined ? undefined : { ...inheritedHop, port: this.ports.hop ?? inheritedHop.port },
     };
     const { worker } = await startWorker(this.#options, shared, index, listens);
     if (this.#ending) worker.child.kill('SIGKILL');
@@ -117,14 +142,17 @@ export class WorkerPool {
 
   /** Sends every worker the sockets of the others. */
   #introduce(): void {
-    for (const { index, child } of this.#workers.values()) {
-      const others = [...this.#workers.values()].filter((other) => other.index !== index);
-      tell(child, { type: 'siblings', paths: others.map(({ socketPath }) => socketPath) });
-    }
+    for (const { index, child } of this.#workers.values()) tell(child, { type: 'siblings', paths: this.#pathsBeside(index) });
+  }
+
+  #pathsBeside(index: number): readonly string[] {
+    const others = [...this.#workers.values()].filter((other) => other.index !== index);
+    return [...others.map(({ socketPath }) => socketPath), ...this.#elderPaths];
   }
 
   #lost(worker: Worker, code: number | null, signal: string | null): void {
     this.#workers.delete(worker.index);
+    closeSockets([worker]);
     if (worker.stats !== null) this.#past = sumStats([this.#past, pastOf(worker.stats)]);
     this.#primary.feed.retire(worker.name);
     void rm(worker.socketPath, { force: true });
@@ -164,9 +192,44 @@ export class WorkerPool {
     return sumStats([this.#past, ...[...this.#workers.values()].flatMap(({ stats }) => stats ?? [])]);
   }
 
-  async drain(graceMs: number): Promise<void> {
+  /** See EdgeProcess. */
+  elderLeft(): void {
+    this.#elderPaths = [];
+    this.#introduce();
+  }
+
+  /** See FeedLink.hold. */
+  holdFeed(held: boolean): void {
+    this.#feedLink.hold(held);
+  }
+
+  sockets(): NamedSocket[] {
+    return this.#sorted().flatMap(({ sockets }) => sockets);
+  }
+
+  #sorted(): Worker[] {
+    return [...this.#workers.values()].sort((a, b) => a.index - b.index);
+  }
+
+  /** Where a successor reaches the clients. */
+  async siblingPaths(): Promise<readonly string[]> {
+    return this.#sorted().map(({ socketPath }) => socketPath);
+  }
+
+  drain(graceMs: number): Promise<void> {
+    return this.#endWith('drain', graceMs);
+  }
+
+  leave(graceMs: number): Promise<void> {
+    return this.#endWith('leave', graceMs);
+  }
+
+  async #endWith(how: 'drain' | 'leave', graceMs: number): Promise<void> {
     this.#ending = true;
-    await Promise.all([...this.#workers.values()].map(({ child }) => drainWorker(child, graceMs)));
+    const workers = [...this.#workers.values()];
+    // A socket that is held here would stay open, and the kernel would go on giving it connections.
+    closeSockets(workers);
+    await Promise.all(workers.map(({ child }) => drainWorker(child, how, graceMs)));
   }
 
   async close(): Promise<void> {

@@ -1,20 +1,26 @@
 // One worker as its primary sees it: a process to start, to speak to, to drain and to end.
 
 import { type ChildProcess, fork } from 'node:child_process';
+import { closeSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Listen } from '../door/listen.ts';
+import type { InheritedSockets } from '../door/inherited-sockets.ts';
+import type { Listen, NamedSocket, SocketHandle } from '../door/listen.ts';
 import type { EdgeStats } from '../metrics/stats.ts';
 import type { EdgePorts, EdgeProcessOptions } from '../process/edge-options.ts';
 import { feedPathIn } from './primary-feed.ts';
 import type { FromWorker, ToWorker, WorkerStart } from './worker-message.ts';
 
-export type WorkerOptions = Omit<EdgeProcessOptions, 'siblings' | 'ticketKeys'>;
+export type WorkerOptions = Omit<EdgeProcessOptions, 'siblings' | 'ticketKeys'> & {
+  readonly inherited?: InheritedSockets | undefined;
+};
 
 export interface Worker {
   readonly index: number;
   readonly name: string;
   readonly child: ChildProcess;
   readonly socketPath: string;
+  /** Its listening sockets, held open here too, so that a successor can go on with them. */
+  readonly sockets: NamedSocket[];
   stats: EdgeStats | null;
   /** It has routes, and knows which clients the others have. */
   ready: boolean;
@@ -22,6 +28,8 @@ export interface Worker {
   silentTicks: number;
 }
 
+/** After standard input, output and error, and the process channel. */
+const firstPassedFd = 4;
 const startMs = 20_000;
 /** Extra time after a drain, and for a worker to end before it is killed. */
 const lateMs = 2_000;
@@ -57,22 +65,33 @@ export async function startWorker(
     edgeId,
     dashboard,
   } = options;
-  const child = fork(join(import.meta.dirname, 'worker.ts'), { serialization: 'json' });
+  const passed = [https, http, hop].flatMap((where) => where?.fd ?? []);
+  const child = fork(join(import.meta.dirname, 'worker.ts'), {
+    serialization: 'json',
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc', ...passed],
+  });
+  for (const fd of passed) closeSync(fd);
+  const there = (where: Listen): Listen =>
+    where.fd === undefined ? where : { ...where, fd: firstPassedFd + passed.indexOf(where.fd) };
+  const sockets: NamedSocket[] = [];
+  child.on('message', (message: FromWorker, handle: unknown) => {
+    if (message.type === 'socket' && handle) sockets.push({ name: message.name, handle: handle as SocketHandle });
+  });
   const name = `${edgeId}/${index}/${child.pid}`;
   const socketPath = join(folder, `worker-${index}-${child.pid}`);
   const edge: WorkerStart['edge'] = {
     region,
     software,
     regionHosts,
-    https,
-    http,
+    https: there(https),
+    http: there(http),
     publicHttpsPort,
     balancers,
     timeouts,
     connectionLimits,
     workers,
     dashboard,
-    hop: options.hop === undefined || hop === undefined ? undefined : { ...options.hop, listen: hop },
+    hop: options.hop === undefined || hop === undefined ? undefined : { ...options.hop, listen: there(hop) },
   };
   const feedPath = feedPathIn(folder);
   const started = whenListening(child);
@@ -80,6 +99,7 @@ export async function startWorker(
     type: 'start',
     edge,
     name,
+    index,
     edgeId,
     feedPath,
     socketPath,
@@ -89,7 +109,7 @@ export async function startWorker(
     logLevel: log.level,
   });
   const { ready, ...ports } = await started;
-  return { worker: { index, name, child, socketPath, stats: null, ready, silentTicks: 0 }, ports };
+  return { worker: { index, name, child, socketPath, sockets, stats: null, ready, silentTicks: 0 }, ports };
 }
 
 function whenListening(child: ChildProcess): Promise<EdgePorts & { readonly ready: boolean }> {
@@ -120,7 +140,7 @@ export function tell(child: ChildProcess, message: ToWorker): void {
   if (child.connected) child.send(message, () => {});
 }
 
-export async function drainWorker(child: ChildProcess, graceMs: number): Promise<void> {
+export async function drainWorker(child: ChildProcess, type: 'drain' | 'leave', graceMs: number): Promise<void> {
   const drained = new Promise<void>((resolve) => {
     const late = setTimeout(resolve, graceMs + lateMs);
     const done = (): void => {
@@ -130,7 +150,7 @@ export async function drainWorker(child: ChildProcess, graceMs: number): Promise
     child.on('message', (message: FromWorker) => message.type === 'drained' && done());
     child.once('exit', done);
   });
-  tell(child, { type: 'drain', graceMs });
+  tell(child, { type, graceMs });
   await drained;
 }
 

@@ -1,8 +1,10 @@
 // A worker of an edge: a process of its own with one EdgeProcess, started and fed by the primary.
 
+import type { SendHandle } from 'node:child_process';
 import { connect } from 'node:net';
 import { countBuffersWithHeap } from '@underpass/wire/heap.ts';
 import { pino } from 'pino';
+import type { SocketHandle } from '../door/listen.ts';
 import { EdgeProcess } from '../process/edge-process.ts';
 import { createLogOutput } from '../process/log-output.ts';
 import type { FromWorker, ToWorker, WorkerStart } from './worker-message.ts';
@@ -11,12 +13,15 @@ const statsEveryMs = 1_000;
 let edge: EdgeProcess | null = null;
 let siblingPaths: readonly string[] = [];
 let hasControl = true;
+let index = 0;
 
 /** Ignores failures: 'disconnect' tells that the primary has gone. */
-const say = (message: FromWorker): void => void process.send?.(message, undefined, undefined, () => {});
+const say = (message: FromWorker, handle?: SocketHandle): void =>
+  void process.send?.(message, handle as SendHandle | undefined, undefined, () => {});
 
 async function start({ edge: options, name, edgeId, feedPath, ticketKeys, logLevel, ...own }: WorkerStart): Promise<void> {
   siblingPaths = own.siblingPaths;
+  index = own.index;
   const { socketPath, isRestart } = own;
   edge = await EdgeProcess.start({
     ...options,
@@ -31,6 +36,7 @@ async function start({ edge: options, name, edgeId, feedPath, ticketKeys, logLev
   });
   edge.hasControl = hasControl;
   say({ type: 'listening', ready: edge.ready, ...edge.ports });
+  for (const { name: socketName, handle } of edge.sockets()) say({ type: 'socket', name: socketName }, handle);
   const running = edge;
   setInterval(() => say({ type: 'stats', stats: running.stats(), ready: running.ready }), statsEveryMs);
 }
@@ -43,8 +49,8 @@ async function receive(message: ToWorker): Promise<void> {
     hasControl = message.present;
     if (edge !== null) edge.hasControl = hasControl;
   } else if (message.type === 'ticket-keys') edge?.setTicketKeys(Buffer.from(message.keys, 'base64'));
-  else if (message.type === 'drain') {
-    await edge?.drain(message.graceMs);
+  else if (message.type === 'drain' || message.type === 'leave') {
+    await (message.type === 'drain' ? edge?.drain(message.graceMs) : edge?.leave(message.graceMs, index));
     say({ type: 'drained' });
   } else {
     await start(message).catch((error: NodeJS.ErrnoException) => {
