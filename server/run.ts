@@ -7,13 +7,14 @@ import { addKeepingCommands } from './command/keeping.ts';
 import { addPeopleCommands } from './command/people.ts';
 import { addPlaceCommands } from './command/places.ts';
 import { addStartCommand } from './command/start.ts';
+import { addUpgradeCommand } from './command/upgrade.ts';
 import { exitCodeOf, exitCodes, renderError, ServerError } from './process/error.ts';
 import type { Io } from './process/io.ts';
 import { translateFault } from './process/refusal.ts';
 import { version } from './process/version.ts';
 
 /** In the order of --help. */
-const groups = [addStartCommand, addConfigCommand, addPeopleCommands, addPlaceCommands, addKeepingCommands];
+const groups = [addStartCommand, addUpgradeCommand, addConfigCommand, addPeopleCommands, addPlaceCommands, addKeepingCommands];
 
 export async function run(argv: readonly string[], io: Io): Promise<number> {
   const shell: Shell = { io, exitCode: exitCodes.ok };

@@ -65,7 +65,7 @@ export const layers = {
     ['api'],
     ['.'],
   ],
-  server: [['settings'], ['process'], ['state'], ['serve'], ['command'], ['.']],
+  server: [['settings'], ['process'], ['state'], ['serve'], ['upgrade'], ['command'], ['.']],
   bench: [['core'], ['peers'], ['.']],
   tests: [['helpers'], ['chaos', 'docs']],
   wire: [['core', 'http', 'socket'], ['.']],

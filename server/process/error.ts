@@ -85,6 +85,16 @@ export const errors = {
     title: 'A file cannot be read or written',
     fix: 'Check the path and that this user may use it.',
   },
+  'not-running': {
+    exit: 'local',
+    title: 'No server that can be upgraded runs on this home folder',
+    fix: 'Start one, or restart a server of an earlier release. Run the command as the user of the server, with its UNDERPASS_HOME and UNDERPASS_ROLE.',
+  },
+  'upgrade-failed': {
+    exit: 'refused',
+    title: 'The server was not replaced and goes on as before',
+    fix: 'Correct what the message names, and run the command again. The log of the server has more.',
+  },
   'not-found': { exit: 'notFound', title: 'Nothing has that name or id', fix: 'List what exists with the list command.' },
   refused: { exit: 'refused', title: 'The command was refused', fix: 'Correct what the message names.' },
 } as const satisfies Record<string, ErrorRow>;

@@ -26,6 +26,8 @@ interface Http {
   readonly door: ConsoleDoor | undefined;
   /** From now on each response closes its connection. */
   beginStop(): void;
+  /** Ends the feeds of edges on other machines. */
+  endFeeds(): void;
 }
 
 export async function openHttp(settings: Settings, state: State, { control, hub }: ControlCore): Promise<Http> {
@@ -43,7 +45,7 @@ export async function openHttp(settings: Settings, state: State, { control, hub 
     new ConnectionLimiter(decideConnectionLimits(readProcessLimits(1), {}), state.log),
     settings.trustedProxies,
   );
-  openFeedDoor(server, {
+  const endFeeds = openFeedDoor(server, {
     mayAsk: createFeedLimit(settings, state, addressOf),
     keyOpens: (region, keyHash) => keyOpensRegion(state.store.db, region, keyHash, state.clock()),
     accept: (duplex, options) => hub.accept(duplex, options),
@@ -57,7 +59,7 @@ export async function openHttp(settings: Settings, state: State, { control, hub 
     isStopping = true;
     closeIdle();
   };
-  return { server, door, beginStop };
+  return { server, door, beginStop, endFeeds };
 }
 
 /** The same rate as the API's limit for each address, with a separate count. */

@@ -1,11 +1,14 @@
 // Control in this process, from start to stop: state, API, feed, certificates, domains.
 
+import type { Server } from 'node:http';
 import { resealPolicies } from '@underpass/control/admission/sealed-policies.ts';
 import { resealCertificates } from '@underpass/control/certificate/reseal.ts';
 import { createRecheck } from '@underpass/control/dns/recheck.ts';
 import { resealSettings } from '@underpass/control/secret/sealed-setting.ts';
 import { createWithLease } from '@underpass/control/store/lease.ts';
 import { resealTunnelTokens } from '@underpass/control/tunnel/token.ts';
+import type { InheritedSockets } from '@underpass/edge/door/inherited-sockets.ts';
+import type { Listen } from '@underpass/edge/door/listen.ts';
 import { ServerError } from '../process/error.ts';
 import type { Settings } from '../settings/settings.ts';
 import { findMissingKeys } from '../state/missing-keys.ts';
@@ -19,24 +22,37 @@ import { listen } from './listen.ts';
 export interface RunningControl {
   readonly core: ControlCore;
   readonly port: number;
+  readonly server: Server;
   /** The socket for the dashboard's visitors from the edge of this process, if it serves them. */
   readonly consolePath: string | undefined;
   /** Call it once the edge of this process can answer the challenges of an authority. */
   orderCertificates(): void;
+  /** For a successor, which opens its port last. */
+  open(): Promise<void>;
+  /** Reads the store again: another process changed it. */
+  refresh(): void;
   /** Stops taking requests; readiness answers 503. */
   beginStop(): void;
+  /** A successor takes requests and feeds: resolves when the last request here is answered. */
+  leave(): Promise<void>;
   close(): Promise<void>;
 }
+
+export const controlPlace = ({ controlListen: host, port }: Settings): Listen => ({ host, port });
 
 /** How often a pass looks for due domains; each domain is due once a day. */
 const recheckEveryMs = 5 * 60_000;
 
-/** `prepare` runs once the port is open. Requests may come from then on, but /readyz answers 200 only at the end. */
+/**
+ * `prepare` runs once the port is open. Requests may come from then on, but /readyz answers 200 only at the end. With `inherited`,
+ * the sockets of the process before this one, the port waits for open().
+ */
 export async function startControl(
   settings: Settings,
   state: State,
   prepare: (core: ControlCore) => Promise<void>,
   replaced: Replaced = {},
+  inherited?: InheritedSockets,
 ): Promise<RunningControl> {
   expectFolders(settings, state.log);
   const core = await openControlCore(settings, state, replaced);
@@ -44,7 +60,12 @@ export async function startControl(
   if (missing !== undefined) throw new ServerError('keys-missing', `the database: ${missing}`);
   await resealAll(state);
   const http = await openHttp(settings, state, core);
-  const port = await listen(http.server, settings.controlListen, settings.port, 'UNDERPASS_PORT');
+  let { port } = settings;
+  const open = async (): Promise<void> => {
+    const where = controlPlace(settings);
+    port = await listen(http.server, inherited?.take('control', where) ?? where, 'UNDERPASS_PORT');
+  };
+  if (inherited === undefined) await open();
   await prepare(core);
   await core.hub.start();
   const upkeep = await startUpkeep(settings, state, core);
@@ -52,7 +73,19 @@ export async function startControl(
   core.control.start();
   return {
     core,
-    port,
+    get port() {
+      return port;
+    },
+    server: http.server,
+    open,
+    refresh: () => core.hub.certificatesChanged(),
+    leave: async () => {
+      core.control.beginStop();
+      http.beginStop();
+      const closed = closeHttp(http.server);
+      http.endFeeds();
+      await closed;
+    },
     consolePath: http.door?.path,
     orderCertificates: upkeep.order,
     beginStop: () => {

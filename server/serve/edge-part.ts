@@ -2,7 +2,7 @@
 
 import { availableParallelism } from 'node:os';
 import type { Duplex } from 'node:stream';
-import { createEdge, type Edge, type EdgeOptions } from '@underpass/edge/edge.ts';
+import { createEdge, type Edge, type EdgeOptions, type Legacy } from '@underpass/edge/edge.ts';
 import type { Logger } from 'pino';
 import { software } from '../process/version.ts';
 import { type Settings, settingTable } from '../settings/settings.ts';
@@ -41,18 +41,22 @@ function portSettingOf(settings: Settings, port: number | undefined): string {
   return (meant.length === 0 ? rows : meant).map(({ name }) => name).join(' or ');
 }
 
-/** `consolePath`: the socket where control accepts visitors of the dashboard, if this edge serves it. */
+/**
+ * `consolePath`: the socket where control accepts visitors of the dashboard, if this edge serves it. `legacy`: of the process before
+ * this one.
+ */
 export async function openEdge(
   settings: Settings,
   feed: () => Promise<Duplex>,
   log: Logger,
   consolePath?: string,
+  legacy?: Legacy,
 ): Promise<Edge> {
   const home = await openHome(settings.home);
   const { region, listen: host, edgeHttpsPort, edgeHttpPort, publicHttpsPort, trustedBalancers: balancers } = settings;
   try {
     return await createEdge({
-      ...{ region, software, publicHttpsPort, balancers, home, feed, log },
+      ...{ region, software, publicHttpsPort, balancers, home, feed, log, legacy },
       ...hopOf(settings),
       ...metricsOf(settings),
       ...connectionLimitsOf(settings),

@@ -43,7 +43,9 @@ const refuse = (socket: Duplex, status: string): void => {
   socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () => socket.destroy());
 };
 
-export function openFeedDoor(server: Server, { mayAsk, keyOpens, accept, log }: FeedDoorDeps): void {
+/** Returns the function that ends the feeds, so that their edges dial another process. */
+export function openFeedDoor(server: Server, { mayAsk, keyOpens, accept, log }: FeedDoorDeps): () => void {
+  const open = new Set<Duplex>();
   const receive = async (request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
     const asked = parseUpgrade(request);
     if (asked === undefined) return refuse(socket, '400 Bad Request');
@@ -54,6 +56,8 @@ export function openFeedDoor(server: Server, { mayAsk, keyOpens, accept, log }: 
     }
     socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${feedProtocol}\r\n\r\n`);
     if (head.length > 0) socket.unshift(head);
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
     accept(socket, asked);
   };
 
@@ -64,4 +68,7 @@ export function openFeedDoor(server: Server, { mayAsk, keyOpens, accept, log }: 
       socket.destroy();
     });
   });
+  return () => {
+    for (const socket of open) socket.destroy();
+  };
 }

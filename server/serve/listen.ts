@@ -1,7 +1,7 @@
 // Opens a port. If that fails, the error says in one line why, and which setting chooses the port.
 
-import { once } from 'node:events';
-import type { AddressInfo, Server } from 'node:net';
+import type { Server } from 'node:net';
+import { type Listen, listen as openPort, portOf } from '@underpass/edge/door/listen.ts';
 import { type ErrorCode, ServerError } from '../process/error.ts';
 
 const codes: Readonly<Record<string, ErrorCode>> = {
@@ -18,12 +18,11 @@ export function portError(error: unknown, settingOf: (port: number | undefined) 
   return new ServerError(code, `${address}:${port ?? ''} (${settingOf(port)})`, { cause: error });
 }
 
-export async function listen(server: Server, host: string, port: number, setting: string): Promise<number> {
+export async function listen(server: Server, where: Listen, setting: string): Promise<number> {
   try {
-    server.listen({ host, port });
-    await once(server, 'listening');
+    await openPort(server, { ...where });
   } catch (error) {
     throw portError(error, () => setting);
   }
-  return (server.address() as AddressInfo).port;
+  return portOf(server);
 }

@@ -1,6 +1,7 @@
 // Serves the Prometheus metrics of this process on a private port.
 
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { InheritedSockets } from '@underpass/edge/door/inherited-sockets.ts';
 import type { Logger } from 'pino';
 import type { Settings } from '../settings/settings.ts';
 import { listen } from './listen.ts';
@@ -13,14 +14,16 @@ export interface MetricsSource {
 
 export interface MetricsDoor {
   readonly port: number;
+  readonly server: Server;
   close(): void;
 }
 
-/** Undefined if no port is set. */
+/** Undefined if no port is set. `inherited`: the sockets of the process before this one. */
 export async function openMetricsDoor(
   settings: Settings,
   sources: readonly MetricsSource[],
   log: Logger,
+  inherited?: InheritedSockets,
 ): Promise<MetricsDoor | undefined> {
   if (settings.metricsPort === undefined) return undefined;
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -36,9 +39,11 @@ export async function openMetricsDoor(
       response.writeHead(500).end();
     });
   });
-  const port = await listen(server, settings.metricsListen, settings.metricsPort, 'UNDERPASS_METRICS_PORT');
+  const where = { host: settings.metricsListen, port: settings.metricsPort };
+  const port = await listen(server, inherited?.take('metrics', where) ?? where, 'UNDERPASS_METRICS_PORT');
   return {
     port,
+    server,
     close: () => {
       server.close();
       server.closeAllConnections();

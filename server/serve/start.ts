@@ -2,6 +2,7 @@
 
 import { type Duplex, duplexPair } from 'node:stream';
 import { keepConsoleHost } from '@underpass/control/region/console-host.ts';
+import { handleOf, type NamedSocket, type SocketHandle, socketKey } from '@underpass/edge/door/listen.ts';
 import type { Edge } from '@underpass/edge/edge.ts';
 import { durations } from '@underpass/rules/limits.ts';
 import type { Logger } from 'pino';
@@ -12,11 +13,12 @@ import { expectNoLostDatabase, expectWholeDatabase } from '../state/database-fil
 import { lockHome } from '../state/home-lock.ts';
 import { openState, type State } from '../state/state.ts';
 import type { ControlCore, Replaced } from './control-core.ts';
-import { type RunningControl, startControl } from './control-part.ts';
+import { controlPlace, type RunningControl, startControl } from './control-part.ts';
 import { openEdge } from './edge-part.ts';
+import type { Elder } from './elder.ts';
 import { dialFeed } from './feed-dial.ts';
 import { type FirstTunnel, isUnused, openFirstTunnel } from './first-run.ts';
-import { openMetricsDoor } from './metrics-door.ts';
+import { type MetricsDoor, openMetricsDoor } from './metrics-door.ts';
 import { renderHints, renderSummary, renderWelcome } from './welcome.ts';
 
 export interface Running {
@@ -25,22 +27,67 @@ export interface Running {
   readonly text: string;
   /** Gives open connections some time to finish. */
   close(): Promise<void>;
+  /** What a successor inherits. */
+  bequeath(): ReturnType<Edge['bequeath']>;
+  /** Leaves the edge's feed and copy of the routes to the successor, or takes them back. */
+  hold(held: boolean): Promise<void>;
+  /** Locks the home folder, or unlocks it for the successor. */
+  lock(held: boolean): Promise<void>;
+  /** The successor accepts connections. Ends this server once the open ones have finished; `onQuiet` when control has answered the last request. */
+  leave(onQuiet: () => void): Promise<void>;
 }
 
-export async function startServer(settings: Settings, log: Logger, replaced: Replaced = {}): Promise<Running> {
-  const unlock = await lockHome(settings);
+/**
+ * After a handover connections have this long to finish. No more than a minute: changes of control may not reach them in the process
+ * that is left, and a suspension takes effect within a minute.
+ */
+export const leaveMs = ({ drainSeconds }: Settings): number => Math.min(drainSeconds, 60) * 1_000;
+
+/** With an `elder` it takes over from a running server: the home folder is locked last. */
+export async function startServer(settings: Settings, log: Logger, replaced: Replaced = {}, elder?: Elder): Promise<Running> {
+  let unlock = elder === undefined ? await lockHome(settings) : () => {};
   try {
-    const running = await (settings.role === 'edge' ? startEdge(settings, log) : startWithControl(settings, log, replaced));
-    return { ...running, close: () => running.close().finally(unlock) };
+    const running = await (settings.role === 'edge'
+      ? startEdge(settings, log, elder)
+      : startWithControl(settings, log, replaced, elder));
+    if (elder !== undefined) {
+      elder.legacy.sockets.closeRest();
+      unlock = await takeLock(settings, elder, running);
+    }
+    return {
+      ...running,
+      close: () => running.close().finally(unlock),
+      lock: async (held) => {
+        unlock();
+        if (held) unlock = await lockHome(settings);
+      },
+    };
   } catch (error) {
     unlock();
     throw error;
   }
 }
 
-async function startEdge(settings: Settings, log: Logger): Promise<Running> {
+/** The last step of a handover. The elder, which goes on after a failure, needs its connections no longer to be accepted here. */
+async function takeLock(settings: Settings, elder: Elder, running: Unlocked): Promise<() => void> {
+  try {
+    await elder.succeed();
+    const unlock = await lockHome(settings);
+    elder.locked();
+    return unlock;
+  } catch (error) {
+    await running.close();
+    throw error;
+  }
+}
+
+type Unlocked = Omit<Running, 'lock'>;
+
+async function startEdge(settings: Settings, log: Logger, elder?: Elder): Promise<Unlocked> {
   const { controlUrl = '', edgeKey: key = '', region } = settings;
-  const edge = await openEdge(settings, () => dialFeed({ controlUrl, region, key }), log);
+  await elder?.holdEdge();
+  const edge = await openEdge(settings, () => dialFeed({ controlUrl, region, key }), log, undefined, elder?.legacy);
+  if (elder !== undefined) elder.onEnd = () => edge.elderLeft();
   const { https, http, hop, metrics } = edge.ports;
   return {
     ports: portsOf(edge),
@@ -53,6 +100,12 @@ async function startEdge(settings: Settings, log: Logger): Promise<Running> {
       database: undefined,
     }),
     close: () => closeEdge(edge, settings),
+    bequeath: () => edge.bequeath(),
+    hold: (held) => edge.hold(held, true),
+    leave: (onQuiet) => {
+      onQuiet();
+      return leaveEdge(edge, settings);
+    },
   };
 }
 
@@ -65,8 +118,18 @@ async function closeEdge(edge: Edge, { drainSeconds }: Settings): Promise<void> 
   await edge.close();
 }
 
+async function leaveEdge(edge: Edge, settings: Settings): Promise<void> {
+  await edge.leave(leaveMs(settings));
+  await edge.close();
+}
+
 /** Opens the edge of this process with an in-memory feed; resolves when the edge has its routes. */
-async function openLocalEdge(settings: Settings, { core: { hub }, consolePath }: RunningControl, log: Logger): Promise<Edge> {
+async function openLocalEdge(
+  settings: Settings,
+  { core: { hub }, consolePath }: RunningControl,
+  log: Logger,
+  elder?: Elder,
+): Promise<Edge> {
   const { region } = settings;
   const dialled = Promise.withResolvers<void>();
   const dial = async (): Promise<Duplex> => {
@@ -75,7 +138,8 @@ async function openLocalEdge(settings: Settings, { core: { hub }, consolePath }:
     dialled.resolve();
     return ours;
   };
-  const edge = await openEdge(settings, dial, log, consolePath);
+  await elder?.holdEdge();
+  const edge = await openEdge(settings, dial, log, consolePath, elder?.legacy);
   await dialled.promise;
   await hub.delivered(region);
   return edge;
@@ -118,13 +182,13 @@ async function prepare(settings: Settings, state: State, core: ControlCore): Pro
   return { signInUrl, tunnel: laptop ? await openFirstTunnel(state, settings, isNew) : undefined };
 }
 
-async function startLocalEdge(settings: Settings, control: RunningControl, log: Logger): Promise<Edge> {
-  const edge = await openLocalEdge(settings, control, log);
+async function startLocalEdge(settings: Settings, control: RunningControl, log: Logger, elder?: Elder): Promise<Edge> {
+  const edge = await openLocalEdge(settings, control, log, elder);
   if (settings.publicHttpsPort === 0) await ensureRegion(settings, control.core, edge.ports.https, edge.ports.http);
   return edge;
 }
 
-async function startWithControl(settings: Settings, log: Logger, replaced: Replaced): Promise<Running> {
+async function startWithControl(settings: Settings, log: Logger, replaced: Replaced, elder?: Elder): Promise<Unlocked> {
   expectNoLostDatabase(settings);
   await expectWholeDatabase(settings, log);
   const state = await openState(settings, log);
@@ -137,14 +201,21 @@ async function startWithControl(settings: Settings, log: Logger, replaced: Repla
     const begin = async (core: ControlCore): Promise<void> => {
       first = await prepare(settings, state, core);
     };
-    const control = await startControl(settings, state, begin, replaced);
+    const inherited = elder?.legacy.sockets;
+    const control = await startControl(settings, state, begin, replaced, inherited);
     opened.push(() => control.close());
-    const edge = settings.role === 'all' ? await startLocalEdge(settings, control, log) : undefined;
-    if (edge !== undefined) opened.push(() => closeEdge(edge, settings));
+    const edge = settings.role === 'all' ? await startLocalEdge(settings, control, log, elder) : undefined;
+    let leave = false;
+    if (edge !== undefined) opened.push(() => (leave ? leaveEdge(edge, settings) : closeEdge(edge, settings)));
     control.orderCertificates();
     const registries = [control.core.control.metrics, ...(edge === undefined ? [] : [edge.registry])];
-    const metrics = await openMetricsDoor(settings, registries, log);
+    const metrics = await openMetricsDoor(settings, registries, log, inherited);
     opened.push(async () => metrics?.close());
+    if (elder !== undefined) {
+      await control.open();
+      elder.onQuiet = control.refresh;
+      elder.onEnd = () => edge?.elderLeft();
+    }
     return {
       ports: {
         control: control.port,
@@ -156,11 +227,32 @@ async function startWithControl(settings: Settings, log: Logger, replaced: Repla
         control.beginStop();
         await closeAll();
       },
+      bequeath: async () => {
+        const { sockets = [], siblingPaths = [] } = (await edge?.bequeath()) ?? {};
+        return { sockets: [...sockets, ...socketsOf(settings, control, metrics)], siblingPaths };
+      },
+      hold: async (held) => edge?.hold(held, false),
+      leave: async (onQuiet) => {
+        leave = true;
+        // Control itself stays until the edge is done: the connections that it still has must hear of changes.
+        const quiet = control.leave().then(onQuiet);
+        await closeAll();
+        await quiet;
+      },
     };
   } catch (error) {
     await closeAll();
     throw translateRefusal(error);
   }
+}
+
+function socketsOf(settings: Settings, control: RunningControl, metrics: MetricsDoor | undefined): readonly NamedSocket[] {
+  const { metricsListen: host, metricsPort: port = 0 } = settings;
+  const named: readonly (readonly [string, SocketHandle | null])[] = [
+    [socketKey('control', controlPlace(settings)), handleOf(control.server)],
+    [socketKey('metrics', { host, port }), metrics === undefined ? null : handleOf(metrics.server)],
+  ];
+  return named.flatMap(([name, handle]) => (handle === null ? [] : [{ name, handle }]));
 }
 
 /** Control serves it there (control/site/mailbox-page.ts). */

@@ -1,0 +1,99 @@
+// A successor's view of its elder, the server process that started it and hands over to it. The elder's view: upgrade/successor.ts.
+
+import { InheritedSockets } from '@underpass/edge/door/inherited-sockets.ts';
+import type { Legacy } from '@underpass/edge/edge.ts';
+import { ServerError } from '../process/error.ts';
+
+/** The messages in their order; each side waits for the other's. Sent over the process channel of Node. */
+export type ToSuccessor =
+  | { readonly type: 'inherit'; readonly sockets: readonly string[]; readonly siblingPaths: readonly string[] }
+  /** The edge of the elder has left its feed and its copy of the routes. */
+  | { readonly type: 'edge-held' }
+  /** The elder has unlocked the home folder. */
+  | { readonly type: 'yours' }
+  /** The elder's last request is answered. `staysParent`: it ends only after its successor. */
+  | { readonly type: 'quiet'; readonly staysParent: boolean };
+
+export type ToElder =
+  | { readonly type: 'hold-edge' }
+  /** Accepts connections. */
+  | { readonly type: 'ready' }
+  | { readonly type: 'locked' }
+  | { readonly type: 'failed'; readonly reason: string };
+
+/** The first descriptor of a socket that was passed on: after standard input, output and error, and the process channel. */
+export const firstPassedFd = 4;
+
+/** The elder answers within milliseconds; a copy of the routes that it is writing may take seconds. */
+const answerMs = 20_000;
+
+export interface Elder {
+  readonly legacy: Legacy;
+  /** Call it before this process dials control as the same edge. */
+  holdEdge(): Promise<void>;
+  /** Tells that this process is ready; resolves once it may lock the home folder. */
+  succeed(): Promise<void>;
+  locked(): void;
+  failed(reason: string): void;
+  /** The elder may have changed the store until now. */
+  onQuiet: () => void;
+  /** The elder has ended. */
+  onEnd: () => void;
+  /** Whoever watches over the elder was to see this process's end as the elder's; but the elder has ended first. */
+  onOrphaned: () => void;
+}
+
+/** The channel to the elder; rejects if this process was not started by one. */
+export async function meetElder(channel: NodeJS.Process = process): Promise<Elder> {
+  if (!channel.connected) throw new ServerError('usage', '--successor is only for a server that another one starts');
+  const say = (message: ToElder): void => void channel.send?.(message, undefined, undefined, () => {});
+  let isOver = false;
+  let hasParent = false;
+  const wait = <T extends ToSuccessor['type']>(type: T): Promise<Extract<ToSuccessor, { type: T }>> =>
+    new Promise((resolve, reject) => {
+      const timer = setTimeout(() => reject(new ServerError('upgrade-failed', 'the running server does not answer')), answerMs);
+      const read = (message: ToSuccessor): void => {
+        if (message.type !== type) return;
+        clearTimeout(timer);
+        channel.off('message', read);
+        resolve(message as Extract<ToSuccessor, { type: T }>);
+      };
+      channel.on('message', read);
+    });
+  // Before it has taken over, a successor without its elder is nobody's.
+  channel.once('disconnect', () => {
+    if (!isOver) channel.exit(1);
+    elder.onEnd();
+    if (hasParent) elder.onOrphaned();
+  });
+  const { sockets, siblingPaths } = await wait('inherit');
+  const elder: Elder = {
+    legacy: { sockets: new InheritedSockets(sockets, firstPassedFd), siblingPaths },
+    holdEdge: async () => {
+      const held = wait('edge-held');
+      say({ type: 'hold-edge' });
+      await held;
+    },
+    succeed: async () => {
+      const yours = wait('yours');
+      say({ type: 'ready' });
+      await yours;
+    },
+    locked: () => {
+      isOver = true;
+      say({ type: 'locked' });
+      void wait('quiet').then(
+        ({ staysParent }) => {
+          hasParent = staysParent;
+          elder.onQuiet();
+        },
+        () => {},
+      );
+    },
+    failed: (reason) => say({ type: 'failed', reason }),
+    onQuiet: () => {},
+    onEnd: () => {},
+    onOrphaned: () => {},
+  };
+  return elder;
+}
