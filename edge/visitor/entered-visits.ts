@@ -36,7 +36,10 @@ export class EnteredVisits {
     return true;
   }
 
-  /** Only one process can create a file, and the gate cannot wait for an answer of another process. Takes some 20 µs. */
+  /**
+   * Only one process can create a file, and the gate cannot wait for an answer of another process. Half a millisecond for each
+   * sign-in on a busy machine.
+   */
   #claim(key: string): boolean {
     if (this.#folder === null) return true;
     try {
