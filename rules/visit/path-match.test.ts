@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decidePath } from './path-match.ts';
+import { compilePaths, decidePath } from './path-match.ts';
 import type { PathRule } from './path-rule.ts';
 
 const rules: readonly PathRule[] = [
@@ -58,7 +58,21 @@ for (const [target, action, why] of cases) {
 }
 
 test('a path with more readings than an honest one is denied, at a bounded cost', () => {
-  const worst = ['..%2f%5c;a//%252e%252e', '%25', '..;/', '%ef%bc%8f', ';', '/.', '%c0%ae', '\\', '%', '%2525', '. /', '//..'];
+  const worst = [
+    '..%2f%5c;a//%252e%252e',
+    '%25',
+    '..;/',
+    '%ef%bc%8f',
+    ';',
+    '/.',
+    '%c0%ae',
+    '\\',
+    '%',
+    '%2525',
+    '. /',
+    '//..',
+    '%ef%b7%ba;',
+  ];
   for (const piece of worst) {
     const target = `/docs/${piece.repeat(16_384 / piece.length)}`;
     const startMs = performance.now();
@@ -66,6 +80,68 @@ test('a path with more readings than an honest one is denied, at a bounded cost'
     assert.ok(performance.now() - startMs < 100, `${piece} took ${performance.now() - startMs} ms`);
   }
   assert.equal(decidePath(rules, `/docs/${worst[0]!.repeat(50)}`).action, 'deny');
+});
+
+const rulesOf = (...rules: readonly (readonly [path: string, action: PathRule['action']])[]) =>
+  compilePaths(rules.map(([path, action]) => ({ path, action })));
+
+test('a rule that only a folding server matches hides no stricter rule after it', () => {
+  const folds: readonly (readonly [first: string, second: string, target: string, server: string])[] = [
+    ['/Admin/*', '/admin/*', '/admin/x', 'tells upper from lower case'],
+    ['/É/*', '/e/*', '/%C3%A9/x', 'drops marks'],
+    ['/straße/*', '/strasse/*', '/STRASSE/x', 'has no other upper case for ß'],
+    ['/ﬁle/*', '/file/*', '/file', 'does not normalise'],
+    ['/mail', '/mail/*', '/mail/', 'does not ignore a last slash'],
+  ];
+  for (const [first, second, target, server] of folds)
+    assert.equal(rulesOf([first, 'sign-in'], [second, 'deny'])(target).action, 'deny', `${target} at a server that ${server}`);
+});
+
+test('a rule that every server matches decides before the rules after it', () => {
+  const decide = rulesOf(['/Admin/*', 'sign-in'], ['/admin/*', 'deny'], ['/café/*', 'public'], ['/*', 'deny']);
+  for (const [target, action] of [
+    ['/Admin/x', 'sign-in'],
+    ['/caf%C3%A9/x', 'public'],
+    ['/x', 'deny'],
+  ] as const)
+    assert.equal(decide(target).action, action, target);
+});
+
+test('honest paths outside ASCII stay public', () => {
+  const decide = rulesOf(
+    ['/private/*', 'sign-in'],
+    ['/日本語/管理/*', 'deny'],
+    ['/日本語/*', 'public'],
+    ['/café', 'public'],
+    ['/Straße', 'public'],
+    ['/会社（株）', 'public'],
+    ['/①', 'public'],
+    ['/हिन्दी/*', 'public'],
+  );
+  for (const path of ['/日本語/ページ', '/café', '/Straße', '/会社（株）', '/①', '/हिन्दी/पृष्ठ'])
+    assert.equal(decide(encodeURI(path)).action, 'public', path);
+  assert.equal(decide(encodeURI('/日本語/管理/x')).action, 'deny');
+});
+
+test('a request that acts on a folder needs what the strictest rule within it needs', () => {
+  const decide = rulesOf(['/docs/admin/*', 'deny'], ['/docs/Team', 'sign-in'], ['/docs/*', 'public'], ['/files/*', 'public']);
+  for (const [target, action] of [
+    ['/docs', 'deny'],
+    ['/docs/', 'deny'],
+    ['/docs/x/..', 'deny'],
+    ['/DOCS/ADMIN', 'deny'],
+    ['/docs/x', 'public'],
+    ['/docs/team', 'sign-in'],
+    ['/files/a%20b', 'public'],
+    ['/', 'deny'],
+  ] as const)
+    assert.equal(decide(target, 'tree').action, action, target);
+});
+
+test('a request that may name any path needs what the strictest rule of all needs', () => {
+  assert.equal(rulesOf(['/*', 'public'])('/x', 'service').action, 'sign-in');
+  assert.equal(rulesOf(['/*', 'public'], ['/admin', 'deny'])('/x', 'service').action, 'deny');
+  assert.equal(rulesOf()('/x', 'service').action, 'sign-in');
 });
 
 test('without rules every path needs a sign-in', () => {

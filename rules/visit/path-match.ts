@@ -2,6 +2,8 @@
 // segments before or after that, take "\" for "/", cut parameters off. So a path that is not plain is judged in every reading
 // that a server may have of it, and the most restrictive outcome counts. Pure.
 
+import type { Reach } from './method-reach.ts';
+import { type Fold, foldAscii, foldNames, isAscii, plainSigns } from './path-fold.ts';
 import { defaultAction, type PathAction, type PathRule } from './path-rule.ts';
 
 export interface PathDecision {
@@ -22,47 +24,98 @@ export function decidePath(rules: readonly PathRule[], target: string): PathDeci
   return compilePaths(rules)(target);
 }
 
-/** `target`: the origin-form of a request as it goes to the upstream, one character for each byte. */
-export function compilePaths(rules: readonly PathRule[]): (target: string) => PathDecision {
+/**
+ * `target`: the origin-form of a request as it goes to the upstream, one character for each byte. `reach`: what the request may
+ * touch besides this path.
+ */
+export function compilePaths(rules: readonly PathRule[]): (target: string, reach?: Reach) => PathDecision {
   if (rules.length === 0) return () => needsSignIn;
-  const match = compileReading(rules);
-  const excessive: PathDecision = {
+  const decideService: PathDecision = {
     action: rules.some(({ action }) => action === 'deny') ? 'deny' : defaultAction,
     rule: null,
   };
-  return (target) => {
+  const match = compileReading(rules, foldAscii);
+  const reader = createReader(match, compileReading(rules, foldNames));
+  const treeReader = createReader(compileTree(rules, foldAscii), compileTree(rules, foldNames));
+  return (target, reach = 'path') => {
+    if (reach === 'service') return decideService;
     const query = target.indexOf('?');
     const path = query < 0 ? target : target.slice(0, query);
-    return isPlain(path) ? match(path, path.toLowerCase()) : decideReadings(path, match, excessive);
+    if (reach === 'tree') return decideReadings(path, treeReader, decideService);
+    return isPlain(path) ? match(path, path.toLowerCase()) : decideReadings(path, reader, decideService);
   };
 }
 
+/** Decides by one reading. `folded`: the reading with the fold of the rules. */
 type Match = (path: string, folded: string) => PathDecision;
+type Reader = (path: string) => PathDecision;
 
-/** Matches one reading. The first rule wins. */
-function compileReading(rules: readonly PathRule[]): Match {
-  const matches = rules.map((rule) => ({ decision: { action: rule.action, rule }, matches: compileRule(rule) }));
+const createReader =
+  (ascii: Match, other: Match): Reader =>
+  (path) =>
+    isAscii(path) ? ascii(path, foldAscii(path)) : other(path, foldNames(path));
+
+/**
+ * The first rule wins. Which one a server takes for the first depends on how it folds. So a `sign-in` rule that only some fold
+ * matches leaves the decision open to the rules after it, and makes a `public` one need a sign-in.
+ */
+function compileReading(rules: readonly PathRule[], fold: Fold): Match {
+  const compiled = rules.map((rule) => ({ decision: { action: rule.action, rule }, match: compileRule(rule, fold) }));
   return (path, folded) => {
-    for (const { decision, matches: holds } of matches) if (holds(path, folded)) return decision;
-    return needsSignIn;
+    let possible: PathDecision | null = null;
+    for (const { decision, match } of compiled) {
+      const matches = match(path, folded);
+      if (matches === 'yes') return possible === null || decision.action === 'deny' ? decision : possible;
+      if (matches === 'maybe') possible ??= decision;
+    }
+    return possible ?? needsSignIn;
   };
 }
 
-/** A `public` rule matches its path exactly. The others also match without regard to case and to a last slash, as some servers do. */
-function compileRule({ path, action }: PathRule): (path: string, folded: string) => boolean {
-  const below = path.endsWith('/*');
-  const own = below ? path.slice(0, -2) : path;
-  if (action === 'public') return below ? (text) => isBelow(text, own) : (text) => text === own;
-  const ownFolded = foldCase(own.length > 1 && own.endsWith('/') ? own.slice(0, -1) : own);
-  if (below) return (_, folded) => isBelow(folded, ownFolded);
-  return (_, folded) => folded === ownFolded || (folded.length === ownFolded.length + 1 && folded === `${ownFolded}/`);
+/** `maybe`: only some servers take the path for the rule's. */
+type Matches = 'yes' | 'maybe' | 'no';
+
+/** A `public` rule matches its very path alone. A `deny` rule that may match does: nothing is stricter. */
+function compileRule({ path, action }: PathRule, fold: Fold): (path: string, folded: string) => Matches {
+  const { own, below } = partsOf(path);
+  const isOwn = below ? (text: string) => isBelow(text, own) : (text: string) => text === own;
+  if (action === 'public') return (text) => (isOwn(text) ? 'yes' : 'no');
+  const isAlike = compileAlike(fold(own), below);
+  if (action === 'deny') return (_, folded) => (isAlike(folded) ? 'yes' : 'no');
+  const sure = (text: string): Matches => (isOwn(text) ? 'yes' : 'maybe');
+  return (text, folded) => (isAlike(folded) ? sure(text) : 'no');
 }
+
+/** Without regard to a last slash, as some servers do. */
+function compileAlike(folded: string, below: boolean): (folded: string) => boolean {
+  const own = folded.length > 1 && folded.endsWith('/') ? folded.slice(0, -1) : folded;
+  if (below) return (text) => isBelow(text, own);
+  return (text) => text === own || (text.length === own.length + 1 && text === `${own}/`);
+}
+
+function partsOf(path: string): { readonly own: string; readonly below: boolean } {
+  const below = path.endsWith('/*');
+  return { own: below ? path.slice(0, -2) : path, below };
+}
+
+/** Also the rules for what is below the path: whoever deletes a folder deletes what is in it. */
+function compileTree(rules: readonly PathRule[], fold: Fold): Match {
+  const match = compileReading(rules, fold);
+  const inner = rules.map((rule) => ({ decision: { action: rule.action, rule }, own: fold(partsOf(rule.path).own) }));
+  return (path, folded) => {
+    const folder = folded.endsWith('/') ? folded.slice(0, -1) : folded;
+    return inner.reduce(
+      (strictest, { decision, own }) => (isBelow(own, folder) ? stricterOf(strictest, decision) : strictest),
+      match(path, folded),
+    );
+  };
+}
+
+const stricterOf = (one: PathDecision, other: PathDecision): PathDecision =>
+  severity[other.action] > severity[one.action] ? other : one;
 
 const isBelow = (path: string, folder: string): boolean =>
   path.startsWith(folder) && (path.length === folder.length || path.charCodeAt(folder.length) === slash);
-
-/** Upper case first: it joins more letters (the long s and S). A plain path has only ASCII, where lower case alone does the same. */
-const foldCase = (text: string): string => text.toUpperCase().toLowerCase();
 
 const slash = 47;
 const dot = 46;
@@ -91,17 +144,15 @@ const charsOf = (allowed: RegExp): Uint8Array =>
 const plainChars = charsOf(/[A-Za-z0-9\-._~!$&'()*+,=:@/]/);
 const settledChars = charsOf(/[A-Za-z0-9\-._~!$&'()*+,=:@/ "<>[\]^`{}|]/);
 
-function decideReadings(path: string, match: Match, excessive: PathDecision): PathDecision {
+function decideReadings(path: string, reader: Reader, excessive: PathDecision): PathDecision {
   const readings = readingsOf(path);
   if (readings === null) return excessive;
-  let strictest: PathDecision = isSound(path) ? { action: 'public', rule: null } : needsSignIn;
-  let isFirst = isSound(path);
+  let strictest: PathDecision | null = isSound(path) ? null : needsSignIn;
   for (const reading of readings) {
-    const decision = match(reading, foldCase(reading));
-    if (isFirst || severity[decision.action] > severity[strictest.action]) strictest = decision;
-    isFirst = false;
+    const decision = reader(reading);
+    strictest = strictest === null ? decision : stricterOf(strictest, decision);
   }
-  return strictest;
+  return strictest ?? needsSignIn;
 }
 
 /** False for a path that no honest program sends and that servers read differently: it is never public. */
@@ -162,7 +213,7 @@ const steps: readonly ((path: string) => string)[] = [
   // An escaped "?" or "#" that is decoded too early, and a text that ends with NUL.
   (path) => cutAt(path, /[?#]/),
   (path) => cutAt(path, /\0/),
-  (path) => (/[\x80-\uffff]/.test(path) ? path.normalize('NFKC') : path),
+  plainSigns,
   // Windows drops dots and spaces at the end of a name.
   (path) => (/[. ](?:\/|$)/.test(path) ? path.split('/').map(withoutTail).join('/') : path),
   // Overlong UTF-8, and the escapes that some old servers know.
