@@ -116,9 +116,30 @@ export const assertedPrefixes: readonly string[] = [
  * Fields from which frameworks and proxies take the path instead of the request line. An access policy judges the request line, so
  * a visitor could ask for a public path and name another one here.
  */
-export const pathFields: readonly string[] = ['x-original-url', 'x-original-uri', 'x-rewrite-url', 'x-envoy-original-path'];
+export const pathFields: readonly string[] = [
+  'x-original-url',
+  'x-original-uri',
+  'x-rewrite-url',
+  'x-envoy-original-path',
+  'x-waws-unencoded-url',
+  // The part of the path that a framework cuts off.
+  'x-script-name',
+  // Rack asks the server in front of it for another file by these.
+  'x-sendfile-type',
+  'x-accel-mapping',
+];
 
-const edgeFields = new Set([...messageFields, ...hopFields, ...identityFields, ...assertedFields, ...pathFields]);
+/** Fields from which frameworks take the method of a POST. */
+export const methodFields: readonly string[] = ['x-http-method-override', 'x-http-method', 'x-method-override'];
+
+const edgeFields = new Set([
+  ...messageFields,
+  ...hopFields,
+  ...identityFields,
+  ...assertedFields,
+  ...pathFields,
+  ...methodFields,
+]);
 
 /** `name`: in lower case. A mark other than "-" counts as "-", because CGI and its like read such names as one variable. */
 export function isEdgeField(name: string): boolean {

@@ -2,6 +2,7 @@
 
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { refusalOf, type VisitorClaims, type VisitorToken } from '@underpass/rules/visit/grants.ts';
+import type { Reach } from '@underpass/rules/visit/method-reach.ts';
 import { compilePaths } from '@underpass/rules/visit/path-match.ts';
 import type { PathAction } from '@underpass/rules/visit/path-rule.ts';
 import type { FeedVisit } from '@underpass/wire/feed.ts';
@@ -18,6 +19,7 @@ export interface Grant {
 export interface Pass {
   /** The requested path without its query; empty if it is too long to keep. */
   readonly path: string;
+  readonly reach: Reach;
   /** Null: the path is public. */
   readonly grant: Grant | null;
   /** The other origin whose page sent it with the visitor's session; null: none did. */
@@ -28,7 +30,7 @@ const sealKeyBytes = 32;
 
 export class VisitPolicy {
   readonly feed: FeedVisit;
-  readonly actionOf: (target: string) => PathAction;
+  readonly actionOf: (target: string, reach: Reach) => PathAction;
   readonly sealKey: Buffer;
   /** No later than the first end of a grant in use. */
   nextEndMs: number;
@@ -38,7 +40,7 @@ export class VisitPolicy {
   constructor(feed: FeedVisit) {
     this.feed = feed;
     const decide = compilePaths(feed.rules);
-    this.actionOf = (target) => decide(target).action;
+    this.actionOf = (target, reach) => decide(target, reach).action;
     this.sealKey = Buffer.from(feed.sealKey, 'base64url');
     this.#tokens = new Map(feed.tokens.map((token) => [token.hash, token]));
     this.nextEndMs = this.#earliestEndMs;
@@ -78,7 +80,7 @@ export class VisitPolicy {
   /** Whether a running request may continue. `pass` is null if it began before the tunnel had a policy. */
   admits(pass: Pass | null, nowMs: number): boolean {
     if (pass === null) return false;
-    const action = this.actionOf(pass.path);
+    const action = this.actionOf(pass.path, pass.reach);
     if (action === 'sign-in' && !this.takesOrigin(pass.origin)) return false;
     return action === 'public' || (action === 'sign-in' && pass.grant !== null && this.holds(pass.grant, nowMs));
   }

@@ -39,11 +39,12 @@ before(async () => {
     guarded('other', { sealKey: otherKey, policyId: 'policy-2', tokens: [] }),
     guarded('two', {}, { hosts: ['a.test', 'b.test'] }),
     guarded('key', { tokenHeader: 'x-api-key' }),
+    guarded('soft', { rules: [{ path: '/public/*', action: 'public' }] }),
     guarded('ended', { tokens: [{ id: 'x', name: 'old', hash: hashOf(machineToken), expiresAtMs: 1 }] }),
     guarded('ingress', {}, { type: 'ingress' }),
     tunnelOf('open'),
   ]);
-  for (const id of ['t', 'other', 'two', 'key', 'ended', 'open']) await rig.client(id, upstream);
+  for (const id of ['t', 'other', 'two', 'key', 'soft', 'ended', 'open']) await rig.client(id, upstream);
   ingressClient = await rig.client('ingress', upstream);
 });
 after(() => rig[Symbol.asyncDispose]());
@@ -370,6 +371,75 @@ const morePaths = [
   '/files/%c0%ae%c0%ae/admin',
 ];
 
+const soft = 'soft.tunnels.test';
+/** Methods that name a second path, or that the edge does not know. */
+const farMethods = ['MOVE', 'COPY', 'BIND', 'REBIND', 'REPORT', 'SEARCH', 'LINK', 'UNLINK', 'ACL', 'M-SEARCH'];
+const overrides = ['X-HTTP-Method-Override', 'x-http-method', 'X_Method_Override'];
+
+const methods: readonly Row[] = [
+  ...farMethods.map(
+    (method): Row => [
+      `${method} on a public path`,
+      'a visitor without a session writes, copies or reads a protected file',
+      async () => {
+        const sent = { method, path: '/public/x', fields: ['Destination: /admin/s.txt', 'Overwrite: T', 'Link: </admin/s.txt>'] };
+        stopped(await ask(rig, { ...sent, host: soft }));
+        stopped(await ask(rig, sent), 403);
+        stopped(await ask(rig, { ...sent, fields: [...sent.fields, session(seal())] }), 403);
+        stopped(await askH2(rig, { ':method': method, ':path': '/public/x', destination: '/admin/s.txt' }, soft));
+        stopped(await askH2(rig, { ':method': method, ':path': '/public/x', cookie: sessionOf(seal()) }), 403);
+      },
+    ],
+  ),
+  ...overrides.map(
+    (name): Row => [
+      `MOVE in ${name}`,
+      'the service takes another method than the edge',
+      async () => {
+        const sent = { method: 'POST', path: '/public/x', host: soft };
+        for (const value of ['MOVE', 'move', ' Move ', 'X', '', 'PUT, MOVE'])
+          stopped(await ask(rig, { ...sent, fields: [`${name}: ${value}`] }));
+        for (const first of overrides) stopped(await ask(rig, { ...sent, fields: [`${first}: PUT`, `${name}: MOVE`] }));
+        stopped(await ask(rig, { ...sent, method: 'MOVE', fields: [`${name}: POST`] }));
+        stopped(await askH2(rig, { ':method': 'POST', ':path': '/public/x', [name.toLowerCase()]: 'MOVE' }, soft));
+        assert.notEqual((await ask(rig, { ...sent, fields: [`${name}: patch`] })).got, null);
+      },
+    ],
+  ),
+  [
+    'DELETE or LOCK on the folder above',
+    'what is denied is deleted or locked with its folder',
+    async () => {
+      for (const method of ['DELETE', 'LOCK', 'UNLOCK'])
+        for (const path of ['/', '/x/..', '//']) stopped(await ask(rig, { method, path, fields: [session(seal())] }), 403);
+      stopped(await ask(rig, { path: '/', method: 'POST', fields: [session(seal()), 'X-HTTP-Method: DELETE'] }), 403);
+    },
+  ],
+  [
+    'a public path with a prefix that the service cuts off',
+    'the service takes another path than the edge',
+    async () => {
+      const names = ['X-Script-Name', 'X_Forwarded_Prefix', 'X-Accel-Mapping', 'X-Sendfile-Type', 'X-WAWS-Unencoded-URL'];
+      const answer = await ask(rig, { path: '/public/admin/', fields: names.map((name) => `${name}: /taken`) });
+      assert.deepEqual([answer.status, JSON.stringify(answer.got).includes('/taken')], [200, false]);
+    },
+  ],
+  [
+    'too much care',
+    'honest requests fail',
+    async () => {
+      for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'LOCK', 'PROPFIND', 'MKCOL'])
+        assert.notEqual((await ask(rig, { method, path: '/public/x' })).got, null, method);
+      for (const method of ['MOVE', 'REPORT'])
+        assert.notEqual(
+          (await ask(rig, { method, path: '/x', host: soft, fields: [session(seal({}, { host: soft }))] })).got,
+          null,
+        );
+      assert.notEqual((await ask(rig, { method: 'MOVE', path: '/x', host: 'open.tunnels.test' })).got, null);
+    },
+  ],
+];
+
 const requests: readonly Row[] = [
   ...[...paths, ...morePaths].map(
     (path): Row => [`the target ${path}`, 'a protected path is public', async () => stopped(await ask(rig, { path }))],
@@ -605,7 +675,7 @@ const requests: readonly Row[] = [
   ],
 ];
 
-for (const [group, rows] of Object.entries({ sessions, entries, requests })) {
+for (const [group, rows] of Object.entries({ sessions, entries, methods, requests })) {
   describe(`attacks with ${group}`, () => {
     for (const [attack, would, run] of rows) it(`${attack} — otherwise ${would}`, run);
   });

@@ -2,6 +2,7 @@
 // from the request, and names the visitor to the upstream. Also answers the paths of such a tunnel that belong to the edge.
 
 import { createHash, randomBytes, sign, timingSafeEqual } from 'node:crypto';
+import { type Reach, reachOf } from '@underpass/rules/visit/method-reach.ts';
 import { headFieldOf } from '@underpass/wire/http/head-field.ts';
 import { nextLine } from '@underpass/wire/http/head-scan.ts';
 import type { RequestHead } from '@underpass/wire/http/request-head.ts';
@@ -105,7 +106,7 @@ export class VisitGate {
 
   #judgePath(request: VisitRequest): OwnAnswer | null {
     const { side, policy, nowMs } = request;
-    const action = policy.actionOf(request.target);
+    const action = policy.actionOf(request.target, request.reach);
     if (action === 'deny') return answerOfError('UNDERPASS_VISIT_DENIED');
     if (!policy.isUsable) return action === 'public' ? passPublic(request) : answerOfError('UNDERPASS_SIGN_IN_UNAVAILABLE');
     const credential = this.#credentialOf(request);
@@ -116,7 +117,7 @@ export class VisitGate {
     renew(credential, nowMs);
     policy.expectEnd(credential.grant.endsAtMs);
     side.credential = credential;
-    side.pass = { path: request.keptPath, grant: credential.grant, origin };
+    side.pass = { path: request.keptPath, reach: request.reach, grant: credential.grant, origin };
     return null;
   }
 
@@ -212,7 +213,7 @@ export class VisitGate {
     if (target.charCodeAt(1) !== dot || target.charCodeAt(0) !== slash) return null;
     if (path.startsWith(accessPath)) return this.#accessPage(request) ?? answerOfError('UNDERPASS_NO_SUCH_PAGE');
     if (path !== metadataPath && !path.startsWith(`${metadataPath}/`)) return null;
-    const action = request.policy.actionOf(target);
+    const action = request.policy.actionOf(target, request.reach);
     if (action === 'public') return null;
     return action === 'deny' ? answerOfError('UNDERPASS_VISIT_DENIED') : metadataOf(request);
   }
@@ -295,6 +296,14 @@ class VisitRequest {
     return new URLSearchParams(this.target.slice(this.path.length));
   }
 
+  /** Read for each request: a GET, as most are, needs no text for it. */
+  get reach(): Reach {
+    const { head, bytes } = this;
+    if (head.overrideCount > 1) return 'service';
+    if (head.overrideCount === 1) return reachOf(this.method, bytes.toString('latin1', head.overrideStart, head.overrideEnd));
+    return head.method === 'other' ? reachOf(this.method, null) : 'path';
+  }
+
   get method(): string {
     return this.bytes.toString('latin1', this.head.lineStart, this.head.methodEnd);
   }
@@ -334,9 +343,9 @@ class VisitRequest {
 }
 
 /** A public path needs no grant, and its upstream learns nothing about the visitor. */
-function passPublic({ side, keptPath }: VisitRequest): null {
+function passPublic({ side, keptPath, reach }: VisitRequest): null {
   side.credential = null;
-  side.pass = { path: keptPath, grant: null, origin: null };
+  side.pass = { path: keptPath, reach, grant: null, origin: null };
   return null;
 }
 

@@ -15,13 +15,21 @@ const reaches: Readonly<Record<string, Reach>> = {
   PUT: 'path',
   PATCH: 'path',
   QUERY: 'path',
+  MKCOL: 'path',
+  // Like a GET of a folder, it may list names of what is in it, and no content.
+  PROPFIND: 'path',
+  PROPPATCH: 'path',
   // RFC 4918: on a folder, these act on all that is in it.
   DELETE: 'tree',
-  PROPFIND: 'tree',
-  PROPPATCH: 'tree',
-  MKCOL: 'tree',
   LOCK: 'tree',
   UNLOCK: 'tree',
 };
 
-export const reachOf = (method: string): Reach => (Object.hasOwn(reaches, method) ? (reaches[method] as Reach) : 'service');
+/** `override`: the method that a header field names, in any case; null: none. Servers differ on which of the two they obey. */
+export function reachOf(method: string, override: string | null): Reach {
+  const own = reachOfMethod(method);
+  const other = override === null ? 'path' : reachOfMethod(override.toUpperCase());
+  return own === 'path' || other === 'service' ? other : own;
+}
+
+const reachOfMethod = (method: string): Reach => (Object.hasOwn(reaches, method) ? (reaches[method] as Reach) : 'service');

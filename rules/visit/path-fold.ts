@@ -3,35 +3,35 @@
 // it may only make a decision stricter. Pure.
 
 /**
- * What Windows writes where its code page lacks a capital letter or a sign ("best fit"), if that is a letter or a digit and no rule of
- * Unicode relates the two. Of all its code pages.
+ * The "best fit" of Windows: the letter or digit in ASCII that it writes for a character (here a capital, Greek and Cyrillic too)
+ * that its code page lacks. Only pairs that no rule of Unicode relates; of all its code pages.
  */
+const bestFit: Readonly<Record<string, string>> = {
+  '0': '○◙☼',
+  '8': '∞',
+  A: 'ÆΑ',
+  B: 'Ƀ',
+  C: '¢©',
+  D: 'ÐĐƉΔ♪♫',
+  E: 'ΕƐ℮',
+  F: 'ƑΦ',
+  G: 'ǤꞬΓ',
+  H: 'ĦҺ',
+  I: 'Ɨ',
+  L: '£ŁȽ∟└╘╙╚',
+  N: '∩',
+  O: 'ØŒƟΩ☺☻',
+  P: 'Π₧℘',
+  R: '®',
+  S: 'Σ',
+  T: 'ÞŦƫƮΘΤ┬╤╥╦',
+  V: '√↓',
+  Y: '¥',
+  Z: 'Ƶ',
+};
 const nearest: ReadonlyMap<string, string> = new Map(
-  [
-    '0○◙☼',
-    '8∞',
-    'AÆΑ',
-    'BɃ',
-    'C¢©',
-    'DÐĐƉΔ♪♫',
-    'EΕƐ℮',
-    'FƑΦ',
-    'GǤꞬΓ',
-    'HĦҺ',
-    'IƗ',
-    'L£ŁȽ∟└╘╙╚',
-    'N∩',
-    'OØŒƟΩ☺☻',
-    'PΠ₧℘',
-    'R®',
-    'SΣ',
-    'TÞŦƫƮΘΤ┬╤╥╦',
-    'V√↓',
-    'Y¥',
-    'ZƵ',
-  ].flatMap(([to = '', ...from]) => from.map((each) => [each, to] as const)),
+  Object.entries(bestFit).flatMap(([to, from]) => [...from].map((each) => [each, to] as const)),
 );
-
 const farLetters = new RegExp(`[${[...nearest.keys()].join('')}]`, 'g');
 
 const outsideAscii = /[^\0-\x7f]/;
@@ -96,5 +96,5 @@ export function plainSigns(path: string): string {
   return path
     .replace(signs, (sign) => nearestSign[sign] ?? sign.normalize('NFKD'))
     .replace(/([./\\;%])[\p{M}\p{Default_Ignorable_Code_Point}\p{Z}]+/gu, '$1')
-    .replace(/%.{1,5}/gsu, (escape) => escape.replace(/[^\0-\x7f]/g, (char) => char.normalize('NFKD')));
+    .replace(/%.{1,5}/gsu, (triplet) => triplet.replace(/[^\0-\x7f]/g, (char) => char.normalize('NFKD')));
 }

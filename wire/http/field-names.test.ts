@@ -7,6 +7,7 @@ import {
   identityFields,
   isEdgeField,
   messageFields,
+  methodFields,
   pathFields,
 } from '@underpass/rules/edge-fields.ts';
 import fc from 'fast-check';
@@ -19,6 +20,7 @@ const names = [
   ...hopFields,
   ...identityFields,
   ...pathFields,
+  ...methodFields,
   'x-forwarded-for',
   'x-underpass-user',
 ];

@@ -8,6 +8,7 @@ import {
   hopFields,
   identityFields,
   type messageFields,
+  methodFields,
   pathFields,
   visitPrefix,
 } from '@underpass/rules/edge-fields.ts';
@@ -37,6 +38,8 @@ export const fieldKind = {
   cookie: 14,
   /** May hold the token of a machine or a program, which no upstream gets. */
   authorization: 15,
+  /** Names the method in place of the request line, which frameworks honour: an access policy judges both. */
+  method: 16,
   /** Another sign-in proxy says in it who the visitor is: removed where a tunnel has an access policy. */
   asserted: 17,
 } as const;
@@ -62,6 +65,7 @@ const kinds = new Map<string, number>([
   ['authorization', fieldKind.authorization],
   ...assertedFields.map((name) => [name, fieldKind.asserted] as const),
   ...hopFields.map((name) => [name, fieldKind.hop] as const),
+  ...methodFields.map((name) => [name, fieldKind.method] as const),
   ...[...identityFields, ...pathFields].map((name) => [name, fieldKind.identity] as const),
 ]);
 

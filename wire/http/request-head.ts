@@ -48,6 +48,10 @@ export class RequestHead extends HeadScan {
   private moreCookies: number[] | null = null;
   /** Start and end of each line in which another proxy says who the visitor is. Most requests have none. */
   private assertedLines: number[] | null = null;
+  /** Fields that name another method, and the value of the last one. */
+  overrideCount = 0;
+  overrideStart = 0;
+  overrideEnd = 0;
   /** Canonical authority of the Host field. Kept for the next head, because most visitors ask for one host. */
   authority = '';
   private knownHost: Buffer = noHost;
@@ -67,6 +71,7 @@ export class RequestHead extends HeadScan {
     this.moreCookies = null;
     this.assertedLines = null;
     this.authorizationCount = 0;
+    this.overrideCount = 0;
     this.ownHops = 0;
   }
 
@@ -180,6 +185,7 @@ export class RequestHead extends HeadScan {
     if (kind === fieldKind.authorization) return this.authorizationField(line, start, end);
     if (kind === fieldKind.identity || kind === fieldKind.hop) return this.drop(line, nextLine(bytes, end));
     if (kind === fieldKind.asserted) return this.assertedField(line, nextLine(bytes, end));
+    if (kind === fieldKind.method) return this.methodField(start, end);
     if (kind === fieldKind.date || kind === fieldKind.edgeError) return true;
     if (kind === fieldKind.maxForwards) return this.maxForwardsField(bytes, line, start, end);
     if (kind === fieldKind.expect) return this.expectField(bytes, start, end);
@@ -223,6 +229,13 @@ export class RequestHead extends HeadScan {
     this.authorizationLine = line;
     this.authorizationStart = start;
     this.authorizationEnd = end;
+    return true;
+  }
+
+  private methodField(start: number, end: number): true {
+    this.overrideCount++;
+    this.overrideStart = start;
+    this.overrideEnd = end;
     return true;
   }
 
