@@ -19,6 +19,7 @@ export declare const systemTools: Record<
   | 'ssh'
   | 'sshd'
   | 'git'
+  | 'php'
   | 'ruby'
   | 'nix-instantiate'
   | 'gpg'

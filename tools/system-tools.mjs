@@ -34,6 +34,7 @@ export const systemTools = {
   ssh: { package: 'openssh-client', why: 'SSH through an ingress tunnel' },
   sshd: { package: 'openssh-server', why: 'SSH through an ingress tunnel' },
   git: { package: 'git', why: 'lint by what git tracks' },
+  php: { package: 'php-cli', why: 'a server in PHP' },
   ruby: { package: 'ruby', why: 'the Homebrew formula' },
   'nix-instantiate': { package: 'nix-bin', why: 'the Nix flake' },
   gpg: { package: 'gpg', why: 'a signed apt repository' },

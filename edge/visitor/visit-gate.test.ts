@@ -544,7 +544,7 @@ describe('a page of another origin', () => {
 
   it('loses what it opened when the policy no longer names its origin', () => {
     const grant = { claims: claimsOf(), token: null, endsAtMs: Number.POSITIVE_INFINITY };
-    const pass = { path: '/', grant, origin: 'https://app.friend.test' };
+    const pass = { path: '/', reach: 'path', grant, origin: 'https://app.friend.test' } as const;
     assert.equal(new VisitPolicy(visitOf({ origins: [pass.origin] })).admits(pass, Date.now()), true);
     assert.equal(new VisitPolicy(visitOf()).admits(pass, Date.now()), false);
   });
