@@ -32,8 +32,12 @@ const guardsBoth = (fold: Fold): boolean => {
   return guards(fold) && (structure.test(to) || decide(`/x${from}`, `/x${to}`) === 'deny');
 };
 
+/** At most twenty: thousands of lines take minutes to compare. */
 const weakOf = (folds: readonly Fold[], holds = guardsBoth): string[] =>
-  folds.filter((fold) => !holds(fold)).map((fold) => `U+${fold[0].codePointAt(0)?.toString(16)} ${fold.join(' ')}`);
+  folds
+    .filter((fold) => !holds(fold))
+    .slice(0, 20)
+    .map((fold) => `U+${fold[0].codePointAt(0)?.toString(16)} ${fold.join(' ')}`);
 
 function parseFolds(text: string): Fold[] {
   const lines = text.split('\n').filter((line) => line !== '');
@@ -119,16 +123,13 @@ test('a rule holds for what Node makes of any character', () => {
     const char = String.fromCodePoint(code);
     if (char.isWellFormed()) weak.push(...weakOf(foldsOf(char)));
   }
-  assert.deepEqual(weak, []);
+  assert.deepEqual(weak.slice(0, 20), []);
 });
 
 test('a rule holds for what Node makes of a letter between others, on which it may depend', () => {
   const letters = [...'Σσςßſıİ\u212aisé\u0307\u0345ᾳﬁΐ'];
   const names = letters.flatMap((one) => letters.flatMap((two) => letters.map((three) => one + two + three)));
-  assert.deepEqual(
-    names.flatMap((each) => weakOf(foldsOf(each))),
-    [],
-  );
+  assert.deepEqual(weakOf(names.flatMap(foldsOf)), []);
 });
 
 test('a rule holds for the nearest character of a code page of Windows', () => {
