@@ -419,6 +419,12 @@ describe('what is kept', () => {
     assert.match(backup.out, /: the database, keys, ca\.pem, ca-key\.pem, first-tunnel\.token\nanyone who can read this file/);
     assert.equal((await stat(file)).mode & 0o777, 0o600);
     assert.equal((await command(`backup ${file}`)).code, exitCodes.local, 'it never overwrites');
+    const verified = await command(`backup verify ${file}`, { env: { UNDERPASS_HOME: '/nowhere' } });
+    assert.equal(verified.code, exitCodes.ok, verified.err);
+    assert.match(
+      verified.out,
+      /is whole: the database, keys, ca\.pem, ca-key\.pem, first-tunnel\.token; \d+ rows can be restored\n$/,
+    );
     const empty = await makeHome();
     const env = { UNDERPASS_HOME: empty };
     const restored = await command(`restore ${file}`, { env });
@@ -488,11 +494,14 @@ describe('what is kept', () => {
     await command(`backup ${file}`);
     const text = await readFile(file, 'utf8');
     const evil = join(home, 'evil.jsonl');
+    // A backup of an earlier version, in which nothing else shows the change.
+    const unsummed = text.replace(/,"sha256":"[0-9a-f]+"/, '');
     const attempts = [
-      [text.replace('"file":"keys"', '"file":"../keys"'), exitCodes.refused, /unknown file "\.\.\/keys"/],
-      [text.replace('"file":"keys"', '"file":7'), exitCodes.refused, /unknown file 7/],
+      [unsummed.replace('"file":"keys"', '"file":"../keys"'), exitCodes.refused, /unknown file "\.\.\/keys"/],
+      [unsummed.replace('"file":"keys"', '"file":7'), exitCodes.refused, /unknown file 7/],
       [text.slice(0, -20), exitCodes.local, /cut off or damaged/],
       [text.replace(/^\["users".*\n/m, '7\n'), exitCodes.local, /cut off or damaged/],
+      [text.replace('"operator":', '"Operator":'), exitCodes.local, /cut off or damaged/],
     ] as const;
     for (const [changed, expected, pattern] of attempts) {
       await writeFile(evil, changed);

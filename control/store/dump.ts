@@ -2,6 +2,7 @@
 // A dump of one kind of database restores into the other. Its first lines may carry small files that belong to the rows, such as
 // the keys; a release that does not know them skips them.
 
+import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
@@ -74,7 +75,14 @@ const noFiles: ReadFiles = async () => [];
 /** The last line. Without it, a file that was cut off at the end of a line would look whole. */
 interface Ending {
   readonly rows: number;
+  /** Of all lines before this one, hex. A backup of an earlier version has none. */
+  readonly sha256?: string;
 }
+
+const createLineHash = () => {
+  const hash = createHash('sha256');
+  return { add: (line: string) => hash.update(`${line}\n`), digest: () => hash.digest('hex') };
+};
 
 const readPage = async (db: Queries, table: TableName, last: Row | undefined): Promise<Row[]> => {
   const keys = tables[table];
@@ -97,18 +105,24 @@ async function* readTable(db: Queries, table: TableName): AsyncGenerator<Row> {
 
 async function* readLines(db: Queries, readFiles: ReadFiles): AsyncGenerator<string> {
   const files = await readFiles();
-  yield `${JSON.stringify({ underpass: 'backup', version: formatVersion })}\n`;
-  for (const file of files) yield `${JSON.stringify(file)}\n`;
+  const hash = createLineHash();
+  const render = (value: unknown): string => {
+    const line = JSON.stringify(value);
+    hash.add(line);
+    return `${line}\n`;
+  };
+  yield render({ underpass: 'backup', version: formatVersion });
+  for (const file of files) yield render(file);
   let count = 0;
   for (const table of Object.keys(tables) as TableName[]) {
     for await (const row of readTable(db, table)) {
       count += 1;
-      yield `${JSON.stringify([table, row])}\n`;
+      yield render([table, row]);
     }
   }
   // The rows may be sealed with a key that was made while they were read.
   if (JSON.stringify(await readFiles()) !== JSON.stringify(files)) throw new Error('a key changed during the backup; try again');
-  yield `${JSON.stringify({ rows: count } satisfies Ending)}\n`;
+  yield `${JSON.stringify({ rows: count, sha256: hash.digest() } satisfies Ending)}\n`;
 }
 
 /** Writes a consistent copy, line by line. It lacks the last line if it fails. */
@@ -217,6 +231,38 @@ const restoreLines = async (db: Queries, lines: AsyncIterable<string>): Promise<
 // Opened last: a readline interface loses the lines that arrive before it is read.
 const openLines = (path: string): AsyncIterable<string> =>
   createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY });
+
+export interface BackupFacts {
+  readonly rows: number;
+  readonly files: readonly string[];
+  /** False for a backup of an earlier version: a changed byte would not show. */
+  readonly hasChecksum: boolean;
+}
+
+/** Reads the whole file and throws if it is cut off or any byte of it has changed. Call it before anything is written. */
+export const checkBackup = async (path: string): Promise<BackupFacts> => {
+  const hash = createLineHash();
+  const files: string[] = [];
+  let rows = 0;
+  let lines = 0;
+  let ending: Ending | undefined;
+  for await (const line of openLines(path)) {
+    // Nothing may follow the last line.
+    if (ending !== undefined) throw new Error(cutOff);
+    if (lines++ === 0) parseHeader(line);
+    else {
+      const parsed = parseRow(line);
+      if (Array.isArray(parsed)) rows += 1;
+      else if ('rows' in parsed) ending = parsed;
+      else files.push(parsed.file);
+    }
+    if (ending === undefined) hash.add(line);
+  }
+  if (lines === 0) throw new Error('restore: the file is empty');
+  const sha256 = hash.digest();
+  if (ending?.rows !== rows || (ending.sha256 ?? sha256) !== sha256) throw new Error(cutOff);
+  return { rows, files, hasChecksum: ending.sha256 !== undefined };
+};
 
 /** The files that a backup carries. */
 export const readKeptFiles = async (path: string): Promise<readonly KeptFile[]> => {

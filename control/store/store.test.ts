@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { sql } from 'kysely';
 import { onBothDatabases, type StoreSuite } from '../test-kit-databases.ts';
-import { dumpStore, restoreStore } from './dump.ts';
+import { checkBackup, dumpStore, restoreStore } from './dump.ts';
 import { createId } from './id.ts';
 import { isUniqueViolation, migrateToLatest, type Queries, type Store, takeProjectLock } from './store.ts';
 
@@ -196,6 +196,27 @@ const suite: StoreSuite = (name, skip, open) =>
         await assert.rejects(restoreStore(second, join(folder, 'damaged')), /cut off or damaged/);
       }
       assert.equal(await second.db.selectFrom('users').select('id').executeTakeFirst(), undefined);
+      rmSync(folder, { recursive: true });
+    });
+
+    it('notices any changed byte of a dump, and says which dumps have no checksum', async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'underpass-dump-'));
+      const path = join(folder, 'dump');
+      const first = await fresh();
+      await first.db.insertInto('users').values(user('ann@example.com')).execute();
+      await dumpStore(first, path, async () => [{ file: 'keys', text: 'secret' }]);
+      assert.deepEqual(await checkBackup(path), { rows: 1, files: ['keys'], hasChecksum: true });
+      const whole = readFileSync(path, 'utf8');
+      for (const text of [
+        whole.replace('ann@', 'amn@'),
+        whole.replace('secret', 'secreT'),
+        whole.replace(/"sha256":"./, '"sha256":"x'),
+      ]) {
+        writeFileSync(path, text);
+        await assert.rejects(checkBackup(path), /cut off or damaged/);
+      }
+      writeFileSync(path, whole.replace(/,"sha256":"[0-9a-f]+"/, ''));
+      assert.deepEqual(await checkBackup(path), { rows: 1, files: ['keys'], hasChecksum: false });
       rmSync(folder, { recursive: true });
     });
   });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fingerprintOf } from '@underpass/control/certificate/x509.ts';
 import { giveUpSealed } from '@underpass/control/operator/sealed-rows.ts';
 import {
+  checkBackup,
   dumpStore,
   type KeptFile,
   printStore,
@@ -27,7 +28,7 @@ import { type Shell, withState } from './command-line.ts';
 const keptNames = ['keys', 'ca.pem', 'ca-key.pem', 'release-key.pem', 'first-tunnel.token'] as const;
 
 export function addBackupCommands(program: Command, shell: Shell): void {
-  program
+  const backups = program
     .command('backup')
     .description('write the database, the keys and the local authority to a new file; the server may run')
     .argument('<file>', '- for standard output')
@@ -35,6 +36,11 @@ export function addBackupCommands(program: Command, shell: Shell): void {
     .action((file: string, { databaseOnly = false }: { databaseOnly?: boolean }) =>
       withState(shell, (state, settings) => backup(shell, state, settings, file, databaseOnly)),
     );
+  backups
+    .command('verify')
+    .description('read a backup, compare its checksum, and restore it into memory; needs no server')
+    .argument('<file>')
+    .action((file: string) => verify(shell, file));
   program
     .command('restore')
     .description('restore a backup into an empty folder or database; stop the server first')
@@ -55,6 +61,21 @@ async function backup({ io }: Shell, { store }: State, settings: Settings, file:
   const names = ['the database', ...files.map((each) => each.file)];
   const output = file === '-' ? io.stderr : io.stdout;
   output.write(`wrote ${file}: ${names.join(', ')}\n${await renderKeepsakes(settings, files)}`);
+}
+
+const checksumless = 'it is of an earlier version and has no checksum: a changed byte would not show';
+
+async function verify({ io }: Shell, file: string): Promise<void> {
+  const { rows, files, hasChecksum } = await usingFile(file, () => checkBackup(file));
+  const { openSqliteStore } = await import('@underpass/control/store/sqlite.ts');
+  const store = await openSqliteStore(':memory:');
+  try {
+    await usingFile(file, () => restoreStore(store, file));
+  } finally {
+    await store.close();
+  }
+  const names = ['the database', ...files].join(', ');
+  io.stdout.write(`${file} is whole: ${names}; ${rows} rows can be restored\n${hasChecksum ? '' : `${checksumless}\n`}`);
 }
 
 async function readHomeFiles({ home, masterKey }: Settings): Promise<readonly KeptFile[]> {
@@ -78,6 +99,8 @@ async function renderKeepsakes({ home, masterKey }: Settings, files: readonly Ke
 async function restore(shell: Shell, file: string, withoutKeys: boolean): Promise<void> {
   let undo = async (): Promise<void> => {};
   const place = async (settings: Settings): Promise<void> => {
+    const { hasChecksum } = await usingFile(file, () => checkBackup(file));
+    if (!hasChecksum) shell.io.stderr.write(`warning: ${checksumless}\n`);
     undo = await placeFiles(settings, file, withoutKeys);
   };
   try {
