@@ -78,7 +78,12 @@ async function upgrade(t: TestContext, { env }: StartedServer): Promise<number> 
 
 for (const workers of ['1', '2']) {
   test(`an upgrade under load fails no visit and no call, with ${workers} worker(s)`, async (t) => {
-    const server = await startServerProcess(t, { UNDERPASS_EDGE_WORKERS: workers, UNDERPASS_METRICS_PORT: '0' });
+    const server = await startServerProcess(t, {
+      UNDERPASS_EDGE_WORKERS: workers,
+      UNDERPASS_METRICS_PORT: '0',
+      // The test waits for lines about carriers.
+      UNDERPASS_LOG: 'info',
+    });
     const door = doorOf(server);
     await startClientProcess(t, server, await startEchoUpstream(t));
     await visitUntil(door, 200);
