@@ -1,7 +1,8 @@
 // The HTTP server of control: the API and pages, the feed's upgrade, and the door for visitors that come through the edge.
 
 import type { IncomingMessage, Server } from 'node:http';
-import type { Socket } from 'node:net';
+import { Server as NetServer, type Socket } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
 import { getRequestListener } from '@hono/node-server';
 import { createAddressReader } from '@underpass/control/http/address.ts';
 import { createLimiter } from '@underpass/control/limit/limiter.ts';
@@ -26,17 +27,21 @@ interface Http {
   readonly door: ConsoleDoor | undefined;
   /** From now on each response closes its connection. */
   beginStop(): void;
-  /** Ends the feeds of edges on other machines. */
-  endFeeds(): void;
+  /** A successor accepts on the same socket. Resolves when no first request of a connection is on its way any more. */
+  leave(): Promise<void>;
 }
+
+/** A connection that is accepted already brings its first request within this time. */
+const firstRequestMs = 2_000;
 
 export async function openHttp(settings: Settings, state: State, { control, hub }: ControlCore): Promise<Http> {
   let isStopping = false;
+  let isLeaving = false;
   let door: ConsoleDoor | undefined;
   const addressOf = (socket: Socket): string => door?.addressOf(socket) ?? socket.remoteAddress ?? '';
   const answer = getRequestListener(async (request, { incoming }) => {
     const response = await control.fetch(request, { remoteAddress: addressOf(incoming.socket) });
-    if (isStopping) response.headers.set('connection', 'close');
+    if (isStopping || isLeaving) response.headers.set('connection', 'close');
     return response;
   });
   const server = createHttpServer(answer);
@@ -59,7 +64,14 @@ export async function openHttp(settings: Settings, state: State, { control, hub 
     isStopping = true;
     closeIdle();
   };
-  return { server, door, beginStop, endFeeds };
+  const leave = async (): Promise<void> => {
+    // Not the close of an HTTP server: that ends connections whose request is still on its way.
+    NetServer.prototype.close.call(server);
+    endFeeds();
+    isLeaving = true;
+    await wait(firstRequestMs);
+  };
+  return { server, door, beginStop, leave };
 }
 
 /** The same rate as the API's limit for each address, with a separate count. */

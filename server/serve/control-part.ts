@@ -80,11 +80,10 @@ export async function startControl(
     open,
     refresh: () => core.hub.certificatesChanged(),
     leave: async () => {
+      await http.leave();
       core.control.beginStop();
       http.beginStop();
-      const closed = closeHttp(http.server);
-      http.endFeeds();
-      await closed;
+      await closeHttp(http.server);
     },
     consolePath: http.door?.path,
     orderCertificates: upkeep.order,
