@@ -203,7 +203,8 @@ async function startWithControl(settings: Settings, log: Logger, replaced: Repla
     };
     const inherited = elder?.legacy.sockets;
     const control = await startControl(settings, state, begin, replaced, inherited);
-    opened.push(() => control.close());
+    let left = Promise.resolve();
+    opened.push(() => left.then(() => control.close()));
     const edge = settings.role === 'all' ? await startLocalEdge(settings, control, log, elder) : undefined;
     let leave = false;
     if (edge !== undefined) opened.push(() => (leave ? leaveEdge(edge, settings) : closeEdge(edge, settings)));
@@ -235,9 +236,8 @@ async function startWithControl(settings: Settings, log: Logger, replaced: Repla
       leave: async (onQuiet) => {
         leave = true;
         // Control itself stays until the edge is done: the connections that it still has must hear of changes.
-        const quiet = control.leave().then(onQuiet);
+        left = control.leave().then(onQuiet);
         await closeAll();
-        await quiet;
       },
     };
   } catch (error) {
