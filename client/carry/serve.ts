@@ -23,6 +23,8 @@ export interface ServeOptions {
   /** The upstream accepted a connection. */
   readonly onServed: (upstream: Upstream) => void;
   readonly onFailed: (host: string, upstream: Upstream | null, problem: Problem) => void;
+  /** The upstream ended without a byte. The stream may live on while a check for TLS runs. */
+  readonly onSilentEnd?: () => void;
   /** The inspector's; missing without one. */
   readonly openTap?: OpenTap | undefined;
 }
@@ -60,6 +62,7 @@ function serveTapped(stream: Stream, found: OfferedUpstream, options: ServeOptio
       tap.failed(problem);
       options.onFailed(host, to, problem);
     },
+    onSilentEnd: () => tap.txEnd(),
   };
   serveFrom(stream, found, told, tlsCheck);
   tapStream(stream, tap);
@@ -114,6 +117,7 @@ function takeTlsAnswer(stream: Stream, upstream: Upstream, options: ServeOptions
   };
   return (first) => {
     if (!stream.opened || stream.closed) return false;
+    if (first === null) options.onSilentEnd?.();
     const judged = judgeFirst(first);
     if (judged === 'plain') tlsCheck.markPlain(upstream);
     if (judged === 'plain' || (judged === 'unclear' && tlsCheck.isPlain(upstream))) return false;

@@ -15,7 +15,10 @@ export interface Tap {
   rx(bytes: Buffer): void;
   /** From the upstream. */
   tx(bytes: Uint8Array): void;
+  /** The upstream ended its direction. May be called twice. */
   txEnd(): void;
+  /** The visitor ended theirs. */
+  rxEnd(): void;
   /** Of the request that was answered last, at the edge. */
   times(times: Times): void;
   failed(problem: Problem): void;
@@ -36,10 +39,14 @@ export type OpenTap = (request: OpenRequest, upstream: TappedUpstream) => Tap | 
 
 /** The tap hears each call of the stream before its callbacks and methods do. Call it once the callbacks are set. */
 export function tapStream(stream: Stream, tap: Tap): void {
-  const { onData, onReset, onClose } = stream;
+  const { onData, onEnd, onReset, onClose } = stream;
   stream.onData = (chunk) => {
     tap.rx(chunk);
     onData(chunk);
+  };
+  stream.onEnd = () => {
+    tap.rxEnd();
+    onEnd();
   };
   stream.onTimes = (times) => tap.times(times);
   stream.onReset = (code) => {

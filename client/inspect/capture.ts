@@ -10,7 +10,7 @@ import { type Problem, problems } from '../carry/problem.ts';
 import type { Tap } from '../carry/tap.ts';
 import { EventStreamReader } from './event-stream.ts';
 import type { ExchangeLog, KeptExchange, Route } from './exchange-log.ts';
-import { errorOfEnd } from './inspect-error.ts';
+import { errorOfEnd, errorOfUpgradedEnd } from './inspect-error.ts';
 import { FrameReader } from './websocket-frames.ts';
 
 export interface CaptureOrigin {
@@ -37,7 +37,12 @@ export class Capture implements Tap, ExchangeObserver {
   #asking: KeptExchange | null = null;
   #events: EventStreamReader | null = null;
   #frames: Readonly<Record<Side, FrameReader>> | null = null;
+  /** Which side ended its direction first; a reset by the edge counts as the visitor's. */
+  #endedBy: 'visitor' | 'upstream' | null = null;
+  /** Null if the edge gave no reason, or only after the upstream had ended: an edge resets what it cannot complete. */
   #resetBy: ResetCode | null = null;
+  #isUpgraded = false;
+  #hasCloseFrame = false;
 
   constructor(log: ExchangeLog, origin: CaptureOrigin) {
     this.#log = log;
@@ -65,6 +70,11 @@ export class Capture implements Tap, ExchangeObserver {
 
   txEnd(): void {
     if (this.#isFollowing) this.#follower.endResponse();
+    this.#endedBy ??= 'upstream';
+  }
+
+  rxEnd(): void {
+    if (this.#isUpgraded) this.#endedBy ??= 'visitor';
   }
 
   /** The edge's clock and this one differ, so the tunnel is what neither side spent: both ways, with what waits in it. */
@@ -90,7 +100,7 @@ export class Capture implements Tap, ExchangeObserver {
   }
 
   reset(code: ResetCode): void {
-    this.#resetBy = code;
+    if (this.#endedBy !== 'upstream') this.#resetBy = code;
   }
 
   closed(): void {
@@ -98,7 +108,12 @@ export class Capture implements Tap, ExchangeObserver {
     this.#isClosed = true;
     const left = this.#current;
     if (left === null) return;
-    this.#finish(left, left.kind === 'websocket' ? null : errorOfEnd(this.#resetBy, left.responseHead !== ''));
+    this.#finish(left, this.#isUpgraded ? this.#errorOfUpgraded(left) : errorOfEnd(this.#resetBy, left.responseHead !== ''));
+  }
+
+  #errorOfUpgraded({ kind }: KeptExchange): ExchangeError | null {
+    const wasCut = kind === 'websocket' && !this.#hasCloseFrame && this.#endedBy !== 'visitor';
+    return errorOfUpgradedEnd(this.#resetBy, wasCut);
   }
 
   onRequest(_head: RequestHead, bytes: Buffer, from: number, end: number): void {
@@ -111,7 +126,8 @@ export class Capture implements Tap, ExchangeObserver {
     exchange.responseStartMs = this.#log.clock.now();
     exchange.responseHead = bytes.toString('latin1', from, end);
     this.#log.hold(exchange, end - from);
-    if (head.status === 101) this.#readFrames(exchange);
+    this.#isUpgraded = head.status === 101;
+    if (this.#isUpgraded) this.#readFrames(exchange);
     else if (isEventStream(exchange.responseHead)) this.#readEvents(exchange);
     this.#log.changed(exchange);
   }
@@ -166,7 +182,10 @@ export class Capture implements Tap, ExchangeObserver {
     const reader = (from: 'visitor' | 'upstream', forgets: string) =>
       new FrameReader(
         { budget, deflate: agreed.includes('permessage-deflate'), keepsContext: !agreed.includes(forgets) },
-        (frame) => this.#log.keepFrame(exchange, { ...frame, from, atMs: this.#log.clock.now() - exchange.startMs }),
+        (frame) => {
+          this.#hasCloseFrame ||= frame.kind === 'close';
+          this.#log.keepFrame(exchange, { ...frame, from, atMs: this.#log.clock.now() - exchange.startMs });
+        },
       );
     this.#frames = {
       request: reader('visitor', 'client_no_context_takeover'),

@@ -12,6 +12,10 @@ export const inspectErrors = {
     title: 'The answer ended before it was complete',
     fix: 'Look for a crash in the log of the service, and check that Content-Length matches the body.',
   },
+  'websocket-cut': {
+    title: 'The upstream ended the WebSocket without a close frame',
+    fix: 'Look for a crash or a timeout in the log of the service.',
+  },
   'visitor-left': {
     title: 'The visitor left before the answer was complete',
     fix: 'Nothing to do if a person closed the page. Senders of webhooks often wait for a few seconds only: answer first, then work.',
@@ -29,7 +33,7 @@ export const inspectErrors = {
     fix: 'The tunnel was suspended or deleted, or its security group no longer allows this visitor.',
   },
   'replay-timeout': {
-    title: 'No answer to the replayed request in time',
+    title: 'No whole answer to the replayed request in time',
     fix: 'Check that the service is not stopped in a debugger, then replay again.',
   },
 } as const;
@@ -40,7 +44,7 @@ export function errorOf(code: InspectErrorCode, detail = ''): ExchangeError {
   return { code, detail, ...inspectErrors[code] };
 }
 
-/** `resetBy` is the edge's reason, null if it gave none: then the upstream ended first. */
+/** `resetBy` is the edge's reason, null if the upstream ended first. */
 export function errorOfEnd(resetBy: ResetCode | null, wasAnswered: boolean): ExchangeError {
   switch (resetBy) {
     case null:
@@ -54,4 +58,11 @@ export function errorOfEnd(resetBy: ResetCode | null, wasAnswered: boolean): Exc
     default:
       return errorOf('visitor-left');
   }
+}
+
+/** After 101, a visitor may leave at any time. `wasCut`: the upstream ended a WebSocket without a word. */
+export function errorOfUpgradedEnd(resetBy: ResetCode | null, wasCut: boolean): ExchangeError | null {
+  const error = errorOfEnd(resetBy, true);
+  if (resetBy === null) return wasCut ? errorOf('websocket-cut') : null;
+  return error.code === 'visitor-left' ? null : error;
 }

@@ -143,7 +143,7 @@ function send(capture: Capture, route: Route, message: Buffer, onEnd: () => void
     onEnd();
   };
   const timer = setTimeout(() => {
-    if (capture.latest?.responseHead === '') capture.failedWith(errorOf('replay-timeout'));
+    capture.failedWith(errorOf('replay-timeout'));
     end();
   }, replayTimeoutMs);
   socket.once(upstream.scheme === 'https' ? 'secureConnect' : 'connect', () => capture.connected());

@@ -12,7 +12,8 @@ export interface StatusText {
 
 export function statusOf({ state, status }: Pick<ExchangeSummary, 'state' | 'status'>): StatusText {
   if (status === null) return state === 'failed' ? { text: 'Failed', tone: 'danger' } : { text: 'Waiting', tone: 'neutral' };
-  return { text: String(status), tone: state === 'failed' ? 'danger' : (STATUS_TONES[Math.floor(status / 100)] ?? 'neutral') };
+  if (state === 'failed') return { text: `${status} cut`, tone: 'danger' };
+  return { text: String(status), tone: STATUS_TONES[Math.floor(status / 100)] ?? 'neutral' };
 }
 
 export const durationOf = ({ durationMs }: ExchangeSummary): string =>

@@ -9,7 +9,7 @@ export function StatusBadge({ exchange, note }: { readonly exchange: ExchangeSum
     <Badge tone={tone} dot={exchange.state === 'open' ? 'ring' : undefined} className="tabular">
       <span>
         {text}
-        {note && <span className="max-sm:hidden"> {note}</span>}
+        {note && exchange.state !== 'failed' && <span className="max-sm:hidden"> {note}</span>}
       </span>
     </Badge>
   );
