@@ -10,7 +10,7 @@ import { parseTunnelUrl, type TunnelConfig, upstreamForms } from '../config/tunn
 import { upstreamsOfFlags } from '../config/upstream-flags.ts';
 import { ClientError } from '../process/error.ts';
 import { carryUntilStopped, type InspectFlags } from '../tunnels/carry-loop.ts';
-import { collect, describe, outputOf, parsePort, requireOption, type Shell } from './command-line.ts';
+import { collect, describe, outputOf, parsePagePort, requireOption, type Shell } from './command-line.ts';
 
 export interface InspectOptions {
   readonly inspect?: boolean;
@@ -101,7 +101,7 @@ export function withInspectOptions(command: Command, hidden = false): Command {
   return command
     .addOption(new Option('--inspect', 'show requests and answers on a page of this machine').hideHelp(hidden))
     .addOption(
-      new Option('--inspect-port <port>', 'port of the inspector; implies --inspect').argParser(parsePort).hideHelp(hidden),
+      new Option('--inspect-port <port>', 'port of the inspector; implies --inspect').argParser(parsePagePort).hideHelp(hidden),
     )
     .addOption(
       new Option('--webhook-secret-file <file>', 'with --inspect: file of secrets that check webhook signatures').hideHelp(

@@ -1,4 +1,5 @@
 // What all commands share: options for the account, examples in the help, the exit code.
+import { browserPortMessage, isBrowserPort } from '@underpass/rules/browser-port.ts';
 import type { Parsed } from '@underpass/rules/parsed.ts';
 import { splitEntries, unwrapHost } from '@underpass/rules/typed-list.ts';
 import { type Command, InvalidArgumentError, Option } from 'commander';
@@ -83,6 +84,13 @@ export function collectHosts(value: string, before: readonly string[] = []): rea
 export function parseWhole(text: string): number {
   if (!/^\d{1,6}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
   return Number(text);
+}
+
+/** Of a page that people open. */
+export function parsePagePort(text: string): number {
+  const port = parsePort(text);
+  if (!isBrowserPort(port)) throw new InvalidArgumentError(browserPortMessage(port));
+  return port;
 }
 
 export function parsePort(text: string): number {

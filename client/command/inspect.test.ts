@@ -169,6 +169,7 @@ test('options that cannot work are refused', async (t) => {
     [[...http, '--webhook-secret-file', 'x'], /is for --inspect/],
     [[...http, '--inspect', '--webhook-secret-file', '/missing'], /\/missing \(no such file\)/],
     [[...http, '--inspect-port', '70000'], /from 1 to 65535/],
+    [[...http, '--inspect-port', '4045'], /Browsers refuse to open port 4045: choose another one/],
     [['ingress', '--url', 'https://e.example.com', '--upstream', '127.0.0.1', '--inspect'], /is for http tunnels/],
     [['replay', 'x'], /not the number of a request|No client/],
   ] as const) {

@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { createServer, request as httpRequest, type IncomingMessage } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
+import { isBrowserPort } from '@underpass/rules/browser-port.ts';
 import type { Comparison, Exchange, InspectEvent } from '@underpass/rules/inspect/exchange.ts';
 import { bytesOf, type KeptExchange, type Route } from './exchange-log.ts';
 import { createTestLog, requestOf, testRoute } from './fixture/exchanges.ts';
@@ -199,6 +200,15 @@ describe('the port refuses', () => {
 });
 
 describe('the link', () => {
+  it('has a port that browsers open, also in the eleventh inspector of a machine', async (t) => {
+    const ports = [];
+    for (let count = 0; count < 11; count++) ports.push((await world(t)).server.port);
+    assert.deepEqual(
+      ports.filter((port) => !isBrowserPort(port)),
+      [],
+    );
+  });
+
   it('fits into a line of the live status in a terminal of 80 columns', async (t) => {
     const { server } = await world(t);
     assert.ok(`inspector: ${server.link}`.length < 79);

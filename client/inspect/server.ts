@@ -4,6 +4,7 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { isBrowserPort } from '@underpass/rules/browser-port.ts';
 import type { ExchangeList, InspectRefusalCode, ReplayStarted } from '@underpass/rules/inspect/exchange.ts';
 import { ClientError } from '../process/error.ts';
 import { decodeBody } from './body-view.ts';
@@ -28,7 +29,7 @@ export interface InspectServer {
 
 const firstPort = 4040;
 /** Ports to try before any free one, so that the address is mostly the same. */
-const portsToTry = 10;
+const usualPorts = Array.from({ length: 10 }, (_, index) => firstPort + index).filter(isBrowserPort);
 const maxConnections = 64;
 const requestTimeoutMs = 10_000;
 /** A body of 1 MiB in base64, and headers. */
@@ -80,7 +81,7 @@ function createTokenCheck(token: string): (text: string) => boolean {
 }
 
 async function listen(server: Server, wanted: number | undefined): Promise<void> {
-  const ports = wanted !== undefined ? [wanted] : [...Array.from({ length: portsToTry }, (_, index) => firstPort + index), 0];
+  const ports = wanted !== undefined ? [wanted] : [...usualPorts, 0];
   for (const port of ports) {
     try {
       server.listen(port, '127.0.0.1');

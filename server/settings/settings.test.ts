@@ -74,6 +74,8 @@ describe('readSettings', () => {
     ['UNDERPASS_PORT', '80 ', 'white space'],
     ['UNDERPASS_PORT', 'tcp://10.0.0.1:80', 'what a Kubernetes service link would put there'],
     ['UNDERPASS_ORIGIN', 'https://example.com/path', 'a path'],
+    ['UNDERPASS_ORIGIN', 'https://example.com:6667', 'a port that browsers refuse'],
+    ['UNDERPASS_PUBLIC_HTTPS_PORT', '10080', 'a port that browsers refuse'],
     ['UNDERPASS_ORIGIN', 'ftp://example.com', 'another scheme'],
     ['UNDERPASS_ORIGIN', 'https://user@example.com', 'credentials'],
     ['UNDERPASS_LISTEN', 'localhost', 'a name'],

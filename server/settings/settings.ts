@@ -1,6 +1,7 @@
 // Every setting of the server, once: name, sentence, default, bounds. Pure: the environment and the reader of
 // secret files are passed in. The docs page and `underpass-server config` print this table (settings-page.ts).
 
+import { isBrowserPort } from '@underpass/rules/browser-port.ts';
 import { parseEmail } from '@underpass/rules/email.ts';
 import { isLocalhostName } from '@underpass/rules/hostname.ts';
 import { isLoopbackHost } from '@underpass/rules/upstream.ts';
@@ -698,6 +699,15 @@ const requirements: readonly Requirement[] = [
   {
     problem: 'UNDERPASS_ACME_EAB_KEY_ID and UNDERPASS_ACME_EAB_HMAC must be set together',
     broken: (s) => countSet(s, ['acmeEabKeyId', 'acmeEabHmac']) === 1,
+  },
+  {
+    problem: 'UNDERPASS_ORIGIN (or UNDERPASS_PORT if that decides it) has a port that browsers refuse to open',
+    broken: (s) => runsControl(s) && !isBrowserPort(Number(new URL(s.origin).port)),
+  },
+  {
+    problem:
+      'UNDERPASS_PUBLIC_HTTPS_PORT (or UNDERPASS_EDGE_HTTPS_PORT if that decides it) is a port that browsers refuse to open',
+    broken: (s) => !isBrowserPort(s.publicHttpsPort),
   },
   {
     problem: 'UNDERPASS_EDGE_CONSOLE is for role all: an edge elsewhere has no dashboard beside it',
