@@ -82,6 +82,8 @@ export async function carryUpstreams(
 ): Promise<void> {
   const output = outputOf(shell, flags);
   const lastsSeconds = parseFor(flags);
+  const inspect = inspectOf(shell, 'http', flags, true);
+  if (inspect !== undefined && inspect.mayFail !== true) await (await import('../inspect/inspector.ts')).checkInspector(inspect);
   const account = await openOrSignIn(shell.io, flags, output);
   const about = [account.api.origin, account.project.id, flags.region ?? '', flags.name ?? ''];
   const place = await claimPlace(shell.io, folder, about);

@@ -6,14 +6,15 @@ import { renderFields } from '../terminal/output.ts';
 
 /** `showHost`: the client carries several tunnels. */
 export function renderRow(exchange: ExchangeSummary, showHost: boolean): string {
-  const { id, startedAtMs, method, host, target, status, durationMs, responseBytes, visitorAddress, visitorProgram } = exchange;
+  const { id, startedAtMs, method, host, target, status, durationMs, visitorAddress, visitorProgram } = exchange;
+  const size = `${sizeOf(exchange.requestBytes)} in, ${sizeOf(exchange.responseBytes)} out`;
   const time = new Date(startedAtMs).toISOString().slice(11, 19);
   const outcome = exchange.error?.code ?? String(status ?? '');
   const duration = durationMs === null ? 'open' : `${Math.round(durationMs)} ms`;
   const from = exchange.replayOf === null ? `${visitorAddress} ${visitorProgram}` : `replay of #${exchange.replayOf}`;
   const signature = exchange.signature === null ? '' : `  signature ${exchange.signature}`;
   const asked = `${method} ${showHost ? host : ''}${target}`;
-  return `${time}  #${id}  ${asked}  ${outcome}  ${duration}  ${sizeOf(responseBytes)}  ${from.trim()}${signature}`;
+  return `${time}  #${id}  ${asked}  ${outcome}  ${duration}  ${size}  ${from.trim()}${signature}`;
 }
 
 export function renderExchange(exchange: Exchange): string {
@@ -27,7 +28,7 @@ export function renderExchange(exchange: Exchange): string {
       exchange.replayOf === null ? `${exchange.visitorAddress} ${exchange.visitorProgram}` : `replay of #${exchange.replayOf}`,
     ],
     ['Tunnel', `${exchange.tunnel} (${exchange.host})`],
-    ['Upstream', exchange.upstream],
+    ['Upstream', exchange.sentHost ? `${exchange.upstream} with Host ${exchange.sentHost}` : exchange.upstream],
     ['Time', `${exchange.replayOf === null ? way : ''}upstream ${ms(exchange.durationMs)}`],
     ...(error === null
       ? []

@@ -278,3 +278,18 @@ test('http PORT inspects by default, and --no-inspect switches it off', async (t
     assert.deepEqual([code, / inspecting: http:\/\/127\.0\.0\.1:\d+\/ /.test(stdout)], [0, inspects]);
   }
 });
+
+test('an inspector that cannot start as asked ends the command before a tunnel exists', async (t) => {
+  const { cli, made, port } = await world(t);
+  const taken = await startUpstream(() => {});
+  t.after(() => taken[Symbol.asyncDispose]());
+  for (const [flags, why] of [
+    [['--inspect-port', String(taken.port)], /Choose another port with --inspect-port/],
+    [['--inspect', '--webhook-secret-file', '/missing'], /\/missing \(no such file\)/],
+  ] as const) {
+    const { code, stderr } = await cli.run(['http', port, ...flags]);
+    assert.match(stderr, why);
+    assert.notEqual(code, 0);
+  }
+  assert.deepEqual(made(), []);
+});

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { brotliCompressSync, constants, deflateRawSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { collectHeap } from '@underpass/wire/heap.ts';
 import type { Capture } from './capture.ts';
-import { createTestLog, requestOf } from './fixture/exchanges.ts';
+import { createTestLog, requestOf, testRoute } from './fixture/exchanges.ts';
 import { summarize, viewExchange } from './view.ts';
 
 const none = () => null;
@@ -82,6 +82,16 @@ describe('an exchange', () => {
     const { timing, durationMs } = viewExchange(log.get(1)!, none, false);
     assert.deepEqual(timing, { edgeMs: null, tunnelMs: 20, connectMs: 10, sendMs: 10, waitMs: 10, receiveMs: 10 });
     assert.equal(durationMs, 40);
+  });
+
+  it('names the Host that the upstream got if it is not the one of the headers', () => {
+    const { log, open } = createTestLog();
+    open({ route: { ...testRoute, sentHost: 'localhost:5173' } }).rx(Buffer.from(get));
+    open().rx(Buffer.from(get));
+    assert.deepEqual(
+      [1, 2].map((id) => viewExchange(log.get(id)!, none, false).sentHost),
+      ['localhost:5173', null],
+    );
   });
 
   it('skips interim answers, and reads no body after HEAD', () => {
@@ -357,6 +367,14 @@ describe('streams', () => {
     return Buffer.concat([Buffer.from([first, ...length]), mask ?? Buffer.alloc(0), masked]);
   };
   const mask = Buffer.from([1, 2, 3, 250]);
+
+  it('of a WebSocket count in the sizes of the list, each way, and belong to no body', () => {
+    const { capture, kept } = upgrade('');
+    capture.rx(frameOf(0x81, Buffer.from('four'), mask));
+    capture.tx(frameOf(0x81, Buffer.from('hi')));
+    const { requestBytes, responseBytes, request, response } = viewExchange(kept, none, false);
+    assert.deepEqual([requestBytes, responseBytes, request.body.bytes, response?.body.bytes], [10, 4, 0, 0]);
+  });
 
   it('of a WebSocket are read with masks and fragments, control frames between, however they are cut', () => {
     for (const step of [1, 3, 1_000]) {

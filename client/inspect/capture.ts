@@ -151,6 +151,7 @@ export class Capture implements Tap, ExchangeObserver {
   }
 
   onUpgraded(side: Side, bytes: Buffer): void {
+    if (this.#current !== null) this.#current.upgradedBytes[side] += bytes.length;
     this.#frames?.[side].take(bytes, 0, bytes.length);
   }
 

@@ -79,6 +79,8 @@ export interface KeptExchange {
   responseHead: string;
   readonly request: KeptBody;
   readonly response: KeptBody;
+  /** After an upgrade: bytes each way, which belong to no body. */
+  readonly upgradedBytes: { request: number; response: number };
   /** From the start; 0 if the connection was open. */
   connectMs: number;
   requestEndMs: number;
@@ -165,6 +167,7 @@ export class ExchangeLog {
       responseHead: '',
       request: emptyBody(),
       response: emptyBody(),
+      upgradedBytes: { request: 0, response: 0 },
       connectMs: given.connectMs,
       requestEndMs: Number.NaN,
       responseStartMs: Number.NaN,

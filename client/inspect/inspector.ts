@@ -11,7 +11,7 @@ import { Capture } from './capture.ts';
 import { ExchangeLog, inspectLimits } from './exchange-log.ts';
 import { createReplays } from './replay.ts';
 import { removeRunFile, writeRunFile } from './run-file.ts';
-import { startInspectServer } from './server.ts';
+import { checkPort, startInspectServer } from './server.ts';
 import type { InspectSources } from './sources.ts';
 import { createSignatureCheck, parseSecrets } from './webhook.ts';
 
@@ -31,6 +31,12 @@ export interface Inspector {
 export interface InspectOptions {
   readonly port?: number | undefined;
   readonly secretFile?: string | undefined;
+}
+
+/** Before a tunnel is made: the failures of the options that the user gave. */
+export async function checkInspector({ port, secretFile }: InspectOptions): Promise<void> {
+  if (secretFile !== undefined) await readSecrets(secretFile);
+  if (port !== undefined) await checkPort(port);
 }
 
 export async function startInspector(

@@ -80,6 +80,13 @@ function createTokenCheck(token: string): (text: string) => boolean {
   return (text) => timingSafeEqual(digest(text), own);
 }
 
+/** Fails if the port is taken. */
+export async function checkPort(wanted: number): Promise<void> {
+  const server = createServer();
+  await listen(server, wanted);
+  server.close();
+}
+
 async function listen(server: Server, wanted: number | undefined): Promise<void> {
   const ports = wanted !== undefined ? [wanted] : [...usualPorts, 0];
   for (const port of ports) {

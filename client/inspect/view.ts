@@ -29,8 +29,8 @@ export function summarize(exchange: KeptExchange, checkSignature: CheckSignature
     target,
     status: statusOf(exchange),
     durationMs: known(exchange.endMs - exchange.startMs),
-    requestBytes: exchange.request.bytes,
-    responseBytes: exchange.response.bytes,
+    requestBytes: exchange.request.bytes + exchange.upgradedBytes.request,
+    responseBytes: exchange.response.bytes + exchange.upgradedBytes.response,
     mediaType: exchange.responseHead === '' ? '' : mediaTypeOf(fieldOf(readHead(exchange.responseHead), 'content-type')),
     visitorProgram: programOf(fieldOf(head, 'user-agent')),
     signature: checkSignature(exchange, head)?.outcome ?? null,
@@ -59,6 +59,7 @@ export function viewExchange(exchange: KeptExchange, checkSignature: CheckSignat
   return {
     ...summarize(exchange, checkSignature),
     upstream: formatUpstream(route.upstream),
+    sentHost: route.sentHost ?? null,
     hidesSecrets: [...request.headers, ...(response?.headers ?? [])].some(([, value]) => value === null),
     request,
     response,

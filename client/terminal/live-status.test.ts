@@ -23,12 +23,12 @@ const view: TunnelView = {
   problem: null,
 };
 
-test('a connected tunnel shows edges, upstreams, requests and both directions', () => {
+test('a connected tunnel shows edges, upstreams, visits and both directions', () => {
   assert.deepEqual(renderLiveStatus([view], { columns: 120, rows: 24, color: false }), [
     'shop  connected to 2 edges (eu1-a 12 ms, eu1-b)',
     '  https://shop.example.com',
     '  shop.example.com → http://127.0.0.1:8080',
-    '  requests 1234  open 3  rx 1.25 kB/s  tx 0 B/s  (1.50 MB in, 0 B out)',
+    '  visits 1234  open 3  rx 1.25 kB/s  tx 0 B/s  (1.50 MB in, 0 B out)',
     '',
     'Ctrl-C drains and stops; twice stops at once.',
   ]);
@@ -43,8 +43,8 @@ test('a narrow terminal wraps addresses and leaves out the names of edges', () =
     '  om:8443',
     '  shop.example.com →',
     '  http://127.0.0.1:8080',
-    '  requests 1234  open 3  rx 1.25 kB/s',
-    '  tx 0 B/s  (1.50 MB in, 0 B out)',
+    '  visits 1234  open 3  rx 1.25 kB/s  tx',
+    '  0 B/s  (1.50 MB in, 0 B out)',
     '',
     'Ctrl-C drains and stops; twice stops at',
     'once.',

@@ -98,7 +98,7 @@ function stateText({ state, edges }: TunnelView, room: number): string {
 function trafficText(tunnel: TunnelView): string {
   const rates = `rx ${formatByteRate(tunnel.rxRate)}  tx ${formatByteRate(tunnel.txRate)}`;
   const totals = `${formatBytes(tunnel.rxBytes)} in, ${formatBytes(tunnel.txBytes)} out`;
-  return `requests ${tunnel.totalStreams}  open ${tunnel.streams}  ${rates}  (${totals})`;
+  return `visits ${tunnel.totalStreams}  open ${tunnel.streams}  ${rates}  (${totals})`;
 }
 
 export function formatBytes(bytes: number): string {

@@ -13,6 +13,12 @@ test('an event is one line with time, tunnel and what happened', () => {
   assert.deepEqual(JSON.parse(renderLogLine(problem, at, true)), { at: '2026-01-02T03:04:05.006Z', ...problem });
 });
 
+test('visits are called so, and JSON keeps their former name too', () => {
+  const traffic = { tunnel: 'shop', event: 'traffic', visits: 100, requests: 100, rxBytes: 5, txBytes: 6 } as const;
+  assert.match(renderLogLine(traffic, at, false), / shop traffic visits=100 rxBytes=5 txBytes=6\n$/);
+  assert.deepEqual(JSON.parse(renderLogLine(traffic, at, true)), { at: '2026-01-02T03:04:05.006Z', ...traffic });
+});
+
 test('no text in an event breaks the line or controls the terminal', () => {
   const event = { tunnel: 'a\nb', event: 'problem', text: 'x\r\n\u001b[2Jy' } as const;
   assert.equal(renderLogLine(event, at, false).split('\n').length, 2);

@@ -34,6 +34,9 @@ export interface LogEvent {
   /** For a problem: what is wrong and what to do. */
   readonly text?: string;
   readonly retryMs?: number;
+  /** Connections of visitors that reached the client. Several requests may follow each other on one. */
+  readonly visits?: number;
+  /** The same number under its former name, in JSON only. Goes with the next version. */
   readonly requests?: number;
   readonly rxBytes?: number;
   readonly txBytes?: number;
@@ -42,7 +45,7 @@ export interface LogEvent {
 export function renderLogLine(event: LogEvent, atMs: number, json: boolean): string {
   const at = new Date(atMs).toISOString();
   if (json) return `${JSON.stringify({ at, ...event })}\n`;
-  const { tunnel, event: what, text, ...details } = event;
+  const { tunnel, event: what, text, requests: _, ...details } = event;
   const pairs = Object.entries(details).map(([key, value]) => `${key}=${value}`);
   const line = [at, tunnel, what, ...pairs].join(' ') + (text === undefined ? '' : `: ${text}`);
   return `${printable(line.replaceAll('\n', ' '))}\n`;

@@ -228,7 +228,7 @@ function lineDisplay(io: Io, json: boolean, views: TunnelSet['views']): Display 
     for (const { name, totalStreams, rxBytes, txBytes } of views()) {
       if ((seen.get(name) ?? 0) === rxBytes + txBytes) continue;
       seen.set(name, rxBytes + txBytes);
-      report({ tunnel: name, event: 'traffic', requests: totalStreams, rxBytes, txBytes });
+      report({ tunnel: name, event: 'traffic', visits: totalStreams, requests: totalStreams, rxBytes, txBytes });
     }
   };
   return {

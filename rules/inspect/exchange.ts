@@ -26,7 +26,7 @@ export interface ExchangeSummary {
   readonly status: number | null;
   /** From the first byte of the request to the end of the answer; null while it is open. */
   readonly durationMs: number | null;
-  /** Bytes of the bodies as they passed, compressed if they are. */
+  /** Bytes of the bodies as they passed, compressed if they are; of a WebSocket all bytes after the upgrade. */
   readonly requestBytes: number;
   readonly responseBytes: number;
   /** Media type of the answer without parameters, lower case; empty if it has none. */
@@ -53,6 +53,8 @@ export interface ExchangeError {
 export interface Exchange extends ExchangeSummary {
   /** Where the client sent the request: `http://127.0.0.1:3000`. */
   readonly upstream: string;
+  /** The Host that the upstream got in place of the one in the headers; null if it got that one. */
+  readonly sentHost: string | null;
   /** True if a header of it is hidden in this answer. */
   readonly hidesSecrets: boolean;
   readonly request: MessageView;

@@ -38,7 +38,12 @@ export function Facts({ exchange }: { readonly exchange: ExchangeSummary | Excha
         <li>
           for {host}, tunnel {tunnel}
         </li>
-        {'upstream' in exchange && exchange.upstream !== '' && <li>to {exchange.upstream}</li>}
+        {'upstream' in exchange && exchange.upstream !== '' && (
+          <li>
+            to {exchange.upstream}
+            {exchange.sentHost !== null && ` with Host ${exchange.sentHost}`}
+          </li>
+        )}
       </ul>
     </div>
   );

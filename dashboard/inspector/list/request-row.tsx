@@ -11,7 +11,7 @@ import { StatusBadge } from './status-badge.tsx';
 
 export const COLUMNS = ['Status', 'Method', 'Path', 'Duration', 'Size', 'Visitor', 'Program', 'Time'] as const;
 export const WIDE_GRID =
-  'grid grid-cols-[5.5rem_4.5rem_minmax(0,1fr)_5rem_5rem_minmax(0,12rem)_minmax(0,12rem)_4.5rem] items-center gap-x-5 px-4';
+  'grid grid-cols-[5.5rem_4.5rem_minmax(0,1fr)_5rem_9rem_minmax(0,12rem)_minmax(0,12rem)_4.5rem] items-center gap-x-5 px-4';
 
 export interface RequestRowProps {
   readonly exchange: ExchangeSummary;
@@ -61,7 +61,9 @@ function WideCells({ exchange, showHost }: RequestRowProps) {
         <Path exchange={exchange} showHost={showHost} />
       </Cell>
       <Cell className="text-right text-sm tabular">{durationOf(exchange)}</Cell>
-      <Cell className="text-right text-sm tabular">{formatSize(exchange.responseBytes)}</Cell>
+      <Cell className="text-right text-sm tabular">
+        <Size exchange={exchange} />
+      </Cell>
       <Cell className="truncate font-mono text-sm">{exchange.visitorAddress}</Cell>
       <Cell className="truncate text-sm">{exchange.visitorProgram}</Cell>
       <Cell className="text-right text-sm text-ink-soft tabular">{clockOf(exchange.startedAtMs)}</Cell>
@@ -84,11 +86,27 @@ function NarrowCells({ exchange, showHost }: RequestRowProps) {
       <div role="presentation" className="flex min-w-0 gap-3 text-xs text-ink-soft tabular">
         <Cell className="shrink-0">{clockOf(exchange.startedAtMs)}</Cell>
         <Cell className="shrink-0">{durationOf(exchange)}</Cell>
-        <Cell className="shrink-0">{formatSize(exchange.responseBytes)}</Cell>
+        <Cell className="shrink-0">
+          <Size exchange={exchange} />
+        </Cell>
         <Cell className="max-w-48 shrink-0 truncate">{exchange.visitorAddress}</Cell>
         <Cell className="min-w-0 truncate">{exchange.visitorProgram}</Cell>
       </div>
     </>
+  );
+}
+
+/** Both ways. A request without a body, as most are, needs no figure. */
+function Size({ exchange: { requestBytes, responseBytes } }: Pick<RequestRowProps, 'exchange'>) {
+  if (requestBytes === 0) return <span title="Out">{formatSize(responseBytes)}</span>;
+  return (
+    <span title="In and out">
+      {formatSize(requestBytes)}
+      <span aria-hidden="true"> / </span>
+      <span className="sr-only"> in, </span>
+      {formatSize(responseBytes)}
+      <span className="sr-only"> out</span>
+    </span>
   );
 }
 
