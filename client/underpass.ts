@@ -2,7 +2,7 @@
 import { countBuffersWithHeap } from '@underpass/wire/heap.ts';
 import { ClientError, exitCodes, fileReason } from './process/error.ts';
 import type { Io } from './process/io.ts';
-import { createProcessIo } from './process/process-io.ts';
+import { createProcessIo, takeEnvironment } from './process/process-io.ts';
 import { run } from './run.ts';
 import { reportError } from './terminal/output.ts';
 
@@ -11,29 +11,18 @@ const lingerMs = process.argv[2] === 'complete' ? 0 : 3_000;
 
 let readerGone: (() => void) | undefined;
 const io: Io = {
-  ...createProcessIo(),
+  ...createProcessIo(takeEnvironment()),
   onReaderGone: (listener) => {
     readerGone = listener;
   },
 };
 process.stdout.on('error', outputLost);
 process.stderr.on('error', pipeClosed);
-takeProxyFromEnvironment();
 countBuffersWithHeap();
 const code = await run(process.argv.slice(2), io);
 process.exitCode ||= code;
 process.stdin.unref?.();
 endBeforeLong();
-
-/** Makes fetch use the proxy under Node; loads node:http only if there is one. The compiled program uses it by itself. */
-function takeProxyFromEnvironment(): void {
-  if (process.versions.bun !== undefined || !Object.keys(process.env).some((name) => /^https?_proxy$/i.test(name))) return;
-  try {
-    process.getBuiltinModule('node:http').setGlobalProxyFromEnv();
-  } catch {
-    // The proxy setting is not a URL: the commands that need it report that.
-  }
-}
 
 /** Waits for a slow reader of the output, but not for work that cannot be cancelled, such as a DNS query without an answer. */
 function endBeforeLong(): void {

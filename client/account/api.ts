@@ -1,7 +1,9 @@
 // The calls to control that the command line makes: a bearer token, JSON in and out, coded errors.
 import { type AnswerOf, type Call, type CallRequest, type InputOf, requestOf } from '@underpass/rules/api/call.ts';
+import { type Problem, problems } from '../carry/problem.ts';
 import { ClientError, type ErrorCode } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
+import { chooseProxyOfUrl, type HttpProxy } from '../process/proxy.ts';
 import { version } from '../process/version.ts';
 
 export interface Api {
@@ -21,7 +23,7 @@ const timeoutMs = 30_000;
 /** Room for a list of several thousand tunnels. */
 const maxAnswerBytes = 16 * 1024 * 1024;
 
-const temporary: ReadonlySet<string> = new Set(['server-unreachable', 'server-failed', 'too-many-requests']);
+const temporary: ReadonlySet<string> = new Set(['server-unreachable', 'proxy-failed', 'server-failed', 'too-many-requests']);
 
 /** For those who wait anyway: the network may change, or the server restart. */
 export const isTemporary = (error: unknown): boolean => error instanceof ClientError && temporary.has(error.code);
@@ -79,9 +81,30 @@ export async function request(
   try {
     return await io.fetch(url, { ...init, redirect: 'error', signal: AbortSignal.timeout(timeoutMs) });
   } catch (cause) {
-    throw new ClientError('server-unreachable', `${new URL(url).origin} (${reasonOf(cause)})`, { cause });
+    const { origin } = new URL(url);
+    throw await unreachable(io, url, `${origin} (${reasonOf(cause)})`, cause);
   }
 }
+
+export async function unreachable({ env }: Io, url: string, detail: string, cause: unknown): Promise<ClientError> {
+  const proxy = chooseProxyOfUrl(env, new URL(url));
+  if (!proxy.ok) return proxyFailed({ code: 'proxy-invalid', detail: proxy.message }, cause);
+  if (proxy.value === null) return new ClientError('server-unreachable', detail, { cause });
+  const failure = (cause as Error).name === 'TimeoutError' ? null : await findProxyProblem(proxy.value, url);
+  if (failure !== null) return proxyFailed(failure, cause);
+  const { host, port } = proxy.value;
+  return new ClientError('server-unreachable', `${detail}, through the HTTP proxy ${host}:${port}`, { cause });
+}
+
+/** Asks the proxy again: the runtimes do not say which of the two hosts failed. */
+async function findProxyProblem(proxy: HttpProxy, url: string): Promise<Problem | null> {
+  const { hostname, port } = new URL(url);
+  const { checkProxy } = await import('../carry/proxy-connect.ts');
+  return checkProxy(proxy, { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(port || 443) });
+}
+
+const proxyFailed = ({ code, detail }: Problem, cause: unknown): ClientError =>
+  new ClientError('proxy-failed', detail, { cause, fix: problems[code].fix });
 
 function headersOf(token: string | undefined): Record<string, string> {
   return {
@@ -175,7 +198,7 @@ const reasons: Readonly<Record<string, string>> = {
 };
 
 /** Node and the runtime of the compiled program wrap network errors differently: the code is in the error or in its cause. */
-export function reasonOf(error: unknown): string {
+function reasonOf(error: unknown): string {
   const chain = [error, error instanceof Error ? error.cause : undefined].filter((item) => item instanceof Error);
   for (const item of chain.reverse()) {
     const { code: given } = item as NodeJS.ErrnoException;

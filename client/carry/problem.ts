@@ -49,7 +49,7 @@ export const problems = {
   'connection-lost': { title: 'The connection to the region was lost', fix: 'The client keeps trying.' },
   'proxy-unreachable': {
     title: 'The HTTP proxy cannot be reached',
-    fix: 'Check HTTPS_PROXY, or exempt the region with NO_PROXY.',
+    fix: 'Check HTTPS_PROXY, or exempt the host with NO_PROXY.',
   },
   'proxy-refused': {
     title: 'The HTTP proxy refuses the connection',

@@ -3,9 +3,9 @@
 import type { Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { type HandshakeError, readHead } from '@underpass/wire/handshake.ts';
+import { chooseProxy, type Env, type HttpProxy } from '../process/proxy.ts';
 import { lookUp, serverNameOf } from './lookup.ts';
-import { CarryError } from './problem.ts';
-import type { HttpProxy } from './proxy.ts';
+import { CarryError, type Problem } from './problem.ts';
 import { raceAddresses } from './race.ts';
 import { connected, dialTcp, stepTimeoutMs, type Translate, unlessAborted } from './socket.ts';
 
@@ -13,6 +13,13 @@ export interface ConnectTarget {
   /** Without brackets. */
   readonly host: string;
   readonly port: number;
+}
+
+/** Null means: dial directly. Throws proxy-invalid. */
+export function proxyFor(env: Env, host: string, port: number): HttpProxy | null {
+  const chosen = chooseProxy(env, host, port);
+  if (!chosen.ok) throw new CarryError('proxy-invalid', chosen.message);
+  return chosen.value;
 }
 
 /** Rejects with proxy-unreachable or proxy-refused. */
@@ -26,6 +33,17 @@ export async function connectThroughProxy(proxy: HttpProxy, target: ConnectTarge
   if (proxy.tls) await connected(socket, 'secureConnect', signal, translate);
   await requestConnect(socket, proxy, target, place, signal);
   return socket;
+}
+
+/** Why the proxy does not connect to the target; null if it does. */
+export async function checkProxy(proxy: HttpProxy, target: ConnectTarget): Promise<Problem | null> {
+  try {
+    (await connectThroughProxy(proxy, target, new AbortController().signal)).destroy();
+    return null;
+  } catch (error) {
+    if (!(error instanceof CarryError)) throw error;
+    return error.problem;
+  }
 }
 
 async function requestConnect(

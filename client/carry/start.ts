@@ -10,7 +10,7 @@ import { CarrierPool, type CarrierPoolOptions } from './carrier-pool.ts';
 import { createDomainCheck } from './domain-check.ts';
 import { createOffers, type Offers } from './offers.ts';
 import type { Problem, ProblemCode } from './problem.ts';
-import { chooseProxy } from './proxy.ts';
+import { proxyFor } from './proxy-connect.ts';
 import { parseRegionUrl } from './region-url.ts';
 import { compileServe, type ServeOptions } from './serve.ts';
 import { compileUpstreamMap, listOffered } from './upstream-map.ts';
@@ -93,7 +93,7 @@ type OpenCarrier = CarrierPoolOptions['open'];
 
 function prepareOpen(options: FullOptions, signal: AbortSignal, onStream: (stream: Stream) => void): OpenCarrier {
   const region = parseRegionUrl(options.url);
-  const proxy = chooseProxy(options.env, region.host, region.port);
+  const proxy = proxyFor(options.env, region.host, region.port);
   const clientId = randomBytes(16).toString('hex');
   const budget = new WindowBudget(clientWindowBytes);
   const { token, software, caPem, clock } = options;

@@ -164,7 +164,7 @@ describe('the type of a tunnel', () => {
 test('names and tries the proxy of the environment, and reports a malformed one', async (t) => {
   const through = await findings(t, ['--url', 'https://edge.example.com'], { HTTPS_PROXY: `http://127.0.0.1:${closedPort}` });
   assert.match(through.find('region proxy')?.detail ?? '', /through 127\.0\.0\.1/);
-  assert.equal(through.find('region TCP')?.state, 'problem');
+  assert.equal(through.find('region proxy TCP')?.state, 'problem');
   const wrong = await findings(t, ['--url', 'https://edge.example.com'], { HTTPS_PROXY: 'ftp://hunter2@x' });
   assert.equal(wrong.find('region proxy')?.state, 'problem');
   assert.doesNotMatch(JSON.stringify(wrong.list), /hunter2/);

@@ -5,9 +5,9 @@ import { isLoopbackHost } from '@underpass/rules/upstream.ts';
 import { adaptControl, offeredControls, readTcpInfo } from '@underpass/wire/tcp-path.ts';
 import { lookUp, lookUpForSocket } from '../carry/lookup.ts';
 import { CarryError, problems } from '../carry/problem.ts';
-import { chooseProxy, type HttpProxy } from '../carry/proxy.ts';
 import { connectThroughProxy } from '../carry/proxy-connect.ts';
 import type { Io } from '../process/io.ts';
+import { chooseProxy, type HttpProxy } from '../process/proxy.ts';
 import { awaitSocket } from './await-socket.ts';
 import { distrustOf, kindOfDistrust } from './certificate-error.ts';
 import { judgeCongestion } from './congestion.ts';
@@ -30,7 +30,7 @@ export async function checkPath(io: Io, place: Place): Promise<readonly Finding[
   const first = proxy.finding ? [proxy.finding] : [];
   const target = proxy.chosen ?? place;
   const name = await checkName(place.what, target.host, proxy.chosen !== null);
-  if (name.state === 'problem') return [...first, name, skipped(`${place.what} TCP`, 'no address')];
+  if (name.state === 'problem') return [...first, name, skipped(name.check.replace(/DNS$/, 'TCP'), 'no address')];
   const [tcp, ...congestion] = await checkTcp(place, target, proxy.chosen !== null);
   if (tcp.state === 'problem' || !place.tls) return [...first, name, tcp, ...congestion];
   return [...first, name, tcp, ...congestion, ...(await checkTls(place, proxy.chosen))];
@@ -38,18 +38,16 @@ export async function checkPath(io: Io, place: Place): Promise<readonly Finding[
 
 function checkProxy(io: Io, { what, host, port, tls }: Place): { chosen: HttpProxy | null; finding: Finding | null } {
   if (!tls) return { chosen: null, finding: null };
-  try {
-    const chosen = chooseProxy(io.env, host, port);
-    if (chosen === null) return { chosen, finding: null };
-    return { chosen, finding: ok(`${what} proxy`, `through ${chosen.host}:${chosen.port} (HTTPS_PROXY)`) };
-  } catch (error) {
-    const { title, fix } = problems[error instanceof CarryError ? error.problem.code : 'proxy-invalid'];
-    return { chosen: null, finding: problem(`${what} proxy`, title, fix) };
-  }
+  const parsed = chooseProxy(io.env, host, port);
+  const { title, fix } = problems['proxy-invalid'];
+  if (!parsed.ok) return { chosen: null, finding: problem(`${what} proxy`, title, fix) };
+  const chosen = parsed.value;
+  if (chosen === null) return { chosen, finding: null };
+  return { chosen, finding: ok(`${what} proxy`, `through ${chosen.host}:${chosen.port} (HTTPS_PROXY)`) };
 }
 
 async function checkName(what: string, host: string, isProxy: boolean): Promise<Finding> {
-  const check = `${what} DNS`;
+  const check = isProxy ? `${what} proxy DNS` : `${what} DNS`;
   try {
     const found = await lookUp(host);
     return ok(check, `${host} is ${found.map(({ address }) => address).join(', ')}`);
@@ -69,7 +67,7 @@ async function checkTcp(
   { host, port }: Pick<Place, 'host' | 'port'>,
   isProxy: boolean,
 ): Promise<[Finding, ...Finding[]]> {
-  const check = `${place.what} TCP`;
+  const check = isProxy ? `${place.what} proxy TCP` : `${place.what} TCP`;
   const socket = connectTcp({ host, port, lookup: lookUpForSocket });
   const failure = await awaitSocket(socket, 'connect');
   const address = socket.remoteAddress;

@@ -7,7 +7,7 @@ import type { TunnelUpstreams } from '../carry/api.ts';
 import { type DialledCarrier, dialEdge } from '../carry/dial.ts';
 import { createDomainCheck } from '../carry/domain-check.ts';
 import { CarryError, type Problem, problems } from '../carry/problem.ts';
-import { chooseProxy } from '../carry/proxy.ts';
+import { proxyFor } from '../carry/proxy-connect.ts';
 import { parseRegionUrl } from '../carry/region-url.ts';
 import type { Io } from '../process/io.ts';
 import { version } from '../process/version.ts';
@@ -24,7 +24,7 @@ export interface TokenTarget {
 
 export async function checkToken(io: Io, { url, token, type, upstreams, caPem }: TokenTarget): Promise<readonly Finding[]> {
   const region = parseRegionUrl(url);
-  const options = { proxy: chooseProxy(io.env, region.host, region.port), clientId: randomBytes(16).toString('hex'), turn: 0 };
+  const options = { proxy: proxyFor(io.env, region.host, region.port), clientId: randomBytes(16).toString('hex'), turn: 0 };
   const { signal } = new AbortController();
   try {
     const dialled = await dialEdge({ ...options, region, token, caPem, signal, software });

@@ -161,6 +161,11 @@ export const errors = {
     fix: 'Check --server or UNDERPASS_SERVER, then run "underpass doctor".',
     exit: 'network',
   },
+  'proxy-failed': {
+    title: 'The HTTP proxy cannot be used',
+    fix: 'Check HTTPS_PROXY, or exempt the host with NO_PROXY.',
+    exit: 'network',
+  },
   'server-unknown': {
     title: 'The server that answered is not Underpass',
     fix: 'Check --server or UNDERPASS_SERVER.',

@@ -2,6 +2,7 @@
 import { homedir, hostname, userInfo } from 'node:os';
 import type { CommandResult, Io, TextOut } from './io.ts';
 import { takeKeys } from './keys.ts';
+import { chooseProxyOfUrl, formatProxy } from './proxy.ts';
 import { builtFor } from './version.ts';
 
 export function createProcessIo(env: Io['env'] = process.env): Io {
@@ -20,7 +21,7 @@ export function createProcessIo(env: Io['env'] = process.env): Io {
     arch: process.arch,
     self: builtFor === undefined ? [process.execPath, process.argv[1] ?? ''] : [process.execPath],
     now: Date.now,
-    ...createFetch(),
+    ...createFetch(env),
     execute: (file, args, options) => execute(env, file, args, options),
     start: (file, args) => start(env, file, args),
     onSignal(signal, listener) {
@@ -33,19 +34,57 @@ export function createProcessIo(env: Io['env'] = process.env): Io {
   };
 }
 
-function createFetch(): Pick<Io, 'fetch' | 'trust'> {
+/** Every call takes the proxy that proxy.ts chooses. Both runtimes would choose by rules of their own. */
+function createFetch(env: Io['env']): Pick<Io, 'fetch' | 'trust'> {
   const tls = () => process.getBuiltinModule('node:tls');
   const withSystem = (caPem: string): string[] => [...tls().getCACertificates('default'), caPem];
   if (process.versions.bun === undefined) {
-    return { fetch: globalThis.fetch, trust: (caPem) => tls().setDefaultCACertificates(withSystem(caPem)) };
+    const useProxy = Object.keys(env).some((name) => isProxySetting(name)) ? createSwitch() : () => {};
+    return {
+      async fetch(input, init) {
+        useProxy(proxyOf(env, input));
+        return fetch(input, init);
+      },
+      trust: (caPem) => tls().setDefaultCACertificates(withSystem(caPem)),
+    };
   }
-  // The runtime of the compiled program takes CAs with each request.
+  // The runtime of the compiled program takes CA and proxy with each request; `false` is the one value that means: directly.
   let trusted = {};
   return {
-    fetch: (input, init) => fetch(input, { ...init, ...trusted }),
+    async fetch(input, init) {
+      const proxy = proxyOf(env, input) ?? false;
+      return fetch(input, { ...init, ...trusted, proxy } as RequestInit);
+    },
     trust(caPem) {
       trusted = { tls: { ca: withSystem(caPem) } };
     },
+  };
+}
+
+const isProxySetting = (name: string): boolean => /^(https?|all|no)_proxy$/i.test(name);
+
+/** Returns the environment, and takes the proxy settings out of the process: the runtime must not read them (createFetch). */
+export function takeEnvironment(): Io['env'] {
+  const env = { ...process.env };
+  for (const name of Object.keys(env)) if (isProxySetting(name)) delete process.env[name];
+  return env;
+}
+
+/** The URL of the proxy; undefined means: directly. */
+function proxyOf(env: Io['env'], input: string | URL | Request): string | undefined {
+  const chosen = chooseProxyOfUrl(env, new URL(input instanceof Request ? input.url : input));
+  if (!chosen.ok) throw new Error(`HTTPS_PROXY: ${chosen.message}`);
+  return chosen.value === null ? undefined : formatProxy(chosen.value);
+}
+
+/** Node has one proxy for all calls, which fetch reads as it begins. Until the first call it may be one of NODE_USE_ENV_PROXY. */
+function createSwitch(): (proxy: string | undefined) => void {
+  let current: string | null | undefined = null;
+  return (proxy) => {
+    if (proxy === current) return;
+    current = proxy;
+    const settings = proxy === undefined ? { https_proxy: 'http://unused', no_proxy: '*' } : { https_proxy: proxy, no_proxy: '' };
+    process.getBuiltinModule('node:http').setGlobalProxyFromEnv(settings);
   };
 }
 

@@ -4,7 +4,7 @@ import type { TLSSocket } from 'node:tls';
 import { readHead } from '@underpass/wire/handshake.ts';
 import { dialTls } from '../carry/dial.ts';
 import { CarryError } from '../carry/problem.ts';
-import { chooseProxy } from '../carry/proxy.ts';
+import { proxyFor } from '../carry/proxy-connect.ts';
 import { stepTimeoutMs, unlessAborted } from '../carry/socket.ts';
 import { ClientError } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
@@ -53,7 +53,7 @@ async function dialGateway(env: Io['env'], { domain, port }: SshTarget, signal: 
   const region = { host: domain, port, authority: port === 443 ? domain : `${domain}:${port}`, pin: null };
   // The pin stands in for the authorities: only the gateway has the key of that certificate.
   const trust = { rejectUnauthorized: false, minVersion: 'TLSv1.3' } as const;
-  const socket = await dialTls({ region, proxy: chooseProxy(env, domain, port), turn: 0, signal }, trust);
+  const socket = await dialTls({ region, proxy: proxyFor(env, domain, port), turn: 0, signal }, trust);
   socket.allowHalfOpen = true;
   return socket;
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { CarryError } from './problem.ts';
-import { chooseProxy } from './proxy.ts';
+import { accept, refuse } from '@underpass/rules/parsed.ts';
+import { chooseProxy, chooseProxyOfUrl, formatProxy } from './proxy.ts';
 
 const proxy = { tls: false, host: 'proxy.example', port: 3128, authorization: null };
 
@@ -18,25 +18,55 @@ describe('HTTPS_PROXY', () => {
     ['  ', null],
   ] as const) {
     it(`accepts '${text}'`, () => {
-      assert.deepEqual(chooseProxy({ HTTPS_PROXY: text }, 'edge.example', 443), expected);
+      assert.deepEqual(chooseProxy({ HTTPS_PROXY: text }, 'edge.example', 443), accept(expected));
     });
   }
 
   it('in lower case wins, as in curl', () => {
     const env = { https_proxy: 'http://proxy.example:3128', HTTPS_PROXY: 'http://other.example' };
-    assert.deepEqual(chooseProxy(env, 'edge.example', 443), proxy);
+    assert.deepEqual(chooseProxy(env, 'edge.example', 443), accept(proxy));
   });
 
   it('is refused if malformed, and the error does not repeat its password', () => {
-    assert.throws(
-      () => chooseProxy({ HTTPS_PROXY: 'socks5://user:hunter2@proxy' }, 'edge.example', 443),
-      (error) => error instanceof CarryError && error.problem.code === 'proxy-invalid' && !error.message.includes('hunter2'),
-    );
+    const chosen = chooseProxy({ HTTPS_PROXY: 'socks5://user:hunter2@proxy' }, 'edge.example', 443);
+    assert.deepEqual(chosen, refuse('it is not an http or https URL'));
   });
 
-  for (const host of ['localhost', 'local.localhost', '127.0.0.1', '127.8.0.1', '::1', '::ffff:127.0.0.1']) {
+  for (const host of ['localhost', 'localhost.', 'local.localhost', '127.0.0.1', '127.8.0.1', '::1', '::ffff:127.0.0.1']) {
     it(`is never used for this machine, ${host}`, () => {
-      assert.equal(chooseProxy({ HTTPS_PROXY: 'http://proxy.example' }, host, 8443), null);
+      assert.deepEqual(chooseProxy({ HTTPS_PROXY: 'http://proxy.example' }, host, 8443), accept(null));
+    });
+  }
+});
+
+describe('a call to a URL', () => {
+  const env = { HTTPS_PROXY: 'http://proxy.example:3128', NO_PROXY: 'edge.example:8443,[2001:db8::1]' };
+  for (const [url, expected] of [
+    ['https://edge.example/api', proxy],
+    ['https://edge.example:8443/api', null],
+    ['https://[2001:db8::1]/', null],
+    ['https://[2001:db8::2]/', proxy],
+    ['https://[::1]/', null],
+    ['https://127.1/', null],
+    // The proxy could read a sign-in that is not encrypted.
+    ['http://edge.example/api', null],
+  ] as const) {
+    it(`${url} ${expected === null ? 'takes no proxy' : 'takes the proxy'}`, () => {
+      assert.deepEqual(chooseProxyOfUrl(env, new URL(url)), accept(expected));
+    });
+  }
+
+  for (const name of ['HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy']) {
+    it(`takes no proxy from ${name}`, () => {
+      for (const url of ['http://edge.example', 'https://edge.example'])
+        assert.deepEqual(chooseProxyOfUrl({ [name]: 'http://proxy.example' }, new URL(url)), accept(null));
+    });
+  }
+
+  for (const url of ['http://proxy.example:3128', 'https://u:p%3A%25@[2001:db8::1]:443', 'http://u:@proxy.example:80']) {
+    it(`gives the runtime ${url} as it was set`, () => {
+      const chosen = chooseProxy({ HTTPS_PROXY: url }, 'edge.example', 443);
+      assert.equal(chosen.ok && chosen.value !== null && formatProxy(chosen.value), url);
     });
   }
 });
@@ -81,7 +111,7 @@ describe('NO_PROXY', () => {
   ] as const) {
     it(`'${list}' ${exempt ? 'exempts' : 'does not exempt'} ${host}:8443`, () => {
       const chosen = chooseProxy({ HTTPS_PROXY: 'http://proxy.example:3128', NO_PROXY: list }, host, 8443);
-      assert.equal(chosen === null, exempt);
+      assert.equal(chosen.ok && chosen.value === null, exempt);
     });
   }
 });

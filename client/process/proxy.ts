@@ -1,9 +1,10 @@
-// Chooses the HTTP proxy for a connection to the region, from HTTPS_PROXY and NO_PROXY. Pure.
+// Chooses the HTTP proxy of every outgoing connection, from HTTPS_PROXY and NO_PROXY: of calls to the server as of carriers. Pure.
+// HTTP_PROXY and ALL_PROXY count for nothing: a proxy for plain http would read the sign-in.
 
 import { isIP } from 'node:net';
 import { compileAllowList } from '@underpass/rules/allow-list.ts';
+import { accept, type Parsed, refuse } from '@underpass/rules/parsed.ts';
 import { isLoopbackHost } from '@underpass/rules/upstream.ts';
-import { CarryError } from './problem.ts';
 
 export interface HttpProxy {
   readonly tls: boolean;
@@ -13,30 +14,46 @@ export interface HttpProxy {
   readonly authorization: string | null;
 }
 
-type Env = Readonly<Record<string, string | undefined>>;
+export type Env = Readonly<Record<string, string | undefined>>;
 
-/** Null means: dial directly. */
-export function chooseProxy(env: Env, host: string, port: number): HttpProxy | null {
+/** For TLS to a host, without brackets. Null means: dial directly. */
+export function chooseProxy(env: Env, host: string, port: number): Parsed<HttpProxy | null> {
   const text = setting(env, 'HTTPS_PROXY');
-  if (text === '' || isLoopbackHost(host) || isExempt(setting(env, 'NO_PROXY'), host, port)) return null;
+  const name = host.replace(/\.$/, '');
+  if (text === '' || isLoopbackHost(name) || isExempt(setting(env, 'NO_PROXY'), name, port)) return accept(null);
   return parseProxy(text);
 }
 
+export function chooseProxyOfUrl(env: Env, { protocol, hostname, port }: URL): Parsed<HttpProxy | null> {
+  if (protocol !== 'https:') return accept(null);
+  return chooseProxy(env, hostname.replace(/^\[(.*)\]$/, '$1'), Number(port || 443));
+}
+
+/** For a runtime that dials the proxy itself. Holds the password. */
+export function formatProxy({ tls, host, port, authorization }: HttpProxy): string {
+  const [, user = '', password = ''] = /^([^:]*):(.*)$/s.exec(fromBasic(authorization)) ?? [];
+  const credentials = authorization === null ? '' : `${encodeURIComponent(user)}:${encodeURIComponent(password)}@`;
+  return `${tls ? 'https' : 'http'}://${credentials}${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+const fromBasic = (authorization: string | null): string =>
+  Buffer.from((authorization ?? '').replace('Basic ', ''), 'base64').toString();
+
 const setting = (env: Env, name: string): string => (env[name.toLowerCase()] ?? env[name] ?? '').trim();
 
-function parseProxy(text: string): HttpProxy {
+function parseProxy(text: string): Parsed<HttpProxy> {
   const url = URL.parse(text.includes('://') ? text : `http://${text}`);
   if (url === null || !/^https?:$/.test(url.protocol) || url.hostname === '') {
     // The error leaves the text out, because it may contain a password.
-    throw new CarryError('proxy-invalid', 'it is not an http or https URL');
+    return refuse('it is not an http or https URL');
   }
   const tls = url.protocol === 'https:';
-  return {
+  return accept({
     tls,
     host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
     port: url.port === '' ? (tls ? 443 : 80) : Number(url.port),
     authorization: url.username === '' ? null : basic(unescapeWord(url.username), unescapeWord(url.password)),
-  };
+  });
 }
 
 /** A password may hold an unescaped `%`. */
