@@ -60,38 +60,41 @@ const createReader =
  * matches leaves the decision open to the rules after it, and makes a `public` one need a sign-in.
  */
 function compileReading(rules: readonly PathRule[], fold: Fold): Match {
-  const compiled = rules.map((rule) => ({ decision: { action: rule.action, rule }, match: compileRule(rule, fold) }));
+  const compiled = rules.map((rule) => compileRule(rule, fold));
   return (path, folded) => {
     let possible: PathDecision | null = null;
-    for (const { decision, match } of compiled) {
-      const matches = match(path, folded);
-      if (matches === 'yes') return possible === null || decision.action === 'deny' ? decision : possible;
-      if (matches === 'maybe') possible ??= decision;
+    for (const rule of compiled) {
+      const { decision } = rule;
+      // A `public` rule matches its very path alone. Nothing is stricter than a `deny` rule that may match.
+      if (decision.action !== 'public' && !mayMatch(rule, folded)) continue;
+      if (decision.action === 'deny') return decision;
+      if (covers(path, rule.own, rule.below)) return possible ?? decision;
+      if (decision.action === 'sign-in') possible ??= decision;
     }
     return possible ?? needsSignIn;
   };
 }
 
-/** `maybe`: only some servers take the path for the rule's. */
-type Matches = 'yes' | 'maybe' | 'no';
+interface CompiledRule {
+  readonly decision: PathDecision;
+  readonly own: string;
+  readonly below: boolean;
+  /** `own` folded, without a last slash. */
+  readonly folded: string;
+}
 
-/** A `public` rule matches its very path alone. A `deny` rule that may match does: nothing is stricter. */
-function compileRule({ path, action }: PathRule, fold: Fold): (path: string, folded: string) => Matches {
-  const { own, below } = partsOf(path);
-  const isOwn = below ? (text: string) => isBelow(text, own) : (text: string) => text === own;
-  if (action === 'public') return (text) => (isOwn(text) ? 'yes' : 'no');
-  const isAlike = compileAlike(fold(own), below);
-  if (action === 'deny') return (_, folded) => (isAlike(folded) ? 'yes' : 'no');
-  const sure = (text: string): Matches => (isOwn(text) ? 'yes' : 'maybe');
-  return (text, folded) => (isAlike(folded) ? sure(text) : 'no');
+function compileRule(rule: PathRule, fold: Fold): CompiledRule {
+  const { own, below } = partsOf(rule.path);
+  const folded = fold(own);
+  const endsInSlash = folded.length > 1 && folded.endsWith('/');
+  return { decision: { action: rule.action, rule }, own, below, folded: endsInSlash ? folded.slice(0, -1) : folded };
 }
 
 /** Without regard to a last slash, as some servers do. */
-function compileAlike(folded: string, below: boolean): (folded: string) => boolean {
-  const own = folded.length > 1 && folded.endsWith('/') ? folded.slice(0, -1) : folded;
-  if (below) return (text) => isBelow(text, own);
-  return (text) => text === own || (text.length === own.length + 1 && text === `${own}/`);
-}
+const mayMatch = (rule: CompiledRule, path: string): boolean =>
+  covers(path, rule.folded, rule.below) || (path.length === rule.folded.length + 1 && path === `${rule.folded}/`);
+
+const covers = (path: string, own: string, below: boolean): boolean => (below ? isBelow(path, own) : path === own);
 
 function partsOf(path: string): { readonly own: string; readonly below: boolean } {
   const below = path.endsWith('/*');
