@@ -22,6 +22,20 @@ for (const [argv, error, help] of wrong) {
   });
 }
 
+const elsewhere: readonly (readonly [argv: readonly string[], fix: RegExp])[] = [
+  [['http', '3000', '--host-header', 'x'], /Use --upstream-host/],
+  [['authtoken', 'x'], /Run "underpass login"/],
+  [['tunnels', 'remove', 'shop'], /Use rm/],
+  [['--json', 'tunnels', 'list'], /Put --json after the command/],
+];
+for (const [argv, fix] of elsewhere) {
+  test(`'${argv.join(' ')}', as other programs have it, points to what does the same here`, async (t) => {
+    const { code, stderr } = await (await createCli(t)).run(argv);
+    assert.equal(code, 2);
+    assert.match(stderr, fix);
+  });
+}
+
 test('version, --version, -v and -V print the version', async (t) => {
   const cli = await createCli(t);
   for (const argv of [['version'], ['--version'], ['-v'], ['-V']]) {

@@ -38,12 +38,21 @@ function exitCodeAfter(error: unknown, program: Command, argv: readonly string[]
     if (error.exitCode === 0) return exitCodes.ok;
     if (error.code === 'commander.help') return exitCodes.usage;
     const message = error.message.replace(/^error: /, '').replaceAll('\n', ' ');
-    return reportError(new ClientError('usage', message, { fix: helpFor(program, argv) }), io, wantsJson(argv));
+    const fix = pointers.find(([pattern]) => pattern.test(message))?.[1] ?? helpFor(program, argv);
+    return reportError(new ClientError('usage', message, { fix }), io, wantsJson(argv));
   }
   const isUnfixed = error instanceof ClientError && error.code === 'usage' && error.fix === errors.usage.fix;
   const shown = isUnfixed ? new ClientError('usage', error.message, { fix: helpFor(program, argv), cause: error }) : error;
   return reportError(shown, io, wantsJson(argv));
 }
+
+/** Words of other programs, and what does the same here. */
+const pointers: readonly (readonly [message: RegExp, fix: string])[] = [
+  [/^unknown option '--host-header/, 'Use --upstream-host: it sets the Host that your service gets.'],
+  [/^unknown command '(?:authtoken|auth)'/, 'Run "underpass login": it signs this machine in.'],
+  [/^unknown command '(?:remove|delete|del)'/, 'Use rm, as in "underpass tunnels rm NAME".'],
+  [/^unknown option '--json'/, 'Put --json after the command, as in "underpass tunnels list --json".'],
+];
 
 function helpFor(program: Command, argv: readonly string[]): string {
   return `See "${[program.name(), ...leading(program, argv).words].join(' ')} --help".`;

@@ -50,9 +50,9 @@ test('a region is chosen that exists, is available and offers the type', (t) => 
     ['raw', 'ingress', null],
     ['raw', 'http', "Region 'raw' offers tunnels of type ingress only"],
     ['closed', 'http', "Region 'closed' is not available"],
-    ['paris', 'http', 'Please select a region'],
+    ['paris', 'http', "There is no region 'paris'. Choose london or raw"],
     ['', 'http', 'Please select a region'],
-    ['__proto__', 'http', 'Please select a region'],
+    ['__proto__', 'http', "There is no region '__proto__'. Choose london or raw"],
   ];
   eachCase(t, rows, ([name, type, message]) => {
     const parsed = parseRegion(regions, name, type);

@@ -31,6 +31,11 @@ export const regionNamePattern = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
 export const regionMissingMessage = 'Please select a region';
 
+const missingText = (regions: readonly Pick<Region, 'name' | 'available'>[], name: string): string => {
+  const names = regions.filter(({ available }) => available).map((region) => region.name);
+  return `There is no region '${name}'. Choose ${names.join(' or ') || 'another when one is available'}`;
+};
+
 /** The chosen region, if it exists, is available and offers the type. */
 export function parseRegion<R extends Pick<Region, 'name' | 'available' | 'tlsTermination'>>(
   regions: readonly R[],
@@ -38,7 +43,7 @@ export function parseRegion<R extends Pick<Region, 'name' | 'available' | 'tlsTe
   type: TunnelType,
 ): Parsed<R> {
   const region = regions.find((candidate) => candidate.name === name);
-  if (region === undefined) return refuse(regionMissingMessage);
+  if (region === undefined) return refuse(name === '' ? regionMissingMessage : missingText(regions, name));
   if (!region.available) return refuse(`Region '${name}' is not available`);
   const offered = tunnelTypesOf(region);
   if (!offered.includes(type)) return refuse(`Region '${name}' offers tunnels of type ${offered.join(' or ')} only`);

@@ -196,7 +196,7 @@ for (const workers of ['1', '2']) {
     test('tunnels and clients work beside it', async () => {
       const plain = await makeHome();
       const other = await openServer(plain, {
-        UNDERPASS_ORIGIN: `https://${host}:1`,
+        UNDERPASS_ORIGIN: `https://${host}:444`,
         UNDERPASS_EDGE_CONSOLE: 'true',
         UNDERPASS_EDGE_WORKERS: workers,
       });

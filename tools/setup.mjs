@@ -53,9 +53,15 @@ function checkTools(missing) {
 
 async function npm(args) {
   const command = process.platform === 'win32' ? 'npm.cmd' : 'npm';
-  const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'], shell: process.platform === 'win32' });
+  const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'ignore', 'pipe'], shell: process.platform === 'win32' });
+  // Bundlers and npm also write hints there; a newcomer reads them only after a failure.
+  let words = '';
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    words += text;
+  });
   const [status] = await once(child, 'close');
   if (status === 0) return;
+  process.stderr.write(words);
   log(`npm ${args.join(' ')} failed`);
   process.exit(1);
 }

@@ -62,10 +62,7 @@ async function readFrom(path: string): Promise<Credentials | undefined> {
     text = await readFile(path, 'utf8');
   } catch (cause) {
     if (['ENOENT', 'ENOTDIR'].includes((cause as NodeJS.ErrnoException).code ?? '')) return undefined;
-    throw new ClientError('credentials-invalid', `${path} (${fileReason(cause)})`, {
-      cause,
-      fix: 'Check that this user may read the file.',
-    });
+    throw new ClientError('credentials-unreadable', `${path} (${fileReason(cause)})`, { cause });
   }
   return parseCredentials(text, path);
 }

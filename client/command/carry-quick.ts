@@ -132,7 +132,8 @@ async function announce({ io }: Shell, tunnel: Tunnel, upstreams: TunnelUpstream
   if (!isLive(io, output.json)) {
     const upstream = upstreamLines(upstreams).join(', ');
     const event = { tunnel: tunnel.name, event: 'opened' as const, urls, upstream };
-    return void io.stdout.write(renderLogLine(event, io.now(), output.json));
+    io.stdout.write(renderLogLine(event, io.now(), output.json));
+    return warnOfUnverified(tunnel, output);
   }
   const [first = ''] = urls;
   const isCopied = first !== '' && (await copyToClipboard(io, first));
@@ -140,6 +141,16 @@ async function announce({ io }: Shell, tunnel: Tunnel, upstreams: TunnelUpstream
     output.notice(`${url}${verified ? '' : '  (unverified)'}${isCopied && url === first ? '  (copied)' : ''}`);
   await showQrCode(io, first);
   output.notice(`${lifeText(tunnel)}\n`);
+  warnOfUnverified(tunnel, output);
+}
+
+/** The client connects all the same, so everything else looks as if visitors could come. */
+function warnOfUnverified({ ingressDomains }: Tunnel, output: Output): void {
+  for (const { name, apexName, verified } of ingressDomains)
+    if (!verified)
+      output.warning(
+        `visitors cannot reach ${name} yet, because ${apexName} is not verified. Set its TXT record ("underpass domains list" shows it), then run "underpass domains verify ${apexName}".`,
+      );
 }
 
 async function showQrCode(io: Io, url: string): Promise<void> {

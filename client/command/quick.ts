@@ -1,6 +1,7 @@
 // `underpass http PORT`: a tunnel that the command makes itself. carry-quick.ts does the work, and is loaded only for it.
 
 import type { Command } from 'commander';
+import { ClientError } from '../process/error.ts';
 import { addCarryCommands, type CarryFlags, carry } from './carry.ts';
 import type { ServeFlags } from './carry-quick.ts';
 import { describe, refuseOptions, type Shell } from './command-line.ts';
@@ -38,5 +39,9 @@ function addServe(program: Command, shell: Shell): void {
 
 function carryGiven(shell: Shell, flags: CarryFlags & QuickFlags): Promise<void> {
   refuseOptions(flags, quickOptions, 'for a quick tunnel: underpass http PORT');
+  if (flags.url === undefined && flags.upstream === undefined)
+    throw new ClientError('usage', 'give the port of your service, or --url and --upstream of a tunnel that exists', {
+      fix: 'Run "underpass http 3000" for a service on port 3000.',
+    });
   return carry(shell, 'http', flags);
 }

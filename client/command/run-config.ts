@@ -92,7 +92,11 @@ async function findConfig(io: Io, flags: RunFlags): Promise<ConfigPlace> {
   if (given) return { path: resolve(io.cwd, given), isOfFolder: false };
   const here = join(io.cwd, configFileName);
   const inHome = join(configFolder(io), configFileName);
-  return here !== inHome && (await exists(here)) ? { path: here, isOfFolder: true } : { path: inHome, isOfFolder: false };
+  if (here !== inHome && (await exists(here))) return { path: here, isOfFolder: true };
+  if (await exists(inHome)) return { path: inHome, isOfFolder: false };
+  throw new ClientError('config-not-found', `neither ./${configFileName} nor ${inHome} exists`, {
+    fix: 'Run "underpass init": it writes one from the ports of this machine. Or name a file with --config.',
+  });
 }
 
 async function exists(path: string): Promise<boolean> {

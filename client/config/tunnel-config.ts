@@ -37,6 +37,10 @@ export type NamedTunnel = Omit<TunnelConfig, 'url' | 'token' | 'isUnnamed'> & {
 /** The upstream of `underpass http PORT`. A port is that of `localhost`: development servers listen on either of its addresses. */
 export function parseQuickUpstream(text: string): Parsed<TunnelUpstreams> {
   const port = /^:?(\d+)$/.exec(text.trim())?.[1];
+  if (port !== undefined && (Number(port) < 1 || Number(port) > 65_535))
+    return refuse(`Port must be from 1 to 65535, is '${port}'`);
+  // A word alone would be taken for a host, and the user meant a port, a command or a tunnel's name.
+  if (/^[a-z]\w*$/i.test(text.trim())) return refuse(`'${text}' is not a port, HOST:PORT or URL`);
   const parsed = parseUpstreams('http', [port === undefined ? text : `http://localhost:${port}`]);
   const isForDomain = parsed.ok && parsed.value.type === 'http' && parsed.value.list.some(({ domain }) => domain !== null);
   return isForDomain ? refuse(`'${text}' is not a port, HOST:PORT or URL`) : parsed;

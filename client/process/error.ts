@@ -89,6 +89,11 @@ export const errors = {
     fix: 'Run "underpass login": it writes a new file.',
     exit: 'local',
   },
+  'credentials-unreadable': {
+    title: 'The credentials file cannot be read',
+    fix: 'Check that this user may read the file.',
+    exit: 'local',
+  },
   'port-in-use': {
     title: 'Cannot listen on that address',
     fix: 'Choose another address with --health, or another port with --inspect-port.',

@@ -337,7 +337,7 @@ describe('400', () => {
     [{ name: '%2e%2e' }, 'A name that can be used as a DNS subdomain is required'],
     [{ name: 'раураl' }, 'A name that can be used as a DNS subdomain is required'],
     [{ name: 'a'.repeat(300) }, 'A name that can be used as a DNS subdomain is required'],
-    [{ region: 'nowhere' }, 'Please select a region'],
+    [{ region: 'nowhere' }, "There is no region 'nowhere'. Choose local"],
     [{ type: 'tcp' }, "Tunnel type must be 'http' or 'ingress'"],
     [{ proxyProtocol: 'v3' }, "Proxy protocol must be '', 'v1' or 'v2'"],
     [{ type: 'ingress', ingressDomains: [] }, 'Provide at least one ingress domain'],
