@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, get } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
 import { doorOf } from '../chaos/stage.ts';
 import { openEcho, startArrivals } from '../helpers/arrivals.ts';
 import {
@@ -161,4 +161,9 @@ test('under systemd the successor becomes the main process and the old one ends'
   await manager.seen(new RegExp(`MAINPID=${pid}`));
   assert.deepEqual(await ended, [0, null]);
   assert.equal((await visit(door)).status, 200);
+});
+
+// The pipes of an ended command, whose output was not read to its end, would keep this file from ending.
+after(() => {
+  setTimeout(() => process.exit(), 1_000).unref();
 });
