@@ -31,7 +31,7 @@ export const tellOutage = async <T>(work: () => Promise<T>, isOutage: IsOutage):
 
 /**
  * Wraps a driver: its connections and queries throw a StoreOutage for an outage. While `isAway` says that the database does not
- * answer, they throw at once: whoever asks should not wait for a time-out each time.
+ * answer, they throw at once, so that no caller waits for a time-out.
  */
 export const tellOutages = <D extends Driver>(driver: D, isOutage: IsOutage, isAway = (): boolean => false): D => {
   const told = new WeakSet<object>();

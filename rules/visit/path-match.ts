@@ -101,7 +101,7 @@ function partsOf(path: string): { readonly own: string; readonly below: boolean 
   return { own: below ? path.slice(0, -2) : path, below };
 }
 
-/** Also the rules for what is below the path: whoever deletes a folder deletes what is in it. */
+/** Also the rules for what is below the path: deleting a folder deletes what is in it. */
 function compileTree(rules: readonly PathRule[], fold: Fold): Match {
   const match = compileReading(rules, fold);
   const inner = rules.map((rule) => ({ decision: { action: rule.action, rule }, own: fold(partsOf(rule.path).own) }));

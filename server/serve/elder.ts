@@ -39,7 +39,7 @@ export interface Elder {
   onQuiet: () => void;
   /** The elder has ended. */
   onEnd: () => void;
-  /** Whoever watches over the elder was to see this process's end as the elder's; but the elder has ended first. */
+  /** The elder's supervisor should take this process's end for the elder's, but the elder has ended first. */
   onOrphaned: () => void;
 }
 
