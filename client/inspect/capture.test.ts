@@ -35,14 +35,14 @@ describe('an exchange', () => {
   const answer =
     'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Type: text/plain\r\n\r\n5\r\nworld\r\n1\r\n!\r\n0\r\n\r\n';
 
-  it('is the same however its bytes are cut', () => {
+  it('is the same however its bytes are cut', async () => {
     for (const step of [1, 7, 1_000]) {
       const { log, open } = createTestLog();
       const capture = open();
       capture.connected();
       for (let at = 0; at < request.length; at += step) capture.rx(Buffer.from(request.slice(at, at + step)));
       for (let at = 0; at < answer.length; at += step) capture.tx(Buffer.from(answer.slice(at, at + step)));
-      const view = viewExchange(log.get(1)!, none, false);
+      const view = await viewExchange(log.get(1)!, none, false);
       assert.equal(view.request.body.text, 'hello');
       assert.equal(view.response?.body.text, 'world!');
       assert.deepEqual([view.state, view.status, view.requestBytes, view.responseBytes], ['done', 200, 5, 6]);
@@ -65,7 +65,7 @@ describe('an exchange', () => {
     );
   });
 
-  it('shows where the time went', () => {
+  it('shows where the time went', async () => {
     const { log, open, clock } = createTestLog();
     const capture = open();
     const steps = [
@@ -79,17 +79,17 @@ describe('an exchange', () => {
       step();
       clock.at += 10;
     }
-    const { timing, durationMs } = viewExchange(log.get(1)!, none, false);
+    const { timing, durationMs } = await viewExchange(log.get(1)!, none, false);
     assert.deepEqual(timing, { edgeMs: null, tunnelMs: 20, connectMs: 10, sendMs: 10, waitMs: 10, receiveMs: 10 });
     assert.equal(durationMs, 40);
   });
 
-  it('names the Host that the upstream got if it is not the one of the headers', () => {
+  it('names the Host that the upstream got if it is not the one of the headers', async () => {
     const { log, open } = createTestLog();
     open({ route: { ...testRoute, sentHost: 'localhost:5173' } }).rx(Buffer.from(get));
     open().rx(Buffer.from(get));
     assert.deepEqual(
-      [1, 2].map((id) => viewExchange(log.get(id)!, none, false).sentHost),
+      (await Promise.all([1, 2].map((id) => viewExchange(log.get(id)!, none, false)))).map(({ sentHost }) => sentHost),
       ['localhost:5173', null],
     );
   });
@@ -124,17 +124,17 @@ describe('an exchange', () => {
     });
   }
 
-  it('that the edge has timed has its share and that of the tunnel, both ways; before, the last round trip', () => {
+  it('that the edge has timed has its share and that of the tunnel, both ways; before, the last round trip', async () => {
     const { log, clock, open } = createTestLog();
     const capture = open();
     capture.connected();
     capture.rx(Buffer.from(get));
     clock.at += 30;
     capture.tx(Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'));
-    const { timing } = viewExchange(log.get(1)!, none, false);
+    const { timing } = await viewExchange(log.get(1)!, none, false);
     assert.deepEqual([timing.edgeMs, timing.tunnelMs, timing.waitMs], [null, 20, 30]);
     capture.times({ edgeMs: 5, totalMs: 52.5 });
-    const timed = viewExchange(log.get(1)!, none, false).timing;
+    const timed = (await viewExchange(log.get(1)!, none, false)).timing;
     assert.deepEqual([timed.edgeMs, timed.tunnelMs, timed.waitMs], [5, 17.5, 30]);
   });
 
@@ -152,14 +152,14 @@ describe('an exchange', () => {
 });
 
 describe('limits', () => {
-  it('keep 1 MiB of a body and count the rest', () => {
+  it('keep 1 MiB of a body and count the rest', async () => {
     const { exchange } = createTestLog();
     const kept = exchange(
       get,
       `HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 3000000\r\n\r\n${'x'.repeat(3_000_000)}`,
     );
     assert.deepEqual([kept.response.bytes, kept.response.keptBytes], [3_000_000, 1024 * 1024]);
-    assert.equal(viewExchange(kept, none, false).response?.body.isCut, true);
+    assert.equal((await viewExchange(kept, none, false)).response?.body.isCut, true);
   });
 
   it('remove the oldest finished exchanges first, whole, and give their bytes back', () => {
@@ -228,17 +228,17 @@ describe('a body', () => {
   ];
   const answerOf = (body: Buffer, headers: string) =>
     Buffer.concat([Buffer.from(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n${headers}\r\n`), body]);
-  const bodyOf = (body: Buffer, headers: string) =>
-    viewExchange(createTestLog().exchange(get, answerOf(body, headers)), none, false).response!.body;
+  const bodyOf = async (body: Buffer, headers: string) =>
+    (await viewExchange(createTestLog().exchange(get, answerOf(body, headers)), none, false)).response!.body;
 
   for (const [coding, bytes] of codings) {
-    it(`is shown without its coding ${coding}`, () => {
-      const body = bodyOf(bytes, `Content-Encoding: ${coding}\r\nContent-Type: application/json\r\n`);
+    it(`is shown without its coding ${coding}`, async () => {
+      const body = await bodyOf(bytes, `Content-Encoding: ${coding}\r\nContent-Type: application/json\r\n`);
       assert.deepEqual([body.shape, body.text, body.bytes], ['json', page, bytes.length]);
     });
   }
 
-  it('that is a bomb is not decoded, in any coding', () => {
+  it('that is a bomb is not decoded, in any coding', async () => {
     const bomb = Buffer.alloc(20 * 1024 * 1024);
     for (const [coding, bytes] of [
       ['gzip', gzipSync(bomb)],
@@ -247,19 +247,19 @@ describe('a body', () => {
       ['zstd', zstdCompressSync(bomb)],
       ['gzip, gzip', gzipSync(gzipSync(bomb))],
     ] as const) {
-      const body = bodyOf(bytes, `Content-Encoding: ${coding}\r\nContent-Type: text/plain\r\n`);
+      const body = await bodyOf(bytes, `Content-Encoding: ${coding}\r\nContent-Type: text/plain\r\n`);
       assert.match(body.problem, /was not removed: it is larger than 4 MiB/, coding);
       assert.equal(body.text, null);
     }
   });
 
-  it('with more codings than a sender uses, an unknown or a false one is left as it is', () => {
-    assert.match(bodyOf(Buffer.from('x'), 'Content-Encoding: gzip, gzip, gzip, gzip\r\n').problem, /4 content codings/);
-    assert.match(bodyOf(Buffer.from('x'), 'Content-Encoding: constructor\r\n').problem, /'constructor' is unknown/);
-    assert.match(bodyOf(Buffer.from('not gzip'), 'Content-Encoding: gzip\r\n').problem, /damaged/);
+  it('with more codings than a sender uses, an unknown or a false one is left as it is', async () => {
+    assert.match((await bodyOf(Buffer.from('x'), 'Content-Encoding: gzip, gzip, gzip, gzip\r\n')).problem, /4 content codings/);
+    assert.match((await bodyOf(Buffer.from('x'), 'Content-Encoding: constructor\r\n')).problem, /'constructor' is unknown/);
+    assert.match((await bodyOf(Buffer.from('not gzip'), 'Content-Encoding: gzip\r\n')).problem, /damaged/);
   });
 
-  it('has the shape of its type; SVG is text, never an image', () => {
+  it('has the shape of its type; SVG is text, never an image', async () => {
     const shapes = [
       'image/png',
       'image/svg+xml',
@@ -267,15 +267,15 @@ describe('a body', () => {
       'application/problem+json',
       'application/octet-stream',
       'model/x',
-    ].map((type) => bodyOf(Buffer.from('\x00<svg/>'), `Content-Type: ${type}\r\n`).shape);
-    assert.deepEqual(shapes, ['image', 'text', 'text', 'json', 'binary', 'binary']);
-    assert.equal(bodyOf(Buffer.from('plain'), '').shape, 'text');
+    ].map(async (type) => (await bodyOf(Buffer.from('\x00<svg/>'), `Content-Type: ${type}\r\n`)).shape);
+    assert.deepEqual(await Promise.all(shapes), ['image', 'text', 'text', 'json', 'binary', 'binary']);
+    assert.equal((await bodyOf(Buffer.from('plain'), '')).shape, 'text');
   });
 
-  it('that is a form is shown by its fields', () => {
+  it('that is a form is shown by its fields', async () => {
     const { exchange } = createTestLog();
     const type = { 'Content-Type': 'application/x-www-form-urlencoded' };
-    const { fields } = viewExchange(exchange(requestOf(type, 'user=ada&note=a%20b')), none, false).request.body;
+    const { fields } = (await viewExchange(exchange(requestOf(type, 'user=ada&note=a%20b')), none, false)).request.body;
     assert.deepEqual(
       fields.map(({ name, value }) => [name, value]),
       [
@@ -285,14 +285,14 @@ describe('a body', () => {
     );
   });
 
-  it('in several parts is shown by its parts, a file by its size, also if the end is missing', () => {
+  it('in several parts is shown by its parts, a file by its size, also if the end is missing', async () => {
     const { exchange } = createTestLog();
     const type = { 'Content-Type': 'multipart/form-data; boundary="b b"' };
     const parts =
       '--b b\r\nContent-Disposition: form-data; name="title"\r\n\r\nHi\r\n' +
       '--b b\r\nContent-Disposition: form-data; name="f"; filename="a\\"b.png"\r\nContent-Type: image/png\r\n\r\n\x89PNG\r\n';
     for (const end of ['--b b--\r\n', '']) {
-      const { fields } = viewExchange(exchange(requestOf(type, parts + end)), none, false).request.body;
+      const { fields } = (await viewExchange(exchange(requestOf(type, parts + end)), none, false)).request.body;
       assert.deepEqual(
         fields.map(({ name, value, fileName }) => [name, value, fileName]),
         [
@@ -368,11 +368,11 @@ describe('streams', () => {
   };
   const mask = Buffer.from([1, 2, 3, 250]);
 
-  it('of a WebSocket count in the sizes of the list, each way, and belong to no body', () => {
+  it('of a WebSocket count in the sizes of the list, each way, and belong to no body', async () => {
     const { capture, kept } = upgrade('');
     capture.rx(frameOf(0x81, Buffer.from('four'), mask));
     capture.tx(frameOf(0x81, Buffer.from('hi')));
-    const { requestBytes, responseBytes, request, response } = viewExchange(kept, none, false);
+    const { requestBytes, responseBytes, request, response } = await viewExchange(kept, none, false);
     assert.deepEqual([requestBytes, responseBytes, request.body.bytes, response?.body.bytes], [10, 4, 0, 0]);
   });
 

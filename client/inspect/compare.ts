@@ -12,24 +12,28 @@ import { type CheckSignature, summarize } from './view.ts';
 /** Of each body, from its start. A page shows fewer; 4 MiB of line ends would be gigabytes of objects and JSON. */
 const maxLines = 10_000;
 
-export function compareAnswers(left: KeptExchange, right: KeptExchange, check: CheckSignature, reveal: boolean): Comparison {
+export async function compareAnswers(
+  left: KeptExchange,
+  right: KeptExchange,
+  check: CheckSignature,
+  reveal: boolean,
+): Promise<Comparison> {
   const [leftHead, rightHead] = [left, right].map(({ responseHead }) => readHead(responseHead)) as [ReadHead, ReadHead];
-  const [a, b] = [linesOf(left, leftHead), linesOf(right, rightHead)];
+  const [a, b] = [await linesOf(left, leftHead), await linesOf(right, rightHead)];
+  const [of, to] = [await decodeBody(leftHead, left.response), await decodeBody(rightHead, right.response)];
   return {
     left: summarize(left, check),
     right: summarize(right, check),
     headers: differentHeaders(leftHead, rightHead, reveal),
     lines: a === null || b === null ? null : diffLines(a.slice(0, maxLines), b.slice(0, maxLines)),
     comparedLines: Math.max(a?.length ?? 0, b?.length ?? 0) > maxLines ? maxLines : null,
-    hasSameBody:
-      left.response.bytes === right.response.bytes &&
-      decodeBody(leftHead, left.response).bytes.equals(decodeBody(rightHead, right.response).bytes),
+    hasSameBody: left.response.bytes === right.response.bytes && of.bytes.equals(to.bytes),
   };
 }
 
 /** One more than are compared, if there are more. */
-function linesOf({ response }: KeptExchange, head: ReadHead): readonly string[] | null {
-  const { shape, text } = viewBody(head, response);
+async function linesOf({ response }: KeptExchange, head: ReadHead): Promise<readonly string[] | null> {
+  const { shape, text } = await viewBody(head, response);
   if (shape === 'none') return [];
   if (text === null) return null;
   return (shape === 'json' ? (indentJson(text) ?? text) : text).split(/\r?\n/, maxLines + 1);

@@ -53,12 +53,15 @@ describe('the curl command', () => {
 
   const secretNames = ['Authorization', 'Cookie', 'Proxy-Authorization', 'X-Api-Key', 'X-Auth-Token', 'apikey', 'X-Session-Id'];
   for (const name of secretNames) {
-    it(`hides ${name} until asked, and so does HAR`, () => {
+    it(`hides ${name} until asked, and so does HAR`, async () => {
       const request = requestOf({ [name]: 'a-secret-value' });
       assert.equal(renderCurl(createTestLog().exchange(request), false)!.includes('a-secret-value'), false);
       assert.equal(renderCurl(createTestLog().exchange(request), true)!.includes('a-secret-value'), true);
-      const har = (secrets: boolean) => JSON.stringify(renderHar([createTestLog().exchange(request)], '1', secrets));
-      assert.deepEqual([har(false).includes('a-secret-value'), har(true).includes('a-secret-value')], [false, true]);
+      const har = async (secrets: boolean) => JSON.stringify(await renderHar([createTestLog().exchange(request)], '1', secrets));
+      assert.deepEqual(
+        [(await har(false)).includes('a-secret-value'), (await har(true)).includes('a-secret-value')],
+        [false, true],
+      );
     });
   }
 
@@ -68,14 +71,16 @@ describe('the curl command', () => {
 });
 
 describe('HAR', () => {
-  it('has what a reader needs, with binary bodies in base64', () => {
+  it('has what a reader needs, with binary bodies in base64', async () => {
     const { exchange, log, open } = createTestLog();
     exchange(
       requestOf({ 'Content-Type': 'application/json' }, '{}', 'POST /a?b=1'),
       'HTTP/1.1 200 OK\r\nContent-Type: image/png\r\nContent-Length: 2\r\n\r\n\x89\x00',
     );
     open().failed({ code: 'upstream-refused', detail: '' });
-    const har = renderHar([...log.all()], '0.1.0', false) as { log: { entries: Record<string, Record<string, unknown>>[] } };
+    const har = (await renderHar([...log.all()], '0.1.0', false)) as {
+      log: { entries: Record<string, Record<string, unknown>>[] };
+    };
     assert.equal(har.log.entries.length, 1);
     const { request, response } = har.log.entries[0]!;
     assert.deepEqual(
@@ -85,12 +90,12 @@ describe('HAR', () => {
     assert.deepEqual(response!.content, { size: 2, mimeType: 'image/png', text: 'iQA=', encoding: 'base64' });
   });
 
-  it('leaves out the oldest bodies where all of them, unpacked, would not fit into memory', () => {
+  it('leaves out the oldest bodies where all of them, unpacked, would not fit into memory', async () => {
     const { exchange, log } = createTestLog();
     const packed = gzipSync(Buffer.alloc(4_000_000, 'a'));
     const answer = `HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Encoding: gzip\r\nContent-Length: ${packed.length}\r\n\r\n`;
     for (let count = 0; count < 20; count++) exchange(requestOf({}), `${answer}${packed.toString('latin1')}`);
-    const har = renderHar([...log.all()], '0.1.0', false) as {
+    const har = (await renderHar([...log.all()], '0.1.0', false)) as {
       log: { entries: { response: { content: { text?: string; comment?: string } } }[] };
     };
     const contents = har.log.entries.map(({ response }) => response.content);

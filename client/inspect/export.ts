@@ -71,14 +71,15 @@ interface Room {
 
 const leftOut = 'Left out: newer bodies fill the file.';
 
-export function renderHar(exchanges: readonly KeptExchange[], version: string, secrets: boolean): unknown {
+export async function renderHar(exchanges: readonly KeptExchange[], version: string, secrets: boolean): Promise<unknown> {
   const room: Room = { bytes: inspectLimits.bytes };
   const newestFirst = exchanges.filter(({ requestHead }) => requestHead !== '').reverse();
-  const entries = newestFirst.map((exchange) => harEntry(exchange, secrets, room)).reverse();
-  return { log: { version: '1.2', creator: { name: 'underpass', version }, entries } };
+  const entries: unknown[] = [];
+  for (const exchange of newestFirst) entries.push(await harEntry(exchange, secrets, room));
+  return { log: { version: '1.2', creator: { name: 'underpass', version }, entries: entries.reverse() } };
 }
 
-function harEntry(exchange: KeptExchange, secrets: boolean, room: Room): unknown {
+async function harEntry(exchange: KeptExchange, secrets: boolean, room: Room): Promise<unknown> {
   const head = readHead(exchange.requestHead);
   const answer = exchange.responseHead === '' ? null : readHead(exchange.responseHead);
   const [method, target, version] = head.startLine;
@@ -98,7 +99,7 @@ function harEntry(exchange: KeptExchange, secrets: boolean, room: Room): unknown
       },
       queryString: queryOf(target),
       bodySize: exchange.request.bytes,
-      ...(exchange.request.bytes === 0 ? {} : { postData: postDataOf(head, exchange.request, room) }),
+      ...(exchange.request.bytes === 0 ? {} : { postData: await postDataOf(head, exchange.request, room) }),
     },
     response: {
       status: answer === null ? 0 : Number(answer.startLine[1]),
@@ -106,7 +107,7 @@ function harEntry(exchange: KeptExchange, secrets: boolean, room: Room): unknown
       httpVersion: answer?.startLine[0] ?? '',
       headers: answer === null ? [] : harHeaders(answer, secrets),
       cookies: [],
-      content: contentOf(answer, exchange.response, room),
+      content: await contentOf(answer, exchange.response, room),
       redirectURL: answer === null ? '' : (fieldOf(answer, 'location') ?? ''),
       headersSize: answer === null ? -1 : exchange.responseHead.length,
       bodySize: exchange.response.bytes,
@@ -130,18 +131,18 @@ function queryOf(target: string): unknown[] {
   return at === -1 ? [] : [...new URLSearchParams(target.slice(at))].map(([name, value]) => ({ name, value }));
 }
 
-function postDataOf(head: ReadHead, body: KeptBody, room: Room): unknown {
+async function postDataOf(head: ReadHead, body: KeptBody, room: Room): Promise<unknown> {
   if (room.bytes <= 0) return { mimeType: typeOf(head), text: '', params: [], comment: leftOut };
-  const view = viewBody(head, body);
+  const view = await viewBody(head, body);
   const comment = view.isCut ? { comment: 'The end of the body was not kept.' } : {};
   room.bytes -= view.text?.length ?? 0;
   return { mimeType: view.mediaType, text: view.text ?? '', params: [], ...comment };
 }
 
-function contentOf(head: ReadHead | null, body: KeptBody, room: Room): unknown {
+async function contentOf(head: ReadHead | null, body: KeptBody, room: Room): Promise<unknown> {
   if (room.bytes <= 0 && body.bytes > 0) return { size: body.bytes, mimeType: typeOf(head), comment: leftOut };
-  const view = viewBody(head, body);
-  const { bytes } = decodeBody(head, body);
+  const view = await viewBody(head, body);
+  const { bytes } = await decodeBody(head, body);
   room.bytes -= bytes.length;
   const text = view.text === null ? { text: bytes.toString('base64'), encoding: 'base64' } : { text: view.text };
   const comment = view.isCut ? { comment: 'The end of the body was not kept.' } : {};

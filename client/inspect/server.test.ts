@@ -84,6 +84,7 @@ describe('the port refuses', () => {
       '/api/exchanges/1',
       '/api/events',
       '/api/har',
+      '/api/search?text=x',
       '/api/exchanges/1/curl',
       '/api/exchanges/1/body/request',
     ];

@@ -5,17 +5,18 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { isBrowserPort } from '@underpass/rules/browser-port.ts';
-import type { ExchangeList, InspectRefusalCode, ReplayStarted } from '@underpass/rules/inspect/exchange.ts';
+import type { ExchangeList, InspectRefusalCode, ReplayStarted, SearchResult } from '@underpass/rules/inspect/exchange.ts';
 import { ClientError } from '../process/error.ts';
 import { decodeBody } from './body-view.ts';
 import { compareAnswers } from './compare.ts';
 import { decideAccess } from './core/access.ts';
 import { readHead } from './core/head.ts';
-import type { KeptExchange } from './exchange-log.ts';
+import type { ExchangeLog, KeptExchange } from './exchange-log.ts';
 import { renderCurl, renderHar } from './export.ts';
 import { startLiveEvents } from './live-events.ts';
 import { loadPage, type PageFile } from './page.ts';
 import { readReplayRequest } from './replay-request.ts';
+import { parseWords, searchExchanges } from './search.ts';
 import type { InspectSources } from './sources.ts';
 import { summarize, viewExchange } from './view.ts';
 
@@ -158,7 +159,7 @@ function sendJson(response: ServerResponse, status: number, value: unknown): voi
 }
 
 interface Desk {
-  readonly call: (request: IncomingMessage, response: ServerResponse, url: URL) => Promise<void> | void;
+  readonly call: (request: IncomingMessage, response: ServerResponse, url: URL) => Promise<void>;
   readonly close: () => void;
 }
 
@@ -169,13 +170,14 @@ function createDesk(sources: InspectSources): Desk {
   const list = (): ExchangeList => ({ state: state(), exchanges: [...log.all()].map((exchange) => summarize(exchange, check)) });
   return {
     close: live.close,
-    call(request, response, url) {
+    async call(request, response, url) {
       const { searchParams: query, pathname } = url;
       const call = `${request.method} ${pathname.replace(/^\/api\/exchanges\/\d{1,15}(?=\/|$)/, '/api/exchanges/ID')}`;
       const exchange = log.get(Number(pathname.split('/')[3]));
       if (call === 'GET /api/exchanges') return sendJson(response, 200, list());
       if (call === 'GET /api/events') return live.add(response) ? undefined : refuse(response, 'busy');
       if (call === 'GET /api/har') return sendHar(response, sources, query);
+      if (call === 'GET /api/search') return sendFound(response, sources, query);
       if (call === 'GET /api/compare') return sendComparison(response, sources, query);
       if (call === 'POST /api/clear') {
         log.clear();
@@ -184,7 +186,7 @@ function createDesk(sources: InspectSources): Desk {
       }
       if (exchange === undefined) return refuse(response, 'not-found');
       if (call === 'GET /api/exchanges/ID')
-        return sendJson(response, 200, viewExchange(exchange, check, query.get('reveal') === '1'));
+        return sendJson(response, 200, await viewExchange(exchange, check, query.get('reveal') === '1'));
       if (call === 'GET /api/exchanges/ID/curl') return sendCurl(response, exchange, query.get('secrets') === '1');
       if (call === 'GET /api/exchanges/ID/body/request') return sendBody(response, exchange, 'request');
       if (call === 'GET /api/exchanges/ID/body/response') return sendBody(response, exchange, 'response');
@@ -194,16 +196,31 @@ function createDesk(sources: InspectSources): Desk {
   };
 }
 
-function sendHar(response: ServerResponse, { log, version }: InspectSources, query: URLSearchParams): void {
-  const ids = query.get('ids')?.split(',').map(Number);
-  const chosen = [...log.all()].filter(({ id }) => ids === undefined || ids.includes(id));
-  sendJson(response, 200, renderHar(chosen, version, query.get('secrets') === '1'));
+/** Newest first. */
+async function sendFound(response: ServerResponse, { log }: InspectSources, query: URLSearchParams): Promise<void> {
+  const words = parseWords(query.get('text') ?? '');
+  if (words === null) return refuse(response, 'invalid', 'The search has too many words, or too long ones.');
+  const gone = new AbortController();
+  response.on('close', () => gone.abort());
+  const search = { words, now: log.clock.now, signal: gone.signal };
+  const [found, isWhole] = await searchExchanges(chosen(log, query).reverse(), search);
+  sendJson(response, 200, { found, isWhole } satisfies SearchResult);
 }
 
-function sendComparison(response: ServerResponse, { log, check }: InspectSources, query: URLSearchParams): void {
+async function sendHar(response: ServerResponse, { log, version }: InspectSources, query: URLSearchParams): Promise<void> {
+  sendJson(response, 200, await renderHar(chosen(log, query), version, query.get('secrets') === '1'));
+}
+
+/** Those of `ids`, or all. */
+function chosen(log: ExchangeLog, query: URLSearchParams): KeptExchange[] {
+  const ids = query.has('ids') ? new Set(query.get('ids')!.split(',').map(Number)) : null;
+  return [...log.all()].filter(({ id }) => ids === null || ids.has(id));
+}
+
+async function sendComparison(response: ServerResponse, { log, check }: InspectSources, query: URLSearchParams): Promise<void> {
   const [left, right] = ['left', 'right'].map((side) => log.get(Number(query.get(side))));
   if (left === undefined || right === undefined) refuse(response, 'not-found');
-  else sendJson(response, 200, compareAnswers(left, right, check, query.get('reveal') === '1'));
+  else sendJson(response, 200, await compareAnswers(left, right, check, query.get('reveal') === '1'));
 }
 
 function sendCurl(response: ServerResponse, exchange: KeptExchange, secrets: boolean): void {
@@ -213,9 +230,9 @@ function sendCurl(response: ServerResponse, exchange: KeptExchange, secrets: boo
 }
 
 /** Never under a type of its own: what a visitor or an upstream sent must not run on this origin. */
-function sendBody(response: ServerResponse, exchange: KeptExchange, side: 'request' | 'response'): void {
+async function sendBody(response: ServerResponse, exchange: KeptExchange, side: 'request' | 'response'): Promise<void> {
   const head = side === 'request' ? exchange.requestHead : exchange.responseHead;
-  const { bytes } = decodeBody(head === '' ? null : readHead(head), exchange[side]);
+  const { bytes } = await decodeBody(head === '' ? null : readHead(head), exchange[side]);
   const disposition = `attachment; filename="${side}-${exchange.id}"`;
   response.writeHead(200, { 'content-type': 'application/octet-stream', 'content-disposition': disposition }).end(bytes);
 }

@@ -46,18 +46,19 @@ export function statusOf({ responseHead }: Pick<KeptExchange, 'responseHead'>): 
   return responseHead === '' ? null : Number(responseHead.slice(9, 12));
 }
 
-export function viewExchange(exchange: KeptExchange, checkSignature: CheckSignature, reveal: boolean): Exchange {
+export async function viewExchange(exchange: KeptExchange, checkSignature: CheckSignature, reveal: boolean): Promise<Exchange> {
+  const summary = summarize(exchange, checkSignature);
   const head = readHead(exchange.requestHead);
   const answer = exchange.responseHead === '' ? null : readHead(exchange.responseHead);
-  const request = viewMessage(head, head.startLine[2], exchange.request, reveal);
+  const request = await viewMessage(head, head.startLine[2], exchange.request, reveal);
   const response = answer && {
-    ...viewMessage(answer, answer.startLine[0], exchange.response, reveal),
+    ...(await viewMessage(answer, answer.startLine[0], exchange.response, reveal)),
     status: Number(answer.startLine[1]),
     reason: answer.startLine[2],
   };
   const { route, frames, droppedFrames, events, droppedEvents } = exchange;
   return {
-    ...summarize(exchange, checkSignature),
+    ...summary,
     upstream: formatUpstream(route.upstream),
     sentHost: route.sentHost ?? null,
     hidesSecrets: [...request.headers, ...(response?.headers ?? [])].some(([, value]) => value === null),
@@ -69,8 +70,13 @@ export function viewExchange(exchange: KeptExchange, checkSignature: CheckSignat
   };
 }
 
-function viewMessage(head: ReadHead, version: string, body: KeptExchange['request'], reveal: boolean): MessageView {
-  return { version, headers: shownHeaders(head, reveal), body: viewBody(head, body) };
+async function viewMessage(
+  head: ReadHead,
+  version: string,
+  body: KeptExchange['request'],
+  reveal: boolean,
+): Promise<MessageView> {
+  return { version, headers: shownHeaders(head, reveal), body: await viewBody(head, body) };
 }
 
 export function shownHeaders({ headers }: ReadHead, reveal: boolean): readonly ShownHeader[] {

@@ -15,6 +15,7 @@ import { FilterBar } from './list/filter-bar.tsx';
 import { NoRequests } from './list/no-requests.tsx';
 import { RequestList } from './list/request-list.tsx';
 import { goTo, renderRoute, useRoute } from './state/route.ts';
+import { useContentSearch } from './state/use-content-search.ts';
 import { type Connection, useInspector } from './state/use-inspector.ts';
 import { TopBar } from './top-bar.tsx';
 
@@ -61,7 +62,11 @@ function Requests({ live, shown, connection, isPaused, onPause }: RequestsProps)
   const [filter, setFilter] = useState(noFilter);
   const [clearing, setClearing] = useState(false);
   const deferred = useDeferredValue(filter);
-  const exchanges = useMemo(() => selectExchanges(shown.exchanges, deferred), [shown.exchanges, deferred]);
+  const contents = useContentSearch(filter.text, shown.exchanges);
+  const exchanges = useMemo(
+    () => selectExchanges(shown.exchanges, deferred, contents.found),
+    [shown.exchanges, deferred, contents.found],
+  );
   const showHost = useMemo(() => new Set(shown.exchanges.map(({ host }) => host)).size > 1, [shown.exchanges]);
   const searchRef = useRef<HTMLInputElement>(null);
   const focusRef = useRef<(() => void) | null>(null);
@@ -105,12 +110,12 @@ function Requests({ live, shown, connection, isPaused, onPause }: RequestsProps)
           {shown.exchanges.length === 0 ? (
             <NoRequests state={live.state} />
           ) : exchanges.length === 0 ? (
-            <NothingFound onReset={() => setFilter(noFilter)} searchRef={searchRef} />
+            <NothingFound isSearching={contents.isSearching} onReset={() => setFilter(noFilter)} searchRef={searchRef} />
           ) : (
             <RequestList exchanges={exchanges} selectedId={route?.id} showHost={showHost} onOpen={open} focusRef={focusRef} />
           )}
         </div>
-        <ListFooter live={live} shown={shown} matches={exchanges.length} />
+        <ListFooter live={live} shown={shown} matches={exchanges.length} note={contents.note} />
       </section>
       {route !== undefined && (
         <ExchangePane
@@ -164,15 +169,19 @@ function useFocusListAfter(isOpen: boolean, focusRef: RefObject<(() => void) | n
 }
 
 function NothingFound({
+  isSearching,
   onReset,
   searchRef,
 }: {
+  readonly isSearching: boolean;
   readonly onReset: () => void;
   readonly searchRef: RefObject<HTMLInputElement | null>;
 }) {
   return (
     <div className="grid flex-1 content-center justify-items-center gap-4 px-4 text-center">
-      <p className="text-base text-ink-soft">No request matches the filter.</p>
+      <p className="text-base text-ink-soft">
+        {isSearching ? 'Searching headers and bodies…' : 'No request matches the filter.'}
+      </p>
       <Button
         size="sm"
         onClick={() => {
@@ -188,9 +197,11 @@ function NothingFound({
 
 interface ListFooterProps extends Pick<RequestsProps, 'live' | 'shown'> {
   readonly matches: number;
+  /** What the search left out. */
+  readonly note: string;
 }
 
-function ListFooter({ live, shown, matches }: ListFooterProps) {
+function ListFooter({ live, shown, matches, note }: ListFooterProps) {
   const all = shown.exchanges.length;
   const held = live.exchanges.filter(({ id }) => id > (shown.exchanges[0]?.id ?? 0)).length;
   const { keptBytes, maxBytes, dropped } = live.state;
@@ -200,6 +211,7 @@ function ListFooter({ live, shown, matches }: ListFooterProps) {
       {held > 0 && shown !== live && (
         <span className="font-semibold text-warn">{countOf(held, 'newer request')} while paused</span>
       )}
+      {note !== '' && <span className="font-semibold text-warn">{note}</span>}
       {dropped > 0 && <span>{countOf(dropped, 'older one')} dropped</span>}
       <span className="ml-auto">
         {formatSize(keptBytes)} of {formatSize(maxBytes)}

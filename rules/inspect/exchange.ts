@@ -236,6 +236,22 @@ export interface DiffLine {
   readonly text: string;
 }
 
+/**
+ * GET /api/search?text=WORDS, or with `&ids=1,2` among these: which exchanges hold each word in what is shown of them, besides
+ * their row. Hidden headers are not searched.
+ */
+export interface SearchResult {
+  readonly found: readonly FoundWord[];
+  /** False if the search took too long and left the oldest out. */
+  readonly isWhole: boolean;
+}
+
+export interface FoundWord {
+  /** In lower case. */
+  readonly word: string;
+  readonly ids: readonly number[];
+}
+
 /** Body of every answer with status 400 or above. */
 export interface InspectRefusal {
   readonly error: { readonly code: InspectRefusalCode; readonly text: string };

@@ -246,6 +246,26 @@ test('a failing webhook is found, revealed, fixed, replayed and compared', async
   await expect(lines).toHaveCount(0);
 });
 
+test('the search finds a word of a body, also of a request that arrives later, and nothing in a hidden header', async (t) => {
+  const engine = await startEngine(t);
+  const webhook = (id: number) =>
+    engine.add(
+      requestOf({ Authorization: 'Bearer s3cret' }, '{"type":"invoice.failed"}', `POST /hook/${id}`),
+      answerOf('200 OK', {}),
+    );
+  webhook(1);
+  engine.add(requestOf({}, '', 'GET /health'), answerOf('200 OK', {}));
+  const page = await openPage(t, engine.server);
+  await expect(row(page, /health/)).toBeVisible();
+  await page.getByRole('searchbox').fill('Invoice.failed');
+  await expect(row(page, /hook.1/)).toBeVisible();
+  await expect(row(page, /health/)).toHaveCount(0);
+  webhook(2);
+  await expect(row(page, /hook.2/)).toBeVisible();
+  await page.getByRole('searchbox').fill('s3cret');
+  await expect(page.getByText('No request matches the filter.')).toBeVisible();
+});
+
 test('a body that nests too deeply to indent is shown all the same', async (t) => {
   const engine = await startEngine(t);
   const body = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;

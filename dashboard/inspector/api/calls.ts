@@ -7,6 +7,7 @@ import type {
   InspectRefusalCode,
   ReplayRequest,
   ReplayStarted,
+  SearchResult,
 } from '@underpass/rules/inspect/exchange.ts';
 import { takeToken } from './token.ts';
 
@@ -78,6 +79,10 @@ export const getHar = async (ids: readonly number[], secrets: boolean): Promise<
 
 export const compareExchanges = async (left: number, right: number, signal: AbortSignal): Promise<Comparison> =>
   (await get(`/api/compare?left=${left}&right=${right}`, signal)).json();
+
+/** Of these requests. */
+export const searchExchanges = async (text: string, ids: readonly number[], signal: AbortSignal): Promise<SearchResult> =>
+  (await get(`/api/search?${new URLSearchParams({ text, ids: ids.join(',') })}`, signal)).json();
 
 export const replay = async (id: number, request: ReplayRequest): Promise<ReplayStarted> =>
   (await post(`/api/exchanges/${id}/replay`, request)).json();

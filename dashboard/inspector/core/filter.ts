@@ -19,12 +19,23 @@ export const isFiltering = ({ text, method, status }: Filter): boolean => text.t
 export const hasFailed = ({ state, status, error }: ExchangeSummary): boolean =>
   state === 'failed' || error !== null || (status ?? 0) >= 400;
 
-export function selectExchanges(all: readonly ExchangeSummary[], filter: Filter): readonly ExchangeSummary[] {
+/** For each word of the search the requests that hold it in a header, a body, a frame or an event. */
+export type Found = ReadonlyMap<string, ReadonlySet<number>>;
+
+export const nothingFound: Found = new Map();
+
+export const wordsOf = (text: string): readonly string[] => text.toLowerCase().split(/\s+/).filter(Boolean);
+
+export function selectExchanges(
+  all: readonly ExchangeSummary[],
+  filter: Filter,
+  found: Found = nothingFound,
+): readonly ExchangeSummary[] {
   if (!isFiltering(filter)) return all;
-  const words = filter.text.toLowerCase().split(/\s+/).filter(Boolean);
+  const words = wordsOf(filter.text);
   return all.filter(
     (one) =>
-      (filter.method === '' || one.method === filter.method) && hasStatus(one, filter.status) && hasWords(textOf(one), words),
+      (filter.method === '' || one.method === filter.method) && hasStatus(one, filter.status) && hasWords(one, words, found),
   );
 }
 
@@ -41,7 +52,10 @@ const textOf = (one: ExchangeSummary): string =>
     .join(' ')
     .toLowerCase();
 
-const hasWords = (text: string, words: readonly string[]): boolean => words.every((word) => text.includes(word));
+function hasWords(one: ExchangeSummary, words: readonly string[], found: Found): boolean {
+  const text = textOf(one);
+  return words.every((word) => text.includes(word) || found.get(word)?.has(one.id));
+}
 
 /** The methods to offer, in alphabetical order. The chosen one stays although its requests are gone. */
 export function methodsOf(all: readonly ExchangeSummary[], chosen: string): readonly string[] {

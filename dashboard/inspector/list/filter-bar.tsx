@@ -114,7 +114,7 @@ function SearchField({ searchRef, value, onChange, onLeave }: SearchFieldProps) 
         type="search"
         aria-label="Search requests"
         aria-keyshortcuts="/"
-        placeholder="Search: path, status, visitor ( / )"
+        placeholder="Search: path, header, body ( / )"
         value={value}
         onChange={(event) => onChange(event.target.value)}
         onKeyDown={onKeyDown}
