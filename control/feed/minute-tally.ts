@@ -1,21 +1,20 @@
 // Adds up what passed through each tunnel, minute by minute, until it is written to the store.
 
 import type { MinuteRow } from './core/history-points.ts';
-import { minuteMs } from './core/history-points.ts';
+import { minuteMs, startOf } from './core/history-points.ts';
 import type { Traffic } from './core/rate-window.ts';
 
 export interface TunnelMinute extends MinuteRow {
   readonly tunnelId: string;
 }
 
-/** Rows of one statement: six parameters each, far under both databases' limits. */
-const takenAtOnce = 100;
+/** Rows of one statement: six parameters each, far under both databases' limits. One commit for each. */
+const takenAtOnce = 500;
 /** Rows that wait while the database is away: two minutes of a full region. Beyond that the oldest are dropped. */
 const maxRows = 200_000;
 
 type Row = { -readonly [K in keyof TunnelMinute]: TunnelMinute[K] };
 
-const startOfMinute = (ms: number): number => Math.floor(ms / minuteMs) * minuteMs;
 const keyOf = ({ minuteMs: start, tunnelId }: TunnelMinute): string => `${start}/${tunnelId}`;
 
 export class MinuteTally {
@@ -32,7 +31,7 @@ export class MinuteTally {
 
   /** Takes out one batch of the minutes that are over; at the end also of the running one. Empty when none is left. */
   take(nowMs: number, ending = false): readonly TunnelMinute[] {
-    const running = startOfMinute(nowMs);
+    const running = startOf(minuteMs, nowMs);
     const done = this.#rows.values().filter((row) => ending || row.minuteMs < running);
     const batch = [...done.take(takenAtOnce)];
     for (const row of batch) this.#rows.delete(keyOf(row));
@@ -45,7 +44,7 @@ export class MinuteTally {
   }
 
   #rowOf(tunnelId: string, nowMs: number): Row {
-    const empty = { tunnelId, minuteMs: startOfMinute(nowMs), rxBytes: 0, txBytes: 0, connections: 0, clients: 0 };
+    const empty = { tunnelId, minuteMs: startOf(minuteMs, nowMs), rxBytes: 0, txBytes: 0, connections: 0, clients: 0 };
     const known = this.#rows.get(keyOf(empty));
     if (known !== undefined) return known;
     const oldest = this.#rows.size >= maxRows ? this.#rows.keys().next().value : undefined;

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { sql } from 'kysely';
 import { skipWithout } from '../../tests/helpers/tool.ts';
-import { writeMinutes } from '../feed/history.ts';
+import { saveMarks } from '../feed/route-marks.ts';
 import { addProject, addRegion, addTunnel } from '../feed/test-kit.ts';
 import { startPostgres, type TestPostgres } from '../test-kit-postgres.ts';
 import { openPostgresStore } from './postgres.ts';
@@ -48,16 +48,15 @@ describe('a write on Postgres', { skip }, () => {
       await commit.promise;
     });
     await deleted.promise;
-    const minute = { minuteMs: 60_000, rxBytes: 1, txBytes: 2, connections: 3, clients: 4 };
-    const written = writeMinutes(store, [
-      { ...minute, tunnelId: gone },
-      { ...minute, tunnelId: kept },
+    const written = saveMarks(store, [
+      { tunnelId: gone, hosts: 'a' },
+      { tunnelId: kept, hosts: 'b' },
     ]);
     // The writer has read the tunnel before its deletion, and waits for the deletion to commit.
     await waitForLock(store);
     commit.resolve();
     await Promise.all([deletion, written]);
-    const minutes = await store.db.selectFrom('metric_minutes').select('tunnel_id').execute();
-    assert.deepEqual(minutes, [{ tunnel_id: kept }]);
+    const routes = await store.db.selectFrom('tunnel_routes').select('tunnel_id').execute();
+    assert.deepEqual(routes, [{ tunnel_id: kept }]);
   });
 });

@@ -46,6 +46,8 @@ const tables = {
   abuse_reports: ['id'],
   jobs: ['id'],
   metric_minutes: ['tunnel_id', 'minute_at'],
+  history_minutes: ['start_at', 'tunnel_id'],
+  history_quarters: ['start_at', 'tunnel_id'],
   tunnel_routes: ['tunnel_id'],
   certificates: ['id'],
   certificate_attempts: ['id'],

@@ -393,6 +393,19 @@ export interface JobsTable {
   created_at: number;
 }
 
+/** What passed through a tunnel in a minute, or in a quarter of an hour. It refers to no tunnel: rows of deleted ones expire. */
+export interface HistoryTable {
+  /** Start of the minute or quarter, ms. */
+  start_at: number;
+  tunnel_id: string;
+  rx_bytes: number;
+  tx_bytes: number;
+  connections: number;
+  /** The most that were connected at once. */
+  clients: number;
+}
+
+/** The history as the previous release writes it. */
 export interface MetricMinutesTable {
   tunnel_id: string;
   /** Start of the minute, ms. */
@@ -512,6 +525,8 @@ export interface Schema {
   abuse_reports: AbuseReportsTable;
   jobs: JobsTable;
   metric_minutes: MetricMinutesTable;
+  history_minutes: HistoryTable;
+  history_quarters: HistoryTable;
   tunnel_routes: TunnelRoutesTable;
   certificates: CertificatesTable;
   certificate_attempts: CertificateAttemptsTable;

@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { pino } from 'pino';
-import { historyKeptMs } from '../feed/core/history-points.ts';
 import { createId } from '../store/id.ts';
 import { isWaiting } from '../store/known-time.ts';
 import { createTestControl } from '../test-kit.ts';
@@ -287,35 +286,4 @@ it('keeps sign-ins of visitors for 30 days, sign-outs as long as sessions, progr
   assert.deepEqual(await kept(179), [0, 0, 0, 1, 1]);
   assert.deepEqual(await kept(180), [0, 0, 0, 0, 1]);
   await test.close();
-});
-
-it('deletes the history that no chart shows, a few rows in a turn of the event loop', async () => {
-  const test = await createTestControl();
-  const ann = await test.signUp('ann@example.com');
-  await ann.call('POST', `/api/tunnels?project=${ann.projectId}`, { name: 'shop', region: 'local' });
-  const { id } = await test.store.db.selectFrom('tunnels').select('id').executeTakeFirstOrThrow();
-  const keptFrom = test.time.now - historyKeptMs;
-  const row = { tunnel_id: id, rx_bytes: 1, tx_bytes: 1, connections: 1, clients: 1 };
-  await test.store.write(async (trx) => {
-    for (let minute = -1_001; minute < 2; minute++)
-      await trx
-        .insertInto('metric_minutes')
-        .values({ ...row, minute_at: keptFrom + minute * 60_000 })
-        .execute();
-  });
-  let turns = 0;
-  let isOver = false;
-  const count = (): void => {
-    turns++;
-    if (!isOver) setImmediate(count);
-  };
-  setImmediate(count);
-  await deleteAllExpired(test.store, test.time.now);
-  isOver = true;
-  const left = await test.store.db.selectFrom('metric_minutes').select('minute_at').orderBy('minute_at').execute();
-  assert.deepEqual(
-    left.map((each) => each.minute_at),
-    [keptFrom, keptFrom + 60_000],
-  );
-  assert.ok(turns >= 2, `${turns} turns`);
 });

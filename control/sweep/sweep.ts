@@ -12,6 +12,7 @@ import { endOfIds } from '../store/id.ts';
 import { announce, lookAtClock } from '../store/known-time.ts';
 import type { Schema } from '../store/schema.ts';
 import type { Queries, Store } from '../store/store.ts';
+import { expiredHistory, keepHistoryPartitions, type RestTable, rollUpHistory } from './history.ts';
 
 const dayMs = 24 * 3600_000;
 /** Certificates stay for a week after they expire. */
@@ -21,13 +22,11 @@ const certificatesKeptMs = 7 * dayMs;
 const rowsAtOnce = 500;
 /** The rest waits for the next sweep, ten minutes later. */
 const statementsPerTable = 40;
-/** A row a minute for each tunnel with a client: in ten minutes, a million for a region of 100,000. */
-const statementsOfHistory = 2_000;
 /** A sweep that would take more than half of a table, and more rows than this, waits for a day first. */
 const fewRows = 20;
 
 interface Rule {
-  readonly table: keyof Schema;
+  readonly table: keyof Schema | RestTable;
   readonly expired: (nowMs: number) => RawBuilder<SqlBool>;
   /** True if few rows of the table expire in any one sweep. */
   readonly lasting?: boolean;
@@ -65,7 +64,6 @@ const rules: readonly Rule[] = [
   {
     table: 'metric_minutes',
     key: ['tunnel_id', 'minute_at'],
-    statements: statementsOfHistory,
     expired: (now) => sql`minute_at < ${now - historyKeptMs}`,
   },
   { table: 'access_flows', expired: (now) => before('expires_at', now) },
@@ -92,6 +90,15 @@ const rules: readonly Rule[] = [
   },
 ];
 
+/** A row a minute for each tunnel with a client: in ten minutes, a million for a region of 100,000. */
+const statementsOfHistory = 2_000;
+
+const historyRules = async (store: Store, nowMs: number): Promise<readonly Rule[]> =>
+  (await expiredHistory(store, nowMs)).map(({ table, beforeMs }) => ({
+    ...{ table, key: ['start_at', 'tunnel_id'], statements: statementsOfHistory },
+    expired: () => sql`start_at < ${beforeMs}`,
+  }));
+
 const count = async (db: Queries, from: RawBuilder<unknown>): Promise<number> => {
   const { rows } = await sql<{ n: number }>`select count(*) as n from ${from}`.execute(db);
   return Number(rows[0]?.n ?? 0);
@@ -116,13 +123,17 @@ const deleteExpired = async (db: Queries, rule: Rule, nowMs: number): Promise<vo
   }
 };
 
-export const deleteAllExpired = async ({ db, kind }: Store, nowMs: number): Promise<void> => {
-  for (const rule of rules) await deleteExpired(db, rule, nowMs);
+export const deleteAllExpired = async (store: Store, nowMs: number): Promise<void> => {
+  const { db, kind } = store;
+  for (const rule of [...rules, ...(await historyRules(store, nowMs))]) await deleteExpired(db, rule, nowMs);
   if (kind === 'postgres') await sql`delete from rate_limits where expire <= ${nowMs}`.execute(db);
 };
 
 export const sweepStore = async (store: Store, nowMs: number, log: Logger): Promise<void> => {
   const { waitMs, announced = [] } = await lookAtClock(store, nowMs, log);
+  const isTimeKnown = waitMs === 0 || announced.length > 0;
+  if (isTimeKnown) await rollUpHistory(store, nowMs);
+  await keepHistoryPartitions(store, nowMs, isTimeKnown, log);
   if (waitMs > 0) return;
   const heavy: string[] = [];
   for (const rule of rules.filter(({ lasting = false }) => lasting))
