@@ -67,6 +67,9 @@ interface Trace {
   readonly address: string;
   readonly requestId: string;
   call: CallName | 'site';
+  /** Ids. */
+  user?: string;
+  project?: string;
 }
 
 export type App = Hono<{ Bindings: Trace }>;
@@ -78,7 +81,8 @@ const addCalls = (app: App, deps: AppDeps): void => {
       c.env.call = name;
       const query = readQuery(new URL(c.req.url).searchParams, call);
       const incoming = { name, request: c.req.raw, segments: c.req.param(), query, address: c.env.address };
-      const answer = await dispatch(deps, deps.handlers, incoming);
+      const onKnown = (who: Pick<Trace, 'user' | 'project'>): void => void Object.assign(c.env, who);
+      const answer = await dispatch(deps, deps.handlers, { ...incoming, onKnown });
       const response = call.compress ? await compressed(c.req.raw, answer) : answer;
       // For HEAD, Hono drops the body of GET without cancelling it: an event stream would stay open unread.
       if (c.req.raw.method === 'HEAD') await response.body?.cancel();
@@ -111,10 +115,24 @@ const addErrors = (app: App, log: Logger): void => {
   });
 };
 
+/** What load balancers and schedulers ask every few seconds, each of them. */
+const healthPaths = new Set(['/healthz', '/readyz']);
+
+/** At level debug unless the answer is another than the last one. */
+const createRequestLog = (log: Logger) => {
+  const lastHealth = new Map<string, number>();
+  return (path: string, status: number, line: object): void => {
+    const isNews = !healthPaths.has(path) || lastHealth.get(path) !== status;
+    if (healthPaths.has(path)) lastHealth.set(path, status);
+    log[isNews ? 'info' : 'debug'](line, 'request');
+  };
+};
+
 export const createApp = (deps: AppDeps) => {
   const { log, metrics, openApi } = deps;
   const app: App = new Hono();
   const headers = securityHeaders(deps);
+  const logRequest = createRequestLog(log);
   const readAddress = createAddressReader(deps.trustedProxies);
   addErrors(app, log);
   addCalls(app, deps);
@@ -127,10 +145,11 @@ export const createApp = (deps: AppDeps) => {
     const started = performance.now();
     const response = await app.fetch(request, trace);
     const ms = performance.now() - started;
-    const { requestId, call } = trace;
+    const { requestId, call, user, project } = trace;
     metrics.observe(call, response.status, ms / 1000);
     const path = loggedPath(new URL(request.url).pathname);
-    log.info({ requestId, call, method: request.method, path, status: response.status, ms: Math.round(ms) }, 'request');
+    const facts = { requestId, call, method: request.method, path, status: response.status, ms: Math.round(ms) };
+    logRequest(path, response.status, { ...facts, address, ...(user && { user }), ...(project && { project }) });
     return withHeaders(response, headers, requestId);
   };
 };

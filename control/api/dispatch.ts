@@ -31,6 +31,8 @@ export interface Incoming extends Values {
   readonly name: CallName;
   readonly request: Request;
   readonly address: string;
+  /** Called as soon as it is known who calls, and for which project: the log names both, also if the call is refused then. */
+  readonly onKnown: (who: { readonly user?: string; readonly project?: string }) => void;
 }
 
 const notPlain = 'must not hold control characters.';
@@ -114,8 +116,10 @@ export const dispatch = async (deps: DispatchDeps, handlers: Handlers, incoming:
   if (isForeign(deps.origin, call, request)) refuse('forbidden', 'This request came from another site.');
   refuseOddSegments(segments);
   const sender = await identify(deps, incoming);
+  if (sender) incoming.onKnown({ user: sender.userId });
   return countRefused(deps, sender, incoming, async () => {
     const allowed = await permit(deps.store.db, call, sender, { segments, query });
+    if (allowed) incoming.onKnown({ project: allowed.id });
     if (sender) await takePermitted(deps, sender, call);
     const body = await readBody(request, call);
     const nowMs = deps.clock();
