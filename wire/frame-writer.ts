@@ -22,7 +22,7 @@ interface LateFrame {
 
 export class FrameWriter {
   readonly #queue: WriteQueue;
-  readonly #onDrain: () => void;
+  readonly #onDrain: (bytes: number) => void;
   readonly #clock: SessionClock;
   /** Above this the streams wait. Measured: 1 MiB is a little better than 16 KiB for bulk transfers. */
   #highWaterBytes = maxHighWaterBytes;
@@ -33,7 +33,7 @@ export class FrameWriter {
   #late: LateFrame[] = [];
   #stopTimer: (() => void) | null = null;
 
-  constructor(carrier: Duplex, onDrain: () => void, clock: SessionClock) {
+  constructor(carrier: Duplex, onDrain: (bytes: number) => void, clock: SessionClock) {
     this.#onDrain = onDrain;
     this.#clock = clock;
     this.#queue = new WriteQueue(carrier, poolsFor.carrier, this.#written);
@@ -104,6 +104,6 @@ export class FrameWriter {
     const nowMs = this.#clock.now();
     this.#highWaterBytes = nextHighWater(this.#highWaterBytes, bytes, nowMs - this.#startMs);
     this.#startMs = nowMs;
-    this.#onDrain();
+    this.#onDrain(bytes);
   };
 }

@@ -29,6 +29,7 @@ import { encodeTimes, parseTimes, type Times } from './core/times.ts';
 import { FrameWriter } from './frame-writer.ts';
 import { KeepAlive } from './keep-alive.ts';
 import { Notices } from './notices.ts';
+import { Pacer } from './pacer.ts';
 import { RoundRobin } from './round-robin.ts';
 import { readShared } from './socket/shared-read.ts';
 import { MuxStream, type StreamHost } from './stream.ts';
@@ -108,6 +109,7 @@ class MuxSession implements Session, StreamHost, FrameSink {
   readonly #writer: FrameWriter;
   readonly #decoder = new FrameDecoder(this);
   readonly #streams: StreamTable;
+  readonly #pacer: Pacer;
   readonly #roundRobin: RoundRobin;
   readonly #keepAlive: KeepAlive;
   readonly #ourNotices: Notices;
@@ -134,7 +136,8 @@ class MuxSession implements Session, StreamHost, FrameSink {
     this.#clock = clock;
     this.#ourHello = createHello(this.limits, options);
     this.#peerMayOpen = options.peerMayOpen;
-    this.#writer = new FrameWriter(carrier, () => this.#roundRobin.run(), clock);
+    this.#writer = new FrameWriter(carrier, (bytes) => this.#written(bytes), clock);
+    this.#pacer = new Pacer(carrier);
     this.#streams = new StreamTable(options.side);
     this.#roundRobin = new RoundRobin(this.#writer);
     // Twenty a second is a hundred times the rate of a peer that follows the page.
@@ -170,6 +173,11 @@ class MuxSession implements Session, StreamHost, FrameSink {
     const wasFar = this.isFar;
     this.#minRttMs = readTcpInfo(this.#carrier)?.minRttMs ?? this.leastRttMs;
     if (this.isFar && !wasFar) limitUnsent(this.#carrier, unsentBytes);
+  }
+
+  #written(bytes: number): void {
+    if (this.isFar && this.#congestion === 'bbr') this.#pacer.written(bytes, this.#clock.now(), this.#minRttMs);
+    this.#roundRobin.run();
   }
 
   #listen(carrier: Duplex): void {

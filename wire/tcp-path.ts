@@ -14,6 +14,10 @@ const tcp = 6;
 const infoOption = 11;
 const controlOption = 13;
 const unsentOption = 25;
+/** socket(7). */
+const socketLevel = 1;
+const paceOption = 47;
+const noPace = 0xffff_ffff;
 
 /** `UNDERPASS_CONGESTION=system` leaves every connection as the system makes it. */
 const isOn = process.env.UNDERPASS_CONGESTION !== 'system';
@@ -89,10 +93,16 @@ export function adaptControl(socket: Duplex): string | null {
  * The kernel takes no more than this many bytes that it cannot send yet, so the writer decides later what comes first, and sees
  * that the connection is full.
  */
-export function limitUnsent(socket: Duplex, bytes: number): void {
+export const limitUnsent = (socket: Duplex, bytes: number): void => setNumber(socket, tcp, unsentOption, bytes);
+
+/** The kernel sends no more than this; null: as the congestion control likes. */
+export const limitPace = (socket: Duplex, bytesPerSecond: number | null): void =>
+  setNumber(socket, socketLevel, paceOption, Math.min(bytesPerSecond ?? noPace, noPace));
+
+function setNumber(socket: Duplex, level: number, option: number, number: number): void {
   const value = Buffer.alloc(4);
-  value.writeUInt32LE(bytes);
-  if (isOn) socketCalls()?.set(descriptorOf(socket), tcp, unsentOption, value, value.length);
+  value.writeUInt32LE(number);
+  if (isOn) socketCalls()?.set(descriptorOf(socket), level, option, value, value.length);
 }
 
 /**

@@ -1,6 +1,7 @@
 // A client on a second machine, behind a wire that delays, loses packets, or falls silent in one or both directions.
 // Needs root: the second machine is a network namespace.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { describe, it, type TestContext, test } from 'node:test';
@@ -82,10 +83,10 @@ test('with 400 ms of delay windows grow until a download fills the path', { skip
   assert.ok(seconds < withoutGrowthSeconds * 0.75, `it took ${seconds} s`);
 });
 
-test('on a long path a client opens carriers while downloads fill those that it has, and BBR carries them', {
+test('on a long path a client opens carriers while downloads fill those that it has, and BBR carries them without a standing queue', {
   skip,
 }, async (t) => {
-  const { door, carriers, figure } = await setUp(t, { delayMs: 25, rate: { megabits: 40, queueMs: 50 } });
+  const { far, door, carriers, figure } = await setUp(t, { delayMs: 25, rate: { megabits: 40, queueMs: 50 } });
   // Until its first PING comes back, a carrier is a last resort.
   await eventually(
     () => figure('underpass_edge_carriers\\{congestion="unknown"\\}'),
@@ -93,6 +94,11 @@ test('on a long path a client opens carriers while downloads fill those that it 
   );
   const downloads = Promise.all([1, 2, 3].map(() => download(door, 5_000_000)));
   await eventually(carriers, (count) => count > 2);
+  if (offeredControls()?.far === 'bbr')
+    await eventually(
+      async () => carriersSeen(far),
+      (seen) => seen.every((text) => text.includes(' bbr ')) && seen.some((text) => /pacing_rate \d+bps\/\d+bps/.test(text)),
+    );
   for (const { hash } of await downloads) assert.equal(hash, hashOfNumbered(5_000_000));
   if (offeredControls()?.far === 'bbr')
     await eventually(
@@ -100,6 +106,12 @@ test('on a long path a client opens carriers while downloads fill those that it 
       (count) => count > 2,
     );
 });
+
+/** What ss(8) says of the client's connections to the edge, a line for each. After the slash is the most that one may send at. */
+function carriersSeen(far: FarMachine): readonly string[] {
+  const [program, args] = far.command('ss', ['-tinHO', 'state', 'established', 'dst', far.nearAddress]);
+  return execFileSync(program, args, { encoding: 'utf8' }).trim().split('\n');
+}
 
 test('with 100 ms of delay and 1 % of loss pages and downloads arrive complete', { skip }, async (t) => {
   const { door, carriers } = await setUp(t, { delayMs: 50, lossPercent: 1 });

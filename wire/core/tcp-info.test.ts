@@ -4,23 +4,25 @@ import { parseTcpInfo, tcpInfoBytes } from './tcp-info.ts';
 
 /** Linux 6.18, a sender whose receiver had stopped reading. */
 const recorded = Buffer.from(
-  '010000000107aa00802c03000000000000ba0000180200000000000000000000000000000000000000000000ec01000000000000fc010000f8000000' +
-    'ffff0000d7ff0000041500004d290000ffffff7f0a000000cbff00000300000000000000d7ff0000010000006f998c0a00000000ffffffffffffffff' +
-    'e6fb02000000000000000000000000000a0000000500000086d23800180000000000000007000000',
+  '010000000107aa00802c03000000000000ba0000180200000000000000000000000000000000000000000000280100000000000050010000300000' +
+    '00ffff0000d7ff0000d9170000132e0000ffffff7f12000000cbff00000800000000000000d7ff00000200000043665dd704000000ffffffffffff' +
+    'ffffe6fb02000000000000000000000000000b0000000500000086d238002d00000000000000080000005486320000000000c0c2040000000000c0' +
+    'c2040000000000000000000000000009000000',
   'hex',
 );
 
 describe('TCP_INFO', () => {
   it('says what ss(8) says of the same connection', () => {
-    // ss: mss:47616 rtt:5.38/10.573 cwnd:10 data_segs_out:7 retrans:0/1 notsent:3723910 minrtt:0.024
+    // ss: mss:47616 rtt:6.105/11.795 cwnd:18 data_segs_out:8 retrans:0/2 notsent:3723910 minrtt:0.045 delivered:9
     assert.deepEqual(parseTcpInfo(recorded), {
-      minRttMs: 0.024,
-      rttMs: 5.38,
-      windowBytes: 476_160,
+      minRttMs: 0.045,
+      rttMs: 6.105,
+      windowBytes: 857_088,
       unackedBytes: 0,
       notSentBytes: 3_723_910,
-      sentSegments: 7,
-      resentSegments: 1,
+      sentSegments: 8,
+      resentSegments: 2,
+      deliveredBytes: 428_544,
     });
   });
 

@@ -13,10 +13,12 @@ export interface TcpInfo {
   /** Segments with data: sent, of which sent again. */
   readonly sentSegments: number;
   readonly resentSegments: number;
+  /** Arrived, to a segment; wraps after 2^32 segments. */
+  readonly deliveredBytes: number;
 }
 
-/** Up to tcpi_data_segs_out, Linux 4.6. A longer buffer would only be filled with what nobody reads. */
-export const tcpInfoBytes = 160;
+/** Up to tcpi_delivered, Linux 4.18. A longer buffer would only be filled with what nobody reads. */
+export const tcpInfoBytes = 196;
 
 /** Null if the kernel is too old to say all of it. Numbers are in the order of this machine: little-endian where Node runs. */
 export function parseTcpInfo(bytes: Uint8Array): TcpInfo | null {
@@ -32,5 +34,6 @@ export function parseTcpInfo(bytes: Uint8Array): TcpInfo | null {
     notSentBytes: at(144),
     sentSegments: at(156),
     resentSegments: at(100),
+    deliveredBytes: at(192) * segmentBytes,
   };
 }
