@@ -54,10 +54,16 @@ test('a killed bench leaves no process and no temporary file behind', { skip, ti
 });
 
 function descendantsOf(pid: string): readonly string[] {
-  const children = readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
-    textOf(`/proc/${pid}/task/${thread}/children`).split(' ').filter(Boolean),
-  );
+  const children = threadsOf(pid).flatMap((thread) => textOf(`/proc/${pid}/task/${thread}/children`).split(' ').filter(Boolean));
   return children.flatMap((child) => [child, ...descendantsOf(child)]);
+}
+
+function threadsOf(pid: string): readonly string[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`);
+  } catch {
+    return []; // it has ended
+  }
 }
 
 /** Empty for a process that is gone, and for a zombie. */

@@ -56,7 +56,7 @@ async function runServer({ io }: Shell, elder: Elder | undefined): Promise<numbe
       return exitCodes.ok;
     }
     const { successor, isFollowed } = heir;
-    await running.leave(() => successor.tellQuiet(!isFollowed));
+    await running.leave(() => successor.tell('quiet'));
     // The parent of this process may know no other: it sees the successor's end as this one's.
     return isFollowed ? exitCodes.ok : successor.ended;
   };

@@ -11,8 +11,10 @@ export type ToSuccessor =
   | { readonly type: 'edge-held' }
   /** The elder has unlocked the home folder. */
   | { readonly type: 'yours' }
-  /** The elder's last request is answered. `staysParent`: it ends only after its successor. */
-  | { readonly type: 'quiet'; readonly staysParent: boolean };
+  /** The service manager follows the successor. Without this message the elder ends only after its successor. */
+  | { readonly type: 'followed' }
+  /** The elder's last request is answered. */
+  | { readonly type: 'quiet' };
 
 export type ToElder =
   | { readonly type: 'hold-edge' }
@@ -48,7 +50,7 @@ export async function meetElder(channel: NodeJS.Process = process): Promise<Elde
   if (!channel.connected) throw new ServerError('usage', '--successor is only for a server that another one starts');
   const say = (message: ToElder): void => void channel.send?.(message, undefined, undefined, () => {});
   let isOver = false;
-  let hasParent = false;
+  let hasParent = true;
   const wait = <T extends ToSuccessor['type']>(type: T): Promise<Extract<ToSuccessor, { type: T }>> =>
     new Promise((resolve, reject) => {
       const timer = setTimeout(() => reject(new ServerError('upgrade-failed', 'the running server does not answer')), answerMs);
@@ -81,14 +83,13 @@ export async function meetElder(channel: NodeJS.Process = process): Promise<Elde
     },
     locked: () => {
       isOver = true;
+      // Open requests of the elder may take minutes.
+      channel.on('message', ({ type }: ToSuccessor) => {
+        if (type === 'followed') hasParent = false;
+        if (type === 'quiet') elder.onQuiet();
+      });
+      channel.channel?.unref();
       say({ type: 'locked' });
-      void wait('quiet').then(
-        ({ staysParent }) => {
-          hasParent = staysParent;
-          elder.onQuiet();
-        },
-        () => {},
-      );
     },
     failed: (reason) => say({ type: 'failed', reason }),
     onQuiet: () => {},

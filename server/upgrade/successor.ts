@@ -13,7 +13,7 @@ export interface Successor {
   /** Its exit code. */
   readonly ended: Promise<number>;
   signal(name: NodeJS.Signals): void;
-  tellQuiet(staysParent: boolean): void;
+  tell(type: 'followed' | 'quiet'): void;
 }
 
 export interface SuccessorOptions {
@@ -64,7 +64,7 @@ export async function startSuccessor(options: SuccessorOptions): Promise<Success
     pid: child.pid ?? 0,
     ended,
     signal: (name) => void child.kill(name),
-    tellQuiet: (staysParent) => tell(child, { type: 'quiet', staysParent }),
+    tell: (type) => tell(child, { type }),
   };
 }
 

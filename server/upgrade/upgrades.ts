@@ -56,6 +56,7 @@ export async function openUpgrades(settings: Settings, running: Running, log: Lo
       const env = successorEnv(process.env, request);
       const successor = await startSuccessor({ running: { ...running, lock }, env, log, signal: stopped.signal });
       const isFollowed = await tellServiceManager(process.env, successor.pid);
+      if (isFollowed) successor.tell('followed');
       log.info({ successor: successor.pid, isFollowed }, 'upgrade: the successor has taken over');
       resolve({ successor, isFollowed });
       const seconds = leaveMs(settings) / 1_000;
