@@ -268,9 +268,9 @@ export async function startFaultStage(t: TestContext): Promise<FaultStage> {
     return (await Promise.all(figures)).reduce((sum, figure) => sum + figure, 0);
   };
   const missing = async (): Promise<string | null> => {
-    // A client has two carriers for each tunnel; at the one edge of the other region it may have one.
+    // A client has a carrier at each of three edges for each tunnel; at the one edge of the other region it may have one.
     const [near, away] = [await carriers('eu'), await carriers('us')];
-    if (near < (tunnelCount + 1) * 2 * 2 || away < 2) return `${near} and ${away} carriers`;
+    if (near < (tunnelCount + 1) * 2 * 3 || away < 2) return `${near} and ${away} carriers`;
     for (const { name, edge } of edges)
       if ((await figureOf(edge, 'underpass_edge_feed_connected')) !== 1) return `${name} has no feed`;
     const down = await balancer.down();

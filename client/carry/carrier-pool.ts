@@ -25,7 +25,12 @@ export interface CarrierPoolOptions {
 }
 
 /** Two edges if the region has them, so that one may fail. Two carriers to a single edge measured 10 to 20 % faster than one. */
-const wantedCarriers = 2;
+const leastCarriers = 2;
+/**
+ * With a carrier at each of three edges no visitor needs the way between edges. More would cost every client of a large region
+ * more than the hops that they spare.
+ */
+const mostCarriers = 3;
 /** Of the order of the longest pause between two dials for a problem that a person must solve. */
 const repeatProblemMs = 120_000;
 
@@ -35,8 +40,6 @@ export class CarrierPool {
   readonly #options: CarrierPoolOptions;
   readonly #members: readonly ReconnectingCarrier[];
   readonly #extras: ExtraCarriers;
-  /** Started once the first member connects, so that a wrong token or name is reported once. */
-  #waiting: readonly ReconnectingCarrier[];
   /** Payload of the sessions that are over. */
   #finished = { rxBytes: 0, txBytes: 0 };
   #reported: { readonly code: string; readonly atMs: number } | null = null;
@@ -50,8 +53,7 @@ export class CarrierPool {
 
   constructor(options: CarrierPoolOptions) {
     this.#options = options;
-    this.#members = Array.from({ length: wantedCarriers }, (_, index) => this.#createMember(index));
-    this.#waiting = this.#members.slice(1);
+    this.#members = Array.from({ length: mostCarriers }, (_, index) => this.#createMember(index));
     this.#extras = new ExtraCarriers({
       kept: () => this.#members.flatMap(({ current }) => current ?? []),
       clock: options.clock,
@@ -145,9 +147,6 @@ export class CarrierPool {
     this.#options.onEvent({ kind: 'connected', edge, address, urls: session.peerInfo.urls ?? [] });
     this.#options.onConnected(session);
     this.#options.onInfo(session.peerInfo);
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const member of waiting) member.start();
     this.#reconsider();
   }
 
@@ -157,8 +156,15 @@ export class CarrierPool {
     this.#reconsider();
   }
 
+  /** The others start once the first one connects, so that a wrong token or name is reported once. */
   #reconsider(): void {
-    for (const member of this.#members) member.reconsider();
+    const isConnected = !this.#stopped && this.carriers.length > 0;
+    const wanted = Math.min(mostCarriers, Math.max(leastCarriers, this.#regionEdges()));
+    for (const [at, member] of this.#members.entries()) {
+      if (isConnected && at < wanted) member.start();
+      if (isConnected && at >= wanted) member.rest();
+      member.reconsider();
+    }
   }
 
   /** Tries never end. The same problem is reported again only after a while, so that a log shows that it still lasts. */

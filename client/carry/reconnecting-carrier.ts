@@ -36,6 +36,8 @@ export class ReconnectingCarrier {
   #flaps = 0;
   #turn = 0;
   #stopped = false;
+  #isWanted = false;
+  #isDialling = false;
   #seekMs = firstSeekMs;
   #cancelWait = (): void => {};
   #cancelSeek: (() => void) | null = null;
@@ -44,8 +46,20 @@ export class ReconnectingCarrier {
     this.#options = options;
   }
 
+  /** Does nothing if it was called before. */
   start(): void {
-    void this.#attempt();
+    if (this.#isWanted) return;
+    this.#isWanted = true;
+    this.#stopped = false;
+    if (!this.#isDialling) void this.#attempt();
+  }
+
+  /** The region has fewer edges now: drains the carrier. start() dials again. */
+  rest(): void {
+    if (!this.#isWanted) return;
+    this.#isWanted = false;
+    this.stop();
+    if (this.current !== null) this.#giveUp(this.current);
   }
 
   /** Stops dialling. The current carrier stays. */
@@ -66,11 +80,13 @@ export class ReconnectingCarrier {
 
   async #attempt(): Promise<void> {
     this.#cancelWait();
-    try {
-      this.#accept(await this.#options.dial(this.#turn++, () => false));
-    } catch (error) {
-      this.#fail(error instanceof CarryError ? error : new CarryError('connection-lost', String(error)));
-    }
+    this.#isDialling = true;
+    const found = await this.#options
+      .dial(this.#turn++, () => false)
+      .catch((error) => (error instanceof CarryError ? error : new CarryError('connection-lost', String(error))));
+    this.#isDialling = false;
+    if (found instanceof CarryError) this.#fail(found);
+    else this.#accept(found);
   }
 
   #fail({ problem, retryAfterMs }: CarryError): void {
@@ -141,12 +157,16 @@ export class ReconnectingCarrier {
   }
 
   #replace(before: Carrier, found: Carrier): void {
+    this.#giveUp(before);
+    this.#use(found);
+  }
+
+  #giveUp(before: Carrier): void {
     this.current = null;
     before.session.onGoaway = () => {};
     before.onEnd = () => {};
     this.#options.onDisconnected(before, null);
     before.session.drain();
-    this.#use(found);
   }
 }
 

@@ -309,6 +309,27 @@ describe('carriers', () => {
     );
   });
 
+  it('are three while the region has three edges, one at each', async () => {
+    const info = { edges: 3 };
+    await using edge = await startFakeEdge({ edges: ['edge-1', 'edge-2', 'edge-3', 'edge-3'], info });
+    using client = carry({ url: edge.url });
+    const edgesNow = (): readonly string[] =>
+      client.carrying
+        .status()
+        .carriers.map((carrier) => carrier.edge)
+        .sort();
+    const held = [await edge.next(), await edge.next(), await edge.next()];
+    for (const _ of held) await client.event('connected');
+    assert.deepEqual(edgesNow(), ['edge-1', 'edge-2', 'edge-3']);
+    held[0]!.session.inform({ ...info, edges: 2 });
+    for (const each of held.slice(1)) each.session.inform({ ...info, edges: 2 });
+    await client.event('disconnected');
+    assert.equal(edgesNow().length, 2);
+    held[0]!.session.inform(info);
+    await client.event('connected');
+    assert.equal(edgesNow().length, 3);
+  });
+
   it('start one search for a second edge at a time, and end it when closed', async () => {
     let words: Uint8Array | null = null;
     await using edge = await startFakeEdge({

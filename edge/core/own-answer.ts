@@ -42,6 +42,7 @@ const passed = { allow: 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS' };
 const fieldsOf: Partial<Record<VisitorError, Readonly<Record<string, string>>>> = {
   UNDERPASS_NO_CLIENT: soon,
   UNDERPASS_BUSY: soon,
+  UNDERPASS_CUT_OFF: { 'retry-after': '1' },
   UNDERPASS_SIGN_IN_UNAVAILABLE: soon,
   UNDERPASS_MAX_FORWARDS: passed,
   // RFC 9110 15.5.6 requires it.

@@ -27,6 +27,7 @@ it('every reset before a response has an error page', () => {
     'carrier-lost': 'CLIENT_LOST',
     'upstream-speaks-tls': 'UPSTREAM_SPEAKS_TLS',
   });
+  assert.equal(errorOfFailure('hop-silent'), 'UNDERPASS_CUT_OFF');
 });
 
 it('every error has a status line with a reason, its code, and the length of its page', () => {
@@ -54,7 +55,12 @@ it('says what is wrong with a head that is not well-formed', () => {
 it('sends Retry-After if a retry may help, and Allow with 405 and when the edge answers OPTIONS', () => {
   const codes = Object.keys(visitorErrors) as VisitorError[];
   const saying = (field: string) => codes.filter((code) => field in answerOfError(code).fields);
-  assert.deepEqual(saying('retry-after'), ['UNDERPASS_NO_CLIENT', 'UNDERPASS_BUSY', 'UNDERPASS_SIGN_IN_UNAVAILABLE']);
+  assert.deepEqual(saying('retry-after'), [
+    'UNDERPASS_NO_CLIENT',
+    'UNDERPASS_CUT_OFF',
+    'UNDERPASS_BUSY',
+    'UNDERPASS_SIGN_IN_UNAVAILABLE',
+  ]);
   // RFC 9110 15.5.6.
   assert.deepEqual(saying('allow'), ['UNDERPASS_MAX_FORWARDS', 'UNDERPASS_METHOD_NOT_ALLOWED']);
 });

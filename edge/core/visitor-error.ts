@@ -123,6 +123,11 @@ const table = {
     title: 'Tunnel not connected',
     text: 'The tunnel exists, but no client is connected to it. Try again soon. If it is your tunnel, start its client.',
   },
+  UNDERPASS_CUT_OFF: {
+    status: 503,
+    title: 'Service cut off',
+    text: 'This part of the service cannot reach the tunnel at the moment. Try again: another part may reach it.',
+  },
   UNDERPASS_BUSY: { status: 503, title: 'Too busy', text: 'The tunnel is at its limit. Try again soon.' },
   UNDERPASS_SUSPENDED: { status: 503, title: 'Tunnel suspended', text: 'This tunnel has been suspended.' },
   UNDERPASS_SIGN_IN_UNAVAILABLE: {
@@ -144,7 +149,7 @@ export type VisitorError = keyof typeof table;
 export const visitorErrors: Readonly<Record<VisitorError, Words>> = table;
 
 /** Why an upstream gives no response: its stream was reset, it ended (`broke`), or it answered, but not with HTTP/1.1. */
-export type UpstreamFailure = ResetCode | 'broke' | 'bad-response' | 'bad-upgrade' | 'speaks-http2';
+export type UpstreamFailure = ResetCode | 'hop-silent' | 'broke' | 'bad-response' | 'bad-upgrade' | 'speaks-http2';
 
 const byFailure: Partial<Record<UpstreamFailure, VisitorError>> = {
   'bad-response': 'UNDERPASS_BAD_RESPONSE',
@@ -161,8 +166,12 @@ const byFailure: Partial<Record<UpstreamFailure, VisitorError>> = {
   'upstream-tls': 'UNDERPASS_UPSTREAM_TLS',
   'upstream-speaks-tls': 'UNDERPASS_UPSTREAM_SPEAKS_TLS',
   'carrier-lost': 'UNDERPASS_CLIENT_LOST',
+  'hop-silent': 'UNDERPASS_CUT_OFF',
   denied: 'UNDERPASS_SOURCE_DENIED',
 };
+
+/** After these a request that may be repeated has one more try. */
+export const retryOn: ReadonlySet<UpstreamFailure> = new Set<UpstreamFailure>(['broke', 'upstream-reset', 'carrier-lost']);
 
 export function errorOfFailure(failure: UpstreamFailure): VisitorError {
   return byFailure[failure] ?? 'UNDERPASS_UPSTREAM_BROKE';

@@ -2,12 +2,11 @@
 
 import type { Duplex } from 'node:stream';
 import type { Session, Stream } from '@underpass/wire/api.ts';
-import type { ResetCode } from '@underpass/wire/core/code.ts';
 import { asksTimes, maxOffers, type Offer } from '@underpass/wire/core/offer.ts';
 import { createSession } from '@underpass/wire/session.ts';
 import type { RouteTable } from '../routes/route-table.ts';
 import type { Dialer } from '../upstream/dialer.ts';
-import { type ByteCounts, Link, type LinkOwner } from '../upstream/link.ts';
+import { type ByteCounts, Link, type LinkFailure, type LinkOwner } from '../upstream/link.ts';
 
 export interface HopGateOptions {
   readonly table: RouteTable;
@@ -72,8 +71,8 @@ class HopRelay implements LinkOwner {
     this.#stream.end();
   }
 
-  onLinkFail(code: ResetCode): void {
-    this.#stream.reset(code === 'carrier-lost' ? 'cancelled' : code);
+  onLinkFail(code: LinkFailure): void {
+    this.#stream.reset(code === 'hop-silent' ? 'no-client' : code);
   }
 }
 

@@ -4,13 +4,14 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
+import type { Session } from '@underpass/wire/api.ts';
 import type { FeedPeer } from '@underpass/wire/feed.ts';
 import type { Logger } from 'pino';
 import type { RouteTable } from '../routes/route-table.ts';
 import { Dialer } from '../upstream/dialer.ts';
 import { HopGate } from './hop-gate.ts';
 import { createHopServer, dialHop, hopKey } from './hop-tls.ts';
-import { Neighbour } from './neighbour.ts';
+import { type HopState, Neighbour } from './neighbour.ts';
 import { Neighbours } from './neighbours.ts';
 
 export interface HopNetworkOptions {
@@ -28,13 +29,21 @@ export interface HopNetworkOptions {
   readonly log: Logger;
 }
 
+export interface Reach {
+  /** Other edges of the region, in each process of this one, by how they answer. */
+  readonly hops: Readonly<Record<HopState, number>>;
+  /** Tunnels whose working clients are all at edges that do not answer this one. */
+  readonly cutOff: number;
+}
+
 /** After a restart clients dial again with growing pauses (client/carry/backoff.ts); most are back within this time. */
 const returnMs = 30_000;
 /** A live neighbour answers within milliseconds; a dead one must not delay the start of a whole region. */
 const meetMs = 2_000;
 
-/** A new worker gets to know its siblings within this time. */
+/** A new worker gets to know its siblings within this time, and a new edge the others. */
 const meetEveryMs = 250;
+const noSessions: ReadonlySet<Session> = new Set();
 
 export class HopNetwork {
   /** Where a stream of this process's own visitor may go. */
@@ -105,10 +114,27 @@ export class HopNetwork {
     return Math.min(this.#options.returnWaitMs, this.#returnUntilMs - performance.now());
   }
 
-  /** Keeps sessions with all siblings, so that other edges hear of every client of this edge. */
-  meetSiblings(): void {
+  /** How the other edges answer, and how many tunnels that leaves without a way to a client. */
+  reach(): Reach {
+    const hops = { working: 0, silent: 0, unreachable: 0 };
+    const peers = this.#peers();
+    for (const { state } of peers) hops[state]++;
+    const away = peers.filter(({ state }) => state !== 'working').flatMap(({ lastWorking }) => lastWorking);
+    const { tunnels } = this.#options.table;
+    const isCutOff = (id: string): boolean => {
+      const tunnel = tunnels.get(id);
+      return tunnel !== undefined && !tunnel.takesStreams && this.forVisitors.working(tunnel, noSessions) === null;
+    };
+    return { hops, cutOff: new Set(away.filter(isCutOff)).size };
+  }
+
+  /**
+   * Keeps sessions with all siblings, so that other edges hear of every client of this edge, and with all peers, so that a broken
+   * way shows before a visitor needs it.
+   */
+  keepMeeting(): void {
     const meet = (): void => {
-      for (const sibling of this.#siblings()) void sibling.open();
+      for (const neighbour of [...this.#siblings(), ...this.#peers()]) void neighbour.open();
     };
     this.#meeting = setInterval(meet, meetEveryMs).unref();
   }

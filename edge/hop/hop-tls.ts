@@ -8,6 +8,8 @@ const identity = 'underpass-hop';
 /** Pre-shared keys from outside exist in Node for TLS 1.2; this suite has forward secrecy and an AEAD. */
 const suite = { ciphers: 'ECDHE-PSK-CHACHA20-POLY1305', minVersion: 'TLSv1.2', maxVersion: 'TLSv1.2' } as const;
 const handshakeMs = 5_000;
+/** The system answers a connection, however busy the edge is: a packet and one repetition. */
+const connectMs = 2_000;
 
 export function hopKey(secret: string): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, '', 'underpass hop', 32));
@@ -39,8 +41,12 @@ export function dialHop(key: Buffer, address: string): Promise<TLSSocket> {
       // The key is the identity; there is no certificate to hold a name.
       checkServerIdentity: () => undefined,
     });
-    const timer = setTimeout(() => socket.destroy(new Error('hop handshake timed out')), handshakeMs);
+    let timer = setTimeout(() => socket.destroy(new Error('no connection in time')), connectMs);
     const settled = (): void => clearTimeout(timer);
+    socket.once('connect', () => {
+      settled();
+      timer = setTimeout(() => socket.destroy(new Error('hop handshake timed out')), handshakeMs);
+    });
     socket.once('close', settled).once('error', reject);
     socket.once('secureConnect', () => {
       settled();

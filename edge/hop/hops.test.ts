@@ -57,10 +57,15 @@ async function askUntil(rig: Awaited<ReturnType<typeof createRig>>, wanted: stri
 const answerWith = (name: string) => (socket: import('node:net').Socket) =>
   void socket.on('data', () => socket.write(ok.replace(/ok$/, name)));
 
-/** A way to a port of this machine that loses everything once it is stopped, as if the process behind it were. */
-async function startPath(to: number): Promise<{ port: number; stop(): void; close(): void }> {
+/**
+ * A way to a port of this machine that loses everything once it is stopped, as if the process behind it were. New connections
+ * pass, unless it was stopped with `refuses`.
+ */
+async function startPath(to: number): Promise<{ port: number; stop(refuses?: boolean): void; close(): void }> {
   const sockets: import('node:net').Socket[] = [];
+  let isShut = false;
   const server = createServer((front) => {
+    if (isShut) return void front.destroy();
     const back = connect(to, '127.0.0.1');
     for (const socket of [front, back]) sockets.push(socket.on('error', () => {}));
     front.pipe(back).pipe(front);
@@ -68,7 +73,8 @@ async function startPath(to: number): Promise<{ port: number; stop(): void; clos
   await once(server, 'listening');
   return {
     port: (server.address() as import('node:net').AddressInfo).port,
-    stop: () => {
+    stop: (refuses = false) => {
+      isShut = refuses;
       for (const socket of sockets) socket.unpipe().pause();
     },
     close: () => {
@@ -273,6 +279,19 @@ describe('another edge of the region', () => {
   });
 });
 
+/** Asks until a request has reached its upstream. */
+async function askedBy(
+  rig: Awaited<ReturnType<typeof createRig>>,
+  reached: Promise<void>,
+  then: (answer: Promise<string>) => Promise<void>,
+): Promise<void> {
+  let answer = ask(rig);
+  const isReached = reached.then(() => true);
+  // Until the other edge has told of its client, there is none.
+  while (!(await Promise.race([isReached, answer.then(() => false)]))) answer = ask(rig);
+  await then(answer);
+}
+
 describe('a client that is known to work', () => {
   const near = () => createRig([tunnelOf('t')], { edgeId: 'near', hop: hop() });
   const far = () => createRig([tunnelOf('t')], { edgeId: 'far', hop: hop() });
@@ -324,7 +343,7 @@ describe('a client that is known to work', () => {
     ];
     await here.control.change({ peers });
     await askUntil(here, 'ss');
-    path.stop();
+    path.stop(true);
     const stopped = performance.now();
     const hung: Promise<string>[] = [];
     for (let answer = ''; answer !== 'tt'; ) {
@@ -335,6 +354,70 @@ describe('a client that is known to work', () => {
     assert.ok(performance.now() - stopped < 3_000, `${hung.length} visitors were sent to the silent edge`);
     path.close();
     await Promise.all(hung);
+  });
+
+  it('only at an edge that does not answer: what may be repeated fails within three seconds, and the edge says so', async (t) => {
+    await using silent = await createRig([tunnelOf('t')], { edgeId: 'silent', hop: hop() });
+    await using here = await createRig([tunnelOf('t')], { edgeId: 'near', hop: hop(), metrics: { host: '127.0.0.1', port: 0 } });
+    const path = await startPath(silent.edge.ports.hop ?? 0);
+    t.after(path.close);
+    await silent.client('t', answerWith('ss'));
+    await introduce(here, path.port);
+    await askUntil(here, 'ss');
+    assert.deepEqual(here.edge.stats().hops, { working: 1, silent: 0, unreachable: 0 });
+    path.stop(true);
+    const stopped = performance.now();
+    const changing = ask(here, 't.tunnels.test', 'POST');
+    const asked = [ask(here), ask(here)];
+    assert.deepEqual(await Promise.all(asked), ['UNDERPASS_CUT_OFF', 'UNDERPASS_CUT_OFF']);
+    assert.equal(await ask(here), 'UNDERPASS_CUT_OFF', 'also one that comes later');
+    assert.ok(performance.now() - stopped < 5_000, 'a visitor waited until the session was given up');
+    const { hops, cutOff } = here.edge.stats();
+    assert.deepEqual([hops, cutOff], [{ working: 0, silent: 1, unreachable: 0 }, 1]);
+    const port = here.edge.ports.metrics as number;
+    assert.match((await get(port, '/metrics')).body, /^underpass_edge_hops\{state="silent"\} 1$/m);
+    const readiness = { status: 200, body: 'ready; tunnels cut off: 1\n' };
+    assert.deepEqual(await get(port, '/readyz'), readiness);
+    path.close();
+    assert.equal(await changing, 'UNDERPASS_CLIENT_LOST', 'a request that may have effects waits');
+  });
+
+  it('at an edge whose connection has fallen silent is reached on a new one', async (t) => {
+    await using there = await far();
+    await using here = await near();
+    const path = await startPath(there.edge.ports.hop ?? 0);
+    t.after(path.close);
+    await there.client('t', answerWith('tt'));
+    await introduce(here, path.port);
+    await askUntil(here, 'tt');
+    path.stop();
+    assert.equal(await ask(here), 'tt');
+  });
+
+  it('takes over a GET, but no POST, whose client is lost, here or at another edge', async () => {
+    await using here = await near();
+    await using there = await far();
+    await introduce(here, there.edge.ports.hop);
+    for (const rig of [here, there]) {
+      const asked: (() => void)[] = [];
+      const { session } = await rig.client('t', (socket) => void socket.on('data', () => asked.shift()?.()));
+      for (const [method, wanted] of [['POST', 'UNDERPASS_CLIENT_LOST']] as const) {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        asked.push(resolve);
+        const answer = ask(here, 't.tunnels.test', method);
+        await promise;
+        session.close();
+        assert.equal(await answer, wanted);
+      }
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const stuck = await rig.client('t', (socket) => void socket.on('data', () => resolve()));
+      await askedBy(here, promise, async (answer) => {
+        const { session: good } = await there.client('t', answerWith('tt'));
+        stuck.session.close();
+        assert.equal(await answer, 'tt');
+        good.close();
+      });
+    }
   });
 
   for (const [where, good] of [

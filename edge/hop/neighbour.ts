@@ -16,6 +16,9 @@ const offersMs = 1_000;
 /** What a neighbour's offers say about a tunnel: it has a working client, one that may not work, or none. */
 export type Standing = 'working' | 'doubtful' | 'none' | 'unknown';
 
+/** `silent`: connected, but without an answer for a second. */
+export type HopState = 'working' | 'silent' | 'unreachable';
+
 export class Neighbour {
   readonly name: string;
   readonly #dial: () => Promise<Duplex>;
@@ -27,6 +30,8 @@ export class Neighbour {
   #closed = false;
   /** Its offers by tunnel, made when they are first asked for. */
   #index: { readonly of: readonly Offer[]; readonly byKey: ReadonlyMap<string, Offer> } = { of: [], byKey: new Map() };
+  /** Its last offers, also while it cannot be reached. */
+  #lastOffers: readonly Offer[] = [];
   /** Its offers changed. */
   onOffers: () => void = () => {};
 
@@ -57,15 +62,27 @@ export class Neighbour {
     return byKey.has('*') ? 'doubtful' : 'none';
   }
 
+  get state(): HopState {
+    if (this.session === null) return 'unreachable';
+    return this.session.isQuiet ? 'silent' : 'working';
+  }
+
+  /** The tunnels with a working client there, when it last said so. */
+  get lastWorking(): readonly string[] {
+    return this.#lastOffers.filter(({ healthy }) => healthy).map(({ key }) => key);
+  }
+
   /** Lets the next visitor dial at once: the neighbour may have started since the last dial failed. */
   endRest(): void {
     this.#restUntilMs = 0;
   }
 
-  /** The session, dialled if there is none, once its first offers are here. Null if that fails. */
+  /** The session, dialled if there is none or it is silent, once its first offers are here. Null if that fails. */
   async open(): Promise<Session | null> {
-    if (this.session !== null) return this.session;
-    if (this.#closed || performance.now() < this.#restUntilMs) return null;
+    const { session } = this;
+    if (session !== null && !session.isQuiet) return session;
+    // A new connection may get through where an old one is silent.
+    if (this.#closed || performance.now() < this.#restUntilMs) return session;
     this.#connecting ??= this.#connect().finally(() => {
       this.#connecting = null;
     });
@@ -84,6 +101,7 @@ export class Neighbour {
       if (this.#closed) session.close();
       this.#session?.drain('another carrier takes its place');
       this.#session = session;
+      this.#lastOffers = session.peerOffers ?? [];
       this.onOffers();
       return session;
     } catch (error) {
@@ -100,6 +118,7 @@ export class Neighbour {
         clearTimeout(timer);
         resolve();
         if (this.#session !== session) return;
+        this.#lastOffers = this.session?.peerOffers ?? this.#lastOffers;
         this.onOffers();
         session.doubt(({ tunnelId }) => this.standing(tunnelId) !== 'working');
       };

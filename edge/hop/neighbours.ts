@@ -23,8 +23,9 @@ export class Neighbours implements HopSource {
     for (const neighbour of this.#neighbours()) {
       const { session } = neighbour;
       // Do not wait: this process has a client, which may work. Later visitors profit from the dial.
-      if (session === null) void neighbour.open();
-      else if (neighbour.standing(tunnel.feed.id) === 'working' && !tried.has(session)) return session;
+      if (session === null || session.isQuiet) void neighbour.open();
+      if (session === null) continue;
+      if (neighbour.standing(tunnel.feed.id) === 'working' && !tried.has(session)) return session;
     }
     return null;
   }
@@ -69,11 +70,11 @@ export class Neighbours implements HopSource {
   /** Waits: a client may have just connected elsewhere, or may be about to. Null too if one connects to this process. */
   async #awaited(tunnel: TunnelState, waitMs: number): Promise<Session | null> {
     // A client may have come while neighbours were dialled.
-    if (!this.#hasClient(tunnel)) await this.#clientOf(tunnel, waitMs);
+    if (!this.#hasClient(tunnel)) await this.changed(tunnel, waitMs);
     return this.#known(tunnel, none);
   }
 
-  #clientOf(tunnel: TunnelState, withinMs: number): Promise<void> {
+  changed(tunnel: TunnelState, withinMs: number): Promise<void> {
     return new Promise((resolve) => {
       const wakes = this.#waiting.get(tunnel) ?? new Set();
       const wake = (): void => {

@@ -36,9 +36,12 @@ export async function createMetricsServer(options: MetricsOptions): Promise<Serv
   return server;
 }
 
-function readinessOf({ draining, ready }: MetricsOptions): [status: number, text: string] {
+function readinessOf({ draining, ready, stats }: MetricsOptions): [status: number, text: string] {
   if (draining()) return [503, 'leaving\n'];
-  return ready() ? [200, 'ready\n'] : [503, 'no routes yet, or neighbours not known yet\n'];
+  if (!ready()) return [503, 'no routes yet, or neighbours not known yet\n'];
+  const { cutOff } = stats();
+  // An edge cannot know whether it is cut off or the others are. If each of them left the balancer, none would be left.
+  return [200, cutOff === 0 ? 'ready\n' : `ready; tunnels cut off: ${cutOff}\n`];
 }
 
 const counters = {
@@ -55,6 +58,7 @@ const gauges = {
   underpass_edge_open_connections_limit: ['How many of them there may be', 'openLimit'],
   underpass_edge_addresses: ['Source addresses of these connections, in each process of the edge', 'addresses'],
   underpass_edge_clients: ['Carriers of clients', 'clients'],
+  underpass_edge_cut_off_tunnels: ['Tunnels whose clients are all at edges that do not answer this one', 'cutOff'],
   underpass_edge_streams: ['Open streams on carriers', 'streams'],
 } as const;
 
@@ -98,6 +102,15 @@ function setGauge(value: () => number): (this: Gauge) => void {
 }
 
 function addLabelled(registers: Registry[], stats: () => EdgeStats): void {
+  new Gauge({
+    name: 'underpass_edge_hops',
+    help: 'Other edges of the region, in each process of the edge, by how they answer',
+    labelNames: ['state'],
+    registers,
+    collect() {
+      for (const [state, count] of Object.entries(stats().hops)) this.set({ state }, count);
+    },
+  });
   new Gauge({
     name: 'underpass_edge_carriers',
     help: 'Carriers of clients by congestion control',

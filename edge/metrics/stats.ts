@@ -1,9 +1,10 @@
 // The figures of one edge process, as plain data that workers send to their primary.
 
 import type { VisitorError } from '../core/visitor-error.ts';
+import type { Reach } from '../hop/hop-network.ts';
 import type { RefusalReason } from '../limits/connection-limiter.ts';
 
-export interface EdgeStats {
+export interface EdgeStats extends Reach {
   readonly sockets: number;
   readonly deadlines: number;
   /** Connections on the public ports, and their limit. */
@@ -32,7 +33,19 @@ export interface EdgeStats {
 type Counts = Readonly<Record<string, number>>;
 
 /** The figures that fall to zero when a process ends. */
-const nothingHeld = { sockets: 0, deadlines: 0, open: 0, openLimit: 0, addresses: 0, clients: 0, streams: 0, carriersBy: {} };
+const noHops: EdgeStats['hops'] = { working: 0, silent: 0, unreachable: 0 };
+const nothingHeld = {
+  hops: noHops,
+  cutOff: 0,
+  sockets: 0,
+  deadlines: 0,
+  open: 0,
+  openLimit: 0,
+  addresses: 0,
+  clients: 0,
+  streams: 0,
+  carriersBy: {},
+};
 
 const none: EdgeStats = {
   ...nothingHeld,
@@ -62,6 +75,9 @@ function addStats(a: EdgeStats, b: EdgeStats): EdgeStats {
     openLimit: a.openLimit + b.openLimit,
     addresses: a.addresses + b.addresses,
     refused: { address: a.refused.address + b.refused.address, total: a.refused.total + b.refused.total },
+    hops: addCounts(a.hops, b.hops),
+    // Each process counts the same tunnels.
+    cutOff: Math.max(a.cutOff, b.cutOff),
     clients: a.clients + b.clients,
     streams: a.streams + b.streams,
     rxBytes: a.rxBytes + b.rxBytes,

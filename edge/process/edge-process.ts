@@ -148,7 +148,7 @@ export class EdgeProcess {
       this.#entered.expire(Date.now());
       memoryReclaim.check();
     }, tendMs).unref();
-    if (hop !== undefined) this.#hops.meetSiblings();
+    if (hop !== undefined) this.#hops.keepMeeting();
   }
 
   async #meet(): Promise<void> {
@@ -282,7 +282,7 @@ export class EdgeProcess {
   }
 
   stats(): EdgeStats {
-    return readStats(this.#context, this.#sockets.size);
+    return readStats(this.#context, this.#hops.reach(), this.#sockets.size);
   }
 
   setTicketKeys(keys: Buffer): void {

@@ -1,18 +1,20 @@
 // The figures of one edge process, gathered from what it holds.
 
 import type { VisitorError } from '../core/visitor-error.ts';
+import type { Reach } from '../hop/hop-network.ts';
 import type { EdgeStats } from '../metrics/stats.ts';
 import type { VisitorContext } from '../visitor/visitor-context.ts';
 
 /** Of a carrier before its first PING, and where the system does not say. */
 const unknown = 'unknown';
 
-export function readStats({ table, deadlines, limiter, counters }: VisitorContext, sockets: number): EdgeStats {
+export function readStats({ table, deadlines, limiter, counters }: VisitorContext, reach: Reach, sockets: number): EdgeStats {
   const tunnels = [...table.active];
   const clients = tunnels.flatMap((tunnel) => tunnel.clients);
   const sum = (key: 'rxBytes' | 'txBytes' | 'connections' | 'requests'): number =>
     tunnels.reduce((total, tunnel) => total + tunnel[key], table.retired[key]);
   return {
+    ...reach,
     sockets,
     deadlines: deadlines.watched,
     open: limiter.open,

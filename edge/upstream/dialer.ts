@@ -1,6 +1,7 @@
 // Finds the session on which to open a visitor's stream: a client here, else one at a sibling worker, else one at a peer edge.
 // A client that is known to work, here or elsewhere, comes before a client here that may not work.
 
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Session } from '@underpass/wire/api.ts';
 import type { OpenRequest } from '@underpass/wire/core/open.ts';
 import { type ClientState, chooseClient, isWorking } from '../core/client-choice.ts';
@@ -19,6 +20,8 @@ export interface HopSource {
   working(tunnel: TunnelState, tried: ReadonlySet<Session>): Session | null;
   /** The best session not in `tried` that may lead to a client of the tunnel. May have to dial. */
   next(tunnel: TunnelState, tried: ReadonlySet<Session>): Promise<Session | null>;
+  /** A client came, went or changed, here or at a neighbour; at the latest after `withinMs`. */
+  changed(tunnel: TunnelState, withinMs: number): Promise<void>;
 }
 
 interface LocalClient {
@@ -37,6 +40,10 @@ export class Dialer {
   working(tunnel: TunnelState, request: OpenRequest, tried: ReadonlySet<Session>): DialTarget | null {
     const local = localClient(tunnel, request, tried);
     return local?.working ? { session: local.session, hop: false } : this.#elsewhere(tunnel, tried);
+  }
+
+  changed(tunnel: TunnelState, withinMs: number): Promise<void> {
+    return this.#hops?.changed(tunnel, withinMs) ?? wait(withinMs, undefined, { ref: false });
   }
 
   #elsewhere(tunnel: TunnelState, tried: ReadonlySet<Session>): DialTarget | null {

@@ -78,6 +78,7 @@ function createScene({ count = 3, hop = false, later = false, asks = '' } = {}) 
     },
   }));
   const targets: DialTarget[] = sessions.map((session) => ({ session: session as unknown as Session, hop }));
+  let change = Promise.withResolvers<void>();
   const { promise: gate, resolve: open } = Promise.withResolvers<void>();
   const dialer = {
     next(_tunnel: unknown, _request: unknown, tried: ReadonlySet<Session>) {
@@ -86,6 +87,7 @@ function createScene({ count = 3, hop = false, later = false, asks = '' } = {}) 
     },
     working: (_tunnel: unknown, _request: unknown, tried: ReadonlySet<Session>) =>
       targets.find(({ session }) => !tried.has(session) && !session.isQuiet) ?? null,
+    changed: () => change.promise,
   } as unknown as Dialer;
   const tunnel = new TunnelState({ id: 'tunnel-1', allowList: [], hosts: [], tokens: [] } as never);
   const heard: string[] = [];
@@ -94,11 +96,18 @@ function createScene({ count = 3, hop = false, later = false, asks = '' } = {}) 
     onLinkData: (chunk) => void heard.push(`data ${chunk.toString()}`),
     onLinkEnd: () => void heard.push('end'),
     onLinkDrain: () => void heard.push('drain'),
-    onLinkQuiet: () => void heard.push('quiet'),
+    onLinkQuiet: (isLost) => void heard.push(isLost ? 'lost' : 'quiet'),
     onLinkFail: (code) => void heard.push(`fail ${code}`),
   };
   const link = new Link(dialer, tunnel, request, owner);
-  return { link, streams, sessions, tunnel, heard, open };
+  /** A client came, went or changed, or the wait for one is over. */
+  const changed = async (): Promise<void> => {
+    const before = change;
+    change = Promise.withResolvers<void>();
+    before.resolve();
+    await settled();
+  };
+  return { link, streams, sessions, tunnel, heard, open, changed };
 }
 
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -150,7 +159,11 @@ describe('a stream that a client does not take', () => {
     assert.deepEqual(hop.heard, ['fail denied']);
   });
 
-  it('because its carrier was lost goes to the next client only if nothing was sent', () => {
+  it('because its carrier was lost goes to the next client only if nothing was sent, or what may be repeated', () => {
+    const safe = createScene();
+    safe.link.write(Buffer.from('GET / HTTP/1.1\r\nhost: t\r\n\r\n'));
+    safe.streams[0]?.onReset('carrier-lost');
+    assert.deepEqual([safe.streams.length, safe.heard], [2, []]);
     const unsent = createScene();
     unsent.streams[0]?.onReset('carrier-lost');
     assert.equal(unsent.streams.length, 2);
@@ -255,12 +268,44 @@ describe('a stream whose client is silent', () => {
       assert.deepEqual([streams.length, streams[0]?.resetWith, heard], [1, null, []]);
     });
 
-  it('stays there if no other client works', () => {
-    const { link, streams, sessions, heard } = createScene({ count: 2 });
+  it('stays there if no other client works, until one does', async () => {
+    const { link, streams, sessions, heard, changed } = createScene({ count: 2 });
     sessions[1]!.isQuiet = true;
     link.write(Buffer.from(get));
     streams[0]?.onQuiet();
+    await changed();
     assert.deepEqual([streams.length, streams[0]?.resetWith, heard], [1, null, []]);
+    sessions[1]!.isQuiet = false;
+    await changed();
+    assert.deepEqual([streams[0]?.resetWith, streams[1]?.written], ['cancelled', [get]]);
+  });
+
+  for (const [what, isHop, text, wanted] of [
+    ['fails a request that may be repeated', true, get, ['fail hop-silent']],
+    ['keeps a request that may have effects', true, get.replace('GET', 'POST'), []],
+    ['keeps a request for a client: it may be on a slow network', false, get, []],
+  ] as const)
+    it(`behind an edge that stays silent ${what}`, async (t) => {
+      const { link, streams, sessions, heard, changed } = createScene({ count: 1, hop: isHop });
+      sessions[0]!.isQuiet = true;
+      link.write(Buffer.from(text));
+      streams[0]?.onQuiet();
+      const nowMs = performance.now();
+      t.mock.method(performance, 'now', () => nowMs + 1_000);
+      await changed();
+      assert.deepEqual(heard, wanted);
+    });
+
+  it('is left to the owner, who hears that no other way is known, once its upstream was reached', async (t) => {
+    const { link, streams, sessions, heard, changed } = createScene({ count: 1, hop: true });
+    sessions[0]!.isQuiet = true;
+    link.write(Buffer.from(get));
+    streams[0]?.onOpened();
+    streams[0]?.onQuiet();
+    const nowMs = performance.now();
+    t.mock.method(performance, 'now', () => nowMs + 1_000);
+    await changed();
+    assert.deepEqual(heard, ['opened', 'lost']);
   });
 
   it('asks each client once, and four at most', () => {

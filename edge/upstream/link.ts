@@ -11,22 +11,34 @@ import { isRepeatable } from '../core/repeatable.ts';
 import type { TunnelState } from '../routes/tunnel-state.ts';
 import type { Dialer, DialTarget } from './dialer.ts';
 
+/** `hop-silent`: the edge in between does not answer, and no other way is known. */
+export type LinkFailure = ResetCode | 'hop-silent';
+
 export interface LinkOwner {
   onLinkOpened(): void;
   /** The chunk is valid until this returns. Every byte must be given back through consume(). */
   onLinkData(chunk: Buffer): void;
   onLinkEnd(): void;
   onLinkDrain(): void;
-  /** The client is silent, and another one works. The link has passed on what it had, so its owner may ask on a new one. */
-  onLinkQuiet?(): void;
+  /**
+   * The client is silent, and another one works. The link has passed on what it had, so its owner may ask on a new one. `isLost`:
+   * the way to the client stays silent, and no other one is known.
+   */
+  onLinkQuiet?(isLost: boolean): void;
   /** The link failed. Called once; nothing follows. */
-  onLinkFail(code: ResetCode): void;
+  onLinkFail(code: LinkFailure): void;
 }
 
 /** Kept for another try until an upstream is connected: one read of a socket and a head. */
 const replayBytes = 96 * 1024;
 /** Carriers of this process to try for one stream. Each neighbour is tried once besides, until they are used up. */
 const maxTries = 4;
+/**
+ * A hop is silent for a second when the link hears of it. It then has this long to answer, or another way to appear: two seconds
+ * in all. A client may be on a slow network and is not given up before its carrier.
+ */
+const hopPatienceMs = 800;
+const clientPatienceMs = 20_000;
 
 /** Reset codes that tell of a client's upstream, which all its carriers lead to. */
 const ofUpstream: ReadonlySet<ResetCode> = new Set<ResetCode>([
@@ -81,6 +93,8 @@ export class Link {
   #firstFailure: ResetCode | null = null;
   /** The upstream of one client timed out, here or at the edge that this stream comes from. */
   #timedOut: boolean;
+  /** Its way is silent, and it waits for another one. */
+  #doubted: Stream | null = null;
   /** That client, so that another edge that has it too does not try it again. */
   #leftClientId: string;
 
@@ -127,7 +141,8 @@ export class Link {
     return this.tunnel.takesStreams ? 'busy' : 'no-client';
   }
 
-  #open({ session, hop }: DialTarget): void {
+  #open(target: DialTarget): void {
+    const { session, hop } = target;
     const stream = session.open(this.#requestTo(hop));
     this.#session = session;
     this.#stream = stream;
@@ -138,12 +153,13 @@ export class Link {
     stream.onEnd = () => this.#remoteEnd();
     stream.onDrain = () => this.#drained();
     stream.onReset = (code) => this.#reset(hop ? code : codeOfClient(code), session);
-    stream.onQuiet = () => this.#leaveQuiet(stream);
+    stream.onQuiet = () => void this.#doubt(stream, target);
     stream.onClose = () => this.onClosed();
     let room = true;
     for (const part of this.#replay?.parts ?? []) room = stream.write(part);
     if (this.#ended) stream.end();
     if (room && this.#owesDrain) this.#drained();
+    if (session.isQuiet) void this.#doubt(stream, target);
   }
 
   #requestTo(hop: boolean): OpenRequest {
@@ -187,27 +203,61 @@ export class Link {
     this.#try();
   }
 
-  /** The client may be stopped or cut off. A working one is asked instead, if it does no harm that both get the request. */
-  #leaveQuiet(stream: Stream): void {
-    const replay = this.#replay;
-    if (this.over || this.#tries >= maxTries || (replay !== null && !isRepeatable(this.request.kind, replay.parts))) return;
+  /** The client or the edge in between may be stopped or cut off. Asks a working client as soon as there is one. */
+  async #doubt(stream: Stream, { session, hop }: DialTarget): Promise<void> {
+    if (this.#doubted === stream || this.#leaves(stream)) return;
+    this.#doubted = stream;
+    const endsAtMs = performance.now() + (hop ? hopPatienceMs : clientPatienceMs);
+    const leftMs = (): number => Math.ceil(endsAtMs - performance.now());
+    for (let ms = leftMs(); ms > 0 && this.#doubted === stream; ms = leftMs()) {
+      await this.#dialer.changed(this.tunnel, ms);
+      if (this.#leaves(stream)) return;
+    }
+    if (hop && session.isQuiet && this.#mayLeave(stream)) this.#giveUp(stream);
+    if (this.#doubted === stream) this.#doubted = null;
+  }
+
+  /** It does no harm that another client gets the request too. */
+  #mayLeave(stream: Stream): boolean {
+    if (this.over || this.#stream !== stream || stream.closed) return false;
+    return this.#replay === null || isRepeatable(this.request.kind, this.#replay.parts);
+  }
+
+  #leaves(stream: Stream): boolean {
+    if (this.#tries >= maxTries || !this.#mayLeave(stream)) return false;
     const target = this.#dialer.working(this.tunnel, this.request, this.#tried);
-    if (target === null) return;
-    if (replay === null) {
-      this.#owner.onLinkQuiet?.();
+    if (target === null) return false;
+    if (this.#replay === null) {
+      this.#owner.onLinkQuiet?.(false);
+      return true;
+    }
+    this.#abandon(stream);
+    this.#take(target);
+    return true;
+  }
+
+  #giveUp(stream: Stream): void {
+    if (this.#replay === null) {
+      this.#owner.onLinkQuiet?.(true);
       return;
     }
+    this.#abandon(stream);
+    this.#fail('hop-silent');
+  }
+
+  #abandon(stream: Stream): void {
     stream.onClose = () => {};
     stream.reset('cancelled');
     this.#stream = null;
-    this.#take(target);
   }
 
   #mayTryOn(code: ResetCode): boolean {
-    if (this.#replay === null) return false;
+    const replay = this.#replay;
+    if (replay === null) return false;
     // Each timeout takes ten seconds. After two of them a proxy in front of the visitor is about to give up.
     if (code === 'upstream-timeout') return !this.#timedOut;
-    return unreached.has(code) || (code === 'carrier-lost' && this.#replay.bytes === 0);
+    if (code === 'carrier-lost') return replay.bytes === 0 || isRepeatable(this.request.kind, replay.parts);
+    return unreached.has(code);
   }
 
   /** Skips all carriers of this client: they lead to the same upstream. */
@@ -220,7 +270,7 @@ export class Link {
     this.#leftClientId = clientId ?? '';
   }
 
-  #fail(code: ResetCode): void {
+  #fail(code: LinkFailure): void {
     if (this.over) return;
     this.over = true;
     this.#replay = null;

@@ -64,7 +64,7 @@ function createScene() {
     linkOwner.onLinkEnd();
   };
   const ask = ({ upgrade = false, again = true } = {}) => upstream.send(request, 'GET', upgrade ? 'WebSocket' : null, again);
-  const quiet = () => linkOwner.onLinkQuiet?.();
+  const quiet = () => linkOwner.onLinkQuiet?.(false);
   return { upstream, clock, heard, link, say, end, ask, quiet, fail: (code: 'upstream-reset') => linkOwner.onLinkFail(code) };
 }
 

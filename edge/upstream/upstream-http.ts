@@ -9,7 +9,7 @@ import { ResponseHead, startsHttp2 } from '@underpass/wire/http/response-head.ts
 import { upgradeOf } from '../core/forwarded-head.ts';
 import type { UpstreamFailure } from '../core/visitor-error.ts';
 import type { Deadlines } from '../limits/deadlines.ts';
-import type { Link, LinkOwner } from './link.ts';
+import type { Link, LinkFailure, LinkOwner } from './link.ts';
 
 export interface ResponseOwner {
   /** A whole head, interim ones too: bytes from `from` to `headEnd`. The part of its body that came with it ends at `bodyEnd`. */
@@ -59,7 +59,7 @@ export class UpstreamHttp implements LinkOwner {
   /** The same for a request that must not be repeated. */
   #surelyUsableUntilMs = 0;
   #retry: Buffer | null = null;
-  /** The client is silent, and another one works. */
+  /** The client is silent and another one works, or the client is gone. */
   #isDoubted = false;
 
   constructor(openLink: (owner: LinkOwner) => Link, owner: ResponseOwner, clock: Pick<Deadlines, 'nowMs'>, reuseMs: number) {
@@ -90,7 +90,7 @@ export class UpstreamHttp implements LinkOwner {
 
   /**
    * The request, if it may be sent once more on another connection: the upstream closed this kept one as the request was sent, or
-   * the client is silent.
+   * the client is silent or gone.
    */
   get retryable(): Buffer | null {
     return (this.#served > 0 || this.#isDoubted) && !this.#isAnswering ? this.#retry : null;
@@ -133,9 +133,9 @@ export class UpstreamHttp implements LinkOwner {
     this.owner.onUpstreamDrain();
   }
 
-  onLinkQuiet(): void {
+  onLinkQuiet(isLost: boolean): void {
     this.#isDoubted = true;
-    if (this.retryable !== null) this.#fail('broke');
+    if (this.retryable !== null) this.#fail(isLost ? 'hop-silent' : 'broke');
   }
 
   onLinkData(chunk: Buffer): void {
@@ -288,7 +288,8 @@ export class UpstreamHttp implements LinkOwner {
     if (this.link.asksTimes) this.link.tellTimes({ edgeMs: 0, totalMs: performance.now() - this.#startMs });
   }
 
-  onLinkFail(code: ResetCode): void {
+  onLinkFail(code: LinkFailure): void {
+    if (code === 'carrier-lost') this.#isDoubted = true;
     if (this.#phase === phase.over || this.#phase === phase.idle) this.#phase = phase.over;
     else this.#fail(code);
   }

@@ -12,7 +12,7 @@ import { atTurnEnd } from '@underpass/wire/socket/turn-end.ts';
 import { buildRequest, buildResponse, decideUpgrade, isUntouched } from '../core/forwarded-head.ts';
 import { answerOfError, answerOfRefusedHead, type OwnAnswer, renderAnswer } from '../core/own-answer.ts';
 import type { Endpoints } from '../core/proxy-protocol.ts';
-import { errorOfFailure, type UpstreamFailure, type VisitorError } from '../core/visitor-error.ts';
+import { errorOfFailure, retryOn, type UpstreamFailure, type VisitorError } from '../core/visitor-error.ts';
 import type { Deadline } from '../limits/deadlines.ts';
 import type { TunnelState, Visitor } from '../routes/tunnel-state.ts';
 import type { VisitPolicy } from '../routes/visit-policy.ts';
@@ -370,8 +370,10 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
       return;
     }
     // RFC 9110 9.2.2: a kept connection was closed while a request that may be repeated was on its way.
-    const retry = failure === 'broke' || failure === 'upstream-reset' ? this.#upstream?.retryable : null;
+    const retry = retryOn.has(failure) ? this.#upstream?.retryable : null;
     this.#upstream = null;
+    // The visitor's next connection may go to another edge.
+    if (failure === 'hop-silent') this.#isLast = true;
     if (retry) this.#forward(retry, false);
     else this.#answer(errorOfFailure(failure));
   }

@@ -9,7 +9,7 @@ import { SocketWriter } from '@underpass/wire/socket/socket-writer.ts';
 import { buildRequest } from '../core/forwarded-head.ts';
 import { renderHttp1Head, renderTrailers, responseFields } from '../core/http2-fields.ts';
 import { answerOfError, answerOfRefusedHead, lengthFields, type OwnAnswer } from '../core/own-answer.ts';
-import { errorOfFailure, type UpstreamFailure, type VisitorError } from '../core/visitor-error.ts';
+import { errorOfFailure, retryOn, type UpstreamFailure, type VisitorError } from '../core/visitor-error.ts';
 import type { Deadline } from '../limits/deadlines.ts';
 import type { TunnelState } from '../routes/tunnel-state.ts';
 import type { Pass, VisitPolicy } from '../routes/visit-policy.ts';
@@ -33,6 +33,8 @@ export interface ExchangeConnection {
   takeUpstream(host: string, owner: ResponseOwner, again: boolean): UpstreamHttp;
   openUpstream(host: string, owner: ResponseOwner): UpstreamHttp;
   giveBack(upstream: UpstreamHttp): void;
+  /** Takes no further requests. */
+  drain(): void;
   /** Ends the connection. */
   cut(): void;
 }
@@ -277,8 +279,10 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
   onOpaqueEnd(): void {}
 
   onUpstreamFail(failure: UpstreamFailure): void {
-    const retry = failure === 'broke' || failure === 'upstream-reset' ? this.#upstream?.retryable : null;
+    const retry = retryOn.has(failure) ? this.#upstream?.retryable : null;
     this.#upstream = null;
+    // The visitor's next connection may go to another edge.
+    if (failure === 'hop-silent') this.#visitor.drain();
     // On a new connection: other kept ones may have been closed at the same moment.
     if (retry) this.#send(this.#visitor.openUpstream(this.#host, this), retry, false);
     else if (this.#hasResponded) this.#breakOff();

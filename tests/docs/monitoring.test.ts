@@ -94,6 +94,7 @@ test('deploy/monitoring', async (t) => {
       instance: () => true,
       dependency: (value) => ['database', 'bus', 'mail'].includes(value),
       kind: (value) => ['host', 'wildcard', 'tunnel', 'console'].includes(value),
+      state: (value) => ['working', 'silent', 'unreachable'].includes(value),
       outcome: (value) => ['issued', 'failed'].includes(value),
       status: (value) => /^[1-5]/.test(value),
       code: (value) => Object.hasOwn(visitorErrors, value),

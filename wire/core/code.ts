@@ -26,7 +26,7 @@ export const resetCodes = {
   internal: 13,
   /** The peer broke a rule that concerns only this stream. */
   protocol: 14,
-  /** Local, never sent: the carrier under the stream is lost. */
+  /** The carrier under the stream is lost. Sent on a hop alone, for the carrier behind it. */
   'carrier-lost': 15,
   /** The upstream speaks TLS, and the client sends it plain HTTP. */
   'upstream-speaks-tls': 16,
