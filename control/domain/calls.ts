@@ -23,7 +23,7 @@ import type { Turns } from '../limit/turns.ts';
 import { ownHosts } from '../region/regions.ts';
 import type { DomainsTable } from '../store/schema.ts';
 import type { Queries, Store } from '../store/store.ts';
-import { findDomain, insertDomain, readDomainPage, toDomain, tunnelsUnder } from './domains.ts';
+import { adoptDomain, findDomain, insertDomain, readDomainPage, toDomain, tunnelsUnder } from './domains.ts';
 import { decideLookUp } from './look-up-right.ts';
 import { claimDomain } from './ownership.ts';
 
@@ -44,6 +44,8 @@ const createDomain = async (deps: DomainDeps, context: CallContext<'createDomain
   const apexName = orInvalid(parseApexDomain(body.name, registrableDomain));
   if (isOwnDomain(apexName, await ownHosts(deps.store.db, deps.origin))) refuse('invalid', apexDomainMessage);
   await deps.store.write(async (trx) => {
+    await lockProject(trx, access.id);
+    if (await adoptDomain(trx, access.id, apexName)) return auditCall(trx, context, 'domain.create', apexName);
     await takeQuota(trx, access, 'domains');
     if (await findDomain(trx, access.id, apexName)) refuse('conflict', `Domain '${apexName}' is already in this project`);
     await insertDomain(trx, access.id, apexName, nowMs);
@@ -69,6 +71,10 @@ const verifyDomain = async (deps: DomainDeps, context: CallContext<'verifyDomain
   const row = await getRow(deps.store.db, access, segments.apexName);
   if (row.verified_at !== null) return toDomain(row);
   await takeAllowance(deps.limiter, 'dns', caller);
+  await deps.store.write(async (trx) => {
+    await lockProject(trx, access.id);
+    await adoptDomain(trx, access.id, row.apex_name);
+  });
   const answer = await deps.dnsTurns(userShare(caller), () => deps.dns.checkChallenge(row.apex_name, row.challenge));
   if (answer !== 'found') return toDomain(row);
   const domain = { id: row.id, projectId: access.id, apexName: row.apex_name };

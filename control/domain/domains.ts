@@ -32,8 +32,17 @@ export const readDomainPage = async (db: Queries, projectId: string, query: List
 export const findDomain = (db: Queries, projectId: string, apexName: string): Promise<DomainsTable | undefined> =>
   db.selectFrom('domains').selectAll().where('project_id', '=', projectId).where('apex_name', '=', apexName).executeTakeFirst();
 
+/** What makes a domain. Null: a person or a program that wants to keep it. */
+export type DomainMaker = 'quick' | null;
+
 /** Inserts an unverified domain. Its challenge has 128 random bits, so no DNS record can hold it already. */
-export const insertDomain = async (db: Queries, projectId: string, apexName: string, nowMs: number): Promise<void> => {
+export const insertDomain = async (
+  db: Queries,
+  projectId: string,
+  apexName: string,
+  nowMs: number,
+  maker: DomainMaker = null,
+): Promise<void> => {
   await db
     .insertInto('domains')
     .values({
@@ -47,8 +56,25 @@ export const insertDomain = async (db: Queries, projectId: string, apexName: str
       misses: 0,
       first_missed_at: null,
       created_at: nowMs,
+      from_quick: maker === 'quick' ? 1 : null,
     })
     .execute();
+};
+
+/** From now on the domain stays without its quick tunnel. False if it is none of a quick tunnel. The project must be locked. */
+export const adoptDomain = async (trx: Queries, projectId: string, apexName: string): Promise<boolean> => {
+  const update = trx.updateTable('domains').set({ from_quick: null }).where('project_id', '=', projectId);
+  const { numUpdatedRows } = await update.where('apex_name', '=', apexName).where('from_quick', '=', 1).executeTakeFirstOrThrow();
+  return numUpdatedRows > 0n;
+};
+
+/** Deletes those of the apexes that only quick tunnels named and that no tunnel uses any more. The project must be locked. */
+export const dropQuickDomains = async (trx: Queries, projectId: string, apexNames: readonly string[]): Promise<void> => {
+  for (const apexName of apexNames) {
+    if ((await tunnelsUnder(trx, projectId, apexName)).length > 0) continue;
+    const dropped = trx.deleteFrom('domains').where('project_id', '=', projectId).where('apex_name', '=', apexName);
+    await dropped.where('from_quick', '=', 1).where('verified_at', 'is', null).execute();
+  }
 };
 
 /** Those of the apexes that another project has verified. */

@@ -238,6 +238,9 @@ const history = {
   ]),
 };
 
+// A domain that only a quick tunnel named goes with it.
+const quickDomains = ['alter table domains add column from_quick integer'];
+
 const migration = (statements: readonly string[]): Migration => ({
   up: async (db: Kysely<unknown>) => {
     for (const statement of statements) await sql.raw(statement).execute(db);
@@ -264,4 +267,5 @@ export const migrations: Record<string, Migration> = {
   '0012-waiting-hosts': migration(waitingHosts),
   '0013-certificate-indexes': migration(certificateIndexes),
   '0014-history-by-time': migrationByKind(history),
+  '0015-quick-domains': migration(quickDomains),
 };

@@ -152,6 +152,8 @@ export interface DomainsTable {
   misses: number;
   first_missed_at: number | null;
   created_at: number;
+  /** 1 if a quick tunnel made it, and nobody has added or verified it since: it goes with the last tunnel under it. */
+  from_quick: number | null;
 }
 
 export interface TunnelsTable {

@@ -9,7 +9,7 @@ import { durations } from '@underpass/rules/limits.ts';
 import type { Access } from '../access/project-access.ts';
 import { takeQuota, withinQuota } from '../access/quota.ts';
 import { isOwnDomain, registrableDomain } from '../dns/registrable.ts';
-import { foreignApexes, foreignDomainText, insertDomain, listDomains } from '../domain/domains.ts';
+import { type DomainMaker, foreignApexes, foreignDomainText, insertDomain, listDomains } from '../domain/domains.ts';
 import { refuse } from '../http/refusal.ts';
 import type { TunnelHostsTable } from '../store/schema.ts';
 import type { Queries } from '../store/store.ts';
@@ -22,6 +22,7 @@ export interface HostPlan {
   readonly generated: ReadonlySet<string>;
   readonly ownHosts: readonly string[];
   readonly nowMs: number;
+  readonly maker?: DomainMaker;
 }
 
 const apexOf = (host: string, apexNames: readonly string[], ownHosts: readonly string[]): string => {
@@ -49,7 +50,7 @@ const addMissingApexes = async (trx: Queries, plan: HostPlan, missing: readonly 
   const [foreign] = await foreignApexes(trx, plan.access.id, missing);
   if (foreign !== undefined) refuse('conflict', foreignDomainText(foreign));
   await takeQuota(trx, plan.access, 'domains', missing.length);
-  for (const apex of missing) await insertDomain(trx, plan.access.id, apex, plan.nowMs);
+  for (const apex of missing) await insertDomain(trx, plan.access.id, apex, plan.nowMs, plan.maker);
 };
 
 const hostRow = (plan: HostPlan, host: string, position: number, apexName: string, isLive: boolean): TunnelHostsTable => ({

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import type { Tunnel } from '@underpass/rules/entity.ts';
+import type { Domain, Tunnel } from '@underpass/rules/entity.ts';
 import type { AuditPage, OperatorTunnel } from '@underpass/rules/resource.ts';
 import { pino } from 'pino';
 import { createTestControl, type SignedUp, type TestClient, type TestControl } from '../test-kit.ts';
@@ -125,6 +125,60 @@ describe('a second start', () => {
     const names = await Promise.all(Array.from({ length: 20 }, async () => (await started(ann)).name));
     assert.equal(new Set(names).size, 1);
     assert.equal((await list()).length, 1);
+  });
+});
+
+describe('the domain of a named address', () => {
+  const apexes = async () => (await ann.call<Domain[]>('GET', path('domains'))).map(({ apexName }) => apexName);
+  const remove = (name: string) => ann.call('DELETE', path(`tunnels/${name}`));
+  const app = { ingressDomains: ['app.example.com'] };
+
+  it('goes with the tunnel, so that it can be added later', async () => {
+    const { name } = await started(ann, app);
+    assert.deepEqual(await apexes(), ['example.com']);
+    await remove(name);
+    assert.deepEqual(await apexes(), []);
+    await ann.call('POST', path('domains'), { name: 'example.com' });
+  });
+
+  it('goes with a tunnel that names it at a second start', async () => {
+    await started(ann);
+    await remove((await started(ann, app)).name);
+    assert.deepEqual(await apexes(), []);
+  });
+
+  it('stays until the last tunnel under it has gone', async () => {
+    const { name } = await started(ann, app);
+    await ann.call('POST', path('tunnels'), { name: 'shop', region: 'local', ingressDomains: ['shop.example.com'] });
+    await remove(name);
+    assert.deepEqual(await apexes(), ['example.com']);
+    await remove('shop');
+    assert.deepEqual(await apexes(), []);
+  });
+
+  it('can be added while the tunnel is there, keeps its challenge, and stays', async () => {
+    const { name } = await started(ann, app);
+    const [before] = await ann.call<Domain[]>('GET', path('domains'));
+    const added = await ann.call<Domain>('POST', path('domains'), { name: 'example.com' });
+    assert.equal(added.challenge, before!.challenge);
+    assert.equal((await ann.send('POST', path('domains'), { name: 'example.com' })).status, 409);
+    await remove(name);
+    assert.deepEqual(await apexes(), ['example.com']);
+  });
+
+  it('stays once somebody has tried to verify it: its record may be on its way', async () => {
+    const { name } = await started(ann, app);
+    await ann.call('POST', path('domains/example.com/verify'));
+    await remove(name);
+    assert.deepEqual(await apexes(), ['example.com']);
+  });
+
+  it('stays if it was there before, and if an ordinary tunnel made it', async () => {
+    await ann.call('POST', path('domains'), { name: 'example.com' });
+    await remove((await started(ann, app)).name);
+    await ann.call('POST', path('tunnels'), { name: 'shop', region: 'local', ingressDomains: ['shop.example.org'] });
+    await remove('shop');
+    assert.deepEqual(await apexes(), ['example.com', 'example.org']);
   });
 });
 

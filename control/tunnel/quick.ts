@@ -130,6 +130,7 @@ const insertQuick = async (deps: QuickDeps, trx: Queries, { context, wish, ownHo
     accessPolicy: wish.accessPolicy,
     hosts: wish.hosts ?? generated,
     generated: new Set(generated),
+    maker: 'quick' as const,
   };
   const id = await insertTunnel(trx, { ...deps, ownHosts }, context, tunnel, { quick: true, ...expiryDetail(wish.lease) });
   const row = { tunnel_id: id, user_id: caller.userId, label: wish.label, ...wish.lease };
@@ -151,7 +152,8 @@ const reuseQuick = async (trx: Queries, row: QuickRow, { context, wish, ownHosts
   const { hosts } = wish;
   const generated = await generatedNames(trx, row.id);
   const hostsChanged =
-    hosts !== undefined && (await writeHosts(trx, { access, tunnelId: row.id, hosts, generated, ownHosts, nowMs }));
+    hosts !== undefined &&
+    (await writeHosts(trx, { access, tunnelId: row.id, hosts, generated, ownHosts, nowMs, maker: 'quick' }));
   const group = wish.securityGroup === undefined ? row.security_group_id : await getGroupId(trx, access, wish.securityGroup);
   const asked = wish.accessPolicy;
   const policy = asked === undefined ? row.access_policy_id : await getPolicyId(trx, access, { name: asked, type: row.type });

@@ -6,6 +6,7 @@ import { auditCall } from '../access/audit.ts';
 import type { CallContext } from '../access/call.ts';
 import type { Access } from '../access/project-access.ts';
 import { takeQuota } from '../access/quota.ts';
+import { type DomainMaker, dropQuickDomains } from '../domain/domains.ts';
 import { findGroup } from '../group/groups.ts';
 import { refuse } from '../http/refusal.ts';
 import { findPolicy } from '../policy/policies.ts';
@@ -27,6 +28,8 @@ export interface NewTunnel {
   readonly hosts: readonly string[];
   /** Those of `hosts` that the service made up. */
   readonly generated: ReadonlySet<string>;
+  /** Of apexes that are new to the project. */
+  readonly maker?: DomainMaker;
 }
 
 // Under the project's lock, only two projects that generate the same name at once can collide.
@@ -86,7 +89,7 @@ export const insertTunnel = async (
   detail: Readonly<Record<string, unknown>> = {},
 ): Promise<string> => {
   const { access, nowMs } = source;
-  const { name, type, region, hosts, generated, accessPolicy = '' } = tunnel;
+  const { name, type, region, hosts, generated, accessPolicy = '', maker = null } = tunnel;
   const id = createId(nowMs);
   await trx
     .insertInto('tunnels')
@@ -104,7 +107,7 @@ export const insertTunnel = async (
       updated_at: nowMs,
     })
     .execute();
-  await writeHosts(trx, { access, tunnelId: id, hosts, generated, ownHosts, nowMs });
+  await writeHosts(trx, { access, tunnelId: id, hosts, generated, ownHosts, nowMs, maker });
   await insertTunnelToken(trx, keyRing, id, nowMs);
   const guard = accessPolicy === '' ? {} : { accessPolicy };
   await auditCall(trx, source, 'tunnel.create', name, { type, region, hosts, ...guard, ...detail });
@@ -122,6 +125,9 @@ export const deleteTunnelRow = async (
   { id, project_id }: { readonly id: string; readonly project_id: string },
   nowMs: number,
 ): Promise<void> => {
-  await reserveNames(trx, project_id, [...(await generatedNames(trx, id))], nowMs);
+  const hosts = (await readHosts(trx, [id])).get(id) ?? [];
+  const generated = hosts.filter((host) => host.apex_name === '').map(({ host }) => host);
+  await reserveNames(trx, project_id, generated, nowMs);
   await trx.deleteFrom('tunnels').where('id', '=', id).execute();
+  await dropQuickDomains(trx, project_id, [...new Set(hosts.map(({ apex_name }) => apex_name))]);
 };
