@@ -163,7 +163,8 @@ function refusal(response: Response, text: string, origin: string): ClientError 
 
 /** A refusal without the API's plain text comes from something else, except 429: a load balancer in front may send it. */
 function refusalCode(status: number, hasWords: boolean): ErrorCode {
-  if (status >= 500) return 'server-failed';
+  // Web servers say 501 to a method that they do not know, such as POST.
+  if (status >= 500 && status !== 501) return 'server-failed';
   if (!hasWords && status !== 429) return 'server-unknown';
   return codeOfStatus[status] ?? 'request-refused';
 }
@@ -197,14 +198,19 @@ const reasons: Readonly<Record<string, string>> = {
   EPROTO: 'TLS fails: is it http://?',
 };
 
+const kinds: readonly (readonly [start: string, say: (code: string) => string])[] = [
+  ['ERR_SSL_', (code) => `TLS fails: ${code}`],
+  ['HPE_', () => 'the answer is not HTTP'],
+];
+
 /** Node and the runtime of the compiled program wrap network errors differently: the code is in the error or in its cause. */
-function reasonOf(error: unknown): string {
+export function reasonOf(error: unknown): string {
   const chain = [error, error instanceof Error ? error.cause : undefined].filter((item) => item instanceof Error);
   for (const item of chain.reverse()) {
     const { code: given } = item as NodeJS.ErrnoException;
     // The code of a DOMException is a number.
     const code = typeof given === 'string' ? given : item.name;
-    const reason = reasons[code] ?? (code.startsWith('ERR_SSL_') ? `TLS fails: ${code}` : undefined);
+    const reason = reasons[code] ?? kinds.find(([start]) => code.startsWith(start))?.[1](code);
     if (reason !== undefined) return reason;
   }
   return chain[0]?.message ?? String(error);

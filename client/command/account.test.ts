@@ -287,6 +287,14 @@ const refusals = [
   // From a web server or a proxy: not the API's answer about what is missing or forbidden.
   { status: 404, body: '<html>', code: 8, text: /not Underpass: .* answers 404/, headers: { 'content-type': 'text/html' } },
   { status: 403, body: '<html>', code: 8, text: /not Underpass: .* answers 403/, headers: { 'content-type': 'text/html' } },
+  // A plain web server, to a POST.
+  {
+    status: 501,
+    body: '<html>',
+    code: 8,
+    text: /not Underpass: .* answers 501\n.*address of the dashboard/,
+    headers: { 'content-type': 'text/html' },
+  },
   { status: 502, body: '<html>proxy page</html>', code: 9, text: /answers 502/, headers: { 'content-type': 'text/html' } },
 ];
 

@@ -117,6 +117,7 @@ test('a tunnel that cannot be carried is deleted at once', async (t) => {
   const { cli, deleted, port } = await world(t);
   const { code, stderr } = await cli.run(['http', port, '--health', `127.0.0.1:${port}`]);
   assert.equal(code, 3);
+  assert.match(stderr, /\(the port is in use\)/);
   assert.match(stderr, /code: port-in-use/);
   assert.equal(deleted().length, 1);
 });

@@ -5,7 +5,7 @@ import { urlOf } from '@underpass/rules/api/call.ts';
 import { publicCalls } from '@underpass/rules/api/public-calls.ts';
 import type { Release } from '@underpass/rules/resource.ts';
 import { compareVersions } from '@underpass/rules/version.ts';
-import { request, unreachable } from '../account/api.ts';
+import { reasonOf, request, unreachable } from '../account/api.ts';
 import { ClientError } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
 
@@ -77,7 +77,7 @@ async function download(io: Io, url: string, maxBytes: number): Promise<Buffer> 
     }
   } catch (cause) {
     if (cause instanceof ClientError) throw cause;
-    throw await unreachable(io, url, `${url} (${(cause as Error).message})`, cause);
+    throw await unreachable(io, url, `${url} (${reasonOf(cause)})`, cause);
   }
   return Buffer.concat(chunks);
 }

@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { isBrowserPort } from '@underpass/rules/browser-port.ts';
 import type { ExchangeList, InspectRefusalCode, ReplayStarted, SearchResult } from '@underpass/rules/inspect/exchange.ts';
-import { ClientError } from '../process/error.ts';
+import { ClientError, listenReason } from '../process/error.ts';
 import { decodeBody } from './body-view.ts';
 import { compareAnswers } from './compare.ts';
 import { decideAccess } from './core/access.ts';
@@ -97,7 +97,7 @@ async function listen(server: Server, wanted: number | undefined): Promise<void>
       return;
     } catch (cause) {
       if (port !== ports.at(-1) && (cause as NodeJS.ErrnoException).code === 'EADDRINUSE') continue;
-      throw new ClientError('port-in-use', `127.0.0.1:${port} (${(cause as Error).message})`, {
+      throw new ClientError('port-in-use', `127.0.0.1:${port} (${listenReason(cause)})`, {
         cause,
         fix: 'Choose another port with --inspect-port.',
       });

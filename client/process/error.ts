@@ -173,7 +173,7 @@ export const errors = {
   },
   'server-unknown': {
     title: 'The server that answered is not Underpass',
-    fix: 'Check --server or UNDERPASS_SERVER.',
+    fix: 'Give the address of the dashboard with --server or UNDERPASS_SERVER.',
     exit: 'network',
   },
   'doctor-found-problems': { title: 'Not all checks passed', fix: 'Follow the fix below each problem.', exit: 'doctor' },
@@ -263,6 +263,22 @@ const fileReasons: Readonly<Record<string, string>> = {
 export function fileReason(cause: unknown): string {
   const { code = '', message } = cause as NodeJS.ErrnoException;
   return fileReasons[code] ?? message;
+}
+
+const listenReasons: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'the port is in use',
+  EADDRNOTAVAIL: 'this machine has no such address',
+  EACCES: 'this user may not open the port',
+  ENOTFOUND: 'the name does not resolve',
+  EAI_AGAIN: 'the name does not resolve now',
+  // The compiled program's word for it.
+  ENOTTY: 'the name does not resolve',
+};
+
+/** Why a port cannot be opened. The runtimes' own texts differ, and one of them asks back. */
+export function listenReason(cause: unknown): string {
+  const { code = '', message } = cause as NodeJS.ErrnoException;
+  return listenReasons[code] ?? (code || message);
 }
 
 export function exitCodeOf(code: ErrorCode): number {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parseHealthAddress } from '../config/health-address.ts';
-import { ClientError } from '../process/error.ts';
+import { ClientError, listenReason } from '../process/error.ts';
 import type { TunnelView } from '../terminal/live-status.ts';
 
 export interface Health {
@@ -30,7 +30,7 @@ export async function startHealth(place: string, views: () => readonly TunnelVie
     server.listen(port, host);
     await once(server, 'listening');
   } catch (cause) {
-    throw new ClientError('port-in-use', `${place} (${(cause as Error).message})`, { cause });
+    throw new ClientError('port-in-use', `${place} (${listenReason(cause)})`, { cause });
   }
   const bound = server.address() as AddressInfo;
   return { address: `${host.includes(':') ? `[${host}]` : host}:${bound.port}`, close: () => server.close() };
