@@ -37,7 +37,7 @@ import { createProjectCalls } from './project/calls.ts';
 import { createRegistrationCalls } from './registration/calls.ts';
 import { takeSubscriptionWebhook } from './registration/webhook.ts';
 import { createSiteCalls } from './site/calls.ts';
-import { addMailbox } from './site/mailbox-page.ts';
+import { addMailbox, mailboxPath } from './site/mailbox-page.ts';
 import { createReleases } from './site/releases.ts';
 import { addSite } from './site/site.ts';
 import { sweepStore } from './sweep/sweep.ts';
@@ -116,16 +116,21 @@ const createHandlers = (parts: Parts, events: EventStreams): Handlers => {
     ...createProgramCalls(parts),
     ...createAuditCalls(parts),
     ...createOperatorCalls(parts),
-    ...createSiteCalls({ version, origin, operator }, createReleases(releases)),
+    ...createSiteCalls(
+      { version, origin, operator, ...(keepsMail(parts) && { mailbox: mailboxPath }) },
+      createReleases(releases),
+    ),
   };
 };
+
+const keepsMail = ({ settings, mailbox }: Parts): boolean => mailbox !== undefined && !settings.production;
 
 const addPages = (app: App, parts: Parts, isRunning: () => boolean): void => {
   const { settings, mailbox } = parts;
   const webhook = { ...parts, secret: settings.subscriptionWebhookSecret };
   app.post('/hooks/subscriptions', (c) => takeSubscriptionWebhook(webhook, c.req.raw, c.env.address));
   app.all('/hooks/subscriptions', (c) => answerMethod(c.req.raw, ['POST']));
-  if (mailbox !== undefined && !settings.production) addMailbox(app, { ...parts, mailbox });
+  if (mailbox !== undefined && keepsMail(parts)) addMailbox(app, { ...parts, mailbox });
   const { store, keyRing, clock, dns, documentNet = publicNet(dns) } = parts;
   const programs = addOAuth(app, {
     ...parts,

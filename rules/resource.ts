@@ -34,7 +34,13 @@ export const OperatorIdentity = entity({
 });
 export type OperatorIdentity = Described<typeof OperatorIdentity>;
 
-export const Meta = entity({ version: string(), origin: z.url(), operator: OperatorIdentity });
+export const Meta = entity({
+  version: string(),
+  origin: z.url(),
+  operator: OperatorIdentity,
+  /** Where operators read the mails of a trial, which sends none. */
+  mailbox: path().optional(),
+});
 export type Meta = Described<typeof Meta>;
 
 export const LoginLinkCheck = entity({ sameBrowser: boolean() });

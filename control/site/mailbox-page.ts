@@ -13,8 +13,10 @@ export interface MailboxDeps extends IdentifyDeps {
 // Plain text, so that a browser never reads what somebody wrote into a form as HTML.
 const renderMail = ({ at, to, subject, text }: KeptMail): string => `${at}\nTo: ${to}\nSubject: ${subject}\n\n${text}`;
 
+export const mailboxPath = '/dev/mailbox';
+
 export const addMailbox = <E extends Env>(app: Hono<E>, deps: MailboxDeps): void => {
-  app.get('/dev/mailbox', async (c) => {
+  app.get(mailboxPath, async (c) => {
     const caller = await findCaller(deps, c.req.raw.headers, deps.clock());
     if (!caller?.operator) return refuse('forbidden', 'Only operators may do this.');
     const mails = await deps.mailbox.list();

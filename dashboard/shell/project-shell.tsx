@@ -70,7 +70,7 @@ export function Component() {
             </div>
           </main>
         </div>
-        <ProofDialog email={user.email} />
+        <ProofDialog user={user} />
       </ToastArea>
     </CSPProvider>
   );

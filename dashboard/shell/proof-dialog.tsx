@@ -1,6 +1,8 @@
 // "Confirm it's you": opens when control refuses a call because the last proof of who uses the session is too old. The page behind it
 // keeps what was typed, and the call is repeated once the person has confirmed.
+import { publicCalls } from '@underpass/rules/api/public-calls.ts';
 import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
+import type { User } from '@underpass/rules/entity.ts';
 import { text } from '@underpass/rules/text.ts';
 import { useEffect, useRef, useState } from 'react';
 import { messageOf } from '../api/error.ts';
@@ -17,14 +19,14 @@ type Step = 'ask' | 'sent' | 'early';
 
 const title = "Confirm it's you";
 
-export function ProofDialog({ email }: { readonly email: string }) {
+export function ProofDialog({ user }: { readonly user: User }) {
   const { kind, end } = useQuestion();
   useEscape(kind !== undefined, end);
   // While the dialog fades out, nothing is asked any more.
   const shown = useRef<ProofKind>('any');
   if (kind !== undefined) shown.current = kind;
   return shown.current === 'any' ? (
-    <AnyProof email={email} open={kind === 'any'} end={end} />
+    <AnyProof user={user} open={kind === 'any'} end={end} />
   ) : (
     <Dialog
       open={kind === 'passkey'}
@@ -42,16 +44,19 @@ export function ProofDialog({ email }: { readonly email: string }) {
 }
 
 interface AnyProofProps {
-  readonly email: string;
+  readonly user: User;
   readonly open: boolean;
   readonly end: (proven: boolean) => void;
 }
 
-function AnyProof({ email, open, end }: AnyProofProps) {
+function AnyProof({ user: { email, operator }, open, end }: AnyProofProps) {
   const [step, setStep] = useState<Step>('ask');
+  const [mailbox, setMailbox] = useState<string>();
   const main = useRef<HTMLButtonElement>(null);
   const request = useTask(async () => {
     await callApi(sessionCalls.requestProof, {});
+    // Only operators can open it.
+    if (operator) setMailbox((await callApi(publicCalls.getMeta, {}).catch(() => undefined))?.mailbox);
     setStep('sent');
     main.current?.focus();
   });
@@ -96,6 +101,15 @@ function AnyProof({ email, open, end }: AnyProofProps) {
         {step === 'ask' && <p>We email a link to {address(email)}. Open it in this browser.</p>}
         {step === 'sent' && (
           <p>We sent a link to {address(email)}. Open it in this browser, and this page continues by itself.</p>
+        )}
+        {step !== 'ask' && mailbox !== undefined && (
+          <p>
+            This trial sends no mail: the link is in the{' '}
+            <a href={mailbox} target="_blank" className="underline" rel="noopener">
+              mailbox of the trial
+            </a>
+            , {mailbox}.
+          </p>
         )}
         {step === 'early' && (
           <Banner tone="warn">The link sent to {address(email)} has not been opened in this browser yet.</Banner>

@@ -40,6 +40,7 @@ test('a change that gives lasting access, long after the sign-in', async (t) => 
     await expect(question(page).getByRole('button', { name: 'Email me a link' })).toBeFocused();
     await page.keyboard.press('Enter');
     await expect(question(page)).toContainText(`We sent a link to ${account.email}.`);
+    await expect(question(page).getByRole('link', { name: 'mailbox' })).toHaveAttribute('href', '/dev/mailbox');
     await question(page).getByRole('button', { name: 'Continue' }).click();
     await expect(question(page)).toContainText('has not been opened in this browser yet');
     const mailed = await page.context().newPage();
