@@ -208,11 +208,14 @@ describe('refusals', () => {
     const { id: second } = await ann.call<{ id: string }>('POST', '/api/projects', { name: 'Second' });
     const first = await started(ann);
     await started(ann, { name: 'b' });
-    await started(ann, {}, second);
+    const { name: other } = await started(ann, {}, second);
     const answer = await start(ann, { name: 'c' }, second);
     assert.deepEqual(
       [answer.status, await answer.text()],
-      [409, 'You may have at most 3 quick tunnels at once. Stop or keep one of them.'],
+      [
+        409,
+        `You may have at most 3 quick tunnels at once. Stop or keep one of them: ${other}, 2 in other projects. Its client stops with Ctrl-C; "underpass tunnels rm NAME" deletes it from elsewhere.`,
+      ],
     );
     assert.equal((await start(ann)).status, 200, 'the one that is there');
     await keepByHand(first.name);

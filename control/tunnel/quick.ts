@@ -57,8 +57,21 @@ export const quickLeaseMs = durations.quickLeaseMinutes * 60_000;
 export const leaseFrom = (nowMs: number, endsAt: number | null): number => Math.min(nowMs + quickLeaseMs, endsAt ?? Infinity);
 
 const offMessage = 'The operator has switched quick tunnels off. Add a tunnel, and connect it by its name.';
-const tooManyMessage = (most: number): string =>
-  `You may have at most ${most} quick ${most === 1 ? 'tunnel' : 'tunnels'} at once. Stop or keep one of them.`;
+const shownTunnels = 10;
+
+/** Names of the project at hand only: an API token may know no other. */
+const tooManyMessage = (most: number, names: readonly string[], elsewhere: number): string => {
+  const more = names.length - shownTunnels;
+  const list = [
+    ...names.slice(0, shownTunnels),
+    ...(more > 0 ? [`${more} more`] : []),
+    ...(elsewhere > 0 ? [`${elsewhere} in other projects`] : []),
+  ].join(', ');
+  return (
+    `You may have at most ${most} quick ${most === 1 ? 'tunnel' : 'tunnels'} at once. Stop or keep one of them: ${list}. ` +
+    'Its client stops with Ctrl-C; "underpass tunnels rm NAME" deletes it from elsewhere.'
+  );
+};
 
 const chooseRegion = async (db: Queries, asked: string | undefined, needsName: boolean): Promise<Region> => {
   const all = (await listRegionRows(db)).map(toRegion);
@@ -103,11 +116,14 @@ const findQuick = (db: Queries, projectId: string, label: string) =>
     .executeTakeFirst();
 
 /** Kept tunnels count for the project only. */
-const takePersonQuota = async (trx: Queries, userId: string, most: number): Promise<void> => {
+const takePersonQuota = async (trx: Queries, userId: string, projectId: string, most: number): Promise<void> => {
   await lockUser(trx, userId);
-  const own = trx.selectFrom('quick_tunnels').select('tunnel_id').where('user_id', '=', userId);
-  const count = (await own.where('expires_at', 'is not', null).execute()).length;
-  if (count >= most) refuse('conflict', tooManyMessage(most));
+  const quick = trx.selectFrom('quick_tunnels as q').innerJoin('tunnels as t', 't.id', 'q.tunnel_id');
+  const own = quick.select(['t.name', 't.project_id']).where('q.user_id', '=', userId);
+  const rows = await own.where('q.expires_at', 'is not', null).orderBy('t.id').execute();
+  if (rows.length < most) return;
+  const names = rows.filter((row) => row.project_id === projectId).map(({ name }) => name);
+  refuse('conflict', tooManyMessage(most, names, rows.length - names.length));
 };
 
 interface Writing {
@@ -118,7 +134,7 @@ interface Writing {
 
 const insertQuick = async (deps: QuickDeps, trx: Queries, { context, wish, ownHosts }: Writing): Promise<string> => {
   const { access, caller } = context;
-  await takePersonQuota(trx, caller.userId, deps.quickTunnels);
+  await takePersonQuota(trx, caller.userId, access.id, deps.quickTunnels);
   await takeTunnelName(trx, access, wish.name);
   const generated = wish.hosts === undefined ? [`${wish.label}.${generatorDomain(wish.region, 'http')}`] : [];
   const tunnel = {
