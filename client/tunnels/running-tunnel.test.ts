@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { edgesOf } from './running-tunnel.ts';
+import type { CarryEvent } from '../carry/api.ts';
+import { createLines, edgesOf } from './running-tunnel.ts';
 
 const carrier = (edge: string, rttMs: number | null, address = '192.0.2.1:443') => ({ edge, address, rttMs });
 
@@ -22,4 +23,20 @@ test('lists each edge once, with the best round-trip time of its carriers', () =
   ] as const) {
     assert.deepEqual(edgesOf(carriers), edges);
   }
+});
+
+test('logs one connection for all carriers, the problem of one of them, and the loss and return of the last', () => {
+  const connected = (edge: string): CarryEvent => ({ kind: 'connected', edge, address: '192.0.2.1', urls: [] });
+  const lost = (edge: string, isBroken = false): CarryEvent => {
+    return { kind: 'disconnected', edge, problem: isBroken ? { code: 'edge-timeout', detail: '' } : null };
+  };
+  const events = [
+    ...[connected('a'), connected('b'), lost('b'), connected('b'), lost('a', true)],
+    ...[lost('b', true), connected('a'), connected('b'), lost('a'), lost('b'), connected('b')],
+  ];
+  const lines = events.map(createLines()).map((line) => line && `${line.event} ${line.edge}`);
+  assert.deepEqual(lines, [
+    ...['connected a', null, null, null, 'problem a'],
+    ...['disconnected b', 'connected a', null, null, 'disconnected b', 'connected b'],
+  ]);
 });

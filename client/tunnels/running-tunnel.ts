@@ -33,12 +33,16 @@ export function startTunnel(
     const times = carrying.status().carriers.flatMap((carrier) => carrier.rttMs ?? []);
     return times.length === 0 ? null : Math.min(...times);
   };
+  const toLine = createLines();
   const carrying = startOrExplain({
     ...optionsOf(tunnel),
     ...(drainMs === undefined ? {} : { drainTimeoutMs: drainMs }),
     software: `underpass/${version}`,
     env: io.env,
-    onEvent: (event) => report({ tunnel: nameNow(), ...lineOf(event) }),
+    onEvent: (event) => {
+      const line = toLine(event);
+      if (line !== null) report({ tunnel: nameNow(), ...line });
+    },
     ...(inspector && { openTap: inspector.openTap({ name: nameNow, trust: trustOf(tunnel), rttMs }) }),
   });
   const [rx, tx] = [createRate(), createRate()];
@@ -117,7 +121,20 @@ function optionsOf({
   };
 }
 
-function lineOf(event: CarryEvent): Omit<LogEvent, 'tunnel'> {
+type Line = Omit<LogEvent, 'tunnel'>;
+
+/** A tunnel connects with its first carrier and disconnects with its last one. Of those between, only a problem is logged. */
+export function createLines(): (event: CarryEvent) => Line | null {
+  let carriers = 0;
+  return (event) => {
+    if (event.kind === 'connected' && carriers++ > 0) return null;
+    if (event.kind === 'disconnected' && --carriers > 0)
+      return event.problem && { event: 'problem', edge: event.edge, ...problemOf(event.problem) };
+    return lineOf(event);
+  };
+}
+
+function lineOf(event: CarryEvent): Line {
   switch (event.kind) {
     case 'connected':
       return {

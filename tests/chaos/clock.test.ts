@@ -87,8 +87,11 @@ test('a jump of the clock breaks no connection, keeps no timer busy and blocks n
   await eventually(clientsShown, (count) => count === 1);
   const comesBack = await watchFootprints(t, { server: product.server, client });
   const visitors = keepVisiting(t, door);
-  // Wait until the client reports both carriers.
-  await client.seen(/ connected .*\n.* connected /);
+  // Until both carriers are there.
+  await eventually(
+    () => figureOf({ metricsPort }, 'underpass_edge_clients'),
+    (carriers) => carriers === 2,
+  );
   const said = saidBy({ client, product });
   const early = await createLink(t, product);
 
