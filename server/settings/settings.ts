@@ -196,7 +196,8 @@ export const settingTable = {
     'UNDERPASS_PUBLIC_HTTPS_PORT',
     {
       group: 'Addresses',
-      about: 'Port in the https addresses that people see, if a load balancer or a port mapping changes it.',
+      about:
+        'Port in the https addresses that people see, if a load balancer or a port mapping changes it. A port that browsers refuse, such as 6000, prevents the start.',
       parse: parseWhole(1, 65535),
     },
     publicPort,
@@ -206,7 +207,8 @@ export const settingTable = {
     'UNDERPASS_ORIGIN',
     {
       group: 'Addresses',
-      about: 'Public address of the dashboard, as browsers see it; links in mails start with it.',
+      about:
+        'Public address of the dashboard, as browsers see it; links in mails start with it. A port that browsers refuse prevents the start.',
       parse: parseOrigin,
     },
     laptopOrigin,
