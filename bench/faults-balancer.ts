@@ -37,9 +37,10 @@ export interface FaultsBalancer {
 
 const servers = (backends: readonly Backend[], portOf: (backend: Backend) => number): string =>
   backends
-    .map(
-      (each) => `  server ${each.name} 127.0.0.1:${portOf(each)} port ${each.checkPort}${each.proxy ? ' send-proxy-v2' : ''}\n`,
-    )
+    .map((each) => {
+      const to = `127.0.0.1:${portOf(each)}${each.proxy ? ' send-proxy-v2' : ''}`;
+      return `  server ${each.name} ${to} check port ${each.checkPort}\n  server ${each.name}-unchecked ${to} backup\n`;
+    })
     .join('');
 
 /** A check without a Host is refused by control. */
@@ -53,13 +54,15 @@ global
 defaults
   mode tcp
   source ${address}
-  balance roundrobin
+  balance leastconn
   timeout connect 1s
   timeout client 1h
   timeout server 1h
-  timeout check 500ms
+  timeout check 2s
+  retries 3
   option redispatch 1
-  default-server check inter 500ms fall 2 rise 2 on-marked-down shutdown-sessions
+  option allbackups
+  default-server inter 1s fall 3 rise 2 tcp-ut 15s
 frontend eu
   bind 127.0.0.1:${ports.eu}
   default_backend eu
