@@ -1,6 +1,6 @@
 // npm run faults: two controls, four edges in two regions, Postgres, NATS and clients behind haproxy, with visitors and changes.
 // Breaks one part after the other, and prints a table of what each fault cost. Exits with 1 if a request failed later than 2 s
-// after a fault, an acknowledged change was lost, a mail or order was done twice, or the edges differ from the database.
+// after a fault (10 s if an edge hangs), an acknowledged change was lost, a mail or order was done twice, or the edges differ from the database.
 // Options: --rows kill-control,stop-edge (all, unless given), --down SECONDS of a killed part, --stopped SECONDS of a stopped one.
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { parseArgs } from 'node:util';
 import { eventually } from '@underpass/tests/helpers/load.ts';
 import { startProcess } from '@underpass/tests/helpers/process.ts';
 import { type Account, accountAt } from '@underpass/tests/helpers/product.ts';
-import { costOf, countOnce, isGood, type Row, renderHead, renderRow } from './core/faults.ts';
+import { costOf, countOnce, hungEdgeGraceMs, isGood, type Row, renderHead, renderRow } from './core/faults.ts';
 import { type Changes, differingEdges, lostChanges, ordersByName, startChanges } from './faults-changes.ts';
 import { type EdgePart, type FaultStage, type Part, startFaultStage } from './faults-stage.ts';
 import { type Address, startTraffic, type Traffic } from './faults-traffic.ts';
@@ -46,6 +46,8 @@ interface Scene {
 interface Fault {
   readonly key: string;
   readonly title: string;
+  /** What begins within this time may fail, if it is not the usual one. */
+  readonly graceMs?: number;
   /** Breaks and mends; resolves once the parts run again. */
   readonly run: (scene: Scene) => Promise<void>;
 }
@@ -155,7 +157,7 @@ const allFaults = (t: TestContext): readonly Fault[] => [
   killedStore('postgres', 'Postgres'),
   killedStore('nats', 'NATS'),
   stopped('control', 'a control', ({ controls }) => controls[1]),
-  stopped('edge', 'an edge', ({ edges }) => edges[1]!),
+  { ...stopped('edge', 'an edge', ({ edges }) => edges[1]!), graceMs: hungEdgeGraceMs },
   stopped('client', 'one client of two', ({ clients }) => clients[1]),
   stoppedStore('postgres', 'Postgres'),
   stoppedStore('nats', 'NATS'),
@@ -232,10 +234,12 @@ async function runRow(stage: FaultStage, traffic: Traffic, owner: Account, fault
     through: costOf(
       visits.filter(({ way }) => way === 'through'),
       faultsMs,
+      fault.graceMs,
     ),
     address: costOf(
       visits.filter(({ way }) => way === 'address'),
       faultsMs,
+      fault.graceMs,
     ),
     sockets: { cut: socketsCut, failedLater: costOf(socketsRefused, faultsMs).failedLater },
     changes: { ...changes.counts, lost: lost.length },

@@ -2,6 +2,8 @@
 
 /** Requests that begin later than this after a fault must not fail (spec 11, Availability). */
 export const graceMs = 2_000;
+/** A hung edge accepts connections, and the balancer notices by three checks of 2 s, a second apart. */
+export const hungEdgeGraceMs = 10_000;
 
 /** `through`: by the balancer's address. `address`: by that of an edge that the fault leaves alone. */
 export type Way = 'through' | 'address';
@@ -22,8 +24,8 @@ export interface Cost {
 }
 
 /** `faultsMs`: when parts were ended. A visit under way then, or begun within the grace after it, may fail. */
-export function costOf(visits: readonly Visit[], faultsMs: readonly number[]): Cost {
-  const isSoon = ({ fromMs, toMs }: Visit): boolean => faultsMs.some((at) => fromMs <= at + graceMs && toMs >= at);
+export function costOf(visits: readonly Visit[], faultsMs: readonly number[], withinMs = graceMs): Cost {
+  const isSoon = ({ fromMs, toMs }: Visit): boolean => faultsMs.some((at) => fromMs <= at + withinMs && toMs >= at);
   const failed = visits.filter(({ ok }) => !ok);
   const times = visits.map(({ fromMs, toMs }) => toMs - fromMs).sort((a, b) => a - b);
   const failedSoon = failed.filter(isSoon).length;
@@ -72,7 +74,7 @@ export const isGood = ({ through, address, sockets, changes, asBeforeMs, routesE
 const columns = [
   'fault',
   'requests',
-  'failed in the first 2 s',
+  'failed soon',
   'failed later',
   'the same at other edges',
   'p99, slowest',
