@@ -311,4 +311,20 @@ test('tunnels', async (t) => {
     await page.unroute(/\/(api\/tunnels\?|assets\/)/);
     await expect(page.getByRole('table', { name: 'Tunnels' })).toBeVisible();
   });
+
+  await t.test(
+    'a page that is opened without the database says what is wrong and what goes on, and loads by itself',
+    async (t) => {
+      const page = await stage.open(t, 'dashboard', { expectedErrors: /503|Page failed/ });
+      const calls = /\/(api|auth)\//;
+      // The answer of control (control/api/app.ts).
+      const body = 'The database does not answer at the moment. Tunnels carry on; please try again soon.';
+      await page.route(calls, (route) => route.fulfill({ status: 503, body, headers: { 'retry-after': '1' } }));
+      await page.goto(projectUrl(account, 'tunnels'));
+      await expect(page.getByRole('alert')).toContainText(body);
+      await expect(page.getByText('This page keeps trying by itself.')).toBeVisible();
+      await page.unroute(calls);
+      await expect(page.getByRole('table', { name: 'Tunnels' })).toBeVisible();
+    },
+  );
 });
