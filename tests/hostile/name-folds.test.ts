@@ -29,8 +29,17 @@ function guards([from, , to]: Fold): boolean {
 /** Also the other way round: the server may do the same to the name of its own page. */
 const guardsBoth = (fold: Fold): boolean => {
   const [from, , to] = fold;
-  return guards(fold) && (structure.test(to) || decide(`/x${from}`, `/x${to}`) === 'deny');
+  const key = `${from}\0${to}`;
+  let holds = known.get(key);
+  if (holds === undefined) {
+    holds = guards(fold) && (structure.test(to) || decide(`/x${from}`, `/x${to}`) === 'deny');
+    known.set(key, holds);
+  }
+  return holds;
 };
+
+/** Go, Python and Node make the same of most characters, in several ways. */
+const known = new Map<string, boolean>();
 
 /** At most twenty: thousands of lines take minutes to compare. */
 const weakOf = (folds: readonly Fold[], holds = guardsBoth): string[] =>
@@ -81,8 +90,8 @@ const pythonProgram = `
 import sys, unicodedata
 sys.stdout.reconfigure(encoding='utf-8', newline='\\n')
 for code in range(0x80, 0x110000):
-    if 0xd800 <= code < 0xe000: continue
     text = chr(code)
+    if unicodedata.category(text) in ('Cn', 'Co', 'Cs'): continue
     made = {how: getattr(text, how)() for how in ('lower', 'upper', 'casefold', 'title', 'swapcase')}
     made.update({form: unicodedata.normalize(form, text) for form in ('NFC', 'NFD', 'NFKC', 'NFKD')})
     made['without marks'] = ''.join(one for one in made['NFKD'] if not unicodedata.combining(one))
@@ -117,11 +126,14 @@ const foldsOf = (text: string): Fold[] =>
     .map(([how, fold]): Fold => [text, how, fold(text)])
     .filter(([, , to]) => to !== text);
 
+/** Characters that no rule of Unicode brings to another: surrogates, private ones, and those to come. Some of the last show nothing. */
+const without = /[[\p{Cn}\p{Co}\p{Cs}]--\p{Default_Ignorable_Code_Point}]/v;
+
 test('a rule holds for what Node makes of any character', () => {
   const weak: string[] = [];
   for (let code = 0x80; code < 0x110000; code++) {
     const char = String.fromCodePoint(code);
-    if (char.isWellFormed()) weak.push(...weakOf(foldsOf(char)));
+    if (!without.test(char)) weak.push(...weakOf(foldsOf(char)));
   }
   assert.deepEqual(weak.slice(0, 20), []);
 });
