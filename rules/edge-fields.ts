@@ -102,6 +102,12 @@ export const assertedFields: readonly string[] = [
   ...['x-goog-iap-jwt-assertion', 'x-apigateway-api-userinfo', 'x-endpoint-api-userinfo', 'x-jwt-assertion', 'x-jwt-payload'],
   // Azure, and RFC 9440.
   ...['x-arr-clientcert', 'client-cert', 'client-cert-chain'],
+  // Keycloak's gatekeeper. X-Auth-Token is also a credential of services, so it passes.
+  ...['x-auth-audience', 'x-auth-email', 'x-auth-groups', 'x-auth-roles', 'x-auth-subject', 'x-auth-user'],
+  ...['x-auth-userid', 'x-auth-username', 'x-auth-name', 'x-auth-given-name', 'x-auth-family-name'],
+  // Teleport, Nexus, and the gateways of IBM and Oracle.
+  ...['teleport-jwt-assertion', 'x-sso-user', 'iv-user', 'iv-groups', 'iv-creds'],
+  ...['oam-remote-user', 'oam-remote-user-email', 'oam-remote-user-groups', 'oam-identity-domain'],
   'x-token-subject',
 ];
 
@@ -109,6 +115,8 @@ export const assertedFields: readonly string[] = [
 export const assertedPrefixes: readonly string[] = [
   ...['cf-access-', 'x-auth-request-', 'x-vouch-', 'x-authentik-', 'x-pomerium-', 'tailscale-', 'ngrok-auth-'],
   ...['x-goog-authenticated-user-', 'x-amzn-oidc-', 'x-amzn-mtls-', 'x-ms-client-principal', 'x-ms-token-'],
+  // Apache's mod_auth_openidc and mod_auth_mellon, Shibboleth, SiteMinder, Kubernetes behind a proxy.
+  ...['oidc-claim-', 'oidc-id-token', 'oidc-access-token', 'mellon-', 'shib-', 'sm-user', 'sm-universalid', 'x-remote-extra-'],
   ...['ssl-client-', 'x-ssl-', 'x-client-cert', 'x-client-verify', 'x-client-dn', 'x-tls-client-'],
 ];
 

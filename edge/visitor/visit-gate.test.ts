@@ -557,6 +557,8 @@ it("the page itself writes with its visitor's session", async () => {
 
 describe('what another sign-in proxy says about the visitor', () => {
   const claims = ['Remote-User', 'REMOTE_USER', 'Cf-Access-Authenticated-User-Email', 'X.Auth+Request_Email', 'X-SSL-Client-CN'];
+  claims.push('OIDC_CLAIM_email', 'X-Auth-Username', 'X-Auth-Roles', 'iv-user', 'SM_USER', 'OAM_REMOTE_USER');
+  claims.push('Shib-Session-ID', 'X-Remote-Extra-Scopes', 'Teleport-JWT-Assertion', 'X-SSO-User');
 
   it('does not reach the service of a tunnel with a policy, however its marks are written, on public paths too', async () => {
     for (const path of ['/', '/public/x'])
