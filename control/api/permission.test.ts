@@ -196,10 +196,11 @@ describe('calls that give power which outlives a session', () => {
   };
 
   const lasting = names.filter((name) => rowOf(name).lasting || rowOf(name).needs === 'fresh');
-  it('also make secrets of policies, change passkeys, remove members, delete projects and accounts, and end sign-ins', () => {
+  it('also change policies and make their secrets, change passkeys, remove members, delete projects and accounts, and end sign-ins', () => {
     const wanted = [
-      ...['addPasskey', 'createAccessLink', 'createAccessToken', 'createRecoveryCodes', 'deleteAccount', 'deleteOwnToken'],
-      ...['deleteProject', 'deleteSession', 'endOtherSignIns', 'removeMember', 'removePasskey', 'startPasskey'],
+      ...['addPasskey', 'createAccessLink', 'createAccessPolicy', 'createAccessToken', 'createRecoveryCodes', 'deleteAccount'],
+      ...['deleteOwnToken', 'deleteProject', 'deleteSession', 'endOtherSignIns', 'removeMember', 'removePasskey'],
+      ...['startPasskey', 'updateAccessPolicy'],
     ];
     assert.deepEqual(lasting.filter((name) => !fresh.includes(name)).toSorted(), wanted);
   });

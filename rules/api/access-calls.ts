@@ -21,6 +21,7 @@ export const accessCalls = {
     json: 'NewAccessPolicy',
     answer: 'AccessPolicy',
     who: 'access-policy.create',
+    lasting: true,
   },
   updateAccessPolicy: {
     method: 'PATCH',
@@ -29,6 +30,7 @@ export const accessCalls = {
     json: 'AccessPolicyChange',
     answer: 'AccessPolicy',
     who: 'access-policy.update',
+    lasting: true,
     ifMatch: true,
   },
   deleteAccessPolicy: { method: 'DELETE', path: inPolicy, query: 'InProject', who: 'access-policy.delete' },
