@@ -1,10 +1,12 @@
 // A backup restored on a fresh machine: what still works, with and without the keys.
 
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { createRoot, issueLeaf } from '@underpass/control/certificate/x509.ts';
 import type { Tunnel } from '@underpass/rules/entity.ts';
+import type { ServerError } from './process/error.ts';
 import { run } from './run.ts';
 import { browserAt, carry, dropHome, eventually, makeHome, openServer, signIn, visit } from './test-kit.ts';
 
@@ -92,6 +94,49 @@ describe('a restore on a fresh machine', () => {
       );
       client.close();
     }
+    await server.running.close();
+  });
+
+  test("keeps its region: a start without the region's settings is refused, and names them with their values", async () => {
+    const fresh = await freshHome();
+    const settings = {
+      UNDERPASS_REGION: 'eu',
+      UNDERPASS_REGION_DESCRIPTION: 'Europe',
+      UNDERPASS_DATA_PLANE_HOST: 'eu.example.com',
+      UNDERPASS_WILDCARD_DOMAIN: 'tunnels.example.com',
+    };
+    const server = await openServer(fresh, settings);
+    await server.running.close();
+    const { UNDERPASS_REGION, ...values } = settings;
+    await assert.rejects(openServer(fresh, { UNDERPASS_REGION }), ({ code, message }: ServerError) => {
+      assert.equal(code, 'settings-refused');
+      for (const [name, value] of Object.entries(values)) assert.ok(message.includes(`${name}="${value}"`), message);
+      return true;
+    });
+    // Explicit defaults are meant.
+    await assert.rejects(
+      openServer(fresh, { ...settings, UNDERPASS_DATA_PLANE_HOST: '' }),
+      /_DATA_PLANE_HOST="eu\.example\.com"$/,
+    );
+    const other = await openServer(fresh, { ...settings, UNDERPASS_DATA_PLANE_HOST: 'local.localhost' });
+    await other.running.close();
+  });
+
+  test('serves a given certificate in place of the one that it issued before, and clients pin nothing', async () => {
+    const fresh = await freshHome();
+    await command(fresh, `restore ${file}`);
+    const folder = join(fresh, 'certificates');
+    const life = { notBefore: new Date(Date.now() - 1_000), notAfter: new Date(Date.now() + 86_400_000) };
+    const root = await createRoot('given', life);
+    const leaf = await issueLeaf(root, [tunnel.dataPlaneHost], life);
+    await mkdir(folder);
+    await writeFile(join(folder, 'host.crt'), leaf.certificatePem);
+    await writeFile(join(folder, 'host.key'), leaf.privateKeyPem);
+    const server = await openServer(fresh, { UNDERPASS_CERTIFICATES: folder });
+    const shown = await browserAt(server, cookie).read<Tunnel>(`/api/tunnels/${tunnel.name}?project=${project}`);
+    assert.ok(!shown.url.includes('#'), shown.url);
+    const client = await carry(server.running.ports.https ?? 0, root.certificatePem, tunnel, 'given');
+    client.close();
     await server.running.close();
   });
 });

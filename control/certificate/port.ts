@@ -7,8 +7,8 @@ export interface NameCertificate {
 }
 
 export interface CertificatePort {
-  /** SHA-256 of the private CA's certificate (DER), hex: clients pin it by Tunnel.url. Undefined with public CAs. */
-  clientPin(): string | undefined;
+  /** SHA-256 of the CA's certificate (DER), hex, if a private CA certifies the host: clients pin it by Tunnel.url. */
+  clientPin(host: string): string | undefined;
   /** By name. */
   ofNames(names: readonly string[]): Promise<ReadonlyMap<string, NameCertificate>>;
 }

@@ -5,6 +5,7 @@ import type { FeedCertificate } from '@underpass/wire/feed.ts';
 import type { KeyRing } from '../secret/key-ring.ts';
 import { piecesOf } from '../store/pieces.ts';
 import type { Store } from '../store/store.ts';
+import { compileGiven } from './core/given-names.ts';
 import { addNeeded, type NamesByRegion, ownNames, type RegionNames, tlsHosts } from './core/needed-names.ts';
 import {
   type CertificateFacts,
@@ -186,15 +187,16 @@ export class StateReader {
       feed.publish(feed.state.patch('certificates', [], certificates.filter(this.#needsIn(names, region))));
   }
 
-  /** Whether a region's edges need a certificate: it exists and is valid, and one of its hosts is served there. */
+  /** Whether a region's edges need a certificate: it exists and is valid, and one of its hosts is served there, by no given file. */
   #needsIn(names: readonly RegionNames[], region: string): (certificate: CertificateFacts | undefined) => boolean {
     const own = new Set(names.filter((each) => each.region === region).flatMap(ownNames));
     const needed = this.#needed.get(region);
     const nowMs = this.#deps.clock();
+    const isGiven = compileGiven(this.#deps.givenCertificates(), nowMs);
     return (certificate) =>
       certificate !== undefined &&
       certificate.notAfterMs > nowMs &&
-      certificate.hosts.some((host) => own.has(host) || needed?.has(host) === true);
+      certificate.hosts.some((host) => (own.has(host) || needed?.has(host) === true) && !isGiven(host));
   }
 
   /** As long as the page took: without a rest, each of a call's turns of the event loop waits for a page. */

@@ -25,3 +25,10 @@ export const addChangedColumns = async (trx: Queries, region: string, columns: r
 export const forgetChangedColumns = async (trx: Queries, region: string): Promise<void> => {
   await trx.deleteFrom('settings').where('name', '=', settingName(region)).execute();
 };
+
+/** What a start would replace by its settings: the region's values that no operator has changed; empty without such a region. */
+export const readUnchangedColumns = async (db: Queries, region: string): Promise<Partial<RegionsTable>> => {
+  const row = await db.selectFrom('regions').selectAll().where('name', '=', region).executeTakeFirst();
+  const changed = new Set<string>(await readChangedColumns(db, region));
+  return Object.fromEntries(Object.entries(row ?? {}).filter(([column]) => !changed.has(column)));
+};

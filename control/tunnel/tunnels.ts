@@ -75,7 +75,7 @@ const toTunnel = (deps: TunnelReadDeps, row: TunnelRow, { hosts, token }: Facts,
     ...(row.expires_at === null ? {} : { expiresAt: new Date(row.expires_at).toISOString() }),
     ...(row.ends_at === null ? {} : { endsAt: new Date(row.ends_at).toISOString() }),
     ...(token === undefined ? {} : { token }),
-    url: clientUrl(row, deps.certificates.clientPin()),
+    url: clientUrl(row, deps.certificates.clientPin(row.data_plane_host)),
     underpassVersion: deps.version,
     ...(metrics === undefined ? {} : { metrics }),
   });

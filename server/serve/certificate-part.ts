@@ -15,6 +15,7 @@ import { createUncoveredNotice } from '@underpass/control/certificate/uncovered-
 import { createUpkeep, type Upkeep } from '@underpass/control/certificate/upkeep.ts';
 import type { Control } from '@underpass/control/control.ts';
 import type { DnsPort } from '@underpass/control/dns/port.ts';
+import { compileGiven } from '@underpass/control/feed/core/given-names.ts';
 import type { FeedHub } from '@underpass/control/feed/hub.ts';
 import type { HubMessages } from '@underpass/control/feed/hub-bus.ts';
 import { addJob } from '@underpass/control/job/queue.ts';
@@ -30,6 +31,8 @@ export interface CertificateSources {
   readonly localCa: LocalCa | undefined;
   readonly given: GivenFiles | undefined;
   readonly certificates: () => readonly FeedCertificate[];
+  /** What clients of a region's host pin: the local authority, unless a given file serves the host. */
+  readonly clientPin: (host: string) => string | undefined;
 }
 
 /** Never replaces an authority that cannot be read: clients and browsers trust the existing one. */
@@ -49,7 +52,10 @@ export async function openCertificateSources(settings: Settings, state: State): 
   await given?.read().catch((error: unknown) => {
     throw new ServerError('file-unusable', `${settings.certificates} (UNDERPASS_CERTIFICATES)`, { cause: error });
   });
-  return { localCa, given, certificates: () => given?.certificates() ?? [] };
+  const certificates = (): readonly FeedCertificate[] => given?.certificates() ?? [];
+  const clientPin = (host: string): string | undefined =>
+    compileGiven(certificates(), clock())(host) ? undefined : localCa?.fingerprint;
+  return { localCa, given, certificates, clientPin };
 }
 
 function openDnsUpdater(settings: Settings, clock: () => number): DnsUpdater | undefined {

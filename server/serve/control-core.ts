@@ -45,7 +45,7 @@ export async function openControlCore(settings: Settings, state: State, replaced
     },
     feed: hub,
     certificates: {
-      clientPin: () => sources.localCa?.fingerprint,
+      clientPin: sources.clientPin,
       ofNames: (names) => readNameCertificates(store.db, sources.certificates(), names, clock()),
     },
     ...(mailbox === undefined ? {} : { mailbox }),

@@ -1,14 +1,16 @@
 // The server in one of its roles: everything, only control, or the edge of one region.
 
 import { type Duplex, duplexPair } from 'node:stream';
+import { readUnchangedColumns } from '@underpass/control/region/changed-columns.ts';
 import { keepConsoleHost } from '@underpass/control/region/console-host.ts';
 import { handleOf, type NamedSocket, type SocketHandle, socketKey } from '@underpass/edge/door/listen.ts';
 import type { Edge } from '@underpass/edge/edge.ts';
 import { durations } from '@underpass/rules/limits.ts';
 import type { Logger } from 'pino';
+import { ServerError } from '../process/error.ts';
 import { translateRefusal } from '../process/refusal.ts';
 import { version } from '../process/version.ts';
-import type { Settings } from '../settings/settings.ts';
+import { type Settings, settingTable } from '../settings/settings.ts';
 import { expectNoLostDatabase, expectWholeDatabase } from '../state/database-file.ts';
 import { lockHome } from '../state/home-lock.ts';
 import { openState, type State } from '../state/state.ts';
@@ -150,6 +152,28 @@ interface First {
   readonly tunnel: FirstTunnel | undefined;
 }
 
+/** Without these settings, a start would give a region of the database, as after a restore, the values of a laptop. */
+const regionRows = [
+  [settingTable.regionDescription, 'description'],
+  [settingTable.dataPlaneHost, 'data_plane_host'],
+  [settingTable.wildcardDomain, 'wildcard_ingress_domain'],
+] as const;
+
+/** Refuses to replace what the database says of the region by defaults that no setting names. */
+async function expectKeptRegion({ role, region: name, given }: Settings, { store }: State): Promise<void> {
+  if (role !== 'all') return;
+  const stored = await readUnchangedColumns(store.db, name);
+  const lost = regionRows.flatMap(([{ name: setting, fallback }, field]) => {
+    const value = stored[field];
+    return !value || given.has(setting) || value === fallback({}) ? [] : [`\n  ${setting}="${value}"`];
+  });
+  if (lost.length === 0) return;
+  throw new ServerError(
+    'settings-refused',
+    `region "${name}" is in the database, and these defaults would replace its values. Set them, to these or other values:${lost.join('')}`,
+  );
+}
+
 /** Creates or updates the region that the settings describe. If they name no port, `httpsPort` is the one that the system chose. */
 async function ensureRegion(settings: Settings, { control }: ControlCore, httpsPort: number, httpPort: number): Promise<void> {
   const { region: name, regionDescription: description, dataPlaneHost, wildcardDomain: wildcardIngressDomain } = settings;
@@ -197,6 +221,7 @@ async function startWithControl(settings: Settings, log: Logger, replaced: Repla
     for (const close of opened.splice(0).reverse()) await close();
   };
   try {
+    await expectKeptRegion(settings, state);
     let first: First | undefined;
     const begin = async (core: ControlCore): Promise<void> => {
       first = await prepare(settings, state, core);
@@ -273,7 +298,8 @@ function renderStart(
   const { localCa } = core.sources;
   if (first?.tunnel !== undefined && localCa !== undefined) {
     const { host, tokenPath } = first.tunnel;
-    const url = `${publicUrl(dataPlaneHost, publicHttpsPort)}#ca=${localCa.fingerprint}`;
+    const pin = core.sources.clientPin(dataPlaneHost);
+    const url = `${publicUrl(dataPlaneHost, publicHttpsPort)}${pin === undefined ? '' : `#ca=${pin}`}`;
     const tunnel = { url, tokenPath, publicUrl: publicUrl(host, publicHttpsPort) };
     return renderWelcome({
       origin,

@@ -578,7 +578,10 @@ export const settingTable = {
 } as const;
 
 type Table = typeof settingTable;
-export type Settings = { readonly [K in keyof Table]: ReturnType<Table[K]['fallback']> };
+export type Settings = { readonly [K in keyof Table]: ReturnType<Table[K]['fallback']> } & {
+  /** Names of the settings that the environment sets. */
+  readonly given: ReadonlySet<string>;
+};
 export type SettingsResult =
   | { readonly ok: true; readonly settings: Settings; readonly warnings: readonly string[] }
   | { readonly ok: false; readonly problems: readonly string[]; readonly warnings: readonly string[] };
@@ -644,7 +647,8 @@ export function readSettings(env: Environment, readFile: ReadFile): SettingsResu
   }
   const warnings = unknownNames(env);
   if (problems.length > 0) return { ok: false, problems, warnings };
-  const settings = values as unknown as Settings;
+  const given = new Set(Object.values(settingTable).flatMap(({ name }) => (env[name] || env[`${name}_FILE`] ? [name] : [])));
+  const settings = { ...values, given } as unknown as Settings;
   const disagreements = [...settingsThatDisagree(settings), ...(settings.production ? laptopDefaults(settings) : [])];
   if (disagreements.length > 0) return { ok: false, problems: disagreements, warnings };
   return { ok: true, settings, warnings: [...warnings, ...problemsOf(doubts, settings)] };

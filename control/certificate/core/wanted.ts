@@ -1,6 +1,7 @@
 // Which names need a certificate from the authority now. Pure.
 
 import { servingNames } from '@underpass/rules/hostname.ts';
+import { compileGiven, type GivenNames } from '../../feed/core/given-names.ts';
 import { type Attempt, failuresInARow } from './budget.ts';
 import { isCovering } from './cover.ts';
 import type { Lifetime } from './renewal.ts';
@@ -19,16 +20,13 @@ export interface HeldCertificate extends Lifetime {
 export interface Holdings {
   readonly held: ReadonlyMap<string, HeldCertificate>;
   readonly attempts: readonly Attempt[];
-  readonly given: readonly { readonly hosts: readonly string[]; readonly notAfterMs: number }[];
+  readonly given: readonly GivenNames[];
 }
 
 export const isWildcard = (name: string): boolean => name.startsWith('*.');
 
 /** The names of certificates that serve this one: a wildcard is served only by its own. */
 export const namesServing = (name: string): readonly string[] => (isWildcard(name) ? [name] : servingNames(name));
-
-const isGiven = (name: string, given: Holdings['given'], nowMs: number): boolean =>
-  given.some(({ hosts, notAfterMs }) => notAfterMs > nowMs && namesServing(name).some((each) => hosts.includes(each)));
 
 /**
  * The names that the authority has to cover: our own, and the hosts of tunnels that none of our wildcards covers, unless a given
@@ -43,5 +41,6 @@ export function namesToCover(
   const names = own.map(({ name }) => name).filter(isWildcard);
   const covering = names.filter((name) => isCovering(held.get(name), failuresInARow(attempts, name).count, nowMs));
   const uncovered = hosts.filter(({ name }) => !covering.includes(servingNames(name)[1]));
-  return [...own, ...uncovered].filter(({ name }) => !isGiven(name, given, nowMs));
+  const isGiven = compileGiven(given, nowMs);
+  return [...own, ...uncovered].filter(({ name }) => !isGiven(name));
 }
