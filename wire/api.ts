@@ -87,6 +87,8 @@ export interface Session {
   readonly isFull: boolean;
   /** The congestion control of the carrier; null before the first PING, and where it cannot be read. */
   readonly congestion: string | null;
+  /** Losses have left its window smaller than that of a new carrier soon is. Asks the system. */
+  readonly isCollapsed: boolean;
   /** Payload bytes of all streams. */
   readonly receivedBytes: number;
   readonly sentBytes: number;

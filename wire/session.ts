@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import type { Session, SessionEnd, Stream } from './api.ts';
 import { realClock, type SessionClock } from './clock.ts';
 import { type GoawayCode, type ResetCode, resetCodeOf, resetCodes } from './core/code.ts';
-import { isLongPath } from './core/congestion.ts';
+import { isCollapsed, isLongPath } from './core/congestion.ts';
 import { minWindowBytes, nextInitialWindow, type RoundTrips, WindowBudget, type WindowLimits } from './core/credit.ts';
 import { FrameDecoder, type FrameSink } from './core/decoder.ts';
 import { frameType, readU16, readU32, WireError, writeU16, writeU32 } from './core/frame.ts';
@@ -217,6 +217,11 @@ class MuxSession implements Session, StreamHost, FrameSink {
 
   get isFull(): boolean {
     return this.#writer.isWaiting;
+  }
+
+  get isCollapsed(): boolean {
+    const info = readTcpInfo(this.#carrier);
+    return info !== null && isCollapsed(this.#congestion, info);
   }
 
   get provenAtMs(): number | null {

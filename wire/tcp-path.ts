@@ -19,7 +19,7 @@ const socketLevel = 1;
 const paceOption = 47;
 const noPace = 0xffff_ffff;
 
-/** `UNDERPASS_CONGESTION=system` leaves every connection as the system makes it. */
+/** `UNDERPASS_CONGESTION=system` leaves each connection the control that the system gives it. */
 const isOn = process.env.UNDERPASS_CONGESTION !== 'system';
 
 /** Undefined until the first call: a client loads FFI only when it dials. */
@@ -102,7 +102,7 @@ export const limitPace = (socket: Duplex, bytesPerSecond: number | null): void =
 function setNumber(socket: Duplex, level: number, option: number, number: number): void {
   const value = Buffer.alloc(4);
   value.writeUInt32LE(number);
-  if (isOn) socketCalls()?.set(descriptorOf(socket), level, option, value, value.length);
+  socketCalls()?.set(descriptorOf(socket), level, option, value, value.length);
 }
 
 /**

@@ -58,6 +58,7 @@ export class CarrierPool {
       kept: () => this.#members.flatMap(({ current }) => current ?? []),
       clock: options.clock,
       open: (turn) => options.open(turn, { isUnwanted: () => false, ...this.#hooks }),
+      renew: (slow) => void this.#members.find(({ current }) => current === slow)?.renew(),
       onConnected: options.onConnected,
     });
   }

@@ -35,6 +35,7 @@ function fakeCarrier(carriers?: number) {
   const session = {
     ...full,
     peerInfo: carriers === undefined ? {} : { carriers },
+    isCollapsed: false,
     closed: false,
     drained: false,
     onProof: (_rttMs: number): void => {},
@@ -55,6 +56,7 @@ function createExtras(told?: number) {
   const kept = [fakeCarrier(told), fakeCarrier(told)];
   const dials: PromiseWithResolvers<Carrier>[] = [];
   const connected: Session[] = [];
+  const renewed: Carrier[] = [];
   let tick: (() => void) | null = null;
   const extras = new ExtraCarriers({
     kept: () => kept.map(({ carrier }) => carrier),
@@ -63,6 +65,7 @@ function createExtras(told?: number) {
       dials.push(dial);
       return dial.promise;
     },
+    renew: (slow) => void renewed.push(slow),
     onConnected: (session) => void connected.push(session),
     clock: {
       every(_ms, run) {
@@ -84,7 +87,7 @@ function createExtras(told?: number) {
     await new Promise(setImmediate);
     return fresh;
   };
-  return { extras, kept, dials, connected, looks, answer, isLooking: () => tick !== null };
+  return { extras, kept, dials, connected, renewed, looks, answer, isLooking: () => tick !== null };
 }
 
 describe('extra carriers', () => {
@@ -161,6 +164,19 @@ describe('extra carriers', () => {
     assert.equal(isLooking(), false);
     kept[0]?.ping(1);
     assert.equal(isLooking(), true);
+  });
+
+  it('that have collapsed are drained once all is calm, and kept ones renewed; those with a stream stay', async () => {
+    const { extras, kept, renewed, looks, answer } = createExtras(8);
+    looks(2);
+    const extra = await answer();
+    const calm = { isFull: false, isCollapsed: true, openStreams: 0 };
+    for (const { session } of [...kept, extra]) Object.assign(session, calm);
+    Object.assign(kept[1]?.session as object, { openStreams: 1 });
+    looks(19);
+    assert.deepEqual([renewed, extra.session.drained], [[], false]);
+    looks(1);
+    assert.deepEqual([renewed, extra.session.drained, extras.carriers], [[kept[0]?.carrier], true, []]);
   });
 
   it('that connect after the stop are drained', async () => {

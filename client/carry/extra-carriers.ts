@@ -37,9 +37,14 @@ export interface ExtraCarriersOptions {
   /** The carriers that the pool keeps in any case, as connected now. */
   readonly kept: () => readonly Carrier[];
   readonly open: (turn: number) => Promise<Carrier>;
+  /** Dials a successor for a kept carrier whose window has collapsed. */
+  readonly renew: (slow: Carrier) => void;
   readonly onConnected: (session: Session) => void;
   readonly clock: Pick<SessionClock, 'every'>;
 }
+
+/** One with streams stays: it would only be a carrier more. */
+const isSlow = ({ session }: Carrier): boolean => session.openStreams === 0 && session.isCollapsed;
 
 const unseen: Load = { receivedBytes: 0, fullLooks: 0 };
 
@@ -88,9 +93,16 @@ export class ExtraCarriers {
     const loads = sessions.map((session) => nextLoad(this.#loads.get(session) ?? unseen, session));
     for (const [at, load] of loads.entries()) this.#loads.set(sessions[at] as Session, load);
     this.#calmLooks = loads.some(({ fullLooks }) => fullLooks > 0) ? 0 : this.#calmLooks + 1;
-    if (this.#calmLooks >= restAfterLooks) this.#rest();
+    if (this.#calmLooks >= restAfterLooks) this.#settle();
     else if (loads.length > 0 && loads.every((load, at) => isFullLong(load, sessions[at] as Session)))
       void this.#add(sessions[0]?.peerInfo.carriers ?? 0, sessions.length);
+  }
+
+  /** The next visitor shall not wait for a window that an earlier one's losses have left small. */
+  #settle(): void {
+    this.#rest();
+    for (const carrier of this.#options.kept()) if (isSlow(carrier)) this.#options.renew(carrier);
+    for (const carrier of this.#carriers) if (isSlow(carrier)) this.#drain(carrier);
   }
 
   #rest(): void {
@@ -119,10 +131,12 @@ export class ExtraCarriers {
     this.#carriers.add(carrier);
     session.onGoaway = () => void this.#carriers.delete(carrier);
     carrier.onEnd = () => void this.#carriers.delete(carrier);
-    this.watch(session, () => {
-      this.#carriers.delete(carrier);
-      session.drain();
-    });
+    this.watch(session, () => this.#drain(carrier));
     this.#options.onConnected(session);
+  }
+
+  #drain(carrier: Carrier): void {
+    this.#carriers.delete(carrier);
+    carrier.session.drain();
   }
 }

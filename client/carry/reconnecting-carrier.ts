@@ -26,6 +26,9 @@ const maxSeekMs = 300_000;
 /** After a carrier that lasted this long, the pause before the next dial is short again: one dial in ten seconds is no load. */
 const steadyMs = 10_000;
 
+/** Where the path keeps losing packets, or is narrow, each new window collapses again. */
+const renewEveryMs = 60_000;
+
 export class ReconnectingCarrier {
   current: Carrier | null = null;
   /** Why the last dial or carrier failed; null while connected. */
@@ -41,6 +44,7 @@ export class ReconnectingCarrier {
   #seekMs = firstSeekMs;
   #cancelWait = (): void => {};
   #cancelSeek: (() => void) | null = null;
+  #renewedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: ReconnectingOptions) {
     this.#options = options;
@@ -154,6 +158,18 @@ export class ReconnectingCarrier {
     else if (found !== null && before !== null) this.#replace(before, found);
     this.#seekMs = Math.min(maxSeekMs, this.#seekMs * 2);
     this.reconsider();
+  }
+
+  /** Dials a successor for a carrier that has become slow; it serves until then. At most once a minute. */
+  async renew(): Promise<void> {
+    const { clock, dial } = this.#options;
+    const slow = this.current;
+    if (slow === null || this.#stopped || clock.now() - this.#renewedAtMs < renewEveryMs) return;
+    this.#renewedAtMs = clock.now();
+    const fresh = await dial(this.#turn++, () => false).catch(() => null);
+    if (fresh === null || fresh.session.closed) return;
+    if (this.#stopped || this.current !== slow) fresh.session.drain();
+    else this.#replace(slow, fresh);
   }
 
   #replace(before: Carrier, found: Carrier): void {

@@ -1,7 +1,7 @@
 // A client on a second machine, behind a wire that delays, loses packets, or falls silent in one or both directions.
 // Needs root: the second machine is a network namespace.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { describe, it, type TestContext, test } from 'node:test';
@@ -92,12 +92,19 @@ test('on a long path a client opens carriers while downloads fill those that it 
     () => figure('underpass_edge_carriers\\{congestion="unknown"\\}'),
     (count) => count === 0,
   );
+  const visitor = spawn(...far.command(process.execPath, ['-e', `net.connect(${door.port}, '${far.nearAddress}')`]));
+  t.after(() => visitor.kill());
+  if (offeredControls()?.far === 'bbr')
+    await eventually(
+      async () => seen(far.farAddress),
+      (ends) => ends.length > 2 && ends.every((end) => end.includes(' bbr ')),
+    );
   const downloads = Promise.all([1, 2, 3].map(() => download(door, 5_000_000)));
   await eventually(carriers, (count) => count > 2);
   if (offeredControls()?.far === 'bbr')
     await eventually(
-      async () => carriersSeen(far),
-      (seen) => seen.every((text) => text.includes(' bbr ')) && seen.some((text) => /pacing_rate \d+bps\/\d+bps/.test(text)),
+      async () => seen(far.nearAddress, far),
+      (ends) => ends.every((end) => end.includes(' bbr ')) && ends.some((end) => /pacing_rate \d+bps\/\d+bps/.test(end)),
     );
   for (const { hash } of await downloads) assert.equal(hash, hashOfNumbered(5_000_000));
   if (offeredControls()?.far === 'bbr')
@@ -107,10 +114,11 @@ test('on a long path a client opens carriers while downloads fill those that it 
     );
 });
 
-/** What ss(8) says of the client's connections to the edge, a line for each. After the slash is the most that one may send at. */
-function carriersSeen(far: FarMachine): readonly string[] {
-  const [program, args] = far.command('ss', ['-tinHO', 'state', 'established', 'dst', far.nearAddress]);
-  return execFileSync(program, args, { encoding: 'utf8' }).trim().split('\n');
+/** What ss(8) says of connections to a peer, a line for each: `bbr` or another control, and after a slash the most that it may send at. */
+function seen(peer: string, far?: FarMachine): readonly string[] {
+  const args = ['-tinHO', 'state', 'established', 'dst', peer];
+  const [program, all] = far === undefined ? ['ss', args] : far.command('ss', args);
+  return execFileSync(program, all, { encoding: 'utf8' }).trim().split('\n');
 }
 
 test('with 100 ms of delay and 1 % of loss pages and downloads arrive complete', { skip }, async (t) => {

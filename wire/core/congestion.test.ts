@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type Controls, nextControl } from './congestion.ts';
+import { type Controls, isCollapsed, nextControl } from './congestion.ts';
 
 const all: Controls = { system: 'cubic', far: 'bbr', near: 'cubic' };
 const path = (minRttMs: number, sentSegments = 10, resentSegments = 0) => ({ minRttMs, sentSegments, resentSegments });
@@ -28,4 +28,19 @@ describe('the congestion control of a connection', () => {
     assert.equal(nextControl('reno', path(100), none), null);
     assert.equal(nextControl('bbr', path(0.02), none), null);
   });
+});
+
+describe('the window of a connection has collapsed', () => {
+  const seen = { minRttMs: 50, windowSegments: 10, thresholdSegments: 31 };
+  const cases: readonly (readonly [boolean, string, string | null, Partial<typeof seen>])[] = [
+    [true, 'losses have left it less than a new one soon has', 'reno', {}],
+    [false, 'none was lost: it is new', 'cubic', { thresholdSegments: 2_147_483_647 }],
+    [false, 'it doubles up to a threshold that is large enough', 'reno', { thresholdSegments: 32 }],
+    [false, 'it has grown again', 'reno', { windowSegments: 32 }],
+    [false, 'BBR takes no notice of it', 'bbr', {}],
+    [false, 'the path is short', 'reno', { minRttMs: 1 }],
+    [false, 'the system says nothing', null, {}],
+  ];
+  for (const [expected, why, control, more] of cases)
+    it(`${expected ? 'if' : 'not if'}: ${why}`, () => assert.equal(isCollapsed(control, { ...seen, ...more }), expected));
 });

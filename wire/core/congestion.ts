@@ -35,6 +35,22 @@ export const isLossBased = (control: string): control is LossBased => control ==
 
 export const isLongPath = (minRttMs: number): boolean => minRttMs >= farMs && minRttMs <= unmeasuredMs;
 
+/**
+ * A window this small grows by one segment with each round trip; that of a new connection begins with ten and doubles. From
+ * 300 kB on, the new one is faster.
+ */
+const collapsedSegments = 32;
+
+/** BBR keeps its rate when packets are lost. */
+export const isCollapsed = (
+  control: string | null,
+  { minRttMs, windowSegments, thresholdSegments }: Pick<TcpInfo, 'minRttMs' | 'windowSegments' | 'thresholdSegments'>,
+): boolean =>
+  control !== null &&
+  isLossBased(control) &&
+  isLongPath(minRttMs) &&
+  Math.max(windowSegments, thresholdSegments) < collapsedSegments;
+
 const isNear = ({ minRttMs }: Path): boolean => minRttMs <= nearMs;
 
 const isFar = ({ minRttMs, sentSegments, resentSegments }: Path): boolean =>

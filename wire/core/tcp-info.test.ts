@@ -13,13 +13,12 @@ const recorded = Buffer.from(
 
 describe('TCP_INFO', () => {
   it('says what ss(8) says of the same connection', () => {
-    // ss: mss:47616 rtt:6.105/11.795 cwnd:18 data_segs_out:8 retrans:0/2 notsent:3723910 minrtt:0.045 delivered:9
+    // ss: mss:47616 rtt:6.105/11.795 cwnd:18 data_segs_out:8 retrans:0/2 minrtt:0.045 delivered:9
     assert.deepEqual(parseTcpInfo(recorded), {
       minRttMs: 0.045,
       rttMs: 6.105,
-      windowBytes: 857_088,
-      unackedBytes: 0,
-      notSentBytes: 3_723_910,
+      windowSegments: 18,
+      thresholdSegments: 2_147_483_647,
       sentSegments: 8,
       resentSegments: 2,
       deliveredBytes: 428_544,

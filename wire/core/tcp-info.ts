@@ -6,10 +6,9 @@ export interface TcpInfo {
   /** Smoothed: includes the queue that this connection fills. */
   readonly rttMs: number;
   /** What the congestion control lets be under way at once. */
-  readonly windowBytes: number;
-  readonly unackedBytes: number;
-  /** In the kernel, and not yet sent for the first time. */
-  readonly notSentBytes: number;
+  readonly windowSegments: number;
+  /** Up to this window the control doubles it with each round trip. Very large until the first loss. */
+  readonly thresholdSegments: number;
   /** Segments with data: sent, of which sent again. */
   readonly sentSegments: number;
   readonly resentSegments: number;
@@ -25,15 +24,13 @@ export function parseTcpInfo(bytes: Uint8Array): TcpInfo | null {
   if (bytes.length < tcpInfoBytes) return null;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const at = (offset: number): number => view.getUint32(offset, true);
-  const segmentBytes = at(16);
   return {
     minRttMs: at(148) / 1000,
     rttMs: at(68) / 1000,
-    windowBytes: at(80) * segmentBytes,
-    unackedBytes: at(24) * segmentBytes,
-    notSentBytes: at(144),
+    windowSegments: at(80),
+    thresholdSegments: at(76),
     sentSegments: at(156),
     resentSegments: at(100),
-    deliveredBytes: at(192) * segmentBytes,
+    deliveredBytes: at(192) * at(16),
   };
 }
