@@ -2,6 +2,7 @@
 // chart can show (sweep/history.ts).
 
 import type { HistoryRange, TunnelHistory } from '@underpass/rules/resource.ts';
+import { sql } from 'kysely';
 import type { Queries, Store } from '../store/store.ts';
 import { historyFrom, historyPoints, type MinuteRow, minuteMs, quarterMs, startOf } from './core/history-points.ts';
 import { readRolledUp, rolledUpUntil, writeMinutes } from './history-rows.ts';
@@ -17,25 +18,38 @@ export async function writeTally(store: Store, tally: MinuteTally, nowMs: number
   }
 }
 
+interface Queryable {
+  readonly db: Queries;
+  readonly kind: Store['kind'];
+}
+
+interface Span {
+  readonly fromMs: number;
+  readonly beforeMs: number;
+  readonly stepMs: number;
+}
+
+const rowColumns = sql.raw(
+  'start_at as "minuteMs", rx_bytes as "rxBytes", tx_bytes as "txBytes", connections as "connections", clients as "clients"',
+);
+
 /** The key begins with the time, so a tunnel's rows are found one by one. */
-function readRows(
-  db: Queries,
+async function readRows(
+  { db, kind }: Queryable,
   table: 'history_minutes' | 'history_quarters',
   tunnelId: string,
-  [fromMs, beforeMs, stepMs]: readonly [fromMs: number, beforeMs: number, stepMs: number],
+  { fromMs, beforeMs, stepMs }: Span,
 ): Promise<readonly MinuteRow[]> {
   const count = Math.max(0, Math.ceil((beforeMs - fromMs) / stepMs));
-  if (count === 0) return Promise.resolve([]);
-  return db
-    .selectFrom(table)
-    .select(['start_at as minuteMs', 'rx_bytes as rxBytes', 'tx_bytes as txBytes', 'connections', 'clients'])
-    .where('tunnel_id', '=', tunnelId)
-    .where(
-      'start_at',
-      'in',
-      Array.from({ length: count }, (_, index) => fromMs + index * stepMs),
-    )
-    .execute();
+  if (count === 0) return [];
+  const times = sql.join(Array.from({ length: count }, (_, index) => fromMs + index * stepMs));
+  // For a plain list, Postgres would look for all times in every partition, in three times as long.
+  const rows =
+    kind === 'postgres'
+      ? sql<MinuteRow>`select found.* from unnest(array[${times}]::bigint[]) as times (at) cross join lateral
+          (select ${rowColumns} from ${sql.table(table)} where start_at = times.at and tunnel_id = ${tunnelId} limit 1) as found`
+      : sql<MinuteRow>`select ${rowColumns} from ${sql.table(table)} where start_at in (${times}) and tunnel_id = ${tunnelId}`;
+  return (await rows.execute(db)).rows;
 }
 
 /** What the previous release writes, and wrote: empty a week after the last of its processes has ended. */
@@ -48,19 +62,19 @@ const readPreviousRows = (db: Queries, tunnelId: string, fromMs: number): Promis
     .execute();
 
 /** Quarters as far as the minutes are rolled up, then minutes. */
-async function readRange(db: Queries, range: HistoryRange, tunnelId: string, nowMs: number): Promise<readonly MinuteRow[]> {
+async function readRange(from: Queryable, range: HistoryRange, tunnelId: string, nowMs: number): Promise<readonly MinuteRow[]> {
   const fromMs = historyFrom(range, nowMs);
   const endMs = startOf(minuteMs, nowMs) + minuteMs;
-  if (range === 'hour') return readRows(db, 'history_minutes', tunnelId, [fromMs, endMs, minuteMs]);
-  const untilMs = Math.max(fromMs, rolledUpUntil(await readRolledUp(db), tunnelId));
-  const quarters = await readRows(db, 'history_quarters', tunnelId, [fromMs, untilMs, quarterMs]);
-  const minutes = await readRows(db, 'history_minutes', tunnelId, [untilMs, endMs, minuteMs]);
+  if (range === 'hour') return readRows(from, 'history_minutes', tunnelId, { fromMs, beforeMs: endMs, stepMs: minuteMs });
+  const untilMs = Math.max(fromMs, rolledUpUntil(await readRolledUp(from.db), tunnelId));
+  const quarters = await readRows(from, 'history_quarters', tunnelId, { fromMs, beforeMs: untilMs, stepMs: quarterMs });
+  const minutes = await readRows(from, 'history_minutes', tunnelId, { fromMs: untilMs, beforeMs: endMs, stepMs: minuteMs });
   return [...quarters, ...minutes];
 }
 
 export const readHistory = (store: Store, tunnelId: string, range: HistoryRange, nowMs: number): Promise<TunnelHistory> =>
   store.read(async (trx) => {
-    const rows = await readRange(trx, range, tunnelId, nowMs);
+    const rows = await readRange({ db: trx, kind: store.kind }, range, tunnelId, nowMs);
     const previous = await readPreviousRows(trx, tunnelId, historyFrom(range, nowMs));
     return historyPoints(range, [...rows, ...previous], nowMs);
   });
