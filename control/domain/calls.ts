@@ -14,7 +14,7 @@ import { lockProject } from '../access/project-lock.ts';
 import { takeQuota } from '../access/quota.ts';
 import type { DnsPort } from '../dns/port.ts';
 import { isOwnDomain, registrableDomain } from '../dns/registrable.ts';
-import { awaitServing } from '../feed/await-serving.ts';
+import { type AwaitServingDeps, awaitServing } from '../feed/await-serving.ts';
 import type { FeedPort } from '../feed/port.ts';
 import { answerPage } from '../http/page.ts';
 import { orInvalid, orMissing, refuse } from '../http/refusal.ts';
@@ -27,7 +27,7 @@ import { adoptDomain, findDomain, insertDomain, readDomainPage, toDomain, tunnel
 import { decideLookUp } from './look-up-right.ts';
 import { claimDomain } from './ownership.ts';
 
-export interface DomainDeps {
+export interface DomainDeps extends AwaitServingDeps {
   readonly store: Store;
   readonly feed: Pick<FeedPort, 'tunnelsChanged' | 'isServing' | 'edges' | 'onMoved'>;
   readonly limiter: Limiter;
@@ -82,7 +82,7 @@ const verifyDomain = async (deps: DomainDeps, context: CallContext<'verifyDomain
     auditCall(trx, context, 'domain.verify', row.apex_name),
   );
   deps.feed.tunnelsChanged(tunnelIds);
-  await awaitServing(deps.feed, tunnelIds);
+  await awaitServing(deps, tunnelIds);
   return toDomain(await getRow(deps.store.db, access, segments.apexName));
 };
 

@@ -74,7 +74,7 @@ const answerServing = async (deps: TunnelDeps, access: Access, id: string, name:
   deps.feed.tunnelsChanged([id]);
   const made = await getTunnel(deps, access, name);
   if (made.status !== 'Progressing') return made;
-  await awaitServing(deps.feed, [id]);
+  await awaitServing(deps, [id]);
   return (await readTunnel(deps, access, name, false)) ?? made;
 };
 
