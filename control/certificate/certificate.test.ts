@@ -14,7 +14,7 @@ import { keepAccountKey } from './acme/account-key.ts';
 import { AcmeError } from './acme/problem.ts';
 import type { Authority, IssueRequest, RenewalInfo } from './authority.ts';
 import { addCertificateMetrics } from './certificate-metrics.ts';
-import { type Attempt, backOffMs, decideOrder, failuresInARow } from './core/budget.ts';
+import { type Attempt, backOffMs, createLedger, decideOrder, failuresInARow, type OrderBudget } from './core/budget.ts';
 import { isDue, momentIn } from './core/renewal.ts';
 import { createGivenFiles } from './given-files.ts';
 import { openLocalCa } from './local-ca.ts';
@@ -117,6 +117,9 @@ describe('budgets', () => {
   });
   const many = (count: number, over: Partial<Attempt>) =>
     Array.from({ length: count }, (_, at) => attempt({ name: `${at}.com`, ...over }));
+  const budget: OrderBudget = { overall: 240, perProject: 40 };
+  const decide = (wanted: Pick<Attempt, 'name' | 'projectId' | 'ownerId'>, attempts: readonly Attempt[], set = budget) =>
+    decideOrder(wanted, createLedger(attempts), set, now).kind;
   const want = { name: 'new.com', projectId: 'p', ownerId: 'o' };
 
   const cases: readonly [name: string, attempts: readonly Attempt[], kind: string][] = [
@@ -149,11 +152,18 @@ describe('budgets', () => {
     ['240 names of all accounts today', many(240, { projectId: 'q', ownerId: 'other' }), 'wait'],
   ];
   for (const [name, attempts, kind] of cases) {
-    test(`${name}: ${kind}`, () => assert.equal(decideOrder(want, attempts, now).kind, kind));
+    test(`${name}: ${kind}`, () => assert.equal(decide(want, attempts), kind));
   }
 
+  test('an operator can set other budgets', () => {
+    const raised = { overall: 241, perProject: 41 };
+    for (const attempts of [many(40, {}), many(80, { projectId: 'q' }), many(240, { projectId: 'q', ownerId: 'other' })])
+      assert.deepEqual([decide(want, attempts), decide(want, attempts, raised)], ['wait', 'go']);
+    assert.equal(decide(want, many(3, { projectId: 'q', ownerId: 'other' }), { overall: 3, perProject: 3 }), 'wait');
+  });
+
   test('our own names are ordered, however many names the projects order', () => {
-    assert.equal(decideOrder({ name: 'eu.underpass.com', projectId: '', ownerId: '' }, many(1_000, {}), now).kind, 'go');
+    assert.equal(decide({ name: 'eu.underpass.com', projectId: '', ownerId: '' }, many(1_000, {})), 'go');
   });
 
   test('the back-off allows at most three tries in the first hour and never exceeds a day', () => {
@@ -220,6 +230,7 @@ describe('upkeep', () => {
       log: silentLog,
       authority,
       givenCertificates: () => [],
+      budget: { overall: 240, perProject: 40 },
       pointsHere: async () => true,
       withLease: createWithLease(store, () => now),
       onIssued: () => {},

@@ -13,7 +13,15 @@ import {
   readOwnNames,
   readTunnelNames,
 } from './certificate-rows.ts';
-import { type Attempt, decideOrder, failuresInARow, inTurns } from './core/budget.ts';
+import {
+  type Attempt,
+  createLedger,
+  decideOrder,
+  failuresInARow,
+  inTurns,
+  type Ledger,
+  type OrderBudget,
+} from './core/budget.ts';
 import { type Holdings, isWildcard, namesToCover, type WantedName } from './core/wanted.ts';
 import { type OrderDeps, placeOrder } from './order.ts';
 import { createOrders, createPasses, type Orders, type Scope } from './passes.ts';
@@ -21,6 +29,7 @@ import { createRenewalAdvice, type RenewalAdvice } from './renewal-advice.ts';
 
 export interface UpkeepDeps extends OrderDeps {
   readonly givenCertificates: () => readonly FeedCertificate[];
+  readonly budget: OrderBudget;
   /** Whether the name's addresses are those of the region's host. Not asked for wildcards. */
   readonly pointsHere: (name: string, region: string) => Promise<boolean>;
   readonly withLease: WithLease;
@@ -56,8 +65,8 @@ const isServed = ({ authority, advice }: Parts, name: string, held: Holdings['he
   return certificate !== undefined && certificate.issuer === authority.id && !advice.isDue(certificate);
 };
 
-const mayOrder = ({ authority, clock }: Parts, wanted: WantedName, attempts: readonly Attempt[]): boolean =>
-  authority.local || decideOrder(wanted, attempts, clock()).kind === 'go';
+const mayOrder = ({ authority, budget, clock }: Parts, wanted: WantedName, ledger: Ledger): boolean =>
+  authority.local || decideOrder(wanted, ledger, budget, clock()).kind === 'go';
 
 /** The names that have no certificate of this authority, or one that is due. */
 async function namesInNeed(parts: Parts, scope: Scope, attempts: readonly Attempt[]): Promise<readonly WantedName[]> {
@@ -93,7 +102,7 @@ async function keep(parts: Parts, wanted: WantedName): Promise<void> {
     const held = await readHeld(store.db, [wanted]);
     if (isServed(parts, wanted.name, held) || !(await isStillWanted(store.db, wanted))) return;
     const attempts = await readAttempts(store.db, authority.id, clock());
-    if (!mayOrder(parts, wanted, attempts)) return;
+    if (!mayOrder(parts, wanted, createLedger(attempts))) return;
     await placeOrder(parts, wanted, failuresInARow(attempts, wanted.name).count, parts.stopping);
     parts.onIssued(wanted.name);
   });
@@ -103,6 +112,7 @@ async function keep(parts: Parts, wanted: WantedName): Promise<void> {
 async function runPass(parts: Parts, scope: Scope, endsEarly: () => boolean): Promise<boolean> {
   const { store, authority, clock, orders } = parts;
   const attempts = await readAttempts(store.db, authority.id, clock());
+  const ledger = createLedger(attempts);
   // A failure holds up no other name. If all fail, as without the database, the pass ends.
   let failed = 0;
   const onError = (error: unknown): void => {
@@ -110,7 +120,7 @@ async function runPass(parts: Parts, scope: Scope, endsEarly: () => boolean): Pr
     parts.log.error({ err: error }, 'certificates: a name was not looked after');
   };
   for (const wanted of await namesInNeed(parts, scope, attempts)) {
-    if (orders.has(wanted.name) || !mayOrder(parts, wanted, attempts)) continue;
+    if (orders.has(wanted.name) || !mayOrder(parts, wanted, ledger)) continue;
     await orders.room();
     if (parts.stopping.aborted || failed >= ordersAtOnce) return false;
     orders.start(wanted.name, keep(parts, wanted).catch(onError));

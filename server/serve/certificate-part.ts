@@ -127,6 +127,7 @@ async function openUpkeep(
     log,
     authority,
     givenCertificates: sources.certificates,
+    budget: { overall: settings.acmeOrders, perProject: settings.acmeOrdersPerProject },
     pointsHere: (name, region) => pointsHere(store.db, dns, name, region),
     withLease: createWithLease(store, clock),
     onIssued: (name) => hub.certificatesChanged([name]),

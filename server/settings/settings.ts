@@ -548,6 +548,26 @@ export const settingTable = {
     about: 'Extra authority (PEM) to trust when talking to the ACME directory.',
     parse: parseText(4096),
   }),
+  acmeOrders: setting(
+    'UNDERPASS_ACME_ORDERS',
+    {
+      group: 'Certificates',
+      about:
+        "Most certificates to order in three hours for all projects together, below what the authority allows your account: Let's Encrypt allows 300, and more on request; an authority of your own may have no limit.",
+      // A week of them is read in each pass.
+      parse: parseWhole(1, 2_400),
+    },
+    240,
+  ),
+  acmeOrdersPerProject: setting(
+    'UNDERPASS_ACME_ORDERS_PER_PROJECT',
+    {
+      group: 'Certificates',
+      about: 'Most certificates to order in a day for one project; twice as many for all projects of one person.',
+      parse: parseWhole(1, 19_200),
+    },
+    40,
+  ),
   rfc2136Server: optional('UNDERPASS_RFC2136_SERVER', {
     group: 'Certificates',
     about: 'DNS server that accepts RFC 2136 updates, for wildcard certificates by DNS-01.',

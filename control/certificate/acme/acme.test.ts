@@ -120,6 +120,7 @@ function openUpkeep(authority: Authority, over: { pointsHere?: (name: string) =>
     log: silentLog,
     authority,
     givenCertificates: () => [],
+    budget: { overall: 240, perProject: 40 },
     pointsHere: over.pointsHere ?? (async () => true),
     withLease: createWithLease(store, Date.now),
     onIssued: (name) => hub.certificatesChanged([name]),

@@ -4,12 +4,17 @@
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
-/** Overall, so that one account's limit is never reached. */
-const ordersPerWindow = 240;
+/** What an operator may set, because authorities differ and raise their limits on request. */
+export interface OrderBudget {
+  /** In three hours, so that our account's limit at the authority is never reached. */
+  readonly overall: number;
+  /** For one project in a day: a user who makes up names uses only a small part of the common limit. */
+  readonly perProject: number;
+}
+
 const orderWindowMs = 3 * hourMs;
-/** For one project, and for all projects of one account: a user who makes up names uses only a small part of the common limit. */
-const ordersPerProject = 40;
-const ordersPerOwner = 80;
+/** One person may order for so many projects. */
+const projectsOfOwner = 2;
 const shareWindowMs = 24 * hourMs;
 
 /** 2 min, 8 min, 32 min, 2 h, 8 h, then daily: at most three failures in any hour. */
@@ -64,23 +69,41 @@ export function failuresInARow(attempts: readonly Attempt[], name: string): Fail
 export const backOffMs = (failures: number): number =>
   failures === 0 ? 0 : Math.min(firstBackOffMs * backOffGrowth ** (failures - 1), longestBackOffMs);
 
-const countSince = (attempts: readonly Attempt[], since: number, counts: (attempt: Attempt) => boolean): number =>
-  attempts.filter((attempt) => attempt.at > since && counts(attempt)).length;
+/** All attempts, newest first, and those of each name, project and account: thousands of names are decided in one pass. */
+export interface Ledger {
+  readonly all: readonly Attempt[];
+  readonly ofName: ReadonlyMap<string, readonly Attempt[]>;
+  readonly ofProject: ReadonlyMap<string, readonly Attempt[]>;
+  readonly ofOwner: ReadonlyMap<string, readonly Attempt[]>;
+}
+
+export function createLedger(attempts: readonly Attempt[]): Ledger {
+  const all = attempts.toSorted((one, other) => other.at - one.at);
+  return {
+    all,
+    ofName: Map.groupBy(all, ({ name }) => name),
+    ofProject: Map.groupBy(all, ({ projectId }) => projectId),
+    ofOwner: Map.groupBy(all, ({ ownerId }) => ownerId),
+  };
+}
+
+const isUsedUp = (newestFirst: readonly Attempt[] | undefined, most: number, since: number): boolean =>
+  (newestFirst?.[most - 1]?.at ?? Number.NEGATIVE_INFINITY) > since;
 
 export function decideOrder(
   want: Pick<Attempt, 'name' | 'projectId' | 'ownerId'>,
-  attempts: readonly Attempt[],
+  ledger: Ledger,
+  budget: OrderBudget,
   nowMs: number,
 ): OrderDecision {
-  const { count, last } = failuresInARow(attempts, want.name);
+  const { count, last } = failuresInARow(ledger.ofName.get(want.name) ?? [], want.name);
   if (last !== undefined && nowMs < Math.max(last.at + backOffMs(count), last.retryAt)) return { kind: 'wait', why: 'back-off' };
   // Our own names have no budget: a region without its certificate serves no tunnel.
   if (want.projectId === '') return { kind: 'go' };
   const since = nowMs - shareWindowMs;
-  const ofProject = countSince(attempts, since, (attempt) => attempt.projectId === want.projectId);
-  if (ofProject >= ordersPerProject) return { kind: 'wait', why: 'project-budget' };
-  const ofOwner = countSince(attempts, since, (attempt) => attempt.ownerId === want.ownerId);
-  if (ofOwner >= ordersPerOwner) return { kind: 'wait', why: 'owner-budget' };
-  const all = countSince(attempts, nowMs - orderWindowMs, () => true);
-  return all >= ordersPerWindow ? { kind: 'wait', why: 'budget' } : { kind: 'go' };
+  const { overall, perProject } = budget;
+  if (isUsedUp(ledger.ofProject.get(want.projectId), perProject, since)) return { kind: 'wait', why: 'project-budget' };
+  if (isUsedUp(ledger.ofOwner.get(want.ownerId), perProject * projectsOfOwner, since))
+    return { kind: 'wait', why: 'owner-budget' };
+  return isUsedUp(ledger.all, overall, nowMs - orderWindowMs) ? { kind: 'wait', why: 'budget' } : { kind: 'go' };
 }
