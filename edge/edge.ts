@@ -4,12 +4,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import type { Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { FeedCopy } from '@underpass/wire/feed.ts';
 import { countBuffersWithHeap } from '@underpass/wire/heap.ts';
 import { offeredControls } from '@underpass/wire/tcp-path.ts';
 import type { Registry } from 'prom-client';
 import type { InheritedSockets } from './door/inherited-sockets.ts';
 import { handleOf, type Listen, type NamedSocket, portOf, socketKey } from './door/listen.ts';
 import { createTicketKeys } from './door/ticket-keys.ts';
+import type { FeedStanding } from './feed/feed-link.ts';
 import { SnapshotFile } from './feed/snapshot-file.ts';
 import { createEdgeRegistry, createMetricsServer, type MetricsOptions } from './metrics/metrics-server.ts';
 import type { EdgeStats } from './metrics/stats.ts';
@@ -45,6 +47,10 @@ export interface Edge {
   stats(): EdgeStats;
   /** The same for Prometheus, without the figures of Node's process, for a server that adds those itself. */
   readonly registry: Registry;
+  /** The connection to control. */
+  feed(): FeedStanding;
+  /** Null if no copy of the routes is kept. */
+  copy(): FeedCopy | null;
   /** Stops accepting and lets open connections finish, for at most graceMs. */
   drain(graceMs: number): Promise<void>;
   close(): Promise<void>;
@@ -76,11 +82,13 @@ export async function createEdge(options: EdgeOptions): Promise<Edge> {
   const metricsServer =
     metrics === undefined
       ? null
-      : await openMetrics(body, { listen: inherited?.take('metrics', metrics) ?? metrics, draining: () => draining });
+      : await openMetrics(body, snapshot, { listen: inherited?.take('metrics', metrics) ?? metrics, draining: () => draining });
   return {
     ports: { ...body.ports, metrics: metricsServer === null ? null : portOf(metricsServer) },
     stats: () => body.stats(),
-    registry: createEdgeRegistry(figuresOf(body)),
+    registry: createEdgeRegistry(figuresOf(body, snapshot)),
+    feed: () => body.feed,
+    copy: () => snapshot?.state ?? null,
     drain: (graceMs) => {
       draining = true;
       return body.drain(graceMs);
@@ -147,8 +155,8 @@ async function startAlone(options: EdgeProcessOptions, inherited: InheritedSocke
     get ready() {
       return edge.ready;
     },
-    get feedConnected() {
-      return edge.feedConnected;
+    get feed() {
+      return edge.feed;
     },
     stats: () => edge.stats(),
     sockets: () => edge.sockets(),
@@ -163,28 +171,23 @@ async function startAlone(options: EdgeProcessOptions, inherited: InheritedSocke
 
 type Body = Pick<
   WorkerPool,
-  | 'ports'
-  | 'ready'
-  | 'feedConnected'
-  | 'stats'
-  | 'drain'
-  | 'close'
-  | 'sockets'
-  | 'siblingPaths'
-  | 'holdFeed'
-  | 'leave'
-  | 'elderLeft'
+  'ports' | 'ready' | 'feed' | 'stats' | 'drain' | 'close' | 'sockets' | 'siblingPaths' | 'holdFeed' | 'leave' | 'elderLeft'
 >;
 
-const figuresOf = (body: Body) => ({
+const figuresOf = (body: Body, snapshot: SnapshotFile | null) => ({
+  copy: snapshot === null ? undefined : () => snapshot.state,
   stats: () => body.stats(),
-  feedConnected: () => body.feedConnected,
+  feedConnected: () => body.feed.connected,
   ready: () => body.ready,
 });
 
-async function openMetrics(body: Body, options: Pick<MetricsOptions, 'listen' | 'draining'>): Promise<Server> {
+async function openMetrics(
+  body: Body,
+  snapshot: SnapshotFile | null,
+  options: Pick<MetricsOptions, 'listen' | 'draining'>,
+): Promise<Server> {
   try {
-    return await createMetricsServer({ ...options, ...figuresOf(body) });
+    return await createMetricsServer({ ...options, ...figuresOf(body, snapshot) });
   } catch (error) {
     await body.close();
     throw error;

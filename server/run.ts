@@ -7,14 +7,23 @@ import { addKeepingCommands } from './command/keeping.ts';
 import { addPeopleCommands } from './command/people.ts';
 import { addPlaceCommands } from './command/places.ts';
 import { addStartCommand } from './command/start.ts';
+import { addStatusCommand } from './command/status.ts';
 import { addUpgradeCommand } from './command/upgrade.ts';
 import { exitCodeOf, exitCodes, renderError, ServerError } from './process/error.ts';
 import type { Io } from './process/io.ts';
 import { translateFault } from './process/refusal.ts';
-import { version } from './process/version.ts';
+import { build } from './process/version.ts';
 
 /** In the order of --help. */
-const groups = [addStartCommand, addUpgradeCommand, addConfigCommand, addPeopleCommands, addPlaceCommands, addKeepingCommands];
+const groups = [
+  addStartCommand,
+  addStatusCommand,
+  addUpgradeCommand,
+  addConfigCommand,
+  addPeopleCommands,
+  addPlaceCommands,
+  addKeepingCommands,
+];
 
 export async function run(argv: readonly string[], io: Io): Promise<number> {
   const shell: Shell = { io, exitCode: exitCodes.ok };
@@ -43,7 +52,7 @@ function createProgram(shell: Shell, writeErr: (text: string) => void): Command 
   const { stdout } = shell.io;
   const program = new Command('underpass-server')
     .description('Runs Underpass: control, edge, or both. Settings are environment variables: see underpass-server config.')
-    .version(version, '-V, --version', 'print the version')
+    .version(build, '-V, --version', 'print the version')
     .configureOutput({ writeOut: (text) => stdout.write(text), writeErr })
     .showSuggestionAfterError()
     .exitOverride();

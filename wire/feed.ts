@@ -112,6 +112,13 @@ export type ToEdge =
     }
   | { readonly type: 'ping'; readonly id: number };
 
+export interface FeedCopy {
+  /** When it was written; null if there is none. */
+  readonly writtenAtMs: number | null;
+  /** Of the last write; null once one succeeds. */
+  readonly error: string | null;
+}
+
 export interface FeedClient {
   readonly id: string;
   readonly address: string;
@@ -171,4 +178,9 @@ export type FromEdge =
       /** Only the tunnels whose clients changed since the last report: nothing is new about the others. */
       readonly partial?: boolean;
     }
-  | { readonly type: 'pong'; readonly id: number };
+  | {
+      readonly type: 'pong';
+      readonly id: number;
+      /** How the copy on the edge's disk stands. An earlier edge says nothing. */
+      readonly copy?: FeedCopy;
+    };

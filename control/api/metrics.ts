@@ -2,6 +2,7 @@
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Dependency, DependencyState } from '../dependency/dependency.ts';
+import { type BackupNote, readBackupNote } from '../store/backup-note.ts';
 import { isWaiting } from '../store/known-time.ts';
 import { unlessOutage } from '../store/outage.ts';
 import type { Store } from '../store/store.ts';
@@ -32,10 +33,45 @@ const addDependencies = (registry: Registry, dependencies: readonly Dependency[]
   gauge('underpass_dependency_changed_timestamp_seconds', 'When that last changed, Unix time', ({ sinceMs }) => sinceMs / 1000);
 };
 
+const addPool = (registry: Registry, store: Store): void => {
+  new Gauge({
+    registers: [registry],
+    name: 'underpass_database_pool',
+    help: 'Connections to Postgres that are used or idle, and queries waiting for one',
+    labelNames: ['state'],
+    collect() {
+      for (const [state, count] of Object.entries(store.pool?.() ?? {})) this.set({ state }, count);
+    },
+  });
+};
+
+/** Only figures that exist are exported: an installation without backups of ours has none. */
+const addBackups = (registry: Registry, store: Store): void => {
+  const gauge = (name: string, help: string, read: (note: BackupNote) => number | undefined): void => {
+    new Gauge({
+      ...{ registers: [registry], name, help },
+      async collect() {
+        this.remove();
+        await unlessOutage(async () => {
+          const note = await readBackupNote(store.db);
+          const value = note === undefined ? undefined : read(note);
+          if (value !== undefined) this.set(value);
+        });
+      },
+    });
+  };
+  const seconds = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : ms / 1_000);
+  gauge('underpass_backup_succeeded', '1 if the last backup succeeded', ({ error }) => (error === undefined ? 1 : 0));
+  gauge('underpass_backup_timestamp_seconds', 'Last backup that succeeded, Unix time', ({ madeAtMs }) => seconds(madeAtMs));
+  gauge('underpass_backup_due_timestamp_seconds', 'When the next backup is due, Unix time', ({ dueAtMs }) => seconds(dueAtMs));
+};
+
 export const createControlMetrics = (store: Store, dependencies: readonly Dependency[]): ControlMetrics => {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   addDependencies(registry, dependencies);
+  addPool(registry, store);
+  addBackups(registry, store);
   const common = { registers: [registry] };
   const calls = new Counter({ ...common, name: 'underpass_calls_total', help: 'API calls', labelNames: ['call', 'status'] });
   const durations = new Histogram({

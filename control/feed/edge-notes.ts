@@ -2,6 +2,7 @@
 // server read it, and a control process that starts learns from it which edges its regions have.
 
 import type { EdgeHealth } from '@underpass/rules/resource.ts';
+import type { FeedCopy } from '@underpass/wire/feed.ts';
 import type { Queries } from '../store/store.ts';
 
 const settingName = 'edges-noted';
@@ -9,6 +10,7 @@ const settingName = 'edges-noted';
 /** An edge, and where the others of its region reach it. */
 export interface KnownEdge extends EdgeHealth {
   readonly hopAddress?: string | undefined;
+  readonly copy?: FeedCopy | undefined;
 }
 
 export interface EdgeNote extends KnownEdge {

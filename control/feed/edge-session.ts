@@ -1,8 +1,8 @@
 // One edge's connection: checks what the edge sends, and keeps what it has acknowledged. Knows nothing of other edges.
 
-import type { FromEdge, ToEdge } from '@underpass/wire/feed.ts';
+import type { FeedCopy, FromEdge, ToEdge } from '@underpass/wire/feed.ts';
 import { feedVersion } from '@underpass/wire/feed.ts';
-import { isHello, isReport } from './core/edge-words.ts';
+import { isHello, isPong, isReport } from './core/edge-words.ts';
 import type { EdgeAbout, EdgeReport } from './edge-view.ts';
 import type { RegionState } from './region-state.ts';
 
@@ -58,6 +58,8 @@ export class EdgeSession {
   readonly #connectedAtMs: number;
   /** Undefined until the edge says hello; it gets none of the region's state before. */
   #hello: Hello | undefined;
+  /** As of the last pong. */
+  #copy: FeedCopy | undefined;
   #sent = 0;
   #acked = 0;
   #owesSinceMs: number | undefined;
@@ -93,7 +95,10 @@ export class EdgeSession {
     else if (message.type === 'hello') this.#welcome(message);
     else if (message.type === 'ack') this.#acknowledge(message.seq);
     else if (message.type === 'report' && this.#hello !== undefined) this.#report(message, this.#hello);
-    else if (message.type === 'pong' && this.#hello !== undefined) this.#deps.onHeard(this.#about(this.#hello));
+    else if (message.type === 'pong' && this.#hello !== undefined) {
+      this.#copy = message.copy;
+      this.#deps.onHeard(this.#about(this.#hello));
+    }
   }
 
   /** Skips an edge that has not said hello: its hello brings it up to date. */
@@ -130,7 +135,8 @@ export class EdgeSession {
     if (message.type === 'ack')
       return isSent(message.seq, state.seq) ? undefined : 'an acknowledgement of a message that was never sent';
     if (message.type === 'report') return isReport(message) ? undefined : 'a malformed report';
-    return message.type === 'pong' ? undefined : 'a message of unknown type';
+    if (message.type === 'pong') return isPong(message) ? undefined : 'a malformed pong';
+    return 'a message of unknown type';
   }
 
   #welcome(hello: Hello): void {
@@ -183,6 +189,7 @@ export class EdgeSession {
   #about({ edgeId, software, startedAtMs, hopAddress }: Hello): EdgeAbout {
     const { region, state } = this.#deps;
     const connectedAtMs = this.#connectedAtMs;
-    return { edgeId, region, software, connectedAtMs, startedAtMs, hopAddress, acknowledged: this.#acked === state.seq };
+    const acknowledged = this.#acked === state.seq;
+    return { edgeId, region, software, connectedAtMs, startedAtMs, hopAddress, acknowledged, copy: this.#copy };
   }
 }

@@ -2,7 +2,7 @@
 // the same, from the reports that travel over the bus. Memory: one entry per existing tunnel that the edge has counted.
 
 import type { TunnelMetrics } from '@underpass/rules/entity.ts';
-import type { FeedClient, FeedTunnelReport } from '@underpass/wire/feed.ts';
+import type { FeedClient, FeedCopy, FeedTunnelReport } from '@underpass/wire/feed.ts';
 import { type Baseline, isTraffic, trafficSince } from './core/counter.ts';
 import { type LastSeen, nextLastSeen } from './core/last-client.ts';
 import type { ReportedClients } from './core/presence.ts';
@@ -18,6 +18,8 @@ export interface EdgeAbout {
   readonly hopAddress: string | undefined;
   /** The edge holds everything that control has sent it. */
   readonly acknowledged: boolean;
+  /** Of the routes, on its disk. Undefined until the edge has answered a ping, and from an earlier version. */
+  readonly copy?: FeedCopy | undefined;
 }
 
 /** One report on its way from the process that holds the edge's connection to all of them. */

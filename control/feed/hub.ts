@@ -12,7 +12,7 @@ import type { Bus } from '../bus/bus.ts';
 import type { KeyRing } from '../secret/key-ring.ts';
 import type { Store } from '../store/store.ts';
 import { reconcilePauseMs } from './core/reconcile.ts';
-import { noteEdges, readEdgeNotes } from './edge-notes.ts';
+import { type KnownEdge, noteEdges, readEdgeNotes } from './edge-notes.ts';
 import { silentPings } from './edge-session.ts';
 import type { EdgeAbout, EdgeReport } from './edge-view.ts';
 import { readHistory, writeTally } from './history.ts';
@@ -194,6 +194,11 @@ export class FeedHub implements FeedPort {
     return readHistory(this.#deps.store, tunnelId, range, this.#deps.clock());
   }
 
+  /** Also those that this process expects since its start, and how their copies stand. */
+  knownEdges(): readonly KnownEdge[] {
+    return this.#board.known(this.#deps.clock());
+  }
+
   edges(): readonly EdgeHealth[] {
     return this.#board.health(this.#deps.clock());
   }
@@ -304,7 +309,7 @@ export class FeedHub implements FeedPort {
 
   async #note(): Promise<void> {
     const { store, clock } = this.#deps;
-    const known = this.#board.known(clock());
+    const known = this.knownEdges();
     if (known.length > 0) await noteEdges(store.db, known, clock());
   }
 

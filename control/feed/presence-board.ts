@@ -114,7 +114,11 @@ export class PresenceBoard {
   /** What the next process has to know about the edges. */
   known(clockMs: number): readonly KnownEdge[] {
     const heard = [...this.#edges.values()];
-    const now = heard.map((edge) => ({ ...this.#healthOf(edge, clockMs), hopAddress: edge.about.hopAddress }));
+    const now = heard.map((edge) => ({
+      ...this.#healthOf(edge, clockMs),
+      hopAddress: edge.about.hopAddress,
+      copy: edge.about.copy,
+    }));
     return [...now, ...this.#expected()];
   }
 

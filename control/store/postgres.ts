@@ -82,6 +82,7 @@ export const openPostgresStore = async (
   return {
     kind: 'postgres',
     db,
+    pool: () => ({ used: pool.totalCount - pool.idleCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     write: (body) => writeWithRetry(db, body),
     read: (body) => db.transaction().setAccessMode('read only').setIsolationLevel('repeatable read').execute(body),
     close: async () => {

@@ -8,7 +8,16 @@ import type { Schema } from './schema.ts';
 /** What a query function takes: the store's `db`, or the transaction it runs in. */
 export type Queries = Kysely<Schema>;
 
+export interface PoolState {
+  readonly used: number;
+  readonly idle: number;
+  /** Queries that wait for a connection. */
+  readonly waiting: number;
+}
+
 export interface Store {
+  /** Of the connections to Postgres. */
+  readonly pool?: () => PoolState;
   readonly kind: 'sqlite' | 'postgres';
   readonly db: Queries;
   /**

@@ -13,6 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { readCommit } from '../../server/process/version.ts';
 
 /** Non-root user 1000, as in the deployment of the spec. */
 export const userId = 1000;
@@ -78,6 +79,7 @@ export function addServer(rootfs: string, root: string): void {
   if (!existsSync(dashboard)) throw new Error('the dashboard is not built: npm run build');
   cpSync(dashboard, join(app, 'dashboard', 'dist'), { recursive: true });
   copySource(join(root, 'deploy', 'installer'), join(app, 'deploy', 'installer'));
+  writeFileSync(join(app, 'commit'), readCommit(root));
   addCommand(rootfs);
 }
 

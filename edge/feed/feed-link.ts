@@ -2,7 +2,14 @@
 
 import type { Duplex } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
-import { type FeedState, type FeedTunnelReport, type FromEdge, feedVersion, type ToEdge } from '@underpass/wire/feed.ts';
+import {
+  type FeedCopy,
+  type FeedState,
+  type FeedTunnelReport,
+  type FromEdge,
+  feedVersion,
+  type ToEdge,
+} from '@underpass/wire/feed.ts';
 import { createEdgeFeed, type FeedStream } from '@underpass/wire/feed-stream.ts';
 import type { Logger } from 'pino';
 import type { ReportScope } from './reporter.ts';
@@ -29,6 +36,8 @@ export interface FeedLinkOptions {
   readonly report: (which: ReportScope) => readonly FeedTunnelReport[];
   /** Workers report to their primary more often than it reports to control. */
   readonly pace: keyof typeof paces;
+  /** Of the routes' copy on disk; missing where none is kept. */
+  readonly copy?: () => FeedCopy | undefined;
   readonly log: Logger;
   /** 0 to 1, for the jitter of redialling. */
   readonly random: () => number;
@@ -50,11 +59,20 @@ const dialMs = 10_000;
  * also sends nobody to control to sign in. A restart of control takes less.
  */
 export const feedSilentMs = 15_000;
+/** For status: an error of a proxy can quote a page. */
+const mostErrorChars = 200;
 /** Silence is counted in checks, not read from a clock: a process that was stopped does not take its own pause for silence. */
 const silenceCheckMs = 1_000;
 
+export interface FeedStanding {
+  readonly connected: boolean;
+  /** When `connected` last changed; null if it never did. */
+  readonly sinceMs: number | null;
+  readonly lastError: string | null;
+}
+
 export class FeedLink {
-  connected = false;
+  #standing: FeedStanding = { connected: false, sinceMs: null, lastError: null };
   #heardAtMs: number = performance.now();
   /** Resolves at the first ping: the state from before the feed began has been applied by then. */
   readonly synced: Promise<void>;
@@ -81,6 +99,14 @@ export class FeedLink {
   #receiving = false;
   #soon: NodeJS.Timeout | undefined;
   readonly #ticks: readonly NodeJS.Timeout[];
+
+  get connected(): boolean {
+    return this.#standing.connected;
+  }
+
+  get standing(): FeedStanding {
+    return this.#standing;
+  }
 
   constructor(options: FeedLinkOptions) {
     this.#options = options;
@@ -192,7 +218,8 @@ export class FeedLink {
   }
 
   #pong(feed: FeedStream<FromEdge, ToEdge>, id: number): void {
-    feed.send({ type: 'pong', id });
+    const copy = this.#options.copy?.();
+    feed.send({ type: 'pong', id, ...(copy === undefined ? {} : { copy }) });
     // Not at the welcome: a feed that fails at the message after it would be redialled four times a second.
     this.#failures = 0;
     this.#onSynced();
@@ -201,7 +228,7 @@ export class FeedLink {
   #welcome({ epoch, version, region, takesPartial = false }: Extract<ToEdge, { type: 'welcome' }>): void {
     this.#epoch = epoch;
     this.#takesPartial = takesPartial;
-    this.connected = true;
+    this.#standing = { ...this.#standing, connected: true, sinceMs: Date.now() };
     this.#options.log.info({ region, version }, 'feed connected');
     this.#report('all');
   }
@@ -242,7 +269,9 @@ export class FeedLink {
   }
 
   #lost(error: Error | null): void {
-    this.connected = false;
+    const { connected, sinceMs, lastError } = this.#standing;
+    const since = connected ? Date.now() : sinceMs;
+    this.#standing = { connected: false, sinceMs: since, lastError: error?.message.slice(0, mostErrorChars) ?? lastError };
     this.#feed = null;
     if (this.#closed || this.#held) return;
     const waitMs = nextBackoffMs(this.#failures++, this.#options.random());

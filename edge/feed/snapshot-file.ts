@@ -1,9 +1,9 @@
 // The last copy of the feed's state on disk, so that an edge can start without control. It is replaced as a whole, and only
 // its owner may read it, because it holds private keys.
 
-import { mkdir, open, readFile, rename } from 'node:fs/promises';
+import { mkdir, open, readFile, rename, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { FeedState } from '@underpass/wire/feed.ts';
+import type { FeedCopy, FeedState } from '@underpass/wire/feed.ts';
 import type { FeedPosition } from './feed-link.ts';
 
 interface Snapshot {
@@ -23,6 +23,9 @@ const pieceEntries = 200;
 const firstRetryMs = 1_000;
 const mostRetryMs = 15_000;
 
+/** It travels in each pong. */
+const mostErrorChars = 200;
+
 type Current = () => Omit<Snapshot, 'format'>;
 
 export class SnapshotFile {
@@ -35,16 +38,22 @@ export class SnapshotFile {
   #held = false;
   #restMs = settleMs;
   #endPause = (): void => {};
+  #state: FeedCopy = { writtenAtMs: null, error: null };
 
   constructor(path: string, onError: (error: Error) => void) {
     this.#path = path;
     this.#onError = onError;
   }
 
+  get state(): FeedCopy {
+    return this.#state;
+  }
+
   /** Null if there is none. A damaged one is reported and counts as none. */
   async load(): Promise<Snapshot | null> {
     try {
       const value = JSON.parse(await readFile(this.#path, 'utf8'));
+      this.#state = { writtenAtMs: (await stat(this.#path)).mtimeMs, error: null };
       return value?.format === 1 && typeof value.position?.seq === 'number' ? value : null;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') this.#onError(error as Error);
@@ -87,8 +96,13 @@ export class SnapshotFile {
       const error = await this.#write(timed(pieces, (ms) => (costMs += ms))).catch((error: Error) => error);
       this.#restMs = Math.min(mostRestMs, Math.max(settleMs, restTimes * costMs));
       failures = error === undefined ? 0 : failures + 1;
-      if (error === undefined) continue;
-      this.#onError(error);
+      if (error === undefined) {
+        this.#state = { writtenAtMs: Date.now(), error: null };
+        continue;
+      }
+      this.#state = { ...this.#state, error: error.message.slice(0, mostErrorChars) };
+      // Once for each outage: the edge retries four times a minute.
+      if (failures === 1) this.#onError(error);
       if (!this.#closing) this.#pending ??= current;
     }
     this.#writing = null;

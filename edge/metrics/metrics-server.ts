@@ -1,6 +1,7 @@
 // Serves Prometheus metrics and health checks on a port of their own.
 
 import { createServer, type Server } from 'node:http';
+import type { FeedCopy } from '@underpass/wire/feed.ts';
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { type Listen, listen } from '../door/listen.ts';
 import type { EdgeStats } from './stats.ts';
@@ -11,6 +12,8 @@ export interface MetricsOptions {
   readonly feedConnected: () => boolean;
   /** True once the edge has routes, and knows which clients its neighbours have. */
   readonly ready: () => boolean;
+  /** Of the routes' copy on disk; missing if none is kept. */
+  readonly copy?: (() => FeedCopy) | undefined;
   /** True from the moment that the edge accepts no more visitors: balancers that ask /readyz then send them elsewhere. */
   readonly draining: () => boolean;
 }
@@ -63,7 +66,7 @@ const gauges = {
 } as const;
 
 /** The edge's figures, without those of Node's process, which createMetricsServer adds. */
-export function createEdgeRegistry({ stats, feedConnected, ready }: Omit<MetricsOptions, 'listen' | 'draining'>): Registry {
+export function createEdgeRegistry({ stats, feedConnected, ready, copy }: Omit<MetricsOptions, 'listen' | 'draining'>): Registry {
   const registry = new Registry();
   const registers = [registry];
   for (const [name, [help, key]] of Object.entries(counters)) {
@@ -82,6 +85,18 @@ export function createEdgeRegistry({ stats, feedConnected, ready }: Omit<Metrics
     help: '1 once there are routes and the neighbours are known',
     registers,
     collect: setGauge(() => Number(ready())),
+  });
+  new Gauge({
+    name: 'underpass_edge_copy_kept',
+    help: '1 while the copy of the routes on disk is written without an error',
+    registers,
+    collect: setGauge(() => Number((copy?.().error ?? null) === null)),
+  });
+  new Gauge({
+    name: 'underpass_edge_copy_timestamp_seconds',
+    help: 'When the copy of the routes was last written, Unix time; 0 without a copy',
+    registers,
+    collect: setGauge(() => (copy?.().writtenAtMs ?? 0) / 1_000),
   });
   addLabelled(registers, stats);
   return registry;

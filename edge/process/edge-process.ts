@@ -11,7 +11,7 @@ import { HttpDoor } from '../door/http-door.ts';
 import { HttpsDoor } from '../door/https-door.ts';
 import { handleOf, type Listen, listen, type NamedSocket, portOf } from '../door/listen.ts';
 import { createTicketKeys, ticketKeysMs } from '../door/ticket-keys.ts';
-import { FeedLink, feedSilentMs } from '../feed/feed-link.ts';
+import { FeedLink, type FeedStanding, feedSilentMs } from '../feed/feed-link.ts';
 import { Reporter, renderReport } from '../feed/reporter.ts';
 import { HopNetwork } from '../hop/hop-network.ts';
 import { ConnectionLimiter } from '../limits/connection-limiter.ts';
@@ -235,6 +235,7 @@ export class EdgeProcess {
         this.#hops.forgetGone();
       },
       report: (which) => reporter.report(which),
+      copy: () => snapshot?.state,
       log,
       random: Math.random,
     });
@@ -277,8 +278,8 @@ export class EdgeProcess {
     return this.#feedLink !== null && this.#feedLink.awayMs < feedSilentMs;
   }
 
-  get feedConnected(): boolean {
-    return this.#feedLink?.connected ?? false;
+  get feed(): FeedStanding {
+    return this.#feedLink?.standing ?? { connected: false, sinceMs: null, lastError: null };
   }
 
   stats(): EdgeStats {

@@ -3,7 +3,7 @@
 import { rm } from 'node:fs/promises';
 import type { NamedSocket } from '../door/listen.ts';
 import { createTicketKeys, ticketKeysMs } from '../door/ticket-keys.ts';
-import { type FeedLink, feedSilentMs } from '../feed/feed-link.ts';
+import { type FeedLink, type FeedStanding, feedSilentMs } from '../feed/feed-link.ts';
 import { type EdgeStats, pastOf, sumStats } from '../metrics/stats.ts';
 import type { EdgePorts } from '../process/edge-options.ts';
 import { firstStateMs } from '../process/edge-process.ts';
@@ -183,8 +183,8 @@ export class WorkerPool {
     return this.#primary.table.loaded && workers.length > 0 && workers.every(({ ready }) => ready);
   }
 
-  get feedConnected(): boolean {
-    return this.#feedLink.connected;
+  get feed(): FeedStanding {
+    return this.#feedLink.standing;
   }
 
   /** From the workers' last messages, at most a second old. */

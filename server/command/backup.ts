@@ -4,6 +4,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fingerprintOf } from '@underpass/control/certificate/x509.ts';
 import { giveUpSealed } from '@underpass/control/operator/sealed-rows.ts';
+import { noteBackup, readBackupNote } from '@underpass/control/store/backup-note.ts';
 import {
   checkBackup,
   dumpStore,
@@ -32,10 +33,14 @@ export function addBackupCommands(program: Command, shell: Shell): void {
     .command('backup')
     .description('write the database, the keys and the local authority to a new file; the server may run')
     .argument('<file>', '- for standard output')
+    .option('--every <hours>', 'how often you make backups, so that a late one raises an alarm')
     .option('--database-only', 'leave out the keys and the authority, and name what to keep in another place')
-    .action((file: string, { databaseOnly = false }: { databaseOnly?: boolean }) =>
-      withState(shell, (state, settings) => backup(shell, state, settings, file, databaseOnly)),
-    );
+    .action((file: string, { databaseOnly = false, every }: { databaseOnly?: boolean; every?: string }) => {
+      const everyMs = parseEvery(every);
+      return withState(shell, (state, settings) =>
+        noting(state, everyMs, () => backup(shell, state, settings, file, databaseOnly)),
+      );
+    });
   backups
     .command('verify')
     .description('read a backup, compare its checksum, and restore it into memory; needs no server')
@@ -50,6 +55,27 @@ export function addBackupCommands(program: Command, shell: Shell): void {
       'the keys are lost: give tunnels new tokens (the old ones work for a day) and issue new certificates',
     )
     .action((file: string, { withoutKeys = false }: { withoutKeys?: boolean }) => restore(shell, file, withoutKeys));
+}
+
+function parseEvery(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (!/^[1-9]\d{0,3}$/.test(text)) throw new ServerError('usage', `--every "${text}" must be hours, from 1 to 9999`);
+  return Number(text) * 3_600_000;
+}
+
+/** Keeps the result for metrics and status. After a failure the earlier backup is still the last one. */
+async function noting({ store, clock }: State, everyMs: number | undefined, make: () => Promise<void>): Promise<void> {
+  const before = await readBackupNote(store.db);
+  try {
+    await make();
+    const madeAtMs = clock();
+    await noteBackup(store.db, { madeAtMs, ...(everyMs === undefined ? {} : { dueAtMs: madeAtMs + everyMs }) });
+  } catch (error) {
+    const failure = { error: error instanceof Error ? error.message.slice(0, 200) : String(error), failedAtMs: clock() };
+    // The database may be what failed.
+    await noteBackup(store.db, { ...before, ...failure }).catch(() => {});
+    throw error;
+  }
 }
 
 async function backup({ io }: Shell, { store }: State, settings: Settings, file: string, databaseOnly: boolean): Promise<void> {

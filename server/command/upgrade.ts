@@ -1,7 +1,7 @@
 // underpass-server upgrade: replaces the running server by the program on disk.
 
 import type { Command } from 'commander';
-import { askForUpgrade } from '../upgrade/upgrade-door.ts';
+import { askServer } from '../upgrade/upgrade-door.ts';
 import { requireSettings, type Shell } from './command-line.ts';
 
 export function addUpgradeCommand(program: Command, shell: Shell): void {
@@ -13,6 +13,6 @@ export function addUpgradeCommand(program: Command, shell: Shell): void {
       const { io } = shell;
       const given = Object.entries(io.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
       const request = withSettings ? { settings: Object.fromEntries(given) } : {};
-      io.stdout.write(`${await askForUpgrade(requireSettings(io), request)}\n`);
+      io.stdout.write(`${await askServer(requireSettings(io), request)}\n`);
     });
 }

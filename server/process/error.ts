@@ -1,6 +1,16 @@
 // Every error of the server's command line: code, exit code, title and fix. Match on the code.
 
-export const exitCodes = { ok: 0, unexpected: 1, usage: 2, settings: 3, local: 4, notFound: 5, refused: 6, forced: 130 } as const;
+export const exitCodes = {
+  ok: 0,
+  unexpected: 1,
+  usage: 2,
+  settings: 3,
+  local: 4,
+  notFound: 5,
+  refused: 6,
+  unwell: 7,
+  forced: 130,
+} as const;
 
 interface ErrorRow {
   readonly exit: keyof typeof exitCodes;

@@ -2,6 +2,7 @@
 
 import { readNameCertificates } from '@underpass/control/certificate/name-certificates.ts';
 import { type Control, createControl } from '@underpass/control/control.ts';
+import type { Dependency } from '@underpass/control/dependency/dependency.ts';
 import type { ControlDeps } from '@underpass/control/deps.ts';
 import { createDns } from '@underpass/control/dns/dns.ts';
 import type { DnsPort } from '@underpass/control/dns/port.ts';
@@ -18,6 +19,8 @@ export interface ControlCore {
   readonly hub: FeedHub;
   readonly dns: DnsPort;
   readonly sources: CertificateSources;
+  /** Of this process alone: the mail server, if there is one. */
+  readonly dependencies: readonly Dependency[];
   close(): Promise<void>;
 }
 
@@ -56,6 +59,7 @@ export async function openControlCore(settings: Settings, state: State, replaced
     hub,
     dns,
     sources,
+    dependencies,
     close: async () => {
       await control.close();
       await hub.close();

@@ -21,6 +21,7 @@ import type { Elder } from './elder.ts';
 import { dialFeed } from './feed-dial.ts';
 import { type FirstTunnel, isUnused, openFirstTunnel } from './first-run.ts';
 import { type MetricsDoor, openMetricsDoor } from './metrics-door.ts';
+import { readControlStatus, readEdgeStatus, type StatusRow } from './status.ts';
 import { renderHints, renderSummary, renderWelcome } from './welcome.ts';
 
 export interface Running {
@@ -29,6 +30,8 @@ export interface Running {
   readonly text: string;
   /** Gives open connections some time to finish. */
   close(): Promise<void>;
+  /** How all parts stand. */
+  status(): Promise<readonly StatusRow[]>;
   /** What a successor inherits. */
   bequeath(): ReturnType<Edge['bequeath']>;
   /** Leaves the edge's feed and copy of the routes to the successor, or takes them back. */
@@ -102,6 +105,7 @@ async function startEdge(settings: Settings, log: Logger, elder?: Elder): Promis
       database: undefined,
     }),
     close: () => closeEdge(edge, settings),
+    status: async () => readEdgeStatus(settings, edge),
     bequeath: () => edge.bequeath(),
     hold: (held) => edge.hold(held, true),
     leave: (onQuiet) => {
@@ -253,6 +257,7 @@ async function startWithControl(settings: Settings, log: Logger, replaced: Repla
         control.beginStop();
         await closeAll();
       },
+      status: () => readControlStatus(settings, state, control.core, edge),
       bequeath: async () => {
         const { sockets = [], siblingPaths = [] } = (await edge?.bequeath()) ?? {};
         return { sockets: [...sockets, ...socketsOf(settings, control, metrics)], siblingPaths };

@@ -1,4 +1,4 @@
-// The socket in the home folder over which the upgrade command reaches the running server: one line of JSON each way. Only the
+// The socket in the home folder over which the commands upgrade and status reach the running server: one line of JSON each way. Only the
 // server's user can open it.
 
 import { once } from 'node:events';
@@ -13,13 +13,18 @@ export interface UpgradeRequest {
   readonly settings?: Readonly<Record<string, string>>;
 }
 
+/** Asks how all parts stand, instead of for an upgrade. */
+export interface StatusRequest {
+  readonly ask: 'status';
+}
+
 type Reply = { readonly done: string } | { readonly code: ErrorCode; readonly why: string };
 
 /** Settings are some kilobytes; a chain of certificates or a key may be among them. */
 const mostCharacters = 1_048_576;
 const requestMs = 5_000;
 /** Longer than the server waits for its successor. */
-const replyMs = 180_000;
+const upgradeMs = 180_000;
 
 /** One home folder may have a control and an edge. */
 const pathOf = ({ home, role }: Pick<Settings, 'home' | 'role'>): string => join(home, `upgrade-${role}.sock`);
@@ -35,24 +40,26 @@ const readLine = (socket: Socket): Promise<string> =>
     socket.once('close', () => reject(new Error('the connection ended')));
   });
 
-const parse = (text: string): UpgradeRequest => {
-  const { settings } = JSON.parse(text) as UpgradeRequest;
+const parse = (text: string): UpgradeRequest | StatusRequest => {
+  const { ask, settings } = JSON.parse(text) as UpgradeRequest & Partial<StatusRequest>;
+  if (ask === 'status') return { ask };
   const entries = Object.entries(settings ?? {});
   if (entries.some(([, value]) => typeof value !== 'string')) throw new Error('a setting is not text');
   return settings === undefined ? {} : { settings };
 };
 
-/** Returns the function that closes it. `upgrade` returns what the command prints. */
+/** Returns the function that closes it. `upgrade` returns what the command prints, `status` its rows as JSON. */
 export async function openUpgradeDoor(
   settings: Pick<Settings, 'home' | 'role'>,
-  upgrade: (request: UpgradeRequest) => Promise<string>,
+  answers: { readonly upgrade: (request: UpgradeRequest) => Promise<string>; readonly status: () => Promise<string> },
 ): Promise<() => Promise<void>> {
   const path = pathOf(settings);
   const answer = async (socket: Socket): Promise<void> => {
     socket.on('error', () => {});
     const timer = setTimeout(() => socket.destroy(), requestMs);
     const request = parse(await readLine(socket).finally(() => clearTimeout(timer)));
-    const reply: Reply = await upgrade(request).then(
+    const done = 'ask' in request ? answers.status() : answers.upgrade(request);
+    const reply: Reply = await done.then(
       (done) => ({ done }),
       (error: Error) => ({ code: error instanceof ServerError ? error.code : 'unexpected', why: error.message }),
     );
@@ -70,7 +77,11 @@ export async function openUpgradeDoor(
 }
 
 /** What the server answers; a ServerError if it refuses, or if no server listens. */
-export async function askForUpgrade(settings: Pick<Settings, 'home' | 'role'>, request: UpgradeRequest): Promise<string> {
+export async function askServer(
+  settings: Pick<Settings, 'home' | 'role'>,
+  request: UpgradeRequest | StatusRequest,
+  replyMs = upgradeMs,
+): Promise<string> {
   const socket = connect(pathOf(settings));
   socket.setTimeout(replyMs, () => socket.destroy(new Error('the server does not answer')));
   try {

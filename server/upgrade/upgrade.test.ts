@@ -10,7 +10,7 @@ import { pino } from 'pino';
 import { ServerError } from '../process/error.ts';
 import type { Running } from '../serve/start.ts';
 import { startSuccessor } from './successor.ts';
-import { askForUpgrade, openUpgradeDoor } from './upgrade-door.ts';
+import { askServer, openUpgradeDoor } from './upgrade-door.ts';
 import { successorEnv } from './upgrades.ts';
 
 const log = pino({ level: 'silent' });
@@ -73,7 +73,7 @@ async function openDoor(t: TestContext, upgrade: () => Promise<string>): Promise
   const place = { home, role: 'edge' } as const;
   // As a killed server leaves it behind.
   await writeFile(join(home, 'upgrade-edge.sock'), '');
-  const close = await openUpgradeDoor(place, upgrade);
+  const close = await openUpgradeDoor(place, { upgrade, status: async () => '[]' });
   t.after(async () => {
     await close();
     await rm(home, { recursive: true });
@@ -84,17 +84,17 @@ async function openDoor(t: TestContext, upgrade: () => Promise<string>): Promise
 test('the command prints what the server answers, and fails with its reason', async (t) => {
   let answer = async (): Promise<string> => 'done';
   const place = await openDoor(t, () => answer());
-  assert.equal(await askForUpgrade(place, {}), 'done');
+  assert.equal(await askServer(place, {}), 'done');
   answer = async () => {
     throw new ServerError('upgrade-failed', 'another upgrade is under way');
   };
-  await assert.rejects(askForUpgrade(place, {}), { code: 'upgrade-failed', message: 'another upgrade is under way' });
+  await assert.rejects(askServer(place, {}), { code: 'upgrade-failed', message: 'another upgrade is under way' });
 });
 
 test('the command says that no server runs', async (t) => {
   const home = await mkdtemp(join(tmpdir(), 'underpass-upgrade-'));
   t.after(() => rm(home, { recursive: true }));
-  await assert.rejects(askForUpgrade({ home, role: 'all' }, {}), { code: 'not-running' });
+  await assert.rejects(askServer({ home, role: 'all' }, {}), { code: 'not-running' });
 });
 
 test('the server hangs up on a request that it cannot read, and upgrades nothing', async (t) => {

@@ -38,7 +38,7 @@ export async function openUpgrades(settings: Settings, running: Running, log: Lo
   let isHeld = true;
   let closeDoor = async (): Promise<void> => {};
   const openDoor = async (): Promise<void> => {
-    closeDoor = await openUpgradeDoor(settings, upgrade);
+    closeDoor = await openUpgradeDoor(settings, { upgrade, status: async () => JSON.stringify(await running.status()) });
   };
   // The successor opens the door as soon as it has the lock.
   const lock = async (held: boolean): Promise<void> => {

@@ -1,7 +1,7 @@
 // Whether an edge's message has the shape that the rest of control relies on. Pure. An edge is trusted only with its own region
 // (docs/security.md): a stolen key must not crash control or fill its memory.
 
-import type { FeedClient, FeedRefusal, FeedTunnelReport, FromEdge } from '@underpass/wire/feed.ts';
+import type { FeedClient, FeedCopy, FeedRefusal, FeedTunnelReport, FromEdge } from '@underpass/wire/feed.ts';
 
 type Said<T extends FromEdge['type']> = Extract<FromEdge, { type: T }>;
 type Unknown<T> = { readonly [K in keyof T]?: unknown };
@@ -43,6 +43,14 @@ function isRefusal(value: unknown): boolean {
 function isTunnelReport(value: Unknown<FeedTunnelReport> | null): boolean {
   const { tunnelId, clients, refused } = value ?? {};
   return isText(tunnelId) && Array.isArray(clients) && clients.every(isClient) && orMissing(refused, isRefusal);
+}
+
+/** An edge of an earlier version says nothing of its copy. */
+export function isPong({ copy }: Unknown<Said<'pong'>>): boolean {
+  if (copy === undefined) return true;
+  if (typeof copy !== 'object' || copy === null) return false;
+  const { writtenAtMs, error }: Unknown<FeedCopy> = copy;
+  return orNull(writtenAtMs, isTime) && orNull(error, (value) => isText(value, mostChars));
 }
 
 export function isReport({ atMs, partial, tunnels }: Unknown<Said<'report'>>): boolean {

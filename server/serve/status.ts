@@ -1,0 +1,166 @@
+// How all parts of the installation stand, as this process knows it: the rows of `underpass-server status`.
+
+import type { DependencyState } from '@underpass/control/dependency/dependency.ts';
+import type { KnownEdge } from '@underpass/control/feed/edge-notes.ts';
+import { type BackupNote, readBackupNote } from '@underpass/control/store/backup-note.ts';
+import type { Edge } from '@underpass/edge/edge.ts';
+import type { FeedCopy } from '@underpass/wire/feed.ts';
+import { build, software } from '../process/version.ts';
+import type { Settings } from '../settings/settings.ts';
+import type { State } from '../state/state.ts';
+import type { ControlCore } from './control-core.ts';
+
+export interface StatusRow {
+  readonly part: 'control' | 'database' | 'bus' | 'mail' | 'edge' | 'feed' | 'copy' | 'region' | 'certificate' | 'backup';
+  readonly name: string;
+  /** False sets the exit code. */
+  readonly ok: boolean;
+  readonly state: string;
+  /** ISO 8601: since when it stands like this; of a copy or a backup, when it was made; of a certificate, its end. */
+  readonly since: string | null;
+  readonly lastError: string | null;
+  readonly build: string | null;
+}
+
+type Given = Pick<StatusRow, 'part' | 'name' | 'ok' | 'state'> & Partial<StatusRow>;
+const row = (given: Given): StatusRow => ({ since: null, lastError: null, build: null, ...given });
+const at = (ms: number | null | undefined): string | null =>
+  ms === null || ms === undefined ? null : new Date(ms).toISOString();
+const startedAtMs = Date.now();
+
+export function dependencyRow({ name, answers, sinceMs, lastError }: DependencyState): StatusRow {
+  return row({
+    part: name,
+    name: '',
+    ok: answers,
+    state: answers ? 'answers' : 'does not answer',
+    since: at(sinceMs),
+    lastError,
+  });
+}
+
+export function copyRow(name: string, copy: FeedCopy | null | undefined): StatusRow[] {
+  if (copy === null || copy === undefined) return [];
+  const { writtenAtMs, error } = copy;
+  const state = error !== null ? 'not kept' : writtenAtMs === null ? 'none yet' : 'kept';
+  return [row({ part: 'copy', name, ok: error === null, state, since: at(writtenAtMs), lastError: error })];
+}
+
+/** A connected edge stands so since it connected, another since its last word. */
+export function edgeRows(edges: readonly KnownEdge[]): StatusRow[] {
+  return edges.flatMap(({ id, region, version, connected, since, lastSeenAt, copy }) => {
+    const name = `${region}/${id}`;
+    const state = connected ? 'connected' : 'cut off, or down';
+    const own = { part: 'edge', name, ok: connected, state, since: connected ? since : lastSeenAt } as const;
+    return [row({ ...own, build: version.replace(/^underpass\//, '') }), ...copyRow(name, copy)];
+  });
+}
+
+export function regionRows(regions: readonly string[], edges: readonly KnownEdge[]): StatusRow[] {
+  return regions.map((name) => {
+    const own = edges.filter(({ region }) => region === name);
+    const up = own.filter(({ connected }) => connected).length;
+    return row({ part: 'region', name, ok: up > 0, state: `${up} of ${own.length} edges connected` });
+  });
+}
+
+/** None is no failure: others may back up the database by its own means. */
+export function backupRow({ madeAtMs, dueAtMs, error, failedAtMs }: BackupNote = {}, nowMs: number): StatusRow {
+  const own = { part: 'backup', name: '' } as const;
+  if (error !== undefined) return row({ ...own, ok: false, state: 'failed', since: at(failedAtMs), lastError: error });
+  if (madeAtMs === undefined) return row({ ...own, ok: true, state: 'none noted' });
+  const late = dueAtMs !== undefined && dueAtMs < nowMs;
+  return row({ ...own, ok: !late, state: late ? 'late' : 'made', since: at(madeAtMs) });
+}
+
+/** From the metrics, which know what the authority cannot issue. */
+async function certificateRows(metrics: ControlCore['control']['metrics']): Promise<StatusRow[]> {
+  const read = async (name: string): Promise<Map<string, number>> => {
+    const { values } = (await metrics.getSingleMetric(name)?.get()) ?? { values: [] };
+    return new Map(values.map(({ labels, value }) => [`${labels.region} ${labels.kind}`, value]));
+  };
+  const ends = await read('underpass_certificate_expiry_timestamp_seconds');
+  const missing = await read('underpass_certificates_missing');
+  return [...missing].map(([name, count]) => {
+    // A user's name that does not prove itself is the user's.
+    const ok = count === 0 || name.endsWith(' tunnel');
+    const end = ends.get(name);
+    return row({
+      part: 'certificate',
+      name,
+      ok,
+      state: count === 0 ? 'valid' : `${count} missing`,
+      since: at(end && end * 1_000),
+    });
+  });
+}
+
+/** What waits for a database that hangs is unknown after this. */
+const answerMs = 3_000;
+
+async function orUnknown(part: StatusRow['part'], read: () => Promise<StatusRow[]>): Promise<StatusRow[]> {
+  const unknown = (error: unknown): StatusRow[] => [
+    row({
+      part,
+      name: '',
+      ok: false,
+      state: 'unknown',
+      lastError: error instanceof Error ? error.message.slice(0, 200) : String(error),
+    }),
+  ];
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(`no answer within ${answerMs / 1_000} s`)), answerMs);
+  return Promise.race([read(), promise])
+    .catch(unknown)
+    .finally(() => clearTimeout(timer));
+}
+
+export async function readControlStatus(
+  settings: Settings,
+  { store, clock, dependencies }: State,
+  { hub, control, dependencies: mail }: Pick<ControlCore, 'hub' | 'control' | 'dependencies'>,
+  local: Edge | undefined,
+): Promise<StatusRow[]> {
+  const edges = hub.knownEdges();
+  const embedded = row({ part: 'database', name: 'embedded', ok: true, state: 'answers', since: at(startedAtMs) });
+  const outside = [...dependencies, ...mail].map(({ state }) => dependencyRow(state));
+  const stored = await Promise.all([
+    orUnknown('region', async () => {
+      const regions = await control.operator.listRegions();
+      return regionRows(
+        regions.map(({ name }) => name),
+        edges,
+      );
+    }),
+    orUnknown('certificate', () => certificateRows(control.metrics)),
+    orUnknown('backup', async () => [backupRow(await readBackupNote(store.db), clock())]),
+  ]);
+  return [
+    row({ part: 'control', name: settings.origin, ok: true, state: 'runs', since: at(startedAtMs), build }),
+    ...(settings.databaseUrl === undefined ? [embedded] : []),
+    ...outside,
+    ...edgeRows(edges),
+    // The edge of this process speaks to control in memory, and has a copy all the same.
+    ...(edges.some(({ copy }) => copy !== undefined) ? [] : copyRow(settings.region, local?.copy())),
+    ...stored.flat(),
+  ];
+}
+
+export function readEdgeStatus({ region, controlUrl = '' }: Settings, edge: Edge): StatusRow[] {
+  const { connected, sinceMs, lastError } = edge.feed();
+  return [
+    row({
+      part: 'edge',
+      name: region,
+      ok: true,
+      state: 'runs',
+      since: at(startedAtMs),
+      build: software.replace(/^underpass\//, ''),
+    }),
+    row({
+      ...{ part: 'feed', name: controlUrl, ok: connected, state: connected ? 'connected' : 'cut off from control' },
+      ...{ since: at(sinceMs), lastError },
+    }),
+    ...copyRow(region, edge.copy()),
+  ];
+}
