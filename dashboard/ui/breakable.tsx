@@ -1,4 +1,4 @@
-// An email address or domain that may be longer than its line. It breaks after the @ or before a dot.
+// An email address, domain or build that may be longer than its line. It breaks after the @, or before a dot or plus.
 import { Fragment } from 'react';
 
 export function Breakable({ text }: { readonly text: string }) {
@@ -11,4 +11,4 @@ export function Breakable({ text }: { readonly text: string }) {
   ));
 }
 
-const breakParts = (text: string): readonly string[] => text.split(/(?<=@)|(?=\.)/);
+const breakParts = (text: string): readonly string[] => text.split(/(?<=@)|(?=[.+])/);

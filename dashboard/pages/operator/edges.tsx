@@ -82,7 +82,9 @@ function EdgeName({ edge: { id, version } }: { readonly edge: EdgeHealth }) {
       <span className="font-mono">
         <Breakable text={id} />
       </span>
-      <span className="text-ink-soft">{version}</span>
+      <span className="text-ink-soft">
+        <Breakable text={version} />
+      </span>
     </span>
   );
 }
