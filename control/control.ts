@@ -51,14 +51,14 @@ import { addVisits } from './visit/routes.ts';
 export interface Control {
   fetch(request: Request, connection?: Connection): Promise<Response>;
   readonly operator: OperatorDesk;
-  /** For the daily re-check of domains (dns/recheck.ts). */
+  /** What follows when the daily re-check (dns/recheck.ts) finds a domain lost. */
   readonly onDomainLost: ReturnType<typeof createDomainLoss>;
   readonly metrics: Registry;
   /** The last step of a start: begins the background work (jobs and sweeping), and /readyz may answer 200 from now on. */
   start(): void;
   /** Runs every job that is due now. */
   settle(): Promise<void>;
-  /** From now on /readyz answers 503, so that a load balancer sends requests elsewhere. */
+  /** Makes /readyz answer 503 from now on, so that a load balancer sends requests elsewhere. */
   beginStop(): void;
   /** Ends live views and waits for the running job. Leaves the store open: its opener closes it. */
   close(): Promise<void>;

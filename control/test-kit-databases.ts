@@ -1,4 +1,4 @@
-// For tests: runs one suite on each database.
+// Runs one suite of tests on each database.
 
 import assert from 'node:assert/strict';
 import { after, before } from 'node:test';
@@ -16,7 +16,7 @@ export interface PostgresOfFile {
   createDatabase(): Promise<string>;
 }
 
-/** With fifty writes at once, some wait for a connection, on a busy machine longer than the product allows. */
+/** Time for fifty writes at once: some wait for a connection, on a busy machine longer than the product allows. */
 const crowdMs = 60_000;
 
 /** Declares the suite twice; each call of `open` gives a new store. Other tests of the file may use the Postgres too. */

@@ -1,4 +1,4 @@
-// For tests: a throw-away Postgres cluster from the system's binaries, with its socket in its own folder.
+// Starts a throw-away Postgres cluster for tests from the system's binaries, with its socket in its own folder.
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -72,7 +72,7 @@ const signalIfThere = (pid: number, signal: NodeJS.Signals): void => {
   }
 };
 
-/** Without fsync a suite takes half the time. Measurements need fsync. */
+/** Starts Postgres without fsync, which halves the time of a suite. Measurements need fsync. */
 export const startPostgres = async ({ fsync = false } = {}): Promise<TestPostgres> => {
   const bin = dirname(requireTool('postgres'));
   const home = mkdtempSync(join(tmpdir(), 'underpass-postgres-'));

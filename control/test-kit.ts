@@ -1,4 +1,4 @@
-// For tests: a control in memory with fakes for everything outside it, and browsers and programs that call it with `fetch`.
+// A control in memory for tests, with fakes for everything outside it, and browsers and programs that call it with `fetch`.
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -69,7 +69,7 @@ export interface FakeDns extends DnsPort {
   /** The answer of the next checks for each apex; `missing` if there is none here. */
   readonly proofs: Map<string, ChallengeAnswer>;
   readonly addresses: Map<string, readonly string[] | 'unknown'>;
-  /** By zone; `other` if there is none here. */
+  /** The provider by zone; `other` if there is none here. */
   readonly providerOf: Map<string, DnsProviderName>;
   readonly looked: string[];
 }
@@ -176,7 +176,7 @@ export interface TestControl {
   /** Makes a user with a project, signed in by a link. */
   signUp(email: string, options?: { operator?: boolean }): Promise<SignedUp>;
   addMember(projectId: string, userId: string, role: Role): Promise<void>;
-  /** As if the person had just signed in: for tests that move the time. */
+  /** Renews the proof of who the person is: for tests that move the time. */
   makeFresh(who: SignedUp): Promise<void>;
   close(): Promise<void>;
 }

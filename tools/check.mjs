@@ -1,8 +1,9 @@
-// Every check that is not a test: types, lint and format, dead code, layers, spec map. Prints one line each.
+// Every check that is not a test: types, lint and format, dead code, layers, comments, spec map. Prints one line each.
 import { execFile } from 'node:child_process';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { checkArrows } from './arrows.mjs';
+import { checkOpenings } from './openings.mjs';
 import { checkSpecMap } from './spec-map.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -14,6 +15,7 @@ const checks = [
   command('dead code', 'knip', ['--no-progress', '--treat-config-hints-as-errors']),
   command('code that only tests use', 'knip', ['--no-progress', '--production']),
   script(checkArrows(root)),
+  script(checkOpenings(root)),
   script(checkSpecMap(root)),
 ];
 

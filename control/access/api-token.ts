@@ -20,7 +20,7 @@ export interface NewToken {
   readonly name: string;
   readonly role: Role;
   readonly expiresInDays: number;
-  /** For a terminal: see ApiTokensTable. */
+  /** Marks a token for a terminal: see ApiTokensTable. */
   readonly cli: boolean;
 }
 

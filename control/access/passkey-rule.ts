@@ -6,7 +6,7 @@ import { refuse } from '../http/refusal.ts';
 import type { Queries } from '../store/store.ts';
 import type { Caller } from './caller.ts';
 
-/** In the table `settings`. Only operators change it. */
+/** The rule's name in the table `settings`. Only operators change it. */
 export const operatorRule = 'operators-need-passkey';
 
 export const needsOperatorPasskey = async (db: Queries): Promise<boolean> => {

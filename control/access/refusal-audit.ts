@@ -22,7 +22,7 @@ export interface RefusedCall {
   readonly call: Call;
   readonly caller: Caller;
   readonly refusal: Refusal;
-  /** As the request names it; the caller need not belong to it. */
+  /** The project that the request names; the caller need not belong to it. */
   readonly projectId: string | undefined;
   readonly address: string;
   readonly nowMs: number;
@@ -31,8 +31,8 @@ export interface RefusedCall {
 const noted = new Set<RefusalCode>(['forbidden', 'sessionNeeded', 'passkeyNeeded']);
 
 /**
- * Not a proof that is only too old: the person's own browser meets that every day. Of `passkeyNeeded`, only what a session tries that
- * no passkey has ever confirmed, such as that of a thief who reads the mailbox.
+ * A proof that is only too old is left out: the person's own browser meets that every day. `passkeyNeeded` counts only for a
+ * session that no passkey has ever confirmed, such as that of a thief who reads the mailbox.
  */
 const isNoted = ({ code }: Refusal, { passkey }: Caller): boolean =>
   noted.has(code) && (code !== 'passkeyNeeded' || passkey === 'none');
@@ -110,7 +110,7 @@ export const auditFailedPasskey = async (
   await writeFailedSignIn(deps, attempt, user, user && user.suspended_at !== null ? 'suspended' : why);
 };
 
-/** Of somebody who has the session of this person. */
+/** Notes a wrong proof from somebody who has this person's session. */
 export const auditFailedProof = (
   deps: RefusalDeps,
   { caller, address, nowMs }: Attempt & { readonly caller: Caller },

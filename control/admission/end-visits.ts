@@ -35,14 +35,14 @@ const endMemberVisits = async (trx: Queries, projectId: string, userIds: readonl
   for (const { id } of policies) for (const userId of userIds) await endVisitsOf(trx, id, userId, nowMs);
 };
 
-/** Of all members of a project. */
+/** Ends the visits of all members of a project. */
 export const endVisitsOfMembers = async (trx: Queries, projectId: string, nowMs: number): Promise<void> => {
   const rows = await trx.selectFrom('members').select('user_id').where('project_id', '=', projectId).execute();
   const userIds = rows.map((row) => row.user_id);
   await endMemberVisits(trx, projectId, userIds, nowMs);
 };
 
-/** Of one user, as a member of any project. */
+/** Ends the visits of one user, as a member of any project. */
 export const endVisitsOfUser = async (trx: Queries, userId: string, nowMs: number): Promise<void> => {
   const rows = await trx.selectFrom('members').select('project_id').where('user_id', '=', userId).execute();
   for (const { project_id } of rows) await endMemberVisits(trx, project_id, [userId], nowMs);

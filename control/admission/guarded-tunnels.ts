@@ -9,7 +9,7 @@ export const guardedTunnels = async (db: Queries, projectIds: readonly string[])
   return (await query.where('access_policy_id', 'is not', null).execute()).map((row) => row.id);
 };
 
-/** Of all projects that the user is a member of. */
+/** The guarded tunnels of all projects that the user is a member of. */
 export const guardedTunnelsOf = async (db: Queries, userId: string): Promise<string[]> => {
   const rows = await db.selectFrom('members').select('project_id').where('user_id', '=', userId).execute();
   return guardedTunnels(

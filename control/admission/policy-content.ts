@@ -29,7 +29,7 @@ export const readContent = (text: string): PolicyContent => {
 const idOf = (facts: readonly string[]): string =>
   createHash('sha256').update(JSON.stringify(facts)).digest('base64url').slice(0, 16);
 
-/** For whom the client secret is. */
+/** Names the party that the client secret is for. */
 export const providerId = ({ issuer, clientId }: Pick<Provider, 'issuer' | 'clientId'>): string => idOf([issuer, clientId]);
 
 /** Names the provider in sessions: another issuer, client or claim of groups ends them. */

@@ -54,7 +54,7 @@ export const resealPolicies = async (db: Queries, keyRing: KeyRing): Promise<num
   return stale.length;
 };
 
-/** For keys that are lost for good: policies get new keys, so everybody signs in again; a provider's secret must be entered again. */
+/** Replaces keys that are lost for good: everybody signs in again, and a provider's secret must be entered again. */
 export const giveUpPolicies = async (trx: Queries, keyRing: KeyRing): Promise<void> => {
   const lost = (await readSealedPolicies(trx, 0)).filter(({ sealed }) => !keyRing.canOpen(sealed));
   for (const { id, column } of lost) {

@@ -51,7 +51,7 @@ const gather = <Row extends { policy_id: string }, T>(rows: readonly Row[], pick
   return lists;
 };
 
-/** By project. A suspended member may not sign in, so their sessions are over too. */
+/** Members by project. A suspended member may not sign in, so their sessions are over too. */
 const readMembers = async (db: Queries, projectIds: readonly string[]): Promise<Map<string, string[]>> => {
   if (projectIds.length === 0) return new Map();
   const rows = await db
@@ -82,7 +82,7 @@ const openRow = (keyRing: KeyRing, row: PolicyRow): Readable[] => {
 const grantedProvider = ({ provider }: PolicyContent): VisitorGrants['provider'] =>
   provider === null ? null : { id: sessionSource(provider), people: provider.people, groups: provider.groups };
 
-/** By id. One query a table; a page of tunnels bounds the number of `ids`. */
+/** Policies by id. One query a table; a page of tunnels bounds the number of `ids`. */
 export const readPolicies = async (
   db: Queries,
   keyRing: KeyRing,

@@ -118,7 +118,7 @@ const addErrors = (app: App, log: Logger): void => {
 /** What load balancers and schedulers ask every few seconds, each of them. */
 const healthPaths = new Set(['/healthz', '/readyz']);
 
-/** At level debug unless the answer is another than the last one. */
+/** Logs a health check at level debug unless its answer differs from the last one. */
 const createRequestLog = (log: Logger) => {
   const lastHealth = new Map<string, number>();
   return (path: string, status: number, line: object): void => {

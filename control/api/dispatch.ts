@@ -104,7 +104,7 @@ const countRefused = async <T>(
   }
 };
 
-/** For calls that are permitted. */
+/** Takes from the limits of permitted calls. */
 const takePermitted = async ({ limiter }: DispatchDeps, caller: Caller, { method }: Call): Promise<void> => {
   await limiter.take('apiPerUser', userShare(caller));
   if (isUnsafe(method)) await takeAllowance(limiter, 'change', caller);

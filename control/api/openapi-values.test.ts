@@ -160,7 +160,7 @@ const inQuery =
   (name: string, value: unknown): Change =>
   (prepared) => ({ ...prepared, query: { ...prepared.query, [name]: String(value) } });
 
-/** Of the text; nothing of a stream of events, which does not end. */
+/** The start of the text; nothing of a stream of events, which does not end. */
 const beginningOf = async (response: Response): Promise<string> => {
   if (!response.headers.get('content-type')?.startsWith('text/event-stream')) return (await response.text()).slice(0, 80);
   await response.body?.cancel();

@@ -22,7 +22,7 @@ const projectOf = async (db: Queries, call: Call, caller: Caller, values: Values
   return refuse('invalid', "Query parameter 'project' is missing.");
 };
 
-/** Without a project, the one project of the caller that has such a group. */
+/** The one project of the caller that has such a group, for a call that names no project. */
 const soleGroupProject = async (db: Queries, caller: Caller, group: string): Promise<string> => {
   const [only, ...others] = await findGroupProjects(db, caller, group);
   if (only === undefined || others.length > 0) return refuse('invalid', "Query parameter 'project' is missing.");

@@ -1,4 +1,4 @@
-// For tests: for every call of the table, a request that succeeds for permitted callers, after creating what it needs.
+// Requests for tests: one for every call of the table that succeeds for permitted callers, after creating what it needs.
 
 import { randomBytes } from 'node:crypto';
 import type { Call } from '@underpass/rules/api/call.ts';
@@ -163,7 +163,7 @@ const rowId = async ({ test }: World, table: 'tunnels' | 'projects', name: strin
   return (await query.executeTakeFirstOrThrow()).id;
 };
 
-/** For a caller who may not even ask for a challenge. */
+/** Options of a caller who may not even ask for a challenge. */
 const noOptions = { challenge: '', user: { id: '' } };
 
 const optionsFor = async (caller: TestClient, path: string): Promise<PasskeyOptions> => {

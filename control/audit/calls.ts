@@ -48,7 +48,7 @@ const auditRows = (db: Queries, projectId: string | null, filter: Filter) => {
   return /^[a-z-]+$/.test(action) ? query.where('action', 'like', `${action}.%`) : query.where('action', '=', action);
 };
 
-/** With `projectId` null: the rows that concern no project. */
+/** One page of a project's rows; `projectId` null: the rows that concern no project. */
 const readPage = async (db: Queries, projectId: string | null, filter: Filter): Promise<AuditPage> => {
   const rows = await auditRows(db, projectId, filter)
     .limit(limits.auditPageRows + 1)

@@ -20,7 +20,7 @@ const plainCell = /^([^",]*)(?=,|$)/;
 // Room for an e-mail, a time and a flag.
 const lineMaxChars = 1_000;
 
-/** Its cells; undefined for a line that is not CSV. */
+/** The cells of a line; undefined if it is not CSV. */
 export const parseCsvLine = (line: string): string[] | undefined => {
   if (line.length > lineMaxChars) return undefined;
   const cells: string[] = [];

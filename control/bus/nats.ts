@@ -9,7 +9,7 @@ import { createMemoryBus } from './memory.ts';
 
 // One installation per prefix: a NATS server may serve others too.
 const prefix = 'underpass.';
-/** Of one attempt. A start waits for the first, so a server that drops packets delays it by this much. */
+/** Time for one attempt. A start waits for the first, so a server that drops packets delays it by this much. */
 const connectTimeoutMs = 3_000;
 const reconnectPauseMs = 1_000;
 /** Two lost answers in a row end a connection: a silent server is noticed after 10 to 15 s. */

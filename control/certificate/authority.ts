@@ -23,7 +23,7 @@ export interface IssueRequest {
 
 /** What an error of `issue` may carry. */
 export interface IssueFailure {
-  /** For how long the authority wants no new order. */
+  /** How long the authority wants no new order. */
   readonly retryAfterMs?: number | undefined;
 }
 

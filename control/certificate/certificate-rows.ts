@@ -121,7 +121,7 @@ export async function readChain(db: Queries, name: string, issuer: string): Prom
   return (await query.executeTakeFirst())?.chain_pem;
 }
 
-/** For each name, when the last certificate that serves it ends, given or issued; 0 without one. */
+/** When the last certificate that serves a name ends, given or issued; 0 without one. */
 export async function readEnds(db: Queries, given: readonly FeedCertificate[]): Promise<(name: string) => number> {
   const query = db.selectFrom('certificates').select(['name', 'hosts', 'expires_at']).orderBy('name').limit(namesAtOnce);
   const rows = await readInPages((after) => query.where('name', '>', after).execute());
@@ -142,7 +142,7 @@ export async function readAttempts(db: Queries, issuer: string, nowMs: number): 
   return rows.map(({ retry_issuer, ...row }) => (retry_issuer === issuer ? row : { ...row, retryAt: 0 }));
 }
 
-/** By region, the errors of the last orders for our own names, if these failed. */
+/** The errors of the last orders for our own names, by region, if these failed. */
 export async function readOwnProblems(db: Queries): Promise<Map<string, string>> {
   const rows = await db
     .selectFrom('certificate_attempts')
@@ -173,7 +173,7 @@ export async function startAttempt(store: Store, wanted: WantedName, nowMs: numb
   return id;
 }
 
-/** As much of an error as helps an operator. */
+/** Room for as much of an error as helps an operator. */
 const detailChars = 500;
 
 export type Retry = Pick<CertificateAttemptsTable, 'retry_at' | 'retry_issuer'>;

@@ -5,7 +5,7 @@ import type { Queries } from '../store/store.ts';
 import { namesServing } from './core/wanted.ts';
 import type { NameCertificate } from './port.ts';
 
-/** For the given names only, by index: an installation may have a hundred thousand others. */
+/** Looks the given names up by index: an installation may have a hundred thousand others. */
 export async function readNameCertificates(
   db: Queries,
   given: readonly FeedCertificate[],

@@ -9,6 +9,6 @@ export interface NameCertificate {
 export interface CertificatePort {
   /** SHA-256 of the CA's certificate (DER), hex, if a private CA certifies the host: clients pin it by Tunnel.url. */
   clientPin(host: string): string | undefined;
-  /** By name. */
+  /** Certificates by name. */
   ofNames(names: readonly string[]): Promise<ReadonlyMap<string, NameCertificate>>;
 }

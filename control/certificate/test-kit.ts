@@ -1,5 +1,5 @@
-// For tests of certificates: Debian's pebble (an ACME authority), Debian's knot (a DNS server that takes updates), and
-// ports that answer challenges as an edge does.
+// Starts what tests of certificates need: Debian's pebble (an ACME authority), Debian's knot (a DNS server that takes updates),
+// and ports that answer challenges as an edge does.
 
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -122,7 +122,7 @@ export async function startPebble(
   folder: string,
   dnsPort: number,
   ports: { http: number; tls: number },
-  /** If given, pebble requires every account to be bound to one of these: HMAC keys (base64url) by key id. */
+  /** HMAC keys (base64url) by key id, if pebble is to require that every account is bound to one of them. */
   externalAccounts?: Readonly<Record<string, string>>,
 ): Promise<TestAuthority> {
   const [port = 0, managementPort = 0] = await freePorts(2);

@@ -1,4 +1,4 @@
-// Without an authority nothing orders certificates: the log names our own names that no given file covers.
+// Logs our own names that no given file covers, if there is no authority to order certificates from.
 
 import type { FeedCertificate } from '@underpass/wire/feed.ts';
 import type { Logger } from 'pino';

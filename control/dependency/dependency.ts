@@ -10,7 +10,7 @@ export interface DependencyState {
   readonly answers: boolean;
   /** When `answers` last changed. */
   readonly sinceMs: number;
-  /** Of the last failure, also after it is over; null if there was none. */
+  /** The last failure, also after it is over; null if there was none. */
   readonly lastError: string | null;
 }
 

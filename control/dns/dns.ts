@@ -29,7 +29,7 @@ const loopback: readonly string[] = ['127.0.0.1', '::1'];
 const hostKeptMs = 12_000;
 /** A zone rarely moves. */
 const providerKeptMs = 10 * 60_000;
-/** For each of both: about 200 bytes an entry, 2 MB. */
+/** The bound of each of both: about 200 bytes an entry, 2 MB. */
 const keptMost = 10_000;
 
 export function createDns({ resolver, ownHosts, emptyMs = defaultEmptyMs, clock = () => performance.now() }: DnsDeps): DnsPort {

@@ -20,7 +20,7 @@ export interface RecheckDeps {
   readonly clock: () => number;
   readonly log: Logger;
   readonly withLease: WithLease;
-  /** In the same transaction: takes down routes, queues mails, writes the audit row. Returns what to do after it. */
+  /** Takes down routes, queues mails and writes the audit row in the same transaction. Returns what to do after it. */
   readonly onLost: (trx: Queries, domain: VerifiedDomain) => Promise<() => void>;
 }
 

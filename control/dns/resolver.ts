@@ -14,7 +14,7 @@ export interface NameServer {
 export interface ResolverOptions {
   /** Empty means the system's. */
   readonly servers: readonly NameServer[];
-  /** For one question, retries included. */
+  /** Time for one question, retries included. */
   readonly timeoutMs?: number;
 }
 

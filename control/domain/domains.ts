@@ -61,7 +61,7 @@ export const insertDomain = async (
     .execute();
 };
 
-/** From now on the domain stays without its quick tunnel. False if it is none of a quick tunnel. The project must be locked. */
+/** Lets the domain stay without its quick tunnel. False if it is none of a quick tunnel. The project must be locked. */
 export const adoptDomain = async (trx: Queries, projectId: string, apexName: string): Promise<boolean> => {
   const update = trx.updateTable('domains').set({ from_quick: null }).where('project_id', '=', projectId);
   const { numUpdatedRows } = await update.where('apex_name', '=', apexName).where('from_quick', '=', 1).executeTakeFirstOrThrow();
@@ -77,7 +77,7 @@ export const dropQuickDomains = async (trx: Queries, projectId: string, apexName
   }
 };
 
-/** Those of the apexes that another project has verified. */
+/** The apexes that another project has verified. */
 export const foreignApexes = async (db: Queries, projectId: string, apexNames: readonly string[]): Promise<string[]> => {
   if (apexNames.length === 0) return [];
   const rows = await db

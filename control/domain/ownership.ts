@@ -68,7 +68,7 @@ const managerEmails = async (db: Queries, projectId: string): Promise<string[]> 
   return rows.map((row) => row.email);
 };
 
-/** For the daily re-check: the consequences of a lost domain, in its transaction and (the function that it answers) after it. */
+/** Makes what the daily re-check calls for a lost domain: it works in the given transaction, and returns what to do after it. */
 export const createDomainLoss =
   ({ clock, feed, jobs }: LossDeps) =>
   async (trx: Queries, domain: Owned): Promise<() => void> => {

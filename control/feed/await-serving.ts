@@ -7,10 +7,10 @@ import type { FeedPort } from './port.ts';
 
 /** Edges acknowledge within a fraction of this. */
 const patienceMs = 2_000;
-/** Of a domain with thousands of tunnels, some hosts are enough to see that a certificate is missing. */
+/** Hosts that are looked at: some of a domain with thousands of tunnels are enough to see that a certificate is missing. */
 const hostsLookedAt = 100;
 
-/** Of certificate/port.ts. */
+/** The part of certificate/port.ts that is used here. */
 interface Certificates {
   clientPin(host: string): string | undefined;
   ofNames(names: readonly string[]): Promise<ReadonlyMap<string, { readonly until: number | undefined }>>;

@@ -58,7 +58,7 @@ export class EdgeSession {
   readonly #connectedAtMs: number;
   /** Undefined until the edge says hello; it gets none of the region's state before. */
   #hello: Hello | undefined;
-  /** As of the last pong. */
+  /** The state of the edge's copy at its last pong. */
   #copy: FeedCopy | undefined;
   #sent = 0;
   #acked = 0;

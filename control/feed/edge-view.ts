@@ -18,7 +18,7 @@ export interface EdgeAbout {
   readonly hopAddress: string | undefined;
   /** The edge holds everything that control has sent it. */
   readonly acknowledged: boolean;
-  /** Of the routes, on its disk. Undefined until the edge has answered a ping, and from an earlier version. */
+  /** The copy of the routes on the edge's disk. Undefined until the edge has answered a ping, and from an earlier version. */
   readonly copy?: FeedCopy | undefined;
 }
 
@@ -52,7 +52,7 @@ const noRates: TunnelMetrics = { rx: 0, tx: 0, tcpConnectionRate: 0 };
 export class EdgeView {
   readonly edgeId: string;
   readonly region: string;
-  /** As of its last message. */
+  /** What the edge's last message said about it. */
   about: EdgeAbout;
   heardAtMs = 0;
   readonly #ourStartMs: number;

@@ -6,11 +6,11 @@ import type { EdgeAbout } from './edge-view.ts';
 import type { LiveMark } from './region-state.ts';
 
 export interface HubMessages {
-  /** These tunnels changed in the store. */
+  /** Names tunnels that changed in the store. */
   'feed.tunnels': { readonly ids: readonly string[] };
   /** Anything may have changed. */
   'feed.everything': object;
-  /** These certificates are new, by name. */
+  /** Names that have new certificates. */
   'feed.certificates': { readonly names: readonly string[] };
   'feed.challenges': object;
   /** The region or its keys changed. */

@@ -160,7 +160,7 @@ export class FeedHub implements FeedPort {
     this.#tell('feed.region', { region });
   }
 
-  /** After a commit: the certificates of these names are new. Without names, any may have changed. */
+  /** Call after a commit that renewed the certificates of these names. Without names, any may have changed. */
   certificatesChanged(names?: readonly string[]): void {
     if (names === undefined) this.#tell('feed.everything', {});
     else this.#tell('feed.certificates', { names });
@@ -194,7 +194,7 @@ export class FeedHub implements FeedPort {
     return readHistory(this.#deps.store, tunnelId, range, this.#deps.clock());
   }
 
-  /** Also those that this process expects since its start, and how their copies stand. */
+  /** The edges, also those that this process expects since its start, and how their copies stand. */
   knownEdges(): readonly KnownEdge[] {
     return this.#board.known(this.#deps.clock());
   }

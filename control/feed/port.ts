@@ -4,9 +4,9 @@ import type { TunnelMetrics } from '@underpass/rules/entity.ts';
 import type { ConnectedClient, EdgeHealth, HistoryRange, LastClient, TunnelHistory } from '@underpass/rules/resource.ts';
 
 export interface FeedPort {
-  /** After a commit: what the edges hold of these tunnels (made, changed, deleted, suspended) is out of date. */
+  /** Call after a commit: what the edges hold of these tunnels (made, changed, deleted, suspended) is out of date. */
   tunnelsChanged(tunnelIds: readonly string[]): void;
-  /** After a commit: the region's keys or the region itself changed. Cuts edges whose key no longer opens it. */
+  /** Call after a commit: the region's keys or the region itself changed. Cuts edges whose key no longer opens it. */
   regionChanged(region: string): void;
   /**
    * True once the edges of the tunnel's region that are connected, to whichever process, have acknowledged its route as stored,
@@ -18,7 +18,7 @@ export interface FeedPort {
   clients(tunnelId: string): readonly ConnectedClient[];
   /** How many they are. Costs less. */
   clientCount(tunnelId: string): number;
-  /** Since this process started. */
+  /** The last client since this process started. */
   lastClient(tunnelId: string): LastClient;
   /** Undefined until an edge has reported for the tunnel. */
   metrics(tunnelId: string): TunnelMetrics | undefined;

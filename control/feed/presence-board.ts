@@ -38,7 +38,7 @@ export class PresenceBoard {
   }
 
   /**
-   * At the start: the edges as an earlier process noted them. Each counts as up until it is heard, or until it would be silent
+   * Takes the edges that an earlier process noted, at the start. Each counts as up until it is heard, or until it would be silent
    * for too long. Otherwise the first edge to dial a new process would take itself for the only one of its region, and its
    * visitors could not reach clients at the others.
    */

@@ -102,7 +102,7 @@ function gather<Row, T>(rows: readonly Row[], keyOf: (row: Row) => string, pick:
   return lists;
 }
 
-/** Those of these projects whose owners are all suspended: their tunnels are suspended too. */
+/** The projects among these whose owners are all suspended: their tunnels are suspended too. */
 export async function orphanedProjects(db: Queries, projectIds: readonly string[]): Promise<ReadonlySet<string>> {
   const rows = await db
     .selectFrom('members as m')
@@ -232,21 +232,21 @@ export async function readCertificateIds(db: Queries, after: string): Promise<st
   return (await query.execute()).map(({ id }) => id);
 }
 
-/** For the ids of a page. */
+/** The facts of one page of ids. */
 export async function readCertificateFacts(db: Queries, ids: readonly string[]): Promise<CertificateFacts[]> {
   if (ids.length === 0) return [];
   const rows = await db.selectFrom('certificates').select(['id', 'hosts', 'expires_at']).where('id', 'in', ids).execute();
   return rows.map((row) => ({ id: row.id, hosts: JSON.parse(row.hosts) as string[], notAfterMs: row.expires_at }));
 }
 
-/** For the ids of a page, with their keys. */
+/** The certificates of one page of ids, with their keys. */
 export async function readCertificates(db: Queries, keyRing: KeyRing, ids: readonly string[]): Promise<FeedCertificate[]> {
   if (ids.length === 0) return [];
   const rows = await db.selectFrom('certificates').select(certificateColumns).where('id', 'in', ids).execute();
   return rows.map((row) => openCertificate(keyRing, row));
 }
 
-/** Those that could serve these hosts. */
+/** The certificates that could serve these hosts. */
 export const readCertificatesFor = (
   db: Queries,
   keyRing: KeyRing,
@@ -273,7 +273,7 @@ export async function readCertificatesNamed(
   return found;
 }
 
-/** By region. */
+/** Challenges by region. */
 export async function readChallenges(db: Queries, keyRing: KeyRing, nowMs: number): Promise<Map<string, FeedChallenge[]>> {
   const rows = await db.selectFrom('challenges').selectAll().where('expires_at', '>', nowMs).execute();
   const open = (row: (typeof rows)[number]): FeedChallenge =>

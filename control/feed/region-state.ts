@@ -25,7 +25,7 @@ const keptChanges = 256;
 const firstSeq = 1_000;
 /** A piece of a snapshot takes control and the edge two or three milliseconds each: other work goes on between the pieces. */
 const pieceChars = 256 * 1024;
-/** Of two pieces in a row, one is more than half full. So there are less than twice as many, which is below `firstSeq`. */
+/** One of two pieces in a row is more than half full, so there are less than twice as many, which is below `firstSeq`. */
 const mostFullPieces = 400;
 
 /** What the edges have already acknowledged, from the store: tunnel id to its hosts, joined. */

@@ -43,11 +43,11 @@ const marksOf = (tunnels: readonly StoredTunnel[]): Marks =>
 
 export class StateReader {
   readonly #deps: StateReaderDeps;
-  /** From the last reading of everything, and from all changes since it began. */
+  /** Names from the last reading of everything, and from all changes since it began. */
   #needed: NamesByRegion = new Map();
   /** The same of the reading that is under way. */
   #gathered: NamesByRegion = new Map();
-  /** By id, of the last reading of all certificates. A renewal makes a new row: what is known of an id stays true. */
+  /** Facts by id, of the last reading of all certificates. A renewal makes a new row: what is known of an id stays true. */
   #certificates: ReadonlyMap<string, CertificateFacts> = new Map();
   /** Everything was read once: from then on, calls of the API need the processor too. */
   #rests = false;
@@ -56,7 +56,7 @@ export class StateReader {
     this.#deps = deps;
   }
 
-  /** In pages: thousands of tunnels with long lists would not fit one message, and could not be suspended. */
+  /** Reads in pages: thousands of tunnels with long lists would not fit one message, and could not be suspended. */
   async tunnels(ids: readonly string[]): Promise<void> {
     for (const some of piecesOf(ids, idsAtOnce)) await this.#page(some);
   }
@@ -139,7 +139,7 @@ export class StateReader {
     await this.tunnels([...gone]);
   }
 
-  /** In pages of ids. Opens only the keys that a region needs and does not hold. */
+  /** Reads in pages of ids. Opens only the keys that a region needs and does not hold. */
   async #allCertificates(names: readonly RegionNames[], between: () => Promise<void>): Promise<void> {
     const { store, regions, givenCertificates } = this.#deps;
     const given = givenCertificates();
@@ -181,7 +181,7 @@ export class StateReader {
     this.#putCertificates(names, await readCertificates(store.db, keyRing, [...lacking]));
   }
 
-  /** To the regions that need them. */
+  /** Gives certificates to the regions that need them. */
   #putCertificates(names: readonly RegionNames[], certificates: readonly FeedCertificate[]): void {
     for (const [region, feed] of this.#deps.regions.all())
       feed.publish(feed.state.patch('certificates', [], certificates.filter(this.#needsIn(names, region))));
@@ -199,7 +199,7 @@ export class StateReader {
       certificate.hosts.some((host) => (own.has(host) || needed?.has(host) === true) && !isGiven(host));
   }
 
-  /** As long as the page took: without a rest, each of a call's turns of the event loop waits for a page. */
+  /** Rests as long as the page took: otherwise each of a call's turns of the event loop waits for a page. */
   async #rest(beganMs: number): Promise<void> {
     const { rest = sleep } = this.#deps;
     await rest(this.#rests ? performance.now() - beganMs : 0);

@@ -1,4 +1,4 @@
-// For tests of the feed and its users: rows of one project, an edge that keeps the messages it gets, and a bus.
+// Neighbours for tests of the feed and its users: rows of one project, an edge that keeps the messages it gets, and a bus.
 
 import { randomBytes } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';

@@ -66,7 +66,7 @@ const sortValues: Readonly<Record<(typeof securityGroupList.sorts)[number], (gro
 const hasWord = ({ name, allowList }: SecurityGroup, word: string): boolean =>
   name.toLowerCase().includes(word) || allowList.some((rule) => rule.includes(word));
 
-/** In the order of creation: `default` first. */
+/** One page in the order of creation: `default` first. */
 export const readGroupPage = async (db: Queries, projectId: string, query: ListQuery): Promise<ListPage<SecurityGroup>> => {
   const sortValue = sortValues[query.sort as keyof typeof sortValues] as ((group: SecurityGroup) => string | number) | undefined;
   const all = await groupRows(db, projectId).orderBy('g.id').execute();

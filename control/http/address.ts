@@ -23,6 +23,6 @@ export const createAddressReader = (trustedProxies: readonly string[]) => {
   };
 };
 
-/** By which limits count an address. Requests that other sites' pages cause count apart: they must not use up the visitor's own. */
+/** The key by which limits count. Requests that other sites' pages cause count apart: they must not use up the visitor's own. */
 export const limitedAddress = (address: string, headers: Headers): string =>
   isFromOtherSite(headers) ? `${addressKey(address)} other sites` : addressKey(address);

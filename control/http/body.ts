@@ -16,7 +16,7 @@ async function* chunksOf(body: Request['body']): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** Of a request, or of another server's answer. */
+/** Reads the body of a request, or of another server's answer. */
 export const readBounded = async (request: Pick<Request, 'headers' | 'body'>, maxBytes: number): Promise<Buffer> => {
   const tooLarge = new Refusal('tooLarge', `The body must be at most ${maxBytes} bytes.`);
   if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge;

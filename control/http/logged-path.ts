@@ -17,7 +17,7 @@ const prefixesOfCalls = (): string[] =>
   });
 
 const prefixes = [...new Set([...pages, ...prefixesOfCalls()])].join('|');
-// In any case and with doubled slashes: routers ignore both, so the page would open.
+// Matches any case and doubled slashes: routers ignore both, so the page would open.
 const afterPrefix = new RegExp(`^/+(${prefixes})/+.+$`, 'is');
 // Session and tunnel tokens, and API tokens with their prefix. An ordinary name of that length is hidden too.
 const tokens = new RegExp(`[\\w-]{${tokenLength},}`, 'g');

@@ -26,6 +26,6 @@ export const isForeignRead = (headers: Headers): boolean => headers.has('cookie'
 
 export const isUnsafe = (method: string): boolean => !safeMethods.has(method);
 
-/** For `GET /auth/logout`: true for a link or a call on our own pages, false for an image on any page. */
+/** True for a link or a call on our own pages, false for an image on any page: `GET /auth/logout` asks. */
 export const isOwnNavigation = (headers: Headers): boolean =>
   headers.get('sec-fetch-site') === 'same-origin' && headers.get('sec-fetch-mode') !== 'no-cors';

@@ -13,8 +13,8 @@ import type { Queries, Store } from '../store/store.ts';
 /** Every kind of job and its payload. Payloads hold no secrets: tokens are made when their mail is written. */
 export interface JobPayloads {
   /**
-   * Without `isMailed`, which earlier releases do not write, the mail is sent. With a session, the link renews its proof and does
-   * not sign in.
+   * A mail, also without `isMailed`, which earlier releases do not write. With a session, the link renews its proof and does not
+   * sign in.
    */
   'login-link': {
     readonly email: string;
@@ -70,7 +70,7 @@ const lifeMs: Readonly<Record<JobKind, number>> = {
   'account-deleted': 3 * day,
 };
 
-// While one worker runs a job, no other takes it. Longer than the sum of any job's own timeouts.
+// A worker's sole right to a job. Longer than the sum of any job's own timeouts.
 const leaseMs = 60_000;
 // A job starts after the answer that caused it has left, after a random pause, so that timing reveals nothing to the caller.
 const wakeAfterMs = 20;
@@ -84,7 +84,7 @@ const furthestMs = longestPauseMs + 3600_000;
 
 export const nextPauseMs = (attempts: number): number => Math.min(firstPauseMs * 3 ** (attempts - 1), longestPauseMs);
 
-/** In the caller's transaction, or alone. */
+/** Adds a job in the caller's transaction, or alone. */
 export const addJob = async <K extends JobKind>(db: Queries, nowMs: number, kind: K, payload: JobPayloads[K]): Promise<void> => {
   await db
     .insertInto('jobs')
@@ -102,7 +102,7 @@ export const addJob = async <K extends JobKind>(db: Queries, nowMs: number, kind
 };
 
 export interface JobQueue {
-  /** After a commit that added a job. */
+  /** Call after a commit that added a job. */
   wake(): void;
   /** Runs all jobs that are due; resolves when none is left. */
   drain(): Promise<void>;

@@ -3,15 +3,15 @@
 import { type IRateLimiterOptions, RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible';
 
 /**
- * For each limit. A key takes about 500 bytes: 5 MB, and under 150 MB for all limits together. It is more than the e-mails
- * that `loginLinkOverall` lets through within the window of `loginMailPerEmail`, plus 1,000 networks by
- * `loginLinkPerNetwork`: so a flood of login links cannot push out a key that still counts.
+ * Room of each limit. A key takes about 500 bytes: 5 MB, and under 150 MB for all limits together. It is more than the e-mails
+ * that `loginLinkOverall` lets through within the window of `loginMailPerEmail`, plus 1,000 networks by `loginLinkPerNetwork`: so
+ * a flood of login links cannot push out a key that still counts.
  */
 export const memoryKeysMost = 10_000;
-/** While an iterator stands still, its set keeps every former table: 120 bytes for each call, so 120 kB until the next iterator. */
+/** Calls of one iterator. While it stands still, its set keeps every former table: 120 bytes for each call, so at most 120 kB. */
 const iteratorCalls = 1_000;
 
-/** When full, it forgets the key that was used longest ago: active callers stay counted. */
+/** Forgets the key that was used longest ago when it is full: active callers stay counted. */
 class BoundedMemory extends RateLimiterMemory {
   /** The key used longest ago comes first. */
   readonly #keys = new Set<string>();

@@ -55,7 +55,7 @@ export const registrationReceivedMail = (firstName: string): MailText =>
     `We have received your registration for the ${productName} cloud preview. We will email you again once we have decided.`,
   );
 
-/** Instead of a login link. */
+/** The mail that replaces a login link while a registration waits. */
 export const registrationWaitsMail = (firstName: string): MailText =>
   compose(
     `Your ${productName} registration`,
@@ -195,7 +195,7 @@ export interface AccessCodeFacts {
   readonly projectName: string;
 }
 
-/** To a visitor of a tunnel. The code is not in the subject, which locked screens show. */
+/** The mail to a visitor of a tunnel. The code is not in the subject, which locked screens show. */
 export const accessCodeMail = ({ code, host, projectName }: AccessCodeFacts): MailText =>
   compose(
     `Your code for ${host}`,
@@ -212,7 +212,7 @@ export interface CertificateTroubleFacts {
   readonly expiresAt: number | undefined;
 }
 
-/** To the operator. */
+/** The mail to the operator. */
 export const certificateTroubleMail = ({ name, failures, why, expiresAt }: CertificateTroubleFacts): MailText => {
   const left =
     expiresAt === undefined

@@ -83,7 +83,7 @@ export const findFlow = async <S extends FlowContent['stage']>(
   return readFlow(db, keyRing, hashToken(secret), stages, nowMs);
 };
 
-/** By the id of its row, which is no secret: check elsewhere that the caller may use the flow. */
+/** Reads a flow by the id of its row, which is no secret: check elsewhere that the caller may use the flow. */
 export const readFlow = async <S extends FlowContent['stage']>(
   db: Queries,
   keyRing: KeyRing,

@@ -37,7 +37,7 @@ const list = async (trx: Queries, policyId: string, programId: string, nowMs: nu
   await trx.insertInto('access_sign_outs').values(row).execute();
 };
 
-/** By the project's people. As with visitors, a list that grows too long signs out everybody instead. */
+/** Ends a program for the project's people. As with visitors, a list that grows too long signs out everybody instead. */
 export const endProgram = async (trx: Queries, policyId: string, programId: string, nowMs: number): Promise<boolean> => {
   if (!(await deleteTokens(trx, policyId, programId))) return false;
   await forgetOld(trx, policyId, nowMs);
@@ -47,8 +47,8 @@ export const endProgram = async (trx: Queries, policyId: string, programId: stri
 };
 
 /**
- * By the program itself, or because a token was used twice. Some visitor may do this over and over, which must not sign out the
- * others: beyond the limit only the refresh tokens end, and the last access token within the hour.
+ * Ends a program that asks for it, or of which a token was used twice. Some visitor may do this over and over, which must not sign
+ * out the others: beyond the limit only the refresh tokens end, and the last access token within the hour.
  */
 export const endOwnProgram = async (
   { store, feed }: Pick<PolicyDeps, 'store' | 'feed'>,

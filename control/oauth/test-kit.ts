@@ -1,4 +1,4 @@
-// For tests: the authorization server alone, over a store in memory, with two tunnels whose policies have a password each.
+// The authorization server alone for tests, over a store in memory, with two tunnels whose policies have a password each.
 
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';

@@ -38,7 +38,7 @@ export interface AskedPage {
   readonly rows?: number;
 }
 
-/** Without a page: what a command prints. */
+/** Rows that a command prints: it asks for no page. */
 const printedRows = 200;
 
 /** One page of rows, newest first. */

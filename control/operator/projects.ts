@@ -87,7 +87,7 @@ export const changeProject = async (desk: Desk, id: string, change: ProjectChang
   return (await toProjects(deps.store.db, [row]))[0]!;
 };
 
-/** For a command: deletes a project whose owners are gone, or that was suspended for good. */
+/** Deletes a project whose owners are gone, or that was suspended for good: a command. */
 export const removeProject = async (desk: Desk, id: string): Promise<{ readonly id: string; readonly name: string }> => {
   const { deps, nowMs } = desk;
   const { name, tunnelIds } = await deps.store.write(async (trx) => {

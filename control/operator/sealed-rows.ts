@@ -19,9 +19,9 @@ export const readSealed = async (db: Queries, nowMs: number): Promise<string[]> 
 };
 
 /**
- * For keys that are lost for good. Tunnels get new tokens; the old ones keep working for the overlap of a rotation, by their
- * hashes. Upkeep then makes new certificates and a new account at the authority; quick tunnels get new addresses;
- * visitors sign in again.
+ * Replaces what keys that are lost for good have sealed. Tunnels get new tokens; the old ones keep working for the overlap of a
+ * rotation, by their hashes. Upkeep then makes new certificates and a new account at the authority; quick tunnels get new
+ * addresses; visitors sign in again.
  */
 export const giveUpSealed = async (trx: Queries, keyRing: KeyRing, nowMs: number): Promise<void> => {
   await giveUpTunnelTokens(trx, keyRing, nowMs, nowMs + durations.tokenOverlapHours * 3600_000);

@@ -87,7 +87,7 @@ export const changeUser = async (desk: Desk, id: string, change: UserChange): Pr
   return toUser(row);
 };
 
-/** For a command, when a user asks by mail. Does the same as the user's own call. */
+/** Deletes a user who asks by mail: a command. Does the same as the user's own call. */
 export const deleteUser = async ({ deps, nowMs }: Desk, id: string): Promise<{ readonly id: string; readonly email: string }> => {
   const { user, tunnelIds } = await deps.store.write(async (trx) => {
     const row = orMissing(await trx.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirst(), 'User');
@@ -111,7 +111,7 @@ export const createOperatorLink = async (desk: Desk, emailText: string): Promise
   return loginUrl(origin, token);
 };
 
-/** For the first start, when nobody can sign in yet. True if it made the operator. */
+/** Makes the operator at the first start, when nobody can sign in yet. True if it made one. */
 export const ensureOperator = async (desk: Desk): Promise<boolean> => {
   const { deps, nowMs } = desk;
   const email = orInvalid(parseEmail(deps.operatorEmail));

@@ -238,7 +238,7 @@ const take = async (trx: Queries, { passkey, signCount }: Checked, { body, addre
   return false;
 };
 
-/** As for a link that does not work. */
+/** Refuses as a link that does not work is refused. */
 const refuseSignIn = async (desk: Desk, { body, address, nowMs }: CallContext<'signInByPasskey'>): Promise<never> => {
   await desk.limiter.take('wrongLink', addressKey(address));
   await auditFailedPasskey(desk, { credentialId: body.credential.id, address, nowMs });

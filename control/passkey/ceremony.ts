@@ -24,7 +24,7 @@ export interface Party {
   readonly origin: string;
 }
 
-/** From the configured address, never from a request's Host. */
+/** Reads the configured address, never a request's Host. */
 export const partyOf = (origin: string): Party => {
   const url = new URL(origin);
   return { id: url.hostname, origin: url.origin };
@@ -57,7 +57,7 @@ export const creationOptions = (party: Party, user: Holder, known: readonly Know
     supportedAlgorithmIDs: algorithms,
   });
 
-/** Without `known`, any passkey of this site may answer. */
+/** Lets any passkey of this site answer if `known` is absent. */
 export const requestOptions = (party: Party, known: readonly Known[], challenge: Uint8Array<ArrayBuffer>) =>
   generateAuthenticationOptions({
     rpID: party.id,

@@ -11,7 +11,7 @@ import type { Queries } from '../store/store.ts';
 export const listPasskeys = (db: Queries, userId: string): Promise<PasskeysTable[]> =>
   db.selectFrom('passkeys').selectAll().where('user_id', '=', userId).orderBy('id').execute();
 
-/** Of a user who may sign in. */
+/** The passkey, if its user may sign in. */
 export const findPasskey = (db: Queries, credentialId: string) =>
   db
     .selectFrom('passkeys as p')
@@ -45,7 +45,7 @@ export const distrustPasskey = async (trx: Queries, { id, user_id }: PasskeysTab
   await trx.updateTable('sessions').set({ passkey_at: null }).where('user_id', '=', user_id).where('id', '<>', except).execute();
 };
 
-/** Because of a project, or because the user is an operator. */
+/** True for a member of a project that requires one, and for operators if the operator rule does. */
 export const isPasskeyRequired = async (db: Queries, userId: string): Promise<boolean> => {
   const project = await db
     .selectFrom('members as m')
@@ -67,7 +67,7 @@ export const removeAllPasskeys = async (trx: Queries, userId: string): Promise<b
   return removed.numDeletedRows > 0n;
 };
 
-/** For a user without a passkey: recovery codes and earlier proofs belong to passkeys. */
+/** Deletes what belongs to passkeys, for a user without one: recovery codes and earlier proofs. */
 export const forgetProofs = async (trx: Queries, userId: string): Promise<void> => {
   await trx.deleteFrom('recovery_codes').where('user_id', '=', userId).execute();
   await trx.updateTable('sessions').set({ passkey_at: null }).where('user_id', '=', userId).execute();

@@ -1,4 +1,4 @@
-// For tests: an authenticator in software, which can also answer wrongly. It encodes CBOR by itself, as an oracle for the library.
+// An authenticator in software for tests, which can also answer wrongly. It encodes CBOR itself, as an oracle for the library.
 
 import assert from 'node:assert/strict';
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';

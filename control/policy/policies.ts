@@ -36,7 +36,7 @@ export interface AttachedTunnel {
 export const attachedTunnels = (db: Queries, policyId: string): Promise<AttachedTunnel[]> =>
   db.selectFrom('tunnels').select(['id', 'name']).where('access_policy_id', '=', policyId).orderBy('id').execute();
 
-/** Of all policies of a project, by the policy's id. */
+/** The names of the tunnels of all policies of a project, by the policy's id. */
 const tunnelNames = async (db: Queries, projectId: string): Promise<Map<string | null, string[]>> => {
   const query = db.selectFrom('tunnels').select(['access_policy_id', 'name']).where('project_id', '=', projectId);
   const rows = await query.where('access_policy_id', 'is not', null).orderBy('id').execute();
@@ -75,7 +75,7 @@ const sortValues: Readonly<Record<(typeof accessPolicyList.sorts)[number], (poli
 const hasWord = ({ name, people, tunnels }: AccessPolicy, word: string): boolean =>
   [name, ...people, ...tunnels].some((text) => text.toLowerCase().includes(word));
 
-/** In the order of creation. */
+/** One page in the order of creation. */
 export const readPolicyPage = async (db: Queries, projectId: string, query: ListQuery): Promise<ListPage<AccessPolicy>> => {
   const sortValue = sortValues[query.sort as keyof typeof sortValues] as ((policy: AccessPolicy) => string | number) | undefined;
   const all = await policyRows(db, projectId).orderBy('p.id').execute();

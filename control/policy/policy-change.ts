@@ -72,7 +72,7 @@ export const parseChange = async (body: Body, options: Options): Promise<PolicyC
   return { content, clientSecret, passwordHash };
 };
 
-/** Otherwise a person who may change the policy could make control send the secret to a server of their own. */
+/** Stops a person who may change the policy from making control send the secret to a server of their own. */
 export const refuseMovedSecret = (before: PolicyContent, change: PolicyChange, hasSecret: boolean): void => {
   const { provider } = change.content;
   const moves = provider && before.provider !== null && providerId(provider) !== providerId(before.provider);

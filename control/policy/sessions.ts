@@ -12,7 +12,7 @@ import type { AccessSignInsTable } from '../store/schema.ts';
 import type { Queries } from '../store/store.ts';
 import { changeGrants, type PolicyDeps } from './write-policy.ts';
 
-/** Also replaces the policy's keys: somebody who got them from a hacked edge could otherwise go on making sessions. */
+/** Replaces the policy's keys too: somebody who got them from a hacked edge could otherwise go on making sessions. */
 const signOutEverybody = async ({ keyRing }: PolicyDeps, trx: Queries, policyId: string, nowMs: number): Promise<void> => {
   await endAllVisits(trx, policyId, nowMs);
   await trx.updateTable('access_policies').set(createPolicyKeys(keyRing, policyId)).where('id', '=', policyId).execute();

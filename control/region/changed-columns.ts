@@ -12,7 +12,7 @@ export const readChangedColumns = async (db: Queries, region: string): Promise<r
   return row ? (JSON.parse(row.value) as Column[]) : [];
 };
 
-/** Under the region's row lock. */
+/** Call with the region's row locked. */
 export const addChangedColumns = async (trx: Queries, region: string, columns: readonly Column[]): Promise<void> => {
   const value = JSON.stringify([...new Set([...(await readChangedColumns(trx, region)), ...columns])]);
   await trx

@@ -45,7 +45,7 @@ export interface SubscriptionDeps {
   readonly log: Logger;
 }
 
-/** Without an answer from the provider this is false: the operator still sees the registration and decides. */
+/** False without an answer from the provider: the operator still sees the registration and decides. */
 export const isSubscribed = async ({ db, lookup, clock, log }: SubscriptionDeps, email: string): Promise<boolean> => {
   if (await hasStoredSubscription(db, email, clock())) return true;
   if (lookup === undefined) return false;

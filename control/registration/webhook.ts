@@ -14,7 +14,7 @@ import { hashToken } from '../secret/token.ts';
 import type { Queries, Store } from '../store/store.ts';
 import { putSubscription } from './subscription.ts';
 
-// After this time a recorded request cannot be replayed. The clocks may differ by as much.
+// The age from which a recorded request cannot be replayed. The clocks may differ by as much.
 const toleranceSeconds = 300;
 
 /** The time of the signature in ms; undefined if it is wrong, or not within the tolerance of `nowMs`. */

@@ -9,7 +9,7 @@ export interface BackupNote {
   readonly madeAtMs?: number;
   /** When the next one is due, if the operator said how often backups are made. */
   readonly dueAtMs?: number;
-  /** Of the last one, if it failed, and when. */
+  /** The error of the last one, if it failed, and when. */
   readonly error?: string;
   readonly failedAtMs?: number;
 }

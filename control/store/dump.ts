@@ -77,7 +77,7 @@ const noFiles: ReadFiles = async () => [];
 /** The last line. Without it, a file that was cut off at the end of a line would look whole. */
 interface Ending {
   readonly rows: number;
-  /** Of all lines before this one, hex. A backup of an earlier version has none. */
+  /** The hash of all lines before this one, hex. A backup of an earlier version has none. */
   readonly sha256?: string;
 }
 

@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import type { Queries, Store } from './store.ts';
 
 const hourMs = 3600_000;
-/** After a jump, the clock has to run on for a day before anything is deleted: time for the operator to correct it. */
+/** Time that the clock has to run on after a jump before anything is deleted: the operator can correct it. */
 const dayMs = 24 * hourMs;
 /** A larger step between two looks, in either direction, is a jump. A server may be switched off over a weekend. */
 const jumpMs = 3 * dayMs;

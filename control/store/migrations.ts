@@ -247,7 +247,7 @@ const migration = (statements: readonly string[]): Migration => ({
   },
 });
 
-/** For tables that only one database can partition. */
+/** Migrates tables that only one database can partition. */
 const migrationByKind = (statements: Readonly<Record<'sqlite' | 'postgres', readonly string[]>>): Migration => ({
   up: (db) => migration(statements[db.getExecutor().adapter instanceof PostgresAdapter ? 'postgres' : 'sqlite']).up(db),
 });

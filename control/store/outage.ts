@@ -10,7 +10,7 @@ export class StoreOutage extends Error {
   }
 }
 
-/** For work that is left out while the database is unavailable; rethrows any other error. */
+/** Leaves the work out while the database is unavailable; rethrows any other error. */
 export const unlessOutage = async (work: () => Promise<void>): Promise<void> => {
   try {
     await work();

@@ -1,4 +1,4 @@
-// Up to fifty concurrent requests on both databases: what must happen once happens once, at any isolation level.
+// Sends up to fifty concurrent requests on both databases: what must happen once happens once, at any isolation level.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';

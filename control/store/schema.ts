@@ -164,14 +164,14 @@ export interface TunnelsTable {
   region: string;
   proxy_protocol: ProxyProtocol;
   security_group_id: string;
-  /** Of http tunnels only; null: none. */
+  /** The policy of an http tunnel; null: none. */
   access_policy_id: string | null;
   suspended_at: number | null;
   created_at: number;
   updated_at: number;
 }
 
-/** Of tunnels that `underpass http PORT` made. */
+/** Tunnels that `underpass http PORT` made. */
 export interface QuickTunnelsTable {
   tunnel_id: string;
   /** Who made it. No reference: the tunnel must expire even after the account is deleted. */
@@ -309,7 +309,7 @@ export interface AccessClientsTable {
 export interface ApiTokensTable {
   id: string;
   project_id: string;
-  /** Its creator: the token never does more than this member may do now. */
+  /** The creator: the token never does more than this member may do now. */
   user_id: string;
   name: string;
   role: Role;

@@ -16,7 +16,7 @@ export interface PoolState {
 }
 
 export interface Store {
-  /** Of the connections to Postgres. */
+  /** The state of the connections to Postgres. */
   readonly pool?: () => PoolState;
   readonly kind: 'sqlite' | 'postgres';
   readonly db: Queries;

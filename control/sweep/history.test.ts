@@ -40,7 +40,7 @@ const countRows = async ({ db }: Store, table: string): Promise<number> =>
 onBothDatabases((name, skip, open) =>
   describe(`history on ${name}`, { skip }, () => {
     const opened: Store[] = [];
-    /** With three tunnels, of which the third is deleted. */
+    /** Starts with three tunnels, of which the third is deleted. */
     const fresh = async () => {
       const store = await open();
       opened.push(store);

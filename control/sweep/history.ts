@@ -8,7 +8,7 @@ import { keepPartitions, type PartitionedTable } from '../store/partitions.ts';
 import type { Store } from '../store/store.ts';
 
 const hourMs = 3600_000;
-/** Of a thousand tunnels each: 20 quarters of 100,000 tunnels. The rest waits for the next sweep. */
+/** Pieces of a thousand tunnels each: 20 quarters of 100,000 tunnels. The rest waits for the next sweep. */
 const piecesOfASweep = 2_000;
 
 const partitionedTables: readonly PartitionedTable[] = [

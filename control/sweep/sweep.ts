@@ -32,7 +32,7 @@ interface Rule {
   readonly lasting?: boolean;
   /** The columns that name a row, if they are not `id`. */
   readonly key?: string | readonly string[];
-  /** At most, in one sweep. */
+  /** The most statements in one sweep. */
   readonly statements?: number;
 }
 
@@ -41,7 +41,7 @@ const before = (column: string, time: number | string): RawBuilder<SqlBool> => s
 const expiredADay = (nowMs: number): RawBuilder<SqlBool> => before('expires_at', nowMs - dayMs);
 const idle = (nowMs: number) => before('seen_at', nowMs - durations.sessionIdleDays * dayMs);
 
-/** Those that owners made by name stay in sight as long as the sign-ins with them. */
+/** Links that owners made by name stay in sight as long as the sign-ins with them. */
 const endedLongAgo = (nowMs: number): RawBuilder<SqlBool> => before('expires_at', nowMs - retentionDays.accessSignIn * dayMs);
 const longestVisitMs = policyLimits.sessionHoursMost * 3600_000;
 

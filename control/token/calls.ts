@@ -97,7 +97,7 @@ const deleteToken = async (deps: TokenDeps, context: CallContext<'deleteApiToken
   tellNarrowed(deps.bus, access.id);
 };
 
-/** Whatever the role: a viewer signs in terminals too, and a member who became one keeps earlier tokens. */
+/** Lists them whatever the role: a viewer signs in terminals too, and a member who became one keeps earlier tokens. */
 const listOwn = async (deps: TokenDeps, { caller, nowMs }: CallContext<'listOwnTokens'>): Promise<OwnToken[]> => {
   const rows = await deps.store.db
     .selectFrom('api_tokens as t')

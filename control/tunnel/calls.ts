@@ -52,7 +52,7 @@ const getTunnel = async (deps: TunnelDeps, access: Access, name: string, withMet
 const getRow = async (db: Queries, access: Access, name: string) => orMissing(await findTunnelRow(db, access.id, name), 'Tunnel');
 
 interface AskedTunnel extends Omit<NewTunnel, 'securityGroup' | 'generated'> {
-  /** Of the region, if a name is to be generated under it; `hosts` is empty then. */
+  /** The region's domain, if a name is to be generated under it; `hosts` is empty then. */
   readonly wildcardDomain: string | null;
 }
 

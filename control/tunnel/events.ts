@@ -20,7 +20,7 @@ import type { TunnelReadDeps } from './tunnels.ts';
 
 // A browser has a handful of tabs open; a script does not need more.
 const streamsPerCredential = 20;
-/** Of all sessions of a user, and as many of all tokens. */
+/** Streams of all sessions of a user, and as many of all tokens. */
 const streamsPerUser = 40;
 
 type Live = Awaited<ReturnType<typeof readLive>>;
@@ -111,7 +111,7 @@ export interface EventStreams {
 }
 
 export const createEventStreams = (deps: EventDeps): EventStreams => {
-  /** By user. */
+  /** Streams by user. */
   const open = new Map<string, Set<OpenStream>>();
   const all = (): OpenStream[] => [...open.values()].flatMap((own) => [...own]);
   let isClosed = false;

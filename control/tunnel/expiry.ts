@@ -39,7 +39,7 @@ type Row = Awaited<ReturnType<ReturnType<typeof expiring>['execute']>>[number];
 
 const hasEnded = ({ ends_at }: Row, nowMs: number): boolean => ends_at !== null && ends_at <= nowMs;
 
-/** While the clients are unknown, a tunnel counts as carried: control or its edges may have just started. */
+/** True also while the clients are unknown: control or its edges may have just started. */
 const isCarried = ({ feed }: ExpiryDeps, { id, region }: Row, nowMs: number): boolean =>
   feed.clientCount(id) > 0 || !knowsClients(feed.edges(), region, nowMs);
 

@@ -19,11 +19,11 @@ export interface LookUpDeps {
 export type Found = Pick<CheckedDomain, 'ips' | 'unchecked'>;
 
 export interface HostLookUps {
-  /** For hosts of verified domains, and our own. Callers share the answers. */
+  /** Looks up hosts of verified domains, and our own. Callers share the answers. */
   shared(host: string, zone: string): Promise<Found>;
   /**
-   * For a host of a domain that nobody has verified. Not shared: that an answer comes quickly would tell who else asks for a name
-   * of a domain that is nobody's yet.
+   * Looks up a host of a domain that nobody has verified. Not shared: that an answer comes quickly would tell who else asks for a
+   * name of a domain that is nobody's yet.
    */
   unproven(host: string): Promise<Found>;
   end(): void;
@@ -35,7 +35,7 @@ export interface HostLookUps {
  */
 const answerWithinMs = 3_000;
 
-/** Until a zone has answered once, its hosts are looked up one after the other: its silent name servers hold one turn, not all. */
+/** Looks a zone's hosts up one by one until it has answered once: its silent name servers hold one turn, not all. */
 const createZones = () => {
   const zones = new Map<string, { answers: boolean; last: Promise<unknown> }>();
   return async (name: string, work: () => Promise<Found>): Promise<Found> => {
@@ -76,7 +76,7 @@ export function createHostLookUps(
     }
   };
 
-  /** In its turn the host is looked for again: another caller may have asked by then. */
+  /** Looks for the host again once it has a turn: another caller may have asked by then. */
   const ask = async (host: string, zone: string): Promise<Found> => {
     const recent = fresh ? undefined : dns.hosts.recent(host);
     if (recent !== undefined && recent !== 'unknown') return { ips: [...recent] };

@@ -127,7 +127,7 @@ const isNameFree = async (trx: Queries, host: string, nowMs: number): Promise<bo
   return resting === undefined;
 };
 
-// With half of all word pairs in use, 20 tries in a row fail once in a million.
+// Tries in a row: with half of all word pairs in use, 20 fail once in a million.
 const nameTries = 20;
 const pick = (bound: number): number => randomInt(bound);
 

@@ -98,7 +98,7 @@ const findRows = async (deps: TunnelReadDeps, projectId: string, query: ListQuer
   return found;
 };
 
-/** For the dashboard, which must not read every tunnel. */
+/** Sums for the dashboard, which must not read every tunnel. */
 const readSums = async ({ store }: TunnelReadDeps, projectId: string, { words }: ListQuery, found: readonly Found[]) => {
   const sum = (name: 'ingressDomains' | 'connectedClients') => found.reduce((total, row) => total + Number(row[name]), 0);
   const ingressDomains = words.length === 0 ? await countHosts(store.db, projectId) : sum('ingressDomains');

@@ -210,7 +210,7 @@ const findExpiry = (db: Queries, tunnelId: string) =>
     .where('expires_at', 'is not', null)
     .executeTakeFirst();
 
-/** For a client that ends: somebody may have kept its tunnel in the meantime. The project must be locked. */
+/** Refuses a client that ends, if somebody has kept its tunnel in the meantime. The project must be locked. */
 export const refuseKept = async (trx: Queries, { id, name }: { readonly id: string; readonly name: string }): Promise<void> => {
   if (!(await findExpiry(trx, id))) refuse('conflict', `Tunnel '${name}' is kept`);
 };

@@ -26,13 +26,13 @@ export interface NewTunnel {
   /** Undefined or empty: none. */
   readonly accessPolicy?: string | undefined;
   readonly hosts: readonly string[];
-  /** Those of `hosts` that the service made up. */
+  /** The names among `hosts` that the service made up. */
   readonly generated: ReadonlySet<string>;
-  /** Of apexes that are new to the project. */
+  /** Makes the domains of apexes that are new to the project. */
   readonly maker?: DomainMaker;
 }
 
-// Under the project's lock, only two projects that generate the same name at once can collide.
+// Tries are few: under the project's lock, only two projects that generate the same name at once can collide.
 const writeTries = 5;
 
 export const writeUnlessTaken = async <T>(store: Store, body: (trx: Queries) => Promise<T>): Promise<T> => {
@@ -80,7 +80,7 @@ interface InsertDeps {
   readonly ownHosts: readonly string[];
 }
 
-/** After takeTunnelName. `detail` goes to the audit log with the tunnel's type, region and hosts. */
+/** Call after takeTunnelName. `detail` goes to the audit log with the tunnel's type, region and hosts. */
 export const insertTunnel = async (
   trx: Queries,
   { keyRing, ownHosts }: InsertDeps,

@@ -29,14 +29,14 @@ export interface CodeFlow {
 /** Bound to its flow, so that equal codes have different hashes. */
 export const hashCode = (flowId: string, code: string): string => hashToken(`${flowId} ${code}`);
 
-/** Once the share of a policy, or of all, is used up, each network has a few: a flood does not lock out other networks. */
+/** Leaves each network a few once the share of a policy, or of all, is used up: a flood does not lock out other networks. */
 const takeShare = async ({ limiter }: VisitDeps, { policy, address }: Visit): Promise<void> => {
   if ((await hasRoom(limiter, 'accessCodePerPolicy', policy.policyId)) && (await hasRoom(limiter, 'accessCodeOverall', '')))
     return;
   await limiter.take('accessCodePerNetwork', `${policy.policyId} ${networkKey(address)}`);
 };
 
-/** Also limited per network, so a stranger elsewhere cannot use up a person's mails. Beyond a limit the answer stays the same. */
+/** Limits per network too, so a stranger elsewhere cannot use up a person's mails. Beyond a limit the answer stays the same. */
 const isMailed = async ({ limiter }: VisitDeps, { address }: Visit, email: string): Promise<boolean> =>
   (await hasRoom(limiter, 'accessMailPerEmailAndNetwork', `${email} ${networkKey(address)}`)) &&
   (await hasRoom(limiter, 'accessMailPerEmail', email));

@@ -97,7 +97,7 @@ export const takeFlow = async (deps: FlowDeps, kind: FlowKind, secret: string, n
   return row && open(deps, row);
 };
 
-/** For a job, which knows the row and not the secret. */
+/** Changes a flow for a job, which knows the row and not the secret. */
 export const changeFlow = async (
   { store, keyRing }: FlowDeps,
   id: string,

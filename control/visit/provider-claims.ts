@@ -7,7 +7,7 @@ type Said = Readonly<Record<string, unknown>>;
 const subjectMaxChars = 255;
 const groupsMost = 50;
 const groupMaxChars = 200;
-/** Of all groups together. A session has at most 3.5 kB (wire/visit-seal.ts). */
+/** Bytes of all groups together. A session has at most 3.5 kB (wire/visit-seal.ts). */
 const groupsMaxBytes = 1_000;
 
 /** OpenID Connect Core 5.1. Some providers send the flag as a text, and some never; any other value vouches for nothing. */
@@ -23,7 +23,7 @@ const listOf = (value: unknown): string[] => {
   return list.filter((one): one is string => typeof one === 'string' && one !== '' && one.length <= groupMaxChars);
 };
 
-/** Those that the policy names come first, so that a person in very many groups keeps the ones that admit them. */
+/** Puts the groups that the policy names first, so that a person in very many groups keeps the ones that admit them. */
 const boundedGroups = (value: unknown, named: readonly string[]): string[] => {
   const all = [...new Set(listOf(value))];
   const ordered = [...all.filter((group) => named.includes(group)), ...all.filter((group) => !named.includes(group))];

@@ -22,7 +22,7 @@ export interface ProviderNet {
 }
 
 /**
- * As other programs of this machine resolve names, also those of the hosts file. Each look-up takes a thread until the system gives
+ * Resolves names as other programs of this machine do, the hosts file included. Each look-up takes a thread until the system gives
  * up, so a name whose servers stay silent delays all others. Only for development, and where the operator allows private networks.
  */
 export const systemAddresses = async (host: string): Promise<readonly string[]> =>

@@ -1,4 +1,4 @@
-// For tests of the sign-in pages: a control with a tunnel that has an access policy, and what browsers do with its answers.
+// A control for tests of the sign-in pages, with a tunnel that has an access policy, and what browsers do with its answers.
 
 import assert from 'node:assert/strict';
 import { randomBytes, scryptSync } from 'node:crypto';
@@ -15,9 +15,9 @@ export const state = randomBytes(32).toString('base64url');
 export interface VisitStage extends TestControl {
   /** The owner of the project. */
   readonly ann: SignedUp;
-  /** Of the tunnel `web`, which has the policy. */
+  /** The host of the tunnel `web`, which has the policy. */
   readonly host: string;
-  /** Of the tunnel `bare`, which has none. */
+  /** The host of the tunnel `bare`, which has none. */
   readonly bareHost: string;
   change(change: object): Promise<void>;
   policy(): Promise<VisitPolicy>;

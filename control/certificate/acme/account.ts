@@ -11,7 +11,7 @@ export interface AcmeOptions {
   readonly ca?: string;
   readonly email?: string;
   readonly key: AccountKey;
-  /** For authorities that require an account made outside ACME. */
+  /** Credentials for authorities that require an account made outside ACME. */
   readonly externalAccount?: ExternalAccount;
 }
 
@@ -31,7 +31,7 @@ export class AcmeAccount {
   readonly #directory = keepFirst((signal: AbortSignal) => this.#readDirectory(signal));
   /** The account's address, which signs its requests in place of the key. */
   readonly #address = keepFirst((signal: AbortSignal) => this.#register(signal));
-  /** From the last answer. One is enough: the requests of an order follow each other, and old nonces go stale. */
+  /** The nonce of the last answer. One is enough: the requests of an order follow each other, and old nonces go stale. */
   #nonce: string | undefined;
 
   constructor(options: AcmeOptions) {

@@ -14,7 +14,7 @@ export type ChallengeKind = 'http-01' | 'tls-alpn-01' | 'dns-01';
 
 export interface Proof {
   readonly kind: ChallengeKind;
-  /** Without a wildcard label. */
+  /** The name without a wildcard label. */
   readonly host: string;
   readonly token: string;
   readonly keyAuthorization: string;

@@ -8,7 +8,7 @@ import { AcmeError } from './problem.ts';
 /** A chain of ten certificates is 20 kB. */
 const maxAnswerBytes = 256 * 1024;
 const timeoutMs = 20_000;
-/** As long as the longest back-off: a longer Retry-After is cut to it. */
+/** The longest back-off: a longer Retry-After is cut to it. */
 const longestWaitMs = 24 * 3_600_000;
 
 export interface ExchangeOptions {

@@ -6,9 +6,9 @@ const hourMs = 60 * minuteMs;
 
 /** What an operator may set, because authorities differ and raise their limits on request. */
 export interface OrderBudget {
-  /** In three hours, so that our account's limit at the authority is never reached. */
+  /** Orders in three hours, so that our account's limit at the authority is never reached. */
   readonly overall: number;
-  /** For one project in a day: a user who makes up names uses only a small part of the common limit. */
+  /** Orders for one project in a day: a user who makes up names uses only a small part of the common limit. */
   readonly perProject: number;
 }
 
@@ -25,7 +25,7 @@ const backOffGrowth = 4;
 /** How long attempts are kept. */
 export const attemptsKeptMs = 7 * 24 * hourMs;
 
-/** In turns: our own names, then the first name of every account before the second of any, each account's in the order given. */
+/** Takes turns: our own names, then one name of every account a round, each account's in the order given. */
 export function inTurns<T extends Pick<Attempt, 'ownerId'>>(names: readonly T[]): readonly T[] {
   const seen = new Map<string, number>();
   const ranked = names.map((name) => {

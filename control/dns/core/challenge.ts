@@ -15,7 +15,7 @@ export const challengeNames = (apexName: string): readonly [string, string] => [
 /** Each record is a list of strings, as DNS splits it. `unknown`: no usable answer. */
 export type TxtAnswer = readonly (readonly string[])[] | 'unknown';
 
-/** If one of the names has no usable answer, the proof may be there: `unknown`, not `missing`. */
+/** Answers `unknown`, not `missing`, if one of the names has no usable answer: the proof may be there. */
 export function decideChallenge(answers: readonly TxtAnswer[], challenge: string): ChallengeAnswer {
   if (answers.some((answer) => answer !== 'unknown' && provesOwnership(answer, challenge))) return 'found';
   return answers.includes('unknown') ? 'unknown' : 'missing';

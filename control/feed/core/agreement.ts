@@ -48,7 +48,7 @@ interface Waiting {
 
 /** The edges that work, and the process that each is connected to. */
 function createWorkingEdges(silentMs: number) {
-  /** By region and edge. */
+  /** What was heard, by region and edge. */
   const edges = new Map<string, Map<string, Heard>>();
   const hear: Agreement['hear'] = (process, { region, edgeId }, nowMs) => {
     const heard = edges.get(region) ?? new Map<string, Heard>();

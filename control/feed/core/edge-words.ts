@@ -8,7 +8,7 @@ type Unknown<T> = { readonly [K in keyof T]?: unknown };
 
 /** Every text of an edge is shorter: a name, an address, a version, host:port. */
 const mostChars = 300;
-/** For `software`, `version` and such; clients send at most 64. */
+/** Room for `software`, `version` and such; clients send at most 64. */
 const mostWordChars = 100;
 /** A report is one tunnel's few hundred bytes; more tunnels than this do not fit one region. */
 const maxReportedTunnels = 1_000_000;

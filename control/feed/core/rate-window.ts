@@ -36,7 +36,7 @@ export function addTraffic(window: RateWindow, nowMs: number, traffic: Traffic):
   slot.connections += traffic.connections;
 }
 
-/** Per second over the whole window: a burst counts for five minutes. */
+/** Averages over the whole window, per second: a burst counts for five minutes. */
 export function ratesOf(window: RateWindow, nowMs: number): TunnelMetrics {
   const newest = Math.floor(nowMs / slotMs);
   const live = window.filter((slot) => slot.index <= newest && slot.index > newest - slotCount);
@@ -48,7 +48,7 @@ export function ratesOf(window: RateWindow, nowMs: number): TunnelMetrics {
   };
 }
 
-/** For the windows of several edges. */
+/** Adds the rates of several edges. */
 export function addRates(one: TunnelMetrics, other: TunnelMetrics): TunnelMetrics {
   return {
     rx: one.rx + other.rx,

@@ -13,7 +13,7 @@ export interface Program {
 export interface Authorization {
   readonly redirectUri: string;
   readonly challenge: string;
-  /** As the program wrote it; the token request repeats it. */
+  /** The resource as the program wrote it; the token request repeats it. */
   readonly resource: string;
   readonly state: string | undefined;
 }

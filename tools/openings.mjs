@@ -1,0 +1,61 @@
+// Checks that a comment begins with its subject: a verb, or the noun that it describes, and not in the middle of a sentence.
+// It reads file headings, /** … */ comments, and // comments above a declaration of the file; as text, without a parser.
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Folders whose comments are checked. */
+const folders = ['control'];
+
+/** First words that are no subject. Questions that the code answers are one: What, How, Which, Who, Whether, When, Where, Why. */
+const midSentence = new Set(
+  [
+    'Of For In From By With Without At After Before Beside Besides On To Until Till Since Under Up Between Beyond Below Above',
+    'During Despite Per Over Through Within Against As Into Onto Near Behind Than Like Unlike Except Instead',
+    'And But So Because If While Once Although Or Nor Yet Then Though Unless Whereas',
+    'Also Too Not Apart Just Otherwise However Still Already Therefore Thus Hence Else There Here Such',
+    'It Its They Their Them This These Those That He She His Her Him',
+  ]
+    .join(' ')
+    .split(' '),
+);
+
+const declaration = /^(?:(?:export|default|declare|async|abstract) )*(?:const|let|function|class|type|interface|enum)\b/;
+
+/** Comments of one file that begin in the middle of a sentence, as lines `file:line: …`. */
+export function openingProblems(file, source) {
+  const lines = source.split('\n');
+  return lines.flatMap((_, index) => {
+    const [word] = (opening(lines, index) ?? '').split(/[\s,:;.]/, 1);
+    const begins = `begins with '${word}': begin with a verb, or the noun that the comment describes`;
+    return midSentence.has(word) ? [`${file}:${index + 1}: ${begins}`] : [];
+  });
+}
+
+/** The text that begins in this line, if a checked comment begins here. */
+function opening(lines, index) {
+  const doc = /^\s*\/\*\*\s*(.*)/.exec(lines[index]);
+  if (doc !== null) return doc[1] === '' ? lines[index + 1]?.replace(/^\s*\*\s*/, '') : doc[1];
+  const isFirst = index === 0 || !isLineComment(lines[index - 1]);
+  return isLineComment(lines[index]) && isFirst && describesCode(lines, index) ? lines[index].slice(2).trim() : undefined;
+}
+
+/** True for the heading of a file, and for the comment of a declaration. */
+function describesCode(lines, index) {
+  const isHeading = index === 0 || (index === 1 && lines[0].startsWith('#!'));
+  const next = lines.slice(index).find((line) => !isLineComment(line)) ?? '';
+  return isHeading || declaration.test(next);
+}
+
+function isLineComment(line) {
+  return line.startsWith('//');
+}
+
+export function checkOpenings(root) {
+  const patterns = folders.map((folder) => `${folder}/**/*.{ts,tsx,mjs}`);
+  const files = globSync(patterns, {
+    cwd: root,
+    exclude: (path) => /(^|\/)(node_modules|dist)(\/|$)/.test(path),
+  });
+  const problems = files.sort().flatMap((file) => openingProblems(file, readFileSync(join(root, file), 'utf8')));
+  return { name: 'comments', read: files.length, problems };
+}
