@@ -6,16 +6,16 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { writeTally } from '@underpass/control/feed/history.ts';
-import { MinuteTally } from '@underpass/control/feed/minute-tally.ts';
-import { createKeyRing } from '@underpass/control/secret/key-ring.ts';
-import { createId } from '@underpass/control/store/id.ts';
-import { openPostgresStore } from '@underpass/control/store/postgres.ts';
-import { openSqliteStore } from '@underpass/control/store/sqlite.ts';
-import type { Store } from '@underpass/control/store/store.ts';
+import { writeTally } from '@underpass/control/edges/feed/history.ts';
+import { MinuteTally } from '@underpass/control/edges/feed/minute-tally.ts';
+import { createKeyRing } from '@underpass/control/platform/secret/key-ring.ts';
+import { createId } from '@underpass/control/platform/store/id.ts';
+import { openPostgresStore } from '@underpass/control/platform/store/postgres.ts';
+import { openSqliteStore } from '@underpass/control/platform/store/sqlite.ts';
+import type { Store } from '@underpass/control/platform/store/store.ts';
 import { createTestControl, type SignedUp, type TestControl } from '@underpass/control/test-kit.ts';
 import { startPostgres } from '@underpass/control/test-kit-postgres.ts';
-import { insertTunnelToken } from '@underpass/control/tunnel/token.ts';
+import { insertTunnelToken } from '@underpass/control/tunnels/tunnel/token.ts';
 import { seedOwner } from './scale-region.ts';
 
 const { values } = parseArgs({

@@ -2,12 +2,12 @@
 // for. Afterwards it says what was lost, and what was done twice.
 import { readFile } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { readTunnelPage } from '@underpass/control/feed/region-content.ts';
-import { addJob } from '@underpass/control/job/queue.ts';
-import { createKeyRing } from '@underpass/control/secret/key-ring.ts';
-import { createId } from '@underpass/control/store/id.ts';
-import { openPostgresStore } from '@underpass/control/store/postgres.ts';
-import type { Store } from '@underpass/control/store/store.ts';
+import { readTunnelPage } from '@underpass/control/edges/feed/region-content.ts';
+import { addJob } from '@underpass/control/platform/job/queue.ts';
+import { createKeyRing } from '@underpass/control/platform/secret/key-ring.ts';
+import { createId } from '@underpass/control/platform/store/id.ts';
+import { openPostgresStore } from '@underpass/control/platform/store/postgres.ts';
+import type { Store } from '@underpass/control/platform/store/store.ts';
 import type { Account } from '@underpass/tests/helpers/product.ts';
 import { type EdgePart, type FaultStage, heldRoutes, masterKey, verifyDomain } from './faults-stage.ts';
 import { sleep } from './scale-region.ts';

@@ -16,7 +16,7 @@ export type On = Parameters<Measurement['run']>[0];
 const idleWebSockets = 5000;
 /**
  * An edge of ours collects its heap and returns memory in the first seconds after thousands have connected
- * (wire/memory-reclaim.ts).
+ * (runtime/memory-reclaim.ts).
  */
 const idleRestMs = 5_000;
 const bulkBytes = 768 * 1024 * 1024;

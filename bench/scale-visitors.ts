@@ -4,7 +4,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { openSqliteStore } from '@underpass/control/store/sqlite.ts';
+import { openSqliteStore } from '@underpass/control/platform/store/sqlite.ts';
 import { startHerd } from '@underpass/tests/helpers/herd.ts';
 import { eventually, keepVisiting } from '@underpass/tests/helpers/load.ts';
 import type { StartedRegion } from '@underpass/tests/helpers/region.ts';

@@ -35,7 +35,7 @@ async function loadedBy(t: TestContext, argv: readonly string[], env: Record<str
 
 /** The files beside which a client that carries a tunnel needs none. */
 const carries =
-  /^client\/(underpass|run)\.ts$|^client\/(process|terminal|config|tunnels|carry)\/|^client\/package\.json$|^wire\/(core\/|socket\/)?[^/]+$|^rules\/(connect\/)?[^/]+$/;
+  /^client\/(underpass|run)\.ts$|^client\/(process|terminal|config|tunnels|carry)\/|^client\/package\.json$|^(wire|runtime)\/(core\/|socket\/)?[^/]+$|^rules\/((address|connect|names|screen|text|tunnel)\/)?[^/]+$/;
 const carryCommand = /^client\/command\/(carry|command-line|quick|quick-options)\.ts$/;
 const accountCommand = /^client\/(account\/|command\/(connect|tunnels|tunnel-text)\.ts$)|^rules\/api\//;
 /** commander loads child_process and util. */
@@ -48,7 +48,7 @@ function assertLean(loaded: readonly string[], allowed: readonly RegExp[], mostS
     [],
     'load these with import() where they are used',
   );
-  const own = loaded.filter((name) => /^(client|wire|rules)\//.test(name));
+  const own = loaded.filter((name) => /^(client|runtime|wire|rules)\//.test(name));
   const bytes = own.reduce((sum, name) => sum + statSync(join(root, name)).size, 0);
   assert.ok(bytes < mostSourceBytes, `${own.length} files, ${bytes} bytes`);
 }

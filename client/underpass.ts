@@ -1,5 +1,5 @@
 // The `underpass` process: runs the command line with the real standard streams, files and network.
-import { countBuffersWithHeap } from '@underpass/wire/heap.ts';
+import { countBuffersWithHeap } from '@underpass/runtime/heap.ts';
 import { ClientError, exitCodes, fileReason } from './process/error.ts';
 import type { Io } from './process/io.ts';
 import { createProcessIo, takeEnvironment } from './process/process-io.ts';

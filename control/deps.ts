@@ -1,20 +1,20 @@
 // What createControl takes: everything that touches the outside world. server/ passes the real things, tests pass fakes.
 
-import type { OperatorIdentity } from '@underpass/rules/resource.ts';
+import type { OperatorIdentity } from '@underpass/rules/entity/resource.ts';
 import type { Logger } from 'pino';
-import type { BotCheck } from './auth/bot-check.ts';
-import type { Bus } from './bus/bus.ts';
-import type { CertificatePort } from './certificate/port.ts';
-import type { Dependency } from './dependency/dependency.ts';
-import type { DnsPort } from './dns/port.ts';
-import type { FeedPort } from './feed/port.ts';
-import type { Limiter } from './limit/limiter.ts';
-import type { KeptMail, SendMail } from './mail/mail.ts';
-import type { DocumentNet } from './oauth/document.ts';
-import type { SubscriptionLookup } from './registration/subscription.ts';
-import type { KeyRing } from './secret/key-ring.ts';
+import type { CertificatePort } from './edges/certificate/port.ts';
+import type { DnsPort } from './edges/dns/port.ts';
+import type { FeedPort } from './edges/feed/port.ts';
+import type { BotCheck } from './people/auth/bot-check.ts';
+import type { SubscriptionLookup } from './people/registration/subscription.ts';
+import type { Bus } from './platform/bus/bus.ts';
+import type { Dependency } from './platform/dependency/dependency.ts';
+import type { Limiter } from './platform/limit/limiter.ts';
+import type { KeptMail, SendMail } from './platform/mail/mail.ts';
+import type { KeyRing } from './platform/secret/key-ring.ts';
+import type { Store } from './platform/store/store.ts';
 import type { SiteSettings } from './site/site.ts';
-import type { Store } from './store/store.ts';
+import type { DocumentNet } from './visitors/programs/document.ts';
 
 export interface ControlSettings extends SiteSettings {
   /** The dashboard's public URL without a trailing slash. Links start with it, never with a request's Host. */

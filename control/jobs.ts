@@ -1,11 +1,12 @@
 // What each kind of job does. Jobs write every mail, and make the token that a mail contains.
 
-import { hasPasskey } from './access/passkey-rule.ts';
-import { createLoginLink, loginUrl, proofUrl } from './auth/login-link.ts';
 import type { ControlDeps } from './deps.ts';
-import { byActiveMember } from './invitation/calls.ts';
-import { addJob, type JobHandlers, type JobPayloads } from './job/queue.ts';
-import type { Limiter } from './limit/limiter.ts';
+import { createLoginLink, loginUrl, proofUrl } from './people/auth/login-link.ts';
+import { byActiveMember } from './people/invitation/calls.ts';
+import { insertRegistration } from './people/registration/registrations.ts';
+import { isSubscribed } from './people/registration/subscription.ts';
+import { addJob, type JobHandlers, type JobPayloads } from './platform/job/queue.ts';
+import type { Limiter } from './platform/limit/limiter.ts';
 import {
   accountDeletedMail,
   domainLostMail,
@@ -18,13 +19,12 @@ import {
   registrationReceivedMail,
   registrationRejectedMail,
   registrationWaitsMail,
-} from './mail/mails.ts';
-import { insertRegistration } from './registration/registrations.ts';
-import { isSubscribed } from './registration/subscription.ts';
-import { createToken, hashToken } from './secret/token.ts';
-import { endOfIds } from './store/id.ts';
-import type { Queries } from './store/store.ts';
-import { sendAccessCode } from './visit/code-mail.ts';
+} from './platform/mail/mails.ts';
+import { createToken, hashToken } from './platform/secret/token.ts';
+import { endOfIds } from './platform/store/id.ts';
+import type { Queries } from './platform/store/store.ts';
+import { hasPasskey } from './request/caller/passkey-rule.ts';
+import { sendAccessCode } from './visitors/sign-in/code-mail.ts';
 
 type Deps = Pick<ControlDeps, 'store' | 'settings' | 'clock' | 'log' | 'sendMail' | 'keyRing'> & { readonly limiter: Limiter };
 

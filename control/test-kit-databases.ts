@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { after, before } from 'node:test';
 import { skipWithout } from '../tests/helpers/tool.ts';
-import { openPostgresStore } from './store/postgres.ts';
-import { openSqliteStore } from './store/sqlite.ts';
-import type { Store } from './store/store.ts';
+import { openPostgresStore } from './platform/store/postgres.ts';
+import { openSqliteStore } from './platform/store/sqlite.ts';
+import type { Store } from './platform/store/store.ts';
 import { startPostgres, type TestPostgres } from './test-kit-postgres.ts';
 
 export type StoreSuite = (name: string, skip: string | false, open: () => Promise<Store>) => void;

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { emailLocalPartMaxChars, emailMaxChars } from './email.ts';
-import { labelMaxChars } from './hostname.ts';
-import { renderInUse } from './in-use.ts';
 import { bodyMaxBytes, durations, limits, projectQuotas, quotaMessage, rateLimits } from './limits.ts';
+import { labelMaxChars } from './names/hostname.ts';
+import { emailLocalPartMaxChars, emailMaxChars } from './people/email.ts';
 import { eachCase } from './test-kit.ts';
-import { maskedTokenChars } from './token-mask.ts';
-import { tunnelNameMaxChars } from './tunnel-name.ts';
+import { renderInUse } from './text/in-use.ts';
+import { maskedTokenChars } from './tunnel/token-mask.ts';
+import { tunnelNameMaxChars } from './tunnel/tunnel-name.ts';
 
 test('the constants are those of spec section 9', (t) => {
   const rows: [number, number][] = [

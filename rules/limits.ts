@@ -202,7 +202,7 @@ export const rateLimits = {
   dnsPerUser: { points: 600, windowSeconds: 60, sentence: dnsSentence },
   /** Look-ups under domains that the person has added and nobody has verified: enough to set them up, too few to list names. */
   newDomainDnsPerUser: { points: 500, windowSeconds: 86_400, sentence: 'Too many DNS lookups. Please verify the domain first.' },
-  // Visitors of tunnels with an access policy (control/visit).
+  // Visitors of tunnels with an access policy (control/visitors/sign-in).
   accessPage: { points: 600, windowSeconds: 60, sentence: requestSentence },
   accessCodePerAddress: { points: 20, windowSeconds: 3600, sentence: codeSentence },
   accessCodeOverall: { points: 300, windowSeconds: 60, sentence: codeSentence },

@@ -25,7 +25,7 @@ const refused = [
 const allowed = [
   ['rules/email.ts', "import type { Parsed } from './parsed.ts';", 'neighbours'],
   ['rules/email.ts', "// import { x } from '@underpass/wire/feed.ts' would be wrong", 'a comment is not an import'],
-  ['rules/entity.ts', "import { z } from 'zod';", 'schemas are made with zod'],
+  ['rules/entity/entity.ts', "import { z } from 'zod';", 'schemas are made with zod'],
   ['rules/text.ts', "export const hint = 'never call Date.now() here';", 'a string is not a call'],
   ['rules/date.ts', 'export const text = (at: number) => new Date(at).toISOString();', 'a given time is pure'],
   [

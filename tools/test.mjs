@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const wanted = process.argv.slice(2);
-const files = globSync('{rules,wire,control,edge,client,dashboard,server,tests,bench,tools,deploy}/**/*.test.{ts,mjs}', {
+const files = globSync('{rules,runtime,wire,control,edge,client,dashboard,server,tests,bench,tools,deploy}/**/*.test.{ts,mjs}', {
   cwd: root,
   exclude: (path) => /(^|\/)(node_modules|dist)(\/|$)/.test(typeof path === 'string' ? path : path.name),
 })

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { duplexPair } from 'node:stream';
 import { describe, it } from 'node:test';
+import { collectHeap } from '@underpass/runtime/heap.ts';
 import fc from 'fast-check';
 import { type RefusalCode, refusals } from './core/code.ts';
 import { parseClientFacts, parseUpgradeRequest } from './core/upgrade.ts';
 import { carrierKinds, createCarriers } from './fixture/carriers.ts';
 import { acceptUpgrade, HandshakeError, readUpgrade, refuseUpgrade, requestUpgrade } from './handshake.ts';
-import { collectHeap } from './heap.ts';
 import { createSession } from './session.ts';
 
 const options = { host: 'edge.example', path: '/underpass', protocol: 'underpass', token: 'secret', timeoutMs: 60_000 };

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { type Duplex, duplexPair } from 'node:stream';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
+import { collectHeap } from '@underpass/runtime/heap.ts';
 import fc from 'fast-check';
 import type { Session, SessionEnd, Stream } from './api.ts';
 import { resetCodes } from './core/code.ts';
@@ -14,7 +15,6 @@ import { createFakeClock } from './fixture/clock.ts';
 import { decodeNaive, encodeNaive, type NaiveFrame } from './fixture/naive-codec.ts';
 import { relayStreams } from './fixture/relay-streams.ts';
 import { testRequest } from './fixture/sessions.ts';
-import { collectHeap } from './heap.ts';
 import { createSession, type SessionOptions } from './session.ts';
 import { SocketWriter } from './socket/socket-writer.ts';
 

@@ -3,9 +3,9 @@
 
 import type { Server } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { findSocketCalls, type SocketCalls } from '@underpass/runtime/libc.ts';
 import { type Controls, type LossBased, nextControl } from './core/congestion.ts';
 import { parseTcpInfo, type TcpInfo, tcpInfoBytes } from './core/tcp-info.ts';
-import { findSocketCalls, type SocketCalls } from './libc.ts';
 
 /** Linux: socket(2) and tcp(7). */
 const internet = 2;

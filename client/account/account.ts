@@ -1,6 +1,6 @@
 // Chooses the server, the sign-in and the project of a management command.
 import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
-import type { Project } from '@underpass/rules/entity.ts';
+import type { Project } from '@underpass/rules/entity/entity.ts';
 import { parseToken } from '../config/token.ts';
 import { ClientError } from '../process/error.ts';
 import type { Io } from '../process/io.ts';

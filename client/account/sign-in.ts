@@ -2,10 +2,10 @@
 
 import { accountCalls } from '@underpass/rules/api/account-calls.ts';
 import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
-import type { Project } from '@underpass/rules/entity.ts';
+import type { Project } from '@underpass/rules/entity/entity.ts';
+import type { DeviceStart } from '@underpass/rules/entity/resource.ts';
 import { limits } from '@underpass/rules/limits.ts';
-import type { DeviceStart } from '@underpass/rules/resource.ts';
-import { isLoopbackHost } from '@underpass/rules/upstream.ts';
+import { isLoopbackHost } from '@underpass/rules/tunnel/upstream.ts';
 import { ClientError } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
 import { openBrowser } from '../process/open-browser.ts';

@@ -1,10 +1,10 @@
 // The types that commands use to carry a tunnel: options, a handle, events, and a snapshot for the live status.
 
 import type { Socket } from 'node:net';
-import type { HttpUpstream, IngressUpstream } from '@underpass/rules/upstream.ts';
+import type { HttpUpstream, IngressUpstream } from '@underpass/rules/tunnel/upstream.ts';
+import type { Closings } from '@underpass/runtime/memory-reclaim.ts';
 import type { SessionClock } from '@underpass/wire/clock.ts';
 import type { OpenRequest } from '@underpass/wire/core/open.ts';
-import type { Closings } from '@underpass/wire/memory-reclaim.ts';
 import type { Problem } from './problem.ts';
 import type { OpenTap } from './tap.ts';
 

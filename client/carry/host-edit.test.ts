@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { parseUpstreamHost, parseUrlUpstream } from '@underpass/rules/upstream.ts';
+import { parseUpstreamHost, parseUrlUpstream } from '@underpass/rules/tunnel/upstream.ts';
 import { ExchangeFollower } from '@underpass/wire/http/exchange-follower.ts';
 import { createHostEditor } from './host-edit.ts';
 

@@ -1,7 +1,7 @@
 // Rewrites heads for an upstream that must see a host name of its own (`--upstream-host`): Host and Origin on the way in, Location
 // and the domains of cookies on the way out. Never the forwarded fields, which keep the public name, nor a body. Pure.
 
-import { isLoopbackHost, type Upstream } from '@underpass/rules/upstream.ts';
+import { isLoopbackHost, type Upstream } from '@underpass/rules/tunnel/upstream.ts';
 import { hostOf } from '@underpass/wire/http/authority.ts';
 import type { HeadEditor } from '@underpass/wire/http/exchange-follower.ts';
 

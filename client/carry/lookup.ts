@@ -3,7 +3,7 @@
 import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
-import { isLocalhostName } from '@underpass/rules/hostname.ts';
+import { isLocalhostName } from '@underpass/rules/names/hostname.ts';
 import { withTimeout } from './timeout.ts';
 
 const lookupTimeoutMs = 10_000;

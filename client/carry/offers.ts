@@ -1,6 +1,6 @@
 // Tells edges which upstreams this client has and which of them answer (OFFER), and reports changes as events.
 
-import { formatUpstream, type Upstream } from '@underpass/rules/upstream.ts';
+import { formatUpstream, type Upstream } from '@underpass/rules/tunnel/upstream.ts';
 import type { Session } from '@underpass/wire/api.ts';
 import type { SessionClock } from '@underpass/wire/clock.ts';
 import { maxOffers } from '@underpass/wire/core/offer.ts';

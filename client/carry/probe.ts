@@ -1,7 +1,7 @@
 // Probes which upstreams answer: a TCP connection with a timeout every few seconds, fewer while visitors' connections show it.
 
 import { connect } from 'node:net';
-import { formatUpstream, type Upstream } from '@underpass/rules/upstream.ts';
+import { formatUpstream, type Upstream } from '@underpass/rules/tunnel/upstream.ts';
 import type { SessionClock } from '@underpass/wire/clock.ts';
 import { lookUpForSocket } from './lookup.ts';
 import type { Problem } from './problem.ts';

@@ -1,6 +1,6 @@
 // Serves a visitor's stream: finds the upstream that the user configured for it, dials it, and joins the two.
 
-import { formatUpstream, type Upstream } from '@underpass/rules/upstream.ts';
+import { formatUpstream, type Upstream } from '@underpass/rules/tunnel/upstream.ts';
 import type { Stream } from '@underpass/wire/api.ts';
 import type { SessionClock } from '@underpass/wire/clock.ts';
 import type { ResetCode } from '@underpass/wire/core/code.ts';

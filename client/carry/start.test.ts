@@ -5,7 +5,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import type { Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { createServer as createTlsServer } from 'node:tls';
-import type { HttpUpstream } from '@underpass/rules/upstream.ts';
+import type { HttpUpstream } from '@underpass/rules/tunnel/upstream.ts';
 import { goawayCodes } from '@underpass/wire/core/code.ts';
 import { finFlag, frameType } from '@underpass/wire/core/frame.ts';
 import { encodeOpen } from '@underpass/wire/core/open.ts';

@@ -1,6 +1,6 @@
 // How the inspector listens to a visitor's stream beside the relay. Without an inspector there is no tap and no cost.
 
-import type { Upstream } from '@underpass/rules/upstream.ts';
+import type { Upstream } from '@underpass/rules/tunnel/upstream.ts';
 import type { Stream } from '@underpass/wire/api.ts';
 import type { ResetCode } from '@underpass/wire/core/code.ts';
 import type { OpenRequest } from '@underpass/wire/core/open.ts';

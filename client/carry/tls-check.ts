@@ -1,6 +1,6 @@
 // Detects an http upstream that speaks TLS: by the first bytes of its answer, or by a handshake if the bytes do not decide.
 
-import { formatUpstream, type Upstream } from '@underpass/rules/upstream.ts';
+import { formatUpstream, type Upstream } from '@underpass/rules/tunnel/upstream.ts';
 import type { SessionClock } from '@underpass/wire/clock.ts';
 import { openSocket } from './upstream-socket.ts';
 

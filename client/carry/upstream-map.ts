@@ -1,6 +1,6 @@
 // Which upstream a client dials for a stream: only upstreams that its user configured. Pure.
 
-import type { Upstream } from '@underpass/rules/upstream.ts';
+import type { Upstream } from '@underpass/rules/tunnel/upstream.ts';
 import { kindsOfType, type OpenRequest, type StreamKind } from '@underpass/wire/core/open.ts';
 import type { TunnelUpstreams } from './api.ts';
 

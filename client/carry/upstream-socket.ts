@@ -2,7 +2,7 @@
 
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import type { Upstream } from '@underpass/rules/upstream.ts';
+import type { Upstream } from '@underpass/rules/tunnel/upstream.ts';
 import { adaptControl } from '@underpass/wire/tcp-path.ts';
 import { lookUpForSocket, serverNameOf } from './lookup.ts';
 

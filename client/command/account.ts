@@ -3,7 +3,7 @@
 import { resolve } from 'node:path';
 import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
-import { tunnelTypesOf } from '@underpass/rules/region.ts';
+import { tunnelTypesOf } from '@underpass/rules/entity/region.ts';
 import type { Command } from 'commander';
 import { openAccount, openProject, openServer, serverOf } from '../account/account.ts';
 import { createApi } from '../account/api.ts';

@@ -2,10 +2,10 @@
 
 import { resolve } from 'node:path';
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
-import type { Tunnel } from '@underpass/rules/entity.ts';
+import type { Tunnel } from '@underpass/rules/entity/entity.ts';
 import { durations } from '@underpass/rules/limits.ts';
-import { parseLasting } from '@underpass/rules/quick-tunnel.ts';
-import { isLoopbackHost } from '@underpass/rules/upstream.ts';
+import { parseLasting } from '@underpass/rules/tunnel/quick-tunnel.ts';
+import { isLoopbackHost } from '@underpass/rules/tunnel/upstream.ts';
 import type { ProjectAccount } from '../account/account.ts';
 import { openOrSignIn } from '../account/sign-in.ts';
 import type { TunnelUpstreams } from '../carry/api.ts';

@@ -2,7 +2,7 @@
 // form of `http` that makes a tunnel.
 
 import { resolve } from 'node:path';
-import { type TunnelType, tunnelTypeNames } from '@underpass/rules/tunnel-type.ts';
+import { type TunnelType, tunnelTypeNames } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { type Command, Option } from 'commander';
 import { loadTunnel } from '../config/loaded-tunnel.ts';
 import { readToken } from '../config/token.ts';

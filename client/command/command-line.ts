@@ -1,7 +1,7 @@
 // What all commands share: options for the account, examples in the help, the exit code.
-import { browserPortMessage, isBrowserPort } from '@underpass/rules/browser-port.ts';
+import { browserPortMessage, isBrowserPort } from '@underpass/rules/address/browser-port.ts';
 import type { Parsed } from '@underpass/rules/parsed.ts';
-import { splitEntries, unwrapHost } from '@underpass/rules/typed-list.ts';
+import { splitEntries, unwrapHost } from '@underpass/rules/text/typed-list.ts';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { AccountFlags } from '../account/account.ts';
 import { ClientError } from '../process/error.ts';

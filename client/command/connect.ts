@@ -2,10 +2,10 @@
 import { type ConnectInputs, defaultConnectInputs, parseConnectSnippet } from '@underpass/rules/connect/connect-form.ts';
 import { ingressPresets } from '@underpass/rules/connect/ingress-preset.ts';
 import { type SnippetTab, snippetTabs } from '@underpass/rules/connect/snippet.ts';
-import type { Tunnel } from '@underpass/rules/entity.ts';
-import { maskToken } from '@underpass/rules/token-mask.ts';
-import { isWaitingForVerification } from '@underpass/rules/tunnel-status.ts';
-import { defaultUpstreams } from '@underpass/rules/upstream.ts';
+import type { Tunnel } from '@underpass/rules/entity/entity.ts';
+import { maskToken } from '@underpass/rules/tunnel/token-mask.ts';
+import { isWaitingForVerification } from '@underpass/rules/tunnel/tunnel-status.ts';
+import { defaultUpstreams } from '@underpass/rules/tunnel/upstream.ts';
 import { type Command, Option } from 'commander';
 import { openProject } from '../account/account.ts';
 import { domainUpstreams, upstreamsOfFlags } from '../config/upstream-flags.ts';

@@ -2,8 +2,8 @@
 
 import { publicCalls } from '@underpass/rules/api/public-calls.ts';
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
-import type { ProxyProtocol, Tunnel, TunnelType } from '@underpass/rules/entity.ts';
-import { tunnelTypeNames } from '@underpass/rules/tunnel-type.ts';
+import type { ProxyProtocol, Tunnel, TunnelType } from '@underpass/rules/entity/entity.ts';
+import { tunnelTypeNames } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { type Command, Option } from 'commander';
 import { openProject, openServer, type ProjectAccount, serverOf } from '../account/account.ts';
 import { exchange, request } from '../account/api.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { apexDomainMessage } from '@underpass/rules/apex-domain.ts';
+import { apexDomainMessage } from '@underpass/rules/names/apex-domain.ts';
 import { accountRoutes, createCli, startFakeApi } from '../test-kit.ts';
 
 const domain = { apexName: 'example.com', verified: false, challenge: 'c0ffee' };

@@ -1,11 +1,11 @@
 // domains list|add|verify|rm: apex domains and the proof that they are yours.
 
-import { parseApexDomain } from '@underpass/rules/apex-domain.ts';
 import { domainCalls } from '@underpass/rules/api/domain-calls.ts';
-import { adviseRecord, type DnsProviderName, dnsProviders } from '@underpass/rules/dns-provider.ts';
-import { propagationNote, verificationRecord } from '@underpass/rules/dns-record.ts';
-import type { Domain } from '@underpass/rules/entity.ts';
-import { unwrapHost } from '@underpass/rules/typed-list.ts';
+import type { Domain } from '@underpass/rules/entity/entity.ts';
+import { parseApexDomain } from '@underpass/rules/names/apex-domain.ts';
+import { adviseRecord, type DnsProviderName, dnsProviders } from '@underpass/rules/names/dns-provider.ts';
+import { propagationNote, verificationRecord } from '@underpass/rules/names/dns-record.ts';
+import { unwrapHost } from '@underpass/rules/text/typed-list.ts';
 import type { Command } from 'commander';
 import { openProject } from '../account/account.ts';
 import type { Api } from '../account/api.ts';

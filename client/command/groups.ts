@@ -1,7 +1,8 @@
 // groups list|show|add|set|rm: security groups, the allow-lists of source addresses.
+
+import { parseSourceAddress } from '@underpass/rules/address/source-address.ts';
 import { securityGroupCalls } from '@underpass/rules/api/security-group-calls.ts';
-import type { SecurityGroup } from '@underpass/rules/entity.ts';
-import { parseSourceAddress } from '@underpass/rules/source-address.ts';
+import type { SecurityGroup } from '@underpass/rules/entity/entity.ts';
 import type { Command } from 'commander';
 import { openProject, type ProjectAccount } from '../account/account.ts';
 import { saveChange } from '../account/api.ts';

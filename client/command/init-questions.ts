@@ -1,9 +1,9 @@
 // The questions of `underpass init`: which ports, and which tunnel for each.
 
 import { basename, relative, sep } from 'node:path';
-import type { Tunnel } from '@underpass/rules/entity.ts';
-import { parseTunnelName } from '@underpass/rules/tunnel-name.ts';
-import { defaultTunnelType } from '@underpass/rules/tunnel-type.ts';
+import type { Tunnel } from '@underpass/rules/entity/entity.ts';
+import { parseTunnelName } from '@underpass/rules/tunnel/tunnel-name.ts';
+import { defaultTunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
 import type { ListeningPort } from '../listening/listening-ports.ts';
 import { ClientError } from '../process/error.ts';
 import type { Io } from '../process/io.ts';

@@ -4,9 +4,9 @@
 import { lstat, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
-import type { Tunnel } from '@underpass/rules/entity.ts';
-import { defaultTunnelType } from '@underpass/rules/tunnel-type.ts';
-import { formatUpstream, isLoopbackHost } from '@underpass/rules/upstream.ts';
+import type { Tunnel } from '@underpass/rules/entity/entity.ts';
+import { defaultTunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
+import { formatUpstream, isLoopbackHost } from '@underpass/rules/tunnel/upstream.ts';
 import type { Command } from 'commander';
 import { stringify } from 'yaml';
 import type { ProjectAccount } from '../account/account.ts';

@@ -1,7 +1,7 @@
 // What inspect and replay print for people: a row for each request of the list, and all of one request.
 
 import type { EventView, Exchange, ExchangeSummary, FrameView } from '@underpass/rules/inspect/exchange.ts';
-import { formatByteRate } from '@underpass/rules/metrics.ts';
+import { formatByteRate } from '@underpass/rules/screen/metrics.ts';
 import { renderFields } from '../terminal/output.ts';
 
 /** `showHost`: the client carries several tunnels. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import type { Tunnel } from '@underpass/rules/entity.ts';
+import type { Tunnel } from '@underpass/rules/entity/entity.ts';
 import { outcome, startUpstream, visit } from '../carry/fixture/carrying.ts';
 import { type FakeEdgeOptions, startFakeEdge } from '../carry/fixture/edge.ts';
 import { type ApiCall, accountRoutes, binary, createCli, startFakeApi } from '../test-kit.ts';

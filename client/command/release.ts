@@ -3,8 +3,8 @@
 import { createHash, createPublicKey, verify } from 'node:crypto';
 import { urlOf } from '@underpass/rules/api/call.ts';
 import { publicCalls } from '@underpass/rules/api/public-calls.ts';
-import type { Release } from '@underpass/rules/resource.ts';
-import { compareVersions } from '@underpass/rules/version.ts';
+import type { Release } from '@underpass/rules/entity/resource.ts';
+import { compareVersions } from '@underpass/rules/text/version.ts';
 import { reasonOf, request, unreachable } from '../account/api.ts';
 import { ClientError } from '../process/error.ts';
 import type { Io } from '../process/io.ts';

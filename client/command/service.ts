@@ -3,8 +3,8 @@
 import { realpath } from 'node:fs/promises';
 import type { ConnectUpstreams } from '@underpass/rules/connect/command.ts';
 import { resourceName } from '@underpass/rules/connect/resource-name.ts';
-import { type TunnelType, tunnelTypeNames } from '@underpass/rules/tunnel-type.ts';
-import { formatUpstream } from '@underpass/rules/upstream.ts';
+import { type TunnelType, tunnelTypeNames } from '@underpass/rules/tunnel/tunnel-type.ts';
+import { formatUpstream } from '@underpass/rules/tunnel/upstream.ts';
 import { type Command, Option } from 'commander';
 import { configHome } from '../account/credentials.ts';
 import type { TunnelUpstreams } from '../carry/api.ts';

@@ -1,6 +1,6 @@
 // ssh serve and ssh connect: SSH hosts by name behind one ingress tunnel. Their modules load only when they run.
 import { join, resolve } from 'node:path';
-import { formatUpstream } from '@underpass/rules/upstream.ts';
+import { formatUpstream } from '@underpass/rules/tunnel/upstream.ts';
 import type { Command } from 'commander';
 import { configFolder } from '../account/credentials.ts';
 import { loadTunnel } from '../config/loaded-tunnel.ts';

@@ -1,7 +1,7 @@
 // token show|rotate: print only the token of a tunnel on standard output, so that it can go into a file.
 
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
-import type { Tunnel } from '@underpass/rules/entity.ts';
+import type { Tunnel } from '@underpass/rules/entity/entity.ts';
 import { durations } from '@underpass/rules/limits.ts';
 import type { Command } from 'commander';
 import { openProject } from '../account/account.ts';

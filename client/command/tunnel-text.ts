@@ -1,15 +1,15 @@
 // How a tunnel reads in a terminal: a row of the list, and the page of one.
 
-import type { IngressDomain, Tunnel } from '@underpass/rules/entity.ts';
-import { renderTunnelMetrics } from '@underpass/rules/metrics.ts';
-import { expiryText } from '@underpass/rules/tunnel-expiry.ts';
+import type { IngressDomain, Tunnel } from '@underpass/rules/entity/entity.ts';
+import { renderTunnelMetrics } from '@underpass/rules/screen/metrics.ts';
+import { expiryText } from '@underpass/rules/tunnel/tunnel-expiry.ts';
 import {
   decideDisplayStatus,
   isWaitingForVerification,
   waitingText,
   withPendingDefaults,
-} from '@underpass/rules/tunnel-status.ts';
-import { defaultUpstreams } from '@underpass/rules/upstream.ts';
+} from '@underpass/rules/tunnel/tunnel-status.ts';
+import { defaultUpstreams } from '@underpass/rules/tunnel/upstream.ts';
 import { renderFields } from '../terminal/output.ts';
 
 export function tunnelRow(tunnel: Tunnel): readonly string[] {

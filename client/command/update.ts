@@ -1,8 +1,8 @@
 // update: replaces this program with the newest release of the server, after checking signature and checksum.
 import { chmod, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Release } from '@underpass/rules/resource.ts';
-import { compareVersions } from '@underpass/rules/version.ts';
+import type { Release } from '@underpass/rules/entity/resource.ts';
+import { compareVersions } from '@underpass/rules/text/version.ts';
 import type { Command } from 'commander';
 import { openServer } from '../account/account.ts';
 import { readBounded } from '../process/bounded-file.ts';

@@ -3,7 +3,7 @@
 
 import { isAbsolute, join } from 'node:path';
 import type { Parsed } from '@underpass/rules/parsed.ts';
-import { isTunnelType, type TunnelType, tunnelTypeNames } from '@underpass/rules/tunnel-type.ts';
+import { isTunnelType, type TunnelType, tunnelTypeNames } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { isMap, isScalar, isSeq, LineCounter, type Node, type Pair, parseDocument, type Scalar, type YAMLMap } from 'yaml';
 import { parseHealthAddress } from './health-address.ts';
 import {

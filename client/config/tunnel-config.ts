@@ -2,8 +2,8 @@
 
 import type { Parsed } from '@underpass/rules/parsed.ts';
 import { accept, refuse } from '@underpass/rules/parsed.ts';
-import { type TunnelType, tunnelTypeNames } from '@underpass/rules/tunnel-type.ts';
-import { formatUpstream, parseHttpUpstream, parseIngressUpstream, parseUpstreamHost } from '@underpass/rules/upstream.ts';
+import { type TunnelType, tunnelTypeNames } from '@underpass/rules/tunnel/tunnel-type.ts';
+import { formatUpstream, parseHttpUpstream, parseIngressUpstream, parseUpstreamHost } from '@underpass/rules/tunnel/upstream.ts';
 import type { CarriedHttpUpstream, TunnelUpstreams } from '../carry/api.ts';
 
 export type TokenSource =

@@ -1,9 +1,9 @@
 // Turns `--upstream` flags into the upstreams of a tunnel, and into those that snippets and service units name.
 
 import type { ConnectInputs } from '@underpass/rules/connect/connect-form.ts';
-import type { Tunnel } from '@underpass/rules/entity.ts';
-import type { TunnelType } from '@underpass/rules/tunnel-type.ts';
-import { defaultUpstreams, formatUpstream } from '@underpass/rules/upstream.ts';
+import type { Tunnel } from '@underpass/rules/entity/entity.ts';
+import type { TunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
+import { defaultUpstreams, formatUpstream } from '@underpass/rules/tunnel/upstream.ts';
 import type { TunnelUpstreams } from '../carry/api.ts';
 import { ClientError } from '../process/error.ts';
 import { parseUpstreamHosts, parseUpstreams } from './tunnel-config.ts';

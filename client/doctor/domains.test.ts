@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { CheckedDomain } from '@underpass/rules/resource.ts';
+import type { CheckedDomain } from '@underpass/rules/entity/resource.ts';
 import { judgeDomains } from './domains.ts';
 
 const domain = (name: string, verified = true) => ({ name, apexName: 'example.com', verified, url: `https://${name}` });

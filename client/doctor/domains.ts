@@ -1,8 +1,9 @@
 // What the server's check of a tunnel's domains means: which of them visitors cannot reach, and what to do.
-import { ingressRecord } from '@underpass/rules/dns-record.ts';
-import { type DomainState, describeDomain } from '@underpass/rules/domain-state.ts';
-import type { IngressDomain, Tunnel } from '@underpass/rules/entity.ts';
-import type { TunnelDomains } from '@underpass/rules/resource.ts';
+
+import type { IngressDomain, Tunnel } from '@underpass/rules/entity/entity.ts';
+import type { TunnelDomains } from '@underpass/rules/entity/resource.ts';
+import { ingressRecord } from '@underpass/rules/names/dns-record.ts';
+import { type DomainState, describeDomain } from '@underpass/rules/screen/domain-state.ts';
 import { type Finding, ok, problem, skipped, warning } from './finding.ts';
 
 const check = 'domains';

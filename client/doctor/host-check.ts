@@ -1,6 +1,6 @@
 // Checks whether an upstream refuses the Host that it will get: development servers accept only names that they know.
 
-import { formatUpstream, parseUpstreamHost, type Upstream } from '@underpass/rules/upstream.ts';
+import { formatUpstream, parseUpstreamHost, type Upstream } from '@underpass/rules/tunnel/upstream.ts';
 import { openSocket } from '../carry/upstream-socket.ts';
 import { type Finding, ok, problem } from './finding.ts';
 

@@ -1,7 +1,7 @@
 // Checks the way to a host step by step: proxy, name, TCP, TLS. The first step that fails says what to do; the rest is skipped.
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type PeerCertificate, type TLSSocket } from 'node:tls';
-import { isLoopbackHost } from '@underpass/rules/upstream.ts';
+import { isLoopbackHost } from '@underpass/rules/tunnel/upstream.ts';
 import { adaptControl, offeredControls, readTcpInfo } from '@underpass/wire/tcp-path.ts';
 import { lookUp, lookUpForSocket } from '../carry/lookup.ts';
 import { CarryError, problems } from '../carry/problem.ts';

@@ -2,8 +2,8 @@
 // certificate that the client trusts, and expects the tunnel's PROXY protocol version.
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import type { ProxyProtocol } from '@underpass/rules/entity.ts';
-import { formatUpstream, type Upstream } from '@underpass/rules/upstream.ts';
+import type { ProxyProtocol } from '@underpass/rules/entity/entity.ts';
+import { formatUpstream, type Upstream } from '@underpass/rules/tunnel/upstream.ts';
 import { lookUpForSocket, serverNameOf } from '../carry/lookup.ts';
 import { problems } from '../carry/problem.ts';
 import { speaksTls } from '../carry/tls-check.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { brotliCompressSync, constants, deflateRawSync, gzipSync, zstdCompressSync } from 'node:zlib';
-import { collectHeap } from '@underpass/wire/heap.ts';
+import { collectHeap } from '@underpass/runtime/heap.ts';
 import type { Capture } from './capture.ts';
 import { createTestLog, requestOf, testRoute } from './fixture/exchanges.ts';
 import { summarize, viewExchange } from './view.ts';

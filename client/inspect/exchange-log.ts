@@ -1,7 +1,7 @@
 // The exchanges that the inspector keeps, newest last, within its limits on bytes and on their number.
 
 import type { EventView, ExchangeError, ExchangeState, ExchangeSummary, FrameView } from '@underpass/rules/inspect/exchange.ts';
-import type { Upstream } from '@underpass/rules/upstream.ts';
+import type { Upstream } from '@underpass/rules/tunnel/upstream.ts';
 import type { UpstreamTrust } from '../carry/upstream-socket.ts';
 import { InflateBudget } from './inflate-budget.ts';
 import { Ring } from './ring.ts';

@@ -3,7 +3,7 @@
 import type { Socket } from 'node:net';
 import type { ReplayRequest, ShownHeader } from '@underpass/rules/inspect/exchange.ts';
 import { accept, type Parsed, refuse } from '@underpass/rules/parsed.ts';
-import { formatUpstream, isLoopbackHost, parseUpstreamHost, parseUrlUpstream } from '@underpass/rules/upstream.ts';
+import { formatUpstream, isLoopbackHost, parseUpstreamHost, parseUrlUpstream } from '@underpass/rules/tunnel/upstream.ts';
 import { ExchangeFollower } from '@underpass/wire/http/exchange-follower.ts';
 import { createHostEditor } from '../carry/host-edit.ts';
 import { decideFailure } from '../carry/serve.ts';

@@ -4,7 +4,7 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { isBrowserPort } from '@underpass/rules/browser-port.ts';
+import { isBrowserPort } from '@underpass/rules/address/browser-port.ts';
 import type { ExchangeList, InspectRefusalCode, ReplayStarted, SearchResult } from '@underpass/rules/inspect/exchange.ts';
 import { ClientError, listenReason } from '../process/error.ts';
 import { decodeBody } from './body-view.ts';

@@ -8,8 +8,8 @@ import type {
   SignatureCheck,
   Timing,
 } from '@underpass/rules/inspect/exchange.ts';
-import { formatUpstream } from '@underpass/rules/upstream.ts';
-import { describeUserAgent } from '@underpass/rules/user-agent.ts';
+import { describeUserAgent } from '@underpass/rules/text/user-agent.ts';
+import { formatUpstream } from '@underpass/rules/tunnel/upstream.ts';
 import { viewBody } from './body-view.ts';
 import { fieldOf, mediaTypeOf, type ReadHead, readHead } from './core/head.ts';
 import { isSecretHeader } from './core/secret-header.ts';

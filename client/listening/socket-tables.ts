@@ -1,7 +1,7 @@
 // What systems print about listening TCP sockets: /proc/net/tcp of Linux, lsof of macOS, netstat and tasklist of Windows.
 // Pure parsers. A line that they do not know gives nothing.
 
-import { formatAddress, parseAddress } from '@underpass/rules/address.ts';
+import { formatAddress, parseAddress } from '@underpass/rules/address/address.ts';
 
 export interface ListeningSocket {
   /** In canonical text; `*` is every address. */

@@ -2,9 +2,9 @@
 // HTTP_PROXY and ALL_PROXY count for nothing: a proxy for plain http would read the sign-in.
 
 import { isIP } from 'node:net';
-import { compileAllowList } from '@underpass/rules/allow-list.ts';
+import { compileAllowList } from '@underpass/rules/address/allow-list.ts';
 import { accept, type Parsed, refuse } from '@underpass/rules/parsed.ts';
-import { isLoopbackHost } from '@underpass/rules/upstream.ts';
+import { isLoopbackHost } from '@underpass/rules/tunnel/upstream.ts';
 
 export interface HttpProxy {
   readonly tls: boolean;

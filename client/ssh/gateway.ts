@@ -4,7 +4,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect as connectTcp, type Socket } from 'node:net';
 import { createServer, type TLSSocket } from 'node:tls';
-import { formatUpstream, type Upstream } from '@underpass/rules/upstream.ts';
+import { formatUpstream, type Upstream } from '@underpass/rules/tunnel/upstream.ts';
 import { parseHead } from '@underpass/wire/core/head.ts';
 import type { OpenRequest } from '@underpass/wire/core/open.ts';
 import { readHead } from '@underpass/wire/handshake.ts';

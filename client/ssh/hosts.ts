@@ -1,10 +1,10 @@
 // The SSH hosts of a gateway: names, addresses, and who may reach each. Pure.
 
-import { compileAllowList } from '@underpass/rules/allow-list.ts';
-import { isCanonicalHostname, lowerAscii, parseHostname } from '@underpass/rules/hostname.ts';
+import { compileAllowList } from '@underpass/rules/address/allow-list.ts';
+import { parseSourceAddress } from '@underpass/rules/address/source-address.ts';
+import { isCanonicalHostname, lowerAscii, parseHostname } from '@underpass/rules/names/hostname.ts';
 import { accept, type Parsed, refuse } from '@underpass/rules/parsed.ts';
-import { parseSourceAddress } from '@underpass/rules/source-address.ts';
-import { parseTcpUpstream, type Upstream } from '@underpass/rules/upstream.ts';
+import { parseTcpUpstream, type Upstream } from '@underpass/rules/tunnel/upstream.ts';
 
 export interface SshHost {
   readonly name: string;

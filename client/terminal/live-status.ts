@@ -1,5 +1,5 @@
 // Renders the live status as lines of text. Pure: from the state of every tunnel and the size and colours of the terminal.
-import { formatByteRate } from '@underpass/rules/metrics.ts';
+import { formatByteRate } from '@underpass/rules/screen/metrics.ts';
 import { printable } from './output.ts';
 
 export interface TunnelView {

@@ -1,7 +1,7 @@
 // Gives back memory that an idle client does not need: what the start left behind, and what a crowd of streams left behind.
-import { collectHeap } from '@underpass/wire/heap.ts';
-import { type Closings, MemoryReclaim, trimHeap } from '@underpass/wire/memory-reclaim.ts';
-import { unmapProgram } from '@underpass/wire/program-pages.ts';
+import { collectHeap } from '@underpass/runtime/heap.ts';
+import { type Closings, MemoryReclaim, trimHeap } from '@underpass/runtime/memory-reclaim.ts';
+import { unmapProgram } from '@underpass/runtime/program-pages.ts';
 
 /** How often to look whether a crowd has gone. */
 const checkMs = 1_000;

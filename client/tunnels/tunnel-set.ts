@@ -1,6 +1,6 @@
 // The tunnels that this process carries. Applying a new configuration restarts only the tunnels that changed; the others keep
 // their connections.
-import type { Closings } from '@underpass/wire/memory-reclaim.ts';
+import type { Closings } from '@underpass/runtime/memory-reclaim.ts';
 import type { LoadedTunnel } from '../config/loaded-tunnel.ts';
 import type { TunnelView } from '../terminal/live-status.ts';
 

@@ -4,20 +4,20 @@
 import type { Call } from '@underpass/rules/api/call.ts';
 import { type CallName, calls } from '@underpass/rules/api/calls.ts';
 import { queryShapeOf } from '@underpass/rules/api/schemas.ts';
-import { isPlainWord } from '@underpass/rules/characters.ts';
+import { isPlainWord } from '@underpass/rules/text/characters.ts';
 import type { z } from 'zod';
-import { credentialOf, takeAllowance, userShare } from '../access/allowance.ts';
-import type { CallContext, Handlers } from '../access/call.ts';
-import type { Caller } from '../access/caller.ts';
-import { findCaller, type IdentifyDeps, readCredential } from '../access/identify.ts';
-import { auditRefusedCall } from '../access/refusal-audit.ts';
-import { limitedAddress } from '../http/address.ts';
-import { readBody } from '../http/body.ts';
-import { isForeignRead, isOwnRequest, isUnsafe } from '../http/origin.ts';
-import { Refusal, type RefusalCode, refuse } from '../http/refusal.ts';
-import type { Limiter } from '../limit/limiter.ts';
-import { hashToken } from '../secret/token.ts';
-import type { Store } from '../store/store.ts';
+import type { Limiter } from '../platform/limit/limiter.ts';
+import { hashToken } from '../platform/secret/token.ts';
+import type { Store } from '../platform/store/store.ts';
+import { credentialOf, takeAllowance, userShare } from '../request/caller/allowance.ts';
+import type { CallContext, Handlers } from '../request/caller/call.ts';
+import type { Caller } from '../request/caller/caller.ts';
+import { findCaller, type IdentifyDeps, readCredential } from '../request/caller/identify.ts';
+import { auditRefusedCall } from '../request/caller/refusal-audit.ts';
+import { limitedAddress } from '../request/http/address.ts';
+import { readBody } from '../request/http/body.ts';
+import { isForeignRead, isOwnRequest, isUnsafe } from '../request/http/origin.ts';
+import { Refusal, type RefusalCode, refuse } from '../request/http/refusal.ts';
 import { permit, type Values } from './permit.ts';
 
 export interface DispatchDeps extends IdentifyDeps {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import type { Role } from '@underpass/rules/entity.ts';
+import type { Role } from '@underpass/rules/entity/entity.ts';
 import { rateLimits } from '@underpass/rules/limits.ts';
 import { createTestControl, type SignedUp, type TestClient, type TestControl } from '../test-kit.ts';
 

@@ -1,11 +1,11 @@
 // Prometheus metrics of control: calls by name and status, and what waits. Served by server/ on a private port.
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { Dependency, DependencyState } from '../dependency/dependency.ts';
-import { type BackupNote, readBackupNote } from '../store/backup-note.ts';
-import { isWaiting } from '../store/known-time.ts';
-import { unlessOutage } from '../store/outage.ts';
-import type { Store } from '../store/store.ts';
+import type { Dependency, DependencyState } from '../platform/dependency/dependency.ts';
+import { type BackupNote, readBackupNote } from '../platform/store/backup-note.ts';
+import { isWaiting } from '../platform/store/known-time.ts';
+import { unlessOutage } from '../platform/store/outage.ts';
+import type { Store } from '../platform/store/store.ts';
 
 export interface ControlMetrics {
   readonly registry: Registry;

@@ -6,7 +6,7 @@ import crypto, { scryptSync } from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 import { after, before, describe, it, mock } from 'node:test';
 import { type CallName, calls } from '@underpass/rules/api/calls.ts';
-import { parseHostname } from '@underpass/rules/hostname.ts';
+import { parseHostname } from '@underpass/rules/names/hostname.ts';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { createTestControl, type SignedUp, type TestControl } from '../test-kit.ts';

@@ -6,7 +6,7 @@ import { failures } from '@underpass/rules/api/failures.ts';
 import { passkeyNeededCode, proofNeededCode } from '@underpass/rules/api/refusal-code.ts';
 import { answerSchemas, payloadSchemas, querySchemas } from '@underpass/rules/api/schemas.ts';
 import { durations } from '@underpass/rules/limits.ts';
-import { countsHeader, sumsHeader } from '@underpass/rules/list-page.ts';
+import { countsHeader, sumsHeader } from '@underpass/rules/list/list-page.ts';
 import { z } from 'zod';
 
 const namedSchemas = { ...answerSchemas, ...payloadSchemas };

@@ -5,9 +5,9 @@ import { after, before, describe, it } from 'node:test';
 import type { Call } from '@underpass/rules/api/call.ts';
 import { type CallName, calls } from '@underpass/rules/api/calls.ts';
 import { queryShapeOf } from '@underpass/rules/api/schemas.ts';
-import type { Role } from '@underpass/rules/entity.ts';
+import type { Role } from '@underpass/rules/entity/entity.ts';
 import { durations } from '@underpass/rules/limits.ts';
-import { type Action, may, permissions, roles } from '@underpass/rules/permission.ts';
+import { type Action, may, permissions, roles } from '@underpass/rules/people/permission.ts';
 import { createTestControl, type SignedUp, type TestClient, type TestControl } from '../test-kit.ts';
 import { callsOfInvited, prepareCall, sendCall, type World } from './test-kit-calls.ts';
 

@@ -1,15 +1,15 @@
-// Decides whether a caller may make a call, before its body is read. rules/permission.ts has the table of roles and actions.
+// Decides whether a caller may make a call, before its body is read. rules/people/permission.ts has the table of roles and actions.
 
 import type { Call } from '@underpass/rules/api/call.ts';
 import { durations } from '@underpass/rules/limits.ts';
-import { type Action, forbiddenMessage, may } from '@underpass/rules/permission.ts';
-import type { Caller } from '../access/caller.ts';
-import { expectOwnPasskey, expectPasskey, needsOperatorPasskey } from '../access/passkey-rule.ts';
-import { type Access, findAccess, refuseStopped } from '../access/project-access.ts';
-import { findGroupProjects } from '../group/groups.ts';
-import { isUnsafe } from '../http/origin.ts';
-import { orMissing, Refusal, refuse } from '../http/refusal.ts';
-import type { Queries } from '../store/store.ts';
+import { type Action, forbiddenMessage, may } from '@underpass/rules/people/permission.ts';
+import type { Queries } from '../platform/store/store.ts';
+import type { Caller } from '../request/caller/caller.ts';
+import { expectOwnPasskey, expectPasskey, needsOperatorPasskey } from '../request/caller/passkey-rule.ts';
+import { type Access, findAccess, refuseStopped } from '../request/caller/project-access.ts';
+import { isUnsafe } from '../request/http/origin.ts';
+import { orMissing, Refusal, refuse } from '../request/http/refusal.ts';
+import { findGroupProjects } from '../tunnels/group/groups.ts';
 
 /** The `who` of calls that act in no project. */
 const withoutProject = new Set<Call['who']>(['anyone', 'user', 'operator']);

@@ -4,11 +4,11 @@ import { randomBytes } from 'node:crypto';
 import type { Call } from '@underpass/rules/api/call.ts';
 import { type CallName, calls } from '@underpass/rules/api/calls.ts';
 import { queryShapeOf } from '@underpass/rules/api/schemas.ts';
-import type { Tunnel } from '@underpass/rules/entity.ts';
-import type { PasskeyOptions, RecoveryCodes } from '@underpass/rules/resource.ts';
-import { addJob } from '../job/queue.ts';
-import { addPasskey, createAuthenticator } from '../passkey/test-kit.ts';
-import { hashToken } from '../secret/token.ts';
+import type { Tunnel } from '@underpass/rules/entity/entity.ts';
+import type { PasskeyOptions, RecoveryCodes } from '@underpass/rules/entity/resource.ts';
+import { addPasskey, createAuthenticator } from '../people/passkey/test-kit.ts';
+import { addJob } from '../platform/job/queue.ts';
+import { hashToken } from '../platform/secret/token.ts';
 import { linkToken, loginForm, rightAnswer, type SignedUp, type TestClient, type TestControl } from '../test-kit.ts';
 
 export interface World {

@@ -1,15 +1,15 @@
 // Abuse reports: anybody may send one, and operators read and close them.
 
-import { parseAbuseReport } from '@underpass/rules/abuse-report.ts';
-import { addressKey, networkKey } from '@underpass/rules/address.ts';
-import type { AbuseReport } from '@underpass/rules/resource.ts';
-import type { CallContext } from '../access/call.ts';
-import { type BotCheck, passBotCheck } from '../auth/bot-check.ts';
-import { orInvalidForm, orMissing, refuse } from '../http/refusal.ts';
-import { addJob } from '../job/queue.ts';
-import { hasRoom, type Limiter } from '../limit/limiter.ts';
-import { createId } from '../store/id.ts';
-import type { AbuseReportsTable } from '../store/schema.ts';
+import { addressKey, networkKey } from '@underpass/rules/address/address.ts';
+import type { AbuseReport } from '@underpass/rules/entity/resource.ts';
+import { parseAbuseReport } from '@underpass/rules/people/abuse-report.ts';
+import { type BotCheck, passBotCheck } from '../people/auth/bot-check.ts';
+import { addJob } from '../platform/job/queue.ts';
+import { hasRoom, type Limiter } from '../platform/limit/limiter.ts';
+import { createId } from '../platform/store/id.ts';
+import type { AbuseReportsTable } from '../platform/store/schema.ts';
+import type { CallContext } from '../request/caller/call.ts';
+import { orInvalidForm, orMissing, refuse } from '../request/http/refusal.ts';
 import { type AskedPage, auditDesk, type Desk, type DeskDeps, pageOf } from './actor.ts';
 
 export interface AbuseDeps extends Pick<DeskDeps, 'store' | 'jobs' | 'origin'> {

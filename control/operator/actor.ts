@@ -1,11 +1,11 @@
 // An operator at work: signed in to the dashboard, or running a command on the machine.
 
 import { type SelectQueryBuilder, sql } from 'kysely';
-import { type AuditRow, writeAudit } from '../access/audit.ts';
-import type { Bus } from '../bus/bus.ts';
-import type { FeedPort } from '../feed/port.ts';
-import type { JobQueue } from '../job/queue.ts';
-import type { Queries, Store } from '../store/store.ts';
+import type { FeedPort } from '../edges/feed/port.ts';
+import type { Bus } from '../platform/bus/bus.ts';
+import type { JobQueue } from '../platform/job/queue.ts';
+import type { Queries, Store } from '../platform/store/store.ts';
+import { type AuditRow, writeAudit } from '../request/caller/audit.ts';
 
 export interface DeskDeps {
   readonly store: Store;

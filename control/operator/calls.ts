@@ -1,11 +1,11 @@
 // The calls of the operator pages. The commands of underpass-server use the same functions.
 
 import type { operatorCalls as table } from '@underpass/rules/api/operator-calls.ts';
+import type { OperatorTunnel } from '@underpass/rules/entity/resource.ts';
 import { limits } from '@underpass/rules/limits.ts';
-import type { OperatorTunnel } from '@underpass/rules/resource.ts';
-import type { CallContext, Handlers } from '../access/call.ts';
-import type { AuditCalls } from '../audit/calls.ts';
-import type { FeedPort } from '../feed/port.ts';
+import type { FeedPort } from '../edges/feed/port.ts';
+import type { AuditCalls } from '../people/audit/calls.ts';
+import type { CallContext, Handlers } from '../request/caller/call.ts';
 import { type AbuseDeps, changeAbuseReport, listAbuseReports, reportAbuse } from './abuse-reports.ts';
 import type { AskedPage, Desk, DeskDeps } from './actor.ts';
 import { changePasskeyRule, readPasskeyRule, removeUserPasskeys } from './passkeys.ts';

@@ -7,8 +7,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, afterEach, beforeEach, describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Project, SecurityGroup, Tunnel } from '@underpass/rules/entity.ts';
-import { limits, rateLimits } from '@underpass/rules/limits.ts';
+import type { Project, SecurityGroup, Tunnel } from '@underpass/rules/entity/entity.ts';
 import type {
   AbuseReport,
   AuditPage,
@@ -18,10 +17,11 @@ import type {
   OperatorTunnel,
   OperatorUser,
   Subscription,
-} from '@underpass/rules/resource.ts';
-import { keyOpensRegion } from '../region/regions.ts';
-import { hashToken } from '../secret/token.ts';
-import { createId } from '../store/id.ts';
+} from '@underpass/rules/entity/resource.ts';
+import { limits, rateLimits } from '@underpass/rules/limits.ts';
+import { keyOpensRegion } from '../edges/region/regions.ts';
+import { hashToken } from '../platform/secret/token.ts';
+import { createId } from '../platform/store/id.ts';
 import {
   createTestControl,
   linkToken,

@@ -1,16 +1,16 @@
 // The operator's part in passkeys: whether operators need one, and help for users who have lost theirs.
 
-import { ownPasskeyFirstMessage } from '@underpass/rules/passkey.ts';
-import type { PasskeyRule } from '@underpass/rules/resource.ts';
-import type { Caller } from '../access/caller.ts';
-import { addNotices } from '../access/notice.ts';
-import { needsOperatorPasskey, operatorRule } from '../access/passkey-rule.ts';
-import { endVisitsOfUser } from '../admission/end-visits.ts';
-import { guardedTunnelsOf } from '../admission/guarded-tunnels.ts';
-import { tellNarrowed } from '../bus/access.ts';
-import { orMissing, refuse } from '../http/refusal.ts';
-import { passkeyMail } from '../mail/mails.ts';
-import { removeAllPasskeys } from '../passkey/passkeys.ts';
+import type { PasskeyRule } from '@underpass/rules/entity/resource.ts';
+import { ownPasskeyFirstMessage } from '@underpass/rules/people/passkey.ts';
+import { endVisitsOfUser } from '../edges/policies/end-visits.ts';
+import { guardedTunnelsOf } from '../edges/policies/guarded-tunnels.ts';
+import { removeAllPasskeys } from '../people/passkey/passkeys.ts';
+import { tellNarrowed } from '../platform/bus/access.ts';
+import { passkeyMail } from '../platform/mail/mails.ts';
+import type { Caller } from '../request/caller/caller.ts';
+import { addNotices } from '../request/caller/notice.ts';
+import { needsOperatorPasskey, operatorRule } from '../request/caller/passkey-rule.ts';
+import { orMissing, refuse } from '../request/http/refusal.ts';
 import { auditDesk, type Desk } from './actor.ts';
 
 export const readPasskeyRule = async ({ deps }: Desk): Promise<PasskeyRule> => ({

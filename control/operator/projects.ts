@@ -1,16 +1,16 @@
 // The operator's view of projects: their limits and suspension.
 
+import type { OperatorProject } from '@underpass/rules/entity/resource.ts';
 import { highestQuotas, type ProjectQuotas, projectQuotas } from '@underpass/rules/limits.ts';
-import type { OperatorProject } from '@underpass/rules/resource.ts';
 import { sql } from 'kysely';
-import { readQuotas } from '../access/project-access.ts';
-import { lockProject } from '../access/project-lock.ts';
-import { tellNarrowed } from '../bus/access.ts';
-import { orMissing, refuse } from '../http/refusal.ts';
-import { deleteProject } from '../project/deletion.ts';
-import { containing } from '../store/like.ts';
-import type { ProjectsTable } from '../store/schema.ts';
-import type { Queries } from '../store/store.ts';
+import { deleteProject } from '../people/project/deletion.ts';
+import { tellNarrowed } from '../platform/bus/access.ts';
+import { containing } from '../platform/store/like.ts';
+import type { ProjectsTable } from '../platform/store/schema.ts';
+import type { Queries } from '../platform/store/store.ts';
+import { readQuotas } from '../request/caller/project-access.ts';
+import { lockProject } from '../request/caller/project-lock.ts';
+import { orMissing, refuse } from '../request/http/refusal.ts';
 import { type AskedPage, auditDesk, type Desk, pageOf } from './actor.ts';
 import { countTunnels } from './tunnels.ts';
 

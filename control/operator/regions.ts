@@ -1,15 +1,15 @@
 // The operator's view of regions: creates, changes and deletes them, and makes keys for their edges.
 
-import { parseHostname } from '@underpass/rules/hostname.ts';
-import { regionDescriptionMaxChars, regionNamePattern } from '@underpass/rules/region.ts';
-import type { OperatorRegion, RegionKey } from '@underpass/rules/resource.ts';
-import { parseSingleLine } from '@underpass/rules/single-line.ts';
-import { readOwnProblems } from '../certificate/certificate-rows.ts';
-import { orInvalid, orMissing, refuse } from '../http/refusal.ts';
-import { addChangedColumns, forgetChangedColumns, readChangedColumns } from '../region/changed-columns.ts';
-import { type KeyRotation, listRegionRows, rotateEdgeKey, toRegion } from '../region/regions.ts';
-import type { RegionsTable } from '../store/schema.ts';
-import { isForeignKeyViolation, isUniqueViolation, type Queries } from '../store/store.ts';
+import { regionDescriptionMaxChars, regionNamePattern } from '@underpass/rules/entity/region.ts';
+import type { OperatorRegion, RegionKey } from '@underpass/rules/entity/resource.ts';
+import { parseHostname } from '@underpass/rules/names/hostname.ts';
+import { parseSingleLine } from '@underpass/rules/text/single-line.ts';
+import { readOwnProblems } from '../edges/certificate/certificate-rows.ts';
+import { addChangedColumns, forgetChangedColumns, readChangedColumns } from '../edges/region/changed-columns.ts';
+import { type KeyRotation, listRegionRows, rotateEdgeKey, toRegion } from '../edges/region/regions.ts';
+import type { RegionsTable } from '../platform/store/schema.ts';
+import { isForeignKeyViolation, isUniqueViolation, type Queries } from '../platform/store/store.ts';
+import { orInvalid, orMissing, refuse } from '../request/http/refusal.ts';
 import { auditDesk, type Desk } from './actor.ts';
 import { countTunnels } from './tunnels.ts';
 

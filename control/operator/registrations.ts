@@ -1,13 +1,13 @@
 // The operator's view of registrations.
 
-import type { OperatorRegistration } from '@underpass/rules/resource.ts';
+import type { OperatorRegistration } from '@underpass/rules/entity/resource.ts';
 import { sql } from 'kysely';
-import { orMissing, refuse } from '../http/refusal.ts';
-import { approveRegistration, rejectRegistration } from '../registration/registrations.ts';
-import { hasStoredSubscription } from '../registration/subscription.ts';
-import { containing } from '../store/like.ts';
-import type { RegistrationsTable } from '../store/schema.ts';
-import type { Queries } from '../store/store.ts';
+import { approveRegistration, rejectRegistration } from '../people/registration/registrations.ts';
+import { hasStoredSubscription } from '../people/registration/subscription.ts';
+import { containing } from '../platform/store/like.ts';
+import type { RegistrationsTable } from '../platform/store/schema.ts';
+import type { Queries } from '../platform/store/store.ts';
+import { orMissing, refuse } from '../request/http/refusal.ts';
 import { type AskedPage, type Desk, pageOf } from './actor.ts';
 
 const states = ['waiting', 'approved', 'rejected'] as const;

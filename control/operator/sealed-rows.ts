@@ -1,11 +1,11 @@
 // Every sealed text of the store: reads them all, and discards those whose key is lost.
 
 import { durations } from '@underpass/rules/limits.ts';
-import { giveUpPolicies, readSealedPolicies } from '../admission/sealed-policies.ts';
-import type { KeyRing } from '../secret/key-ring.ts';
-import { sealedSettings } from '../secret/sealed-setting.ts';
-import type { Queries } from '../store/store.ts';
-import { giveUpTunnelTokens } from '../tunnel/token.ts';
+import { giveUpPolicies, readSealedPolicies } from '../edges/policies/sealed-policies.ts';
+import type { KeyRing } from '../platform/secret/key-ring.ts';
+import { sealedSettings } from '../platform/secret/sealed-setting.ts';
+import type { Queries } from '../platform/store/store.ts';
+import { giveUpTunnelTokens } from '../tunnels/tunnel/token.ts';
 
 /** Leaves out expired challenges, which nothing opens again. */
 export const readSealed = async (db: Queries, nowMs: number): Promise<string[]> => {

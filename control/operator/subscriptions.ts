@@ -1,17 +1,17 @@
 // The operator's list of subscriptions, and the import from CSV.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { parseTime } from '@underpass/rules/date.ts';
-import { parseEmail } from '@underpass/rules/email.ts';
-import type { Subscription, SubscriptionImport } from '@underpass/rules/resource.ts';
+import type { Subscription, SubscriptionImport } from '@underpass/rules/entity/resource.ts';
+import { parseEmail } from '@underpass/rules/people/email.ts';
+import { parseTime } from '@underpass/rules/text/date.ts';
 import { sql } from 'kysely';
-import { csvLines, parseCsvLine } from '../audit/csv.ts';
-import { orInvalid, orMissing, refuse } from '../http/refusal.ts';
-import { putSubscription, type SubscriptionChange } from '../registration/subscription.ts';
-import { parseExpiry } from '../registration/webhook.ts';
-import { containing } from '../store/like.ts';
-import { piecesOf } from '../store/pieces.ts';
-import type { SubscriptionsTable } from '../store/schema.ts';
+import { csvLines, parseCsvLine } from '../people/audit/csv.ts';
+import { putSubscription, type SubscriptionChange } from '../people/registration/subscription.ts';
+import { parseExpiry } from '../people/registration/webhook.ts';
+import { containing } from '../platform/store/like.ts';
+import { piecesOf } from '../platform/store/pieces.ts';
+import type { SubscriptionsTable } from '../platform/store/schema.ts';
+import { orInvalid, orMissing, refuse } from '../request/http/refusal.ts';
 import { type AskedPage, auditDesk, type Desk, pageOf } from './actor.ts';
 
 // What a command prints: all subscribers of a closed preview.

@@ -1,13 +1,13 @@
 // The operator's view of tunnels: finds one by the host that a report names, and suspends it.
 
-import type { OperatorTunnel } from '@underpass/rules/resource.ts';
-import { decideTunnelStatus } from '@underpass/rules/tunnel-status.ts';
+import type { OperatorTunnel } from '@underpass/rules/entity/resource.ts';
+import { decideTunnelStatus } from '@underpass/rules/tunnel/tunnel-status.ts';
 import { sql } from 'kysely';
-import { lockProject } from '../access/project-lock.ts';
-import { orMissing } from '../http/refusal.ts';
-import { containing } from '../store/like.ts';
-import type { Queries } from '../store/store.ts';
-import { readHosts } from '../tunnel/tunnels.ts';
+import { containing } from '../platform/store/like.ts';
+import type { Queries } from '../platform/store/store.ts';
+import { lockProject } from '../request/caller/project-lock.ts';
+import { orMissing } from '../request/http/refusal.ts';
+import { readHosts } from '../tunnels/tunnel/tunnels.ts';
 import { type AskedPage, auditDesk, type Desk, type DeskDeps, pageOf } from './actor.ts';
 
 const tunnelRows = (db: Queries) =>

@@ -1,20 +1,20 @@
 // The operator's view of users: suspends them, makes operators, and makes login links for commands.
 
-import { parseEmail } from '@underpass/rules/email.ts';
-import type { OperatorUser } from '@underpass/rules/resource.ts';
+import type { OperatorUser } from '@underpass/rules/entity/resource.ts';
+import { parseEmail } from '@underpass/rules/people/email.ts';
 import { sql } from 'kysely';
-import { addNotices, operatorsOf } from '../access/notice.ts';
-import { endSignIns } from '../access/session.ts';
-import { eraseUser } from '../account/erasure.ts';
-import { guardedTunnelsOf } from '../admission/guarded-tunnels.ts';
-import { createLoginLink, loginUrl } from '../auth/login-link.ts';
-import { tellNarrowed } from '../bus/access.ts';
-import { orInvalid, orMissing, refuse } from '../http/refusal.ts';
-import { newOperatorMail } from '../mail/mails.ts';
-import { insertUser } from '../registration/registrations.ts';
-import { containing } from '../store/like.ts';
-import type { UsersTable } from '../store/schema.ts';
-import type { Queries } from '../store/store.ts';
+import { guardedTunnelsOf } from '../edges/policies/guarded-tunnels.ts';
+import { eraseUser } from '../people/account/erasure.ts';
+import { createLoginLink, loginUrl } from '../people/auth/login-link.ts';
+import { insertUser } from '../people/registration/registrations.ts';
+import { tellNarrowed } from '../platform/bus/access.ts';
+import { newOperatorMail } from '../platform/mail/mails.ts';
+import { containing } from '../platform/store/like.ts';
+import type { UsersTable } from '../platform/store/schema.ts';
+import type { Queries } from '../platform/store/store.ts';
+import { addNotices, operatorsOf } from '../request/caller/notice.ts';
+import { endSignIns } from '../request/caller/session.ts';
+import { orInvalid, orMissing, refuse } from '../request/http/refusal.ts';
 import { type AskedPage, auditDesk, type Desk, pageOf } from './actor.ts';
 
 const toUser = (row: UsersTable): OperatorUser => ({

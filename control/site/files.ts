@@ -4,7 +4,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { acceptsCoding } from '../http/compress.ts';
+import { acceptsCoding } from '../request/http/compress.ts';
 import { decideDelivery } from './conditional.ts';
 
 const types: Readonly<Record<string, string>> = {

@@ -1,9 +1,9 @@
 // The development mailbox as a page for operators: GET /dev/mailbox.
 
 import type { Env, Hono } from 'hono';
-import { findCaller, type IdentifyDeps } from '../access/identify.ts';
-import { refuse } from '../http/refusal.ts';
-import type { KeptMail } from '../mail/mail.ts';
+import type { KeptMail } from '../platform/mail/mail.ts';
+import { findCaller, type IdentifyDeps } from '../request/caller/identify.ts';
+import { refuse } from '../request/http/refusal.ts';
 
 export interface MailboxDeps extends IdentifyDeps {
   readonly mailbox: { list(): Promise<readonly KeptMail[]> };

@@ -4,8 +4,8 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Release, ReleaseFile } from '@underpass/rules/resource.ts';
-import { compareVersions } from '@underpass/rules/version.ts';
+import type { Release, ReleaseFile } from '@underpass/rules/entity/resource.ts';
+import { compareVersions } from '@underpass/rules/text/version.ts';
 
 const versionPattern = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/;
 // Matches programs, not the checksums, signature and manifest beside them. The hyphen keeps `darwin` from matching `win`.

@@ -6,7 +6,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import type { Release } from '@underpass/rules/resource.ts';
+import type { Release } from '@underpass/rules/entity/resource.ts';
 import { sql } from 'kysely';
 import { createTestControl, type TestControl } from '../test-kit.ts';
 

@@ -4,9 +4,9 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { findFirstCall } from '@underpass/rules/api/first-call.ts';
 import type { Env, Hono } from 'hono';
-import { type CookieNames, readCookie } from '../http/cookie.ts';
-import { answerMethod } from '../http/method.ts';
-import type { Store } from '../store/store.ts';
+import type { Store } from '../platform/store/store.ts';
+import { type CookieNames, readCookie } from '../request/http/cookie.ts';
+import { answerMethod } from '../request/http/method.ts';
 import { createFileFolder, type FileFolder } from './files.ts';
 import { readReleaseKey } from './release-key.ts';
 

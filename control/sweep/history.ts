@@ -2,10 +2,10 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { historyKeptMs, minutesKeptMs } from '../feed/core/history-points.ts';
-import { readRolledUp, rollUp } from '../feed/history-rows.ts';
-import { keepPartitions, type PartitionedTable } from '../store/partitions.ts';
-import type { Store } from '../store/store.ts';
+import { historyKeptMs, minutesKeptMs } from '../edges/feed/core/history-points.ts';
+import { readRolledUp, rollUp } from '../edges/feed/history-rows.ts';
+import { keepPartitions, type PartitionedTable } from '../platform/store/partitions.ts';
+import type { Store } from '../platform/store/store.ts';
 
 const hourMs = 3600_000;
 /** Pieces of a thousand tunnels each: 20 quarters of 100,000 tunnels. The rest waits for the next sweep. */

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { pino } from 'pino';
-import { createId } from '../store/id.ts';
-import { isWaiting } from '../store/known-time.ts';
+import { createId } from '../platform/store/id.ts';
+import { isWaiting } from '../platform/store/known-time.ts';
 import { createTestControl } from '../test-kit.ts';
 import { onBothDatabases } from '../test-kit-databases.ts';
 import { deleteAllExpired, sweepStore } from './sweep.ts';

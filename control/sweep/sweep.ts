@@ -6,12 +6,12 @@ import { durations, retentionDays } from '@underpass/rules/limits.ts';
 import { policyLimits } from '@underpass/rules/visit/policy-limits.ts';
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Logger } from 'pino';
-import { attemptsKeptMs } from '../certificate/core/budget.ts';
-import { historyKeptMs } from '../feed/core/history-points.ts';
-import { endOfIds } from '../store/id.ts';
-import { announce, lookAtClock } from '../store/known-time.ts';
-import type { Schema } from '../store/schema.ts';
-import type { Queries, Store } from '../store/store.ts';
+import { attemptsKeptMs } from '../edges/certificate/core/budget.ts';
+import { historyKeptMs } from '../edges/feed/core/history-points.ts';
+import { endOfIds } from '../platform/store/id.ts';
+import { announce, lookAtClock } from '../platform/store/known-time.ts';
+import type { Schema } from '../platform/store/schema.ts';
+import type { Queries, Store } from '../platform/store/store.ts';
 import { expiredHistory, keepHistoryPartitions, type RestTable, rollUpHistory } from './history.ts';
 
 const dayMs = 24 * 3600_000;

@@ -8,7 +8,7 @@ import {
 } from '@simplewebauthn/browser';
 import type { PayloadOf } from '@underpass/rules/api/call.ts';
 import { passkeyCalls } from '@underpass/rules/api/passkey-calls.ts';
-import type { PasskeyOptions } from '@underpass/rules/resource.ts';
+import type { PasskeyOptions } from '@underpass/rules/entity/resource.ts';
 import { callApi } from './request.ts';
 
 /** By the name of the browser's error (WebAuthn 5.1.3, 5.1.4). Its own texts are for developers. */

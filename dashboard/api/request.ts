@@ -2,7 +2,7 @@
 import { type AnswerOf, type Call, type InputOf, requestOf } from '@underpass/rules/api/call.ts';
 import { errorHeader, passkeyNeededCode, proofNeededCode } from '@underpass/rules/api/refusal-code.ts';
 import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
-import { type ListPage, readPage } from '@underpass/rules/list-page.ts';
+import { type ListPage, readPage } from '@underpass/rules/list/list-page.ts';
 import { ApiError, isAbort, NO_ANSWER } from './error.ts';
 import { retryOnce } from './retry-once.ts';
 

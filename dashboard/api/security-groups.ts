@@ -1,6 +1,6 @@
 // A security group with its defaults (spec 3).
 import { securityGroupCalls } from '@underpass/rules/api/security-group-calls.ts';
-import type { SecurityGroup } from '@underpass/rules/entity.ts';
+import type { SecurityGroup } from '@underpass/rules/entity/entity.ts';
 import { ApiError } from './error.ts';
 import { callApi } from './request.ts';
 

@@ -1,6 +1,6 @@
 // Who is signed in.
 import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
-import type { User } from '@underpass/rules/entity.ts';
+import type { User } from '@underpass/rules/entity/entity.ts';
 import { isApiError } from './error.ts';
 import { callApi } from './request.ts';
 

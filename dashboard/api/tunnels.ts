@@ -1,8 +1,8 @@
 // Tunnels with their defaults, and the time of the request for each.
 import type { InputOf } from '@underpass/rules/api/call.ts';
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
-import type { Tunnel } from '@underpass/rules/entity.ts';
-import type { ListPage } from '@underpass/rules/list-page.ts';
+import type { Tunnel } from '@underpass/rules/entity/entity.ts';
+import type { ListPage } from '@underpass/rules/list/list-page.ts';
 import { callApi, callPage } from './request.ts';
 
 /** performance.now() at the request for a tunnel. The tunnel may lack changes made after that. */

@@ -1,14 +1,14 @@
 // The 'I am human' control of the public forms. It fills its field. A token works once: remount the control (key) after every send.
 import { publicCalls } from '@underpass/rules/api/public-calls.ts';
-import { botCheckField } from '@underpass/rules/bot-check.ts';
-import type { BotCheck as BotCheckKind } from '@underpass/rules/resource.ts';
+import type { BotCheck as BotCheckKind } from '@underpass/rules/entity/resource.ts';
+import { botCheckField } from '@underpass/rules/people/bot-check.ts';
 import { Check } from 'lucide-react';
 import { useEffect, useId, useRef, useState } from 'react';
 import { isAbort } from '../api/error.ts';
 import { callApi } from '../api/request.ts';
 import type { Form } from '../form/use-form.ts';
 import { Button } from '../ui/button.tsx';
-import { FieldError } from '../ui/field.tsx';
+import { FieldError } from '../ui/input/field.tsx';
 import { Ring, Skeleton } from '../ui/spinner.tsx';
 
 export interface BotCheckProps {

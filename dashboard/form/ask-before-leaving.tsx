@@ -1,7 +1,7 @@
 // Asks before a page with a changed form is left. The browser asks by itself before its tab closes.
 import { useEffect } from 'react';
 import { useBlocker } from 'react-router';
-import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
+import { ConfirmDialog } from '../ui/overlay/confirm-dialog.tsx';
 
 /** The state of a navigation after the page's own thing was deleted: nothing is left to save. */
 export const AFTER_DELETION = 'after-deletion';

@@ -3,8 +3,8 @@
 import type { ReactNode } from 'react';
 import { Banner } from '../ui/banner.tsx';
 import { Button } from '../ui/button.tsx';
-import { DialogActions, useSending } from '../ui/dialog.tsx';
-import { PanelActions, PanelBody, PanelCancel, ProgressBar } from '../ui/side-panel.tsx';
+import { DialogActions, useSending } from '../ui/overlay/dialog.tsx';
+import { PanelActions, PanelBody, PanelCancel, ProgressBar } from '../ui/overlay/side-panel.tsx';
 import type { Form } from './use-form.ts';
 
 export interface OverlayFormProps {

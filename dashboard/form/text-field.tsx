@@ -1,7 +1,7 @@
 // A text input of a form: label, hint and error around it, its value in the form's state.
 import type { ReactNode } from 'react';
-import { Field } from '../ui/field.tsx';
-import { Input, type InputProps } from '../ui/input.tsx';
+import { Field } from '../ui/input/field.tsx';
+import { Input, type InputProps } from '../ui/input/input.tsx';
 import type { Form } from './use-form.ts';
 
 export interface TextFieldProps<Name extends string> extends Omit<InputProps, 'form' | 'name' | 'value' | 'onChange'> {

@@ -1,17 +1,17 @@
 // Asks before a destructive action, runs it, and confirms it with a toast. If the action fails, the question stays open.
-import { confirms } from '@underpass/rules/account.ts';
-import { text } from '@underpass/rules/text.ts';
+import { confirms } from '@underpass/rules/people/account.ts';
+import { text } from '@underpass/rules/text/text.ts';
 import { type ReactNode, useState } from 'react';
 import { useRevalidator } from 'react-router';
 import { messageOf } from '../api/error.ts';
 import { useNavigateOrReload } from '../api/use-navigate-or-reload.ts';
 import { useTask } from '../api/use-task.ts';
 import { Banner } from '../ui/banner.tsx';
-import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
-import { Field } from '../ui/field.tsx';
 import { focusHeading } from '../ui/hand-over-focus.ts';
-import { Input } from '../ui/input.tsx';
-import { toast } from '../ui/toast.tsx';
+import { Field } from '../ui/input/field.tsx';
+import { Input } from '../ui/input/input.tsx';
+import { ConfirmDialog } from '../ui/overlay/confirm-dialog.tsx';
+import { toast } from '../ui/overlay/toast.tsx';
 import { AFTER_DELETION } from './ask-before-leaving.tsx';
 
 export interface Question {

@@ -1,6 +1,6 @@
 // The state of a form: the typed values, what the rules say about them, and the result of the last submit. A failure keeps the values.
 import type { ParsedForm } from '@underpass/rules/parsed.ts';
-import { text } from '@underpass/rules/text.ts';
+import { text } from '@underpass/rules/text/text.ts';
 import { type FormEvent, type RefObject, useEffect, useRef, useState } from 'react';
 import { messageOf } from '../api/error.ts';
 import { useTask } from '../api/use-task.ts';

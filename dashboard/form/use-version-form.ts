@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'react';
 import { useRevalidator } from 'react-router';
 import { isStale } from '../api/error.ts';
-import { toast } from '../ui/toast.tsx';
+import { toast } from '../ui/overlay/toast.tsx';
 import { type Form, type FormOptions, useForm } from './use-form.ts';
 
 interface Version {

@@ -1,7 +1,7 @@
 // Whether live updates arrive. The page follows one project at a time, so there is one link.
 import { useSyncExternalStore } from 'react';
 
-/** Control sends a beat every 4 s (control/tunnel/live-stream.ts): two are missing. The rest is for a try by another way. */
+/** Control sends a beat every 4 s (control/tunnels/tunnel/live-stream.ts): two are missing. The rest is for a try by another way. */
 const SILENT_AFTER_MS = 8000;
 const STOPPED_AFTER_MS = 10_000;
 

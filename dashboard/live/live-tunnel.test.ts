@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Tunnel } from '@underpass/rules/entity.ts';
+import type { Tunnel } from '@underpass/rules/entity/entity.ts';
 import { applyLive, parseLiveTunnel } from './live-tunnel.ts';
 
 const tunnel: Tunnel = {

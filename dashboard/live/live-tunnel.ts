@@ -1,6 +1,6 @@
 // The live part of a tunnel, and how it updates a loaded tunnel. Pure.
-import type { Tunnel, TunnelMetrics, TunnelStatus } from '@underpass/rules/entity.ts';
-import type { TunnelGroup } from '@underpass/rules/resource.ts';
+import type { Tunnel, TunnelMetrics, TunnelStatus } from '@underpass/rules/entity/entity.ts';
+import type { TunnelGroup } from '@underpass/rules/entity/resource.ts';
 
 /** The data of one `tunnel` event of /api/events. */
 export interface LiveTunnel {

@@ -1,6 +1,6 @@
 // Provides the live state of a project's tunnels to its pages.
-import type { Tunnel } from '@underpass/rules/entity.ts';
-import { type DisplayStatus, decideDisplayStatus } from '@underpass/rules/tunnel-status.ts';
+import type { Tunnel } from '@underpass/rules/entity/entity.ts';
+import { type DisplayStatus, decideDisplayStatus } from '@underpass/rules/tunnel/tunnel-status.ts';
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react';
 import { useRevalidator } from 'react-router';
 import { askedAt } from '../api/tunnels.ts';

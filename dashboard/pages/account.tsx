@@ -1,11 +1,12 @@
 // The user's account: their sessions and tokens, and deleting the account.
 import { accountCalls } from '@underpass/rules/api/account-calls.ts';
 import { passkeyCalls } from '@underpass/rules/api/passkey-calls.ts';
-import { roleLabels } from '@underpass/rules/permission.ts';
-import type { OwnToken, Session } from '@underpass/rules/resource.ts';
-import { describeUserAgent } from '@underpass/rules/user-agent.ts';
+import type { OwnToken, Session } from '@underpass/rules/entity/resource.ts';
+import { roleLabels } from '@underpass/rules/people/permission.ts';
+import { describeUserAgent } from '@underpass/rules/text/user-agent.ts';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { later } from '../api/later.ts';
+import { Load } from '../api/load.tsx';
 import { callApi } from '../api/request.ts';
 import { DeleteCard } from '../form/delete-card.tsx';
 import { type Confirm, useConfirm } from '../form/use-confirm.tsx';
@@ -15,11 +16,10 @@ import { Badge } from '../ui/badge.tsx';
 import { Breakable } from '../ui/breakable.tsx';
 import { Button } from '../ui/button.tsx';
 import { Card } from '../ui/card.tsx';
-import { buttonColumn, dateColumn } from '../ui/columns.tsx';
-import { DataTable } from '../ui/data-table.tsx';
-import { Load } from '../ui/load.tsx';
 import { PageHeader } from '../ui/page-header.tsx';
-import type { Column } from '../ui/table-view.tsx';
+import { buttonColumn, dateColumn } from '../ui/table/columns.tsx';
+import { DataTable } from '../ui/table/data-table.tsx';
+import type { Column } from '../ui/table/table-view.tsx';
 import { PasskeysCard } from './passkeys-card.tsx';
 
 export const loader = ({ request }: LoaderFunctionArgs) => ({

@@ -1,11 +1,11 @@
 // Signs in a command line client: the code from the terminal, the client that asks, and the answer.
 import { accountCalls } from '@underpass/rules/api/account-calls.ts';
-import { parseUserCode } from '@underpass/rules/device-code.ts';
-import type { Project, Role } from '@underpass/rules/entity.ts';
+import type { Project, Role } from '@underpass/rules/entity/entity.ts';
+import type { Device } from '@underpass/rules/entity/resource.ts';
 import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
-import { mayGrant } from '@underpass/rules/permission.ts';
-import type { Device } from '@underpass/rules/resource.ts';
-import { text } from '@underpass/rules/text.ts';
+import { parseUserCode } from '@underpass/rules/people/device-code.ts';
+import { mayGrant } from '@underpass/rules/people/permission.ts';
+import { text } from '@underpass/rules/text/text.ts';
 import { useEffect, useState } from 'react';
 import { isApiError, messageOf } from '../api/error.ts';
 import { callApi } from '../api/request.ts';
@@ -19,10 +19,10 @@ import { Button } from '../ui/button.tsx';
 import { Card } from '../ui/card.tsx';
 import { DateTime } from '../ui/date-time.tsx';
 import { ErrorPanel } from '../ui/error-panel.tsx';
-import { Field } from '../ui/field.tsx';
+import { Field } from '../ui/input/field.tsx';
+import { RadioCards } from '../ui/input/radio-cards.tsx';
+import { Select } from '../ui/input/select.tsx';
 import { PageHeader } from '../ui/page-header.tsx';
-import { RadioCards } from '../ui/radio-cards.tsx';
-import { Select } from '../ui/select.tsx';
 import { LoadingArea } from '../ui/spinner.tsx';
 import { grantableRoles } from './project/role-options.ts';
 

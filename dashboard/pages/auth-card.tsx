@@ -1,5 +1,5 @@
 // The card of the pages before sign-in, its form with the bot check, and the result that replaces it.
-import type { botCheckField } from '@underpass/rules/bot-check.ts';
+import type { botCheckField } from '@underpass/rules/people/bot-check.ts';
 import clsx from 'clsx';
 import { type ReactNode, useEffect, useRef } from 'react';
 import { BotCheck } from '../bot-check/bot-check.tsx';

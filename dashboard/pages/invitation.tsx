@@ -1,8 +1,8 @@
 // Accepts an invitation to a project. Only the button accepts it: a mail scanner may open the link.
 import { projectCalls } from '@underpass/rules/api/project-calls.ts';
-import { roleLabels } from '@underpass/rules/permission.ts';
-import type { InvitationOffer } from '@underpass/rules/resource.ts';
-import { text } from '@underpass/rules/text.ts';
+import type { InvitationOffer } from '@underpass/rules/entity/resource.ts';
+import { roleLabels } from '@underpass/rules/people/permission.ts';
+import { text } from '@underpass/rules/text/text.ts';
 import { useParams } from 'react-router';
 import { isApiError, messageOf } from '../api/error.ts';
 import { callApi } from '../api/request.ts';
@@ -16,9 +16,9 @@ import { Banner } from '../ui/banner.tsx';
 import { Breakable } from '../ui/breakable.tsx';
 import { Button } from '../ui/button.tsx';
 import { Card } from '../ui/card.tsx';
+import { toast } from '../ui/overlay/toast.tsx';
 import { PageHeader } from '../ui/page-header.tsx';
 import { LoadingArea } from '../ui/spinner.tsx';
-import { toast } from '../ui/toast.tsx';
 
 export function Component() {
   const { token = '' } = useParams();

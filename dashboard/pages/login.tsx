@@ -1,5 +1,5 @@
 // The route of the sign-in.
-import { parseVisitorPath } from '@underpass/rules/return-path.ts';
+import { parseVisitorPath } from '@underpass/rules/people/return-path.ts';
 import { Link, redirect, useLocation, useNavigate } from 'react-router';
 import { paths } from '../routing/paths.ts';
 import { keepReturnPath, sessionEnded } from '../routing/return-path.ts';

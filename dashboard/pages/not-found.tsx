@@ -1,5 +1,5 @@
 // The page for a path without a route (spec 2, 404 page).
-import { text } from '@underpass/rules/text.ts';
+import { text } from '@underpass/rules/text/text.ts';
 import { paths } from '../routing/paths.ts';
 import { ButtonLink } from '../ui/button-link.tsx';
 import { NotFoundIllustration } from '../ui/illustrations/not-found.tsx';

@@ -1,11 +1,12 @@
 // The passkeys of the account, and its recovery codes.
 import { passkeyCalls } from '@underpass/rules/api/passkey-calls.ts';
+import type { Passkey, Passkeys } from '@underpass/rules/entity/resource.ts';
 import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
-import { parsePasskeyName } from '@underpass/rules/passkey.ts';
-import type { Passkey, Passkeys } from '@underpass/rules/resource.ts';
+import { parsePasskeyName } from '@underpass/rules/people/passkey.ts';
 import { MoreHorizontal, Plus } from 'lucide-react';
 import { useState } from 'react';
 import { useRevalidator } from 'react-router';
+import { Load } from '../api/load.tsx';
 import { callApi } from '../api/request.ts';
 import { DialogForm } from '../form/overlay-form.tsx';
 import { TextField } from '../form/text-field.tsx';
@@ -17,13 +18,12 @@ import { forgetSession } from '../session/session.ts';
 import { Breakable } from '../ui/breakable.tsx';
 import { Button, IconButton } from '../ui/button.tsx';
 import { Card } from '../ui/card.tsx';
-import { dateColumn, menuColumn } from '../ui/columns.tsx';
-import { DataTable } from '../ui/data-table.tsx';
-import { Dialog } from '../ui/dialog.tsx';
-import { Load } from '../ui/load.tsx';
-import { Menu, MenuItem } from '../ui/menu.tsx';
-import { SecretDialog } from '../ui/secret-dialog.tsx';
-import type { Column } from '../ui/table-view.tsx';
+import { Dialog } from '../ui/overlay/dialog.tsx';
+import { Menu, MenuItem } from '../ui/overlay/menu.tsx';
+import { SecretDialog } from '../ui/overlay/secret-dialog.tsx';
+import { dateColumn, menuColumn } from '../ui/table/columns.tsx';
+import { DataTable } from '../ui/table/data-table.tsx';
+import type { Column } from '../ui/table/table-view.tsx';
 
 export interface PasskeysCardProps {
   readonly promise: Promise<Passkeys>;

@@ -1,15 +1,16 @@
 // Reports a tunnel to the operator. Needs no sign-in.
-import { type AbuseReportField, type NewAbuseReport, parseAbuseReport } from '@underpass/rules/abuse-report.ts';
+
 import { publicCalls } from '@underpass/rules/api/public-calls.ts';
-import { botCheckField } from '@underpass/rules/bot-check.ts';
+import { type AbuseReportField, type NewAbuseReport, parseAbuseReport } from '@underpass/rules/people/abuse-report.ts';
+import { botCheckField } from '@underpass/rules/people/bot-check.ts';
 import { useState } from 'react';
 import { useSearchParams } from 'react-router';
 import { callApi } from '../api/request.ts';
 import { TextField } from '../form/text-field.tsx';
 import { type Form, useForm } from '../form/use-form.ts';
-import { Field } from '../ui/field.tsx';
 import { MailSentIllustration } from '../ui/illustrations/mail-sent.tsx';
-import { Textarea } from '../ui/input.tsx';
+import { Field } from '../ui/input/field.tsx';
+import { Textarea } from '../ui/input/input.tsx';
 import { AuthCard, AuthForm, AuthOutcome } from './auth-card.tsx';
 
 export function Component() {

@@ -1,5 +1,5 @@
 // The sign-in as the first page of a browser without a session. Its links load documents, so it needs no router and no routes.
-import { parseVisitorPath } from '@underpass/rules/return-path.ts';
+import { parseVisitorPath } from '@underpass/rules/people/return-path.ts';
 import { paths } from '../routing/paths.ts';
 import { keepReturnPath } from '../routing/return-path.ts';
 import { PublicFrame } from '../shell/public-frame.tsx';

@@ -1,9 +1,9 @@
 // The sign-in form, and what it says once the link is sent (spec 2, Login page). It needs no router.
 import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
-import { botCheckField } from '@underpass/rules/bot-check.ts';
-import { type Login, parseLoginForm } from '@underpass/rules/login-form.ts';
-import { parseReturnPath } from '@underpass/rules/return-path.ts';
-import { text } from '@underpass/rules/text.ts';
+import { botCheckField } from '@underpass/rules/people/bot-check.ts';
+import { type Login, parseLoginForm } from '@underpass/rules/people/login-form.ts';
+import { parseReturnPath } from '@underpass/rules/people/return-path.ts';
+import { text } from '@underpass/rules/text/text.ts';
 import { useState } from 'react';
 import { isApiError } from '../api/error.ts';
 import { callApi } from '../api/request.ts';

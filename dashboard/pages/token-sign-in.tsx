@@ -1,7 +1,7 @@
 // Completes the sign-in from the mailed link (spec 2, Token sign-in page). In the browser that requested the link the page posts the
 // token by itself. In any other browser the user presses a button first, because mail scanners run scripts.
 import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
-import { text } from '@underpass/rules/text.ts';
+import { text } from '@underpass/rules/text/text.ts';
 import { useEffect, useState } from 'react';
 import { type LoaderFunctionArgs, redirect, useLoaderData, useLocation, useNavigate } from 'react-router';
 import { isApiError, messageOf } from '../api/error.ts';

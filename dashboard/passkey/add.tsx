@@ -1,13 +1,13 @@
 // The dialog that adds a passkey.
 import { limits } from '@underpass/rules/limits.ts';
 import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
-import { parsePasskeyName } from '@underpass/rules/passkey.ts';
-import { describeUserAgent } from '@underpass/rules/user-agent.ts';
+import { parsePasskeyName } from '@underpass/rules/people/passkey.ts';
+import { describeUserAgent } from '@underpass/rules/text/user-agent.ts';
 import { DialogForm } from '../form/overlay-form.tsx';
 import { TextField } from '../form/text-field.tsx';
 import { useForm } from '../form/use-form.ts';
-import { Dialog } from '../ui/dialog.tsx';
-import { toast } from '../ui/toast.tsx';
+import { Dialog } from '../ui/overlay/dialog.tsx';
+import { toast } from '../ui/overlay/toast.tsx';
 
 export interface AddPasskeyProps {
   readonly open: boolean;

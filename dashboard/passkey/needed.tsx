@@ -1,6 +1,6 @@
 // Stands in for pages that are closed to this session because a passkey is required: the person confirms with theirs, or adds one.
 import { passkeyCalls } from '@underpass/rules/api/passkey-calls.ts';
-import type { Passkeys } from '@underpass/rules/resource.ts';
+import type { Passkeys } from '@underpass/rules/entity/resource.ts';
 import { useState } from 'react';
 import { useRevalidator } from 'react-router';
 import { callApi } from '../api/request.ts';

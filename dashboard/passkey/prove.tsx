@@ -1,8 +1,8 @@
 // Confirms the session with a passkey or with a recovery code.
 import { passkeyCalls } from '@underpass/rules/api/passkey-calls.ts';
 import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
-import { parseRecoveryCode } from '@underpass/rules/passkey.ts';
-import { text } from '@underpass/rules/text.ts';
+import { parseRecoveryCode } from '@underpass/rules/people/passkey.ts';
+import { text } from '@underpass/rules/text/text.ts';
 import { useState } from 'react';
 import { messageOf } from '../api/error.ts';
 import { callApi } from '../api/request.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Role } from '@underpass/rules/entity.ts';
+import type { Role } from '@underpass/rules/entity/entity.ts';
 import { namesakeNotes } from './namesakes.ts';
 
 const project = (id: string, name: string, role: Role) => ({ id, name, role });

@@ -1,6 +1,6 @@
 // Notes that distinguish projects with the same name: every user's first project is named "default". Pure.
-import type { Project } from '@underpass/rules/entity.ts';
-import { roleLabels } from '@underpass/rules/permission.ts';
+import type { Project } from '@underpass/rules/entity/entity.ts';
+import { roleLabels } from '@underpass/rules/people/permission.ts';
 
 /** Ids begin with a timestamp, so their ends differ more. */
 const TELLING_CHARS = 6;

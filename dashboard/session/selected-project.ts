@@ -1,5 +1,5 @@
-// Remembers the selected project in the browser. rules/project-path.ts decides which one applies.
-import { selectedProjectKey } from '@underpass/rules/project-path.ts';
+// Remembers the selected project in the browser. rules/screen/project-path.ts decides which one applies.
+import { selectedProjectKey } from '@underpass/rules/screen/project-path.ts';
 import { keep, readKept } from './kept.ts';
 
 export const rememberedProject = (): string | null => readKept(selectedProjectKey);

@@ -1,7 +1,7 @@
 // The signed-in user and their projects, loaded once and kept until something changes them or the page catches up.
 import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
-import type { Project, User } from '@underpass/rules/entity.ts';
-import { selectProject } from '@underpass/rules/project-path.ts';
+import type { Project, User } from '@underpass/rules/entity/entity.ts';
+import { selectProject } from '@underpass/rules/screen/project-path.ts';
 import { redirect, useRouteLoaderData } from 'react-router';
 import { callApi } from '../api/request.ts';
 import { getUser } from '../api/session.ts';

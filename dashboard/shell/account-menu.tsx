@@ -1,6 +1,6 @@
 // The account menu: the signed-in user, the theme, the account page, Log out (spec 2, Project shell).
 import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
-import type { User } from '@underpass/rules/entity.ts';
+import type { User } from '@underpass/rules/entity/entity.ts';
 import { CircleUser, LogOut, Monitor, Moon, Sun, UserCog } from 'lucide-react';
 import { useState } from 'react';
 import { useNavigate } from 'react-router';
@@ -10,9 +10,9 @@ import { paths } from '../routing/paths.ts';
 import { forgetSession } from '../session/session.ts';
 import { Breakable } from '../ui/breakable.tsx';
 import { IconButton } from '../ui/button.tsx';
-import { Menu, MenuChoice, MenuItem, MenuNote, MenuSeparator } from '../ui/menu.tsx';
+import { Menu, MenuChoice, MenuItem, MenuNote, MenuSeparator } from '../ui/overlay/menu.tsx';
+import { toast } from '../ui/overlay/toast.tsx';
 import { keepTheme, readTheme, type Theme } from '../ui/theme.ts';
-import { toast } from '../ui/toast.tsx';
 
 const THEMES = [
   { value: 'system', label: 'System', icon: <Monitor aria-hidden="true" /> },

@@ -1,6 +1,6 @@
 // The page for an error that nothing else caught: the shell or its session failed to load, or rendering failed (spec 2, Generic error
 // panel).
-import { text } from '@underpass/rules/text.ts';
+import { text } from '@underpass/rules/text/text.ts';
 import { useRouteError } from 'react-router';
 import { isTemporary, messageOf } from '../api/error.ts';
 import { ErrorPanel } from '../ui/error-panel.tsx';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Role } from '@underpass/rules/entity.ts';
+import type { Role } from '@underpass/rules/entity/entity.ts';
 import { commandGroups } from './commands.ts';
 
 const user = { email: 'ada@example.com', firstName: 'Ada', defaultProject: 'p', operator: false };

@@ -1,9 +1,9 @@
 // The commands of the palette, in groups. Pure.
 
-import type { Domain, SecurityGroup, Tunnel } from '@underpass/rules/entity.ts';
-import { findShown, searchWords } from '@underpass/rules/list-page.ts';
-import { may } from '@underpass/rules/permission.ts';
-import { text } from '@underpass/rules/text.ts';
+import type { Domain, SecurityGroup, Tunnel } from '@underpass/rules/entity/entity.ts';
+import { findShown, searchWords } from '@underpass/rules/list/list-page.ts';
+import { may } from '@underpass/rules/people/permission.ts';
+import { text } from '@underpass/rules/text/text.ts';
 import type { AccessPolicy } from '@underpass/rules/visit/access-policy.ts';
 import { newTunnelParam, paths } from '../routing/paths.ts';
 import { namesakeNotes } from '../session/namesakes.ts';

@@ -1,6 +1,6 @@
 // The pages in the side navigation and the command palette (spec 2, and pages beyond it).
-import type { Project, User } from '@underpass/rules/entity.ts';
-import { may } from '@underpass/rules/permission.ts';
+import type { Project, User } from '@underpass/rules/entity/entity.ts';
+import { may } from '@underpass/rules/people/permission.ts';
 import {
   DoorOpen,
   Gauge,

@@ -1,5 +1,5 @@
 // The side navigation (spec 2, Project shell).
-import type { Project, User } from '@underpass/rules/entity.ts';
+import type { Project, User } from '@underpass/rules/entity/entity.ts';
 import clsx from 'clsx';
 import { NavLink } from 'react-router';
 import { type NavigationEntry, navigationSections } from './navigation-entries.ts';

@@ -1,5 +1,5 @@
 // Replaces a page that failed to load or to render: the shell stays, and the panel shows the reason and a retry.
-import { text } from '@underpass/rules/text.ts';
+import { text } from '@underpass/rules/text/text.ts';
 import { isRouteErrorResponse, useRouteError } from 'react-router';
 import { isApiError } from '../api/error.ts';
 import { CodeError } from '../api/retry-once.ts';

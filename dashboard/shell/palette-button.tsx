@@ -3,8 +3,8 @@ import { Search } from 'lucide-react';
 import { type ComponentType, useLayoutEffect, useState } from 'react';
 import { createPortal } from 'react-dom';
 import type { ShellData } from '../session/session.ts';
+import { toast } from '../ui/overlay/toast.tsx';
 import { Ring } from '../ui/spinner.tsx';
-import { toast } from '../ui/toast.tsx';
 import type { CommandPaletteProps } from './command-palette.tsx';
 
 const IS_APPLE = /Mac|iPhone|iPad/.test(navigator.platform);

@@ -1,12 +1,12 @@
 // Selects the project (spec 2, Project selector). With many projects, the command palette is quicker.
-import type { Project } from '@underpass/rules/entity.ts';
-import { rewriteProjectPath } from '@underpass/rules/project-path.ts';
+import type { Project } from '@underpass/rules/entity/entity.ts';
+import { rewriteProjectPath } from '@underpass/rules/screen/project-path.ts';
 import { ChevronsUpDown, Plus } from 'lucide-react';
 import { useLocation, useNavigate, useRevalidator } from 'react-router';
 import { paths } from '../routing/paths.ts';
 import { namesakeNotes } from '../session/namesakes.ts';
 import { rememberProject } from '../session/selected-project.ts';
-import { Menu, MenuChoice, MenuItem, MenuSeparator } from '../ui/menu.tsx';
+import { Menu, MenuChoice, MenuItem, MenuSeparator } from '../ui/overlay/menu.tsx';
 
 export interface ProjectSelectorProps {
   readonly projects: readonly Project[];

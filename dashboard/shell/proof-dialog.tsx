@@ -2,8 +2,8 @@
 // keeps what was typed, and the call is repeated once the person has confirmed.
 import { publicCalls } from '@underpass/rules/api/public-calls.ts';
 import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
-import type { User } from '@underpass/rules/entity.ts';
-import { text } from '@underpass/rules/text.ts';
+import type { User } from '@underpass/rules/entity/entity.ts';
+import { text } from '@underpass/rules/text/text.ts';
 import { useEffect, useRef, useState } from 'react';
 import { messageOf } from '../api/error.ts';
 import { onProven } from '../api/proof.ts';
@@ -12,7 +12,7 @@ import { useTask } from '../api/use-task.ts';
 import { ProveByPasskey } from '../passkey/prove.tsx';
 import { Banner } from '../ui/banner.tsx';
 import { Button } from '../ui/button.tsx';
-import { Dialog } from '../ui/dialog.tsx';
+import { Dialog } from '../ui/overlay/dialog.tsx';
 
 /** `early`: the person went on, and control still asks for the proof. */
 type Step = 'ask' | 'sent' | 'early';

@@ -1,6 +1,6 @@
 // The frame of the public pages: the logo above, the footer below (spec 2, Public pages). It needs no router.
 import { publicCalls } from '@underpass/rules/api/public-calls.ts';
-import { productName } from '@underpass/rules/text.ts';
+import { productName } from '@underpass/rules/text/text.ts';
 import type { ReactNode } from 'react';
 import { callApi } from '../api/request.ts';
 import { useFetched } from '../api/use-fetched.ts';

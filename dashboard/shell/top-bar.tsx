@@ -6,7 +6,7 @@ import { paths } from '../routing/paths.ts';
 import type { ShellData } from '../session/session.ts';
 import { IconButton } from '../ui/button.tsx';
 import { Logo } from '../ui/logo.tsx';
-import { OverlayContainer } from '../ui/overlay-container.tsx';
+import { OverlayContainer } from '../ui/overlay/overlay-container.tsx';
 import { AccountMenu } from './account-menu.tsx';
 import { Navigation } from './navigation.tsx';
 import { NavigationProgress } from './navigation-progress.tsx';

@@ -1,5 +1,5 @@
 // Dates on screen in the reader's time zone, in the spec's format or shorter, and a tooltip with the whole date, the zone and UTC.
-import { formatDate } from '@underpass/rules/date.ts';
+import { formatDate } from '@underpass/rules/text/date.ts';
 
 export interface DateText {
   readonly text: string;

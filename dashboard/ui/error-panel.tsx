@@ -1,5 +1,5 @@
 // Replaces content that failed to load (spec 2, Generic error panel).
-import { text } from '@underpass/rules/text.ts';
+import { text } from '@underpass/rules/text/text.ts';
 import { Button } from './button.tsx';
 import { WentWrongIllustration } from './illustrations/went-wrong.tsx';
 

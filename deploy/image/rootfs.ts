@@ -53,7 +53,7 @@ function librariesOf(program: string): readonly string[] {
   return [...new Set(paths)];
 }
 
-const serverWorkspaces = ['rules', 'wire', 'control', 'edge', 'server'];
+const serverWorkspaces = ['rules', 'runtime', 'wire', 'control', 'edge', 'server'];
 
 /** Installs the server's source, which runs without a build, and its production packages. */
 export function addServer(rootfs: string, root: string): void {

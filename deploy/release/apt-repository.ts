@@ -6,7 +6,7 @@ import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, statSync, syml
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { projectUrl } from '../../rules/project-url.ts';
+import { projectUrl } from '../../rules/text/project-url.ts';
 import type { PackedRelease, Program } from './package-forms.ts';
 import { managedBy, summary } from './package-texts.ts';
 import { sha256Of } from './sign.ts';

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { projectUrl } from '../../rules/project-url.ts';
+import { projectUrl } from '../../rules/text/project-url.ts';
 import { license, managedBy, summary } from './package-texts.ts';
 
 export interface NpmOptions {

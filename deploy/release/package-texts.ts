@@ -1,5 +1,5 @@
 // The definitions that package managers read: a Homebrew formula, a Scoop manifest, a Nix flake. Pure.
-import { projectUrl } from '../../rules/project-url.ts';
+import { projectUrl } from '../../rules/text/project-url.ts';
 import type { PackedRelease } from './package-forms.ts';
 
 export const summary = 'Public address for a service on your machine: client of Underpass';

@@ -21,7 +21,7 @@ import { after, before, describe, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { validateAction } from '@action-validator/core';
 import { parse } from 'yaml';
-import { projectUrl } from '../../rules/project-url.ts';
+import { projectUrl } from '../../rules/text/project-url.ts';
 import { makeTunnel } from '../../tests/helpers/dashboard.ts';
 import { startProduct } from '../../tests/helpers/product.ts';
 import { buildRelease, platform, root, version } from '../../tests/helpers/release-build.ts';

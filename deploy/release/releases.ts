@@ -16,7 +16,7 @@ import {
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { projectUrl } from '../../rules/project-url.ts';
+import { projectUrl } from '../../rules/text/project-url.ts';
 import { parseOptions, refuse } from '../command-line.ts';
 import { isSignedAdHoc, signAdHoc } from './macho.ts';
 import { packRelease } from './package-forms.ts';

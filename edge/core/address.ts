@@ -1,6 +1,6 @@
 // IP addresses as the bytes of a PROXY header, and the visitor's address as the kernel gives it.
 
-import { canonicalAddress, formatAddress, parseIpv4, parseIpv6 } from '@underpass/rules/address.ts';
+import { canonicalAddress, formatAddress, parseIpv4, parseIpv6 } from '@underpass/rules/address/address.ts';
 
 /** The kernel's text without a zone; a mapped address as IPv4. Empty if the socket has closed already. */
 export function visitorAddress(text: string | undefined): string {

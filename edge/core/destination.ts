@@ -1,6 +1,6 @@
 // Decides where a connection to port 443 goes, once, from its first flight. Pure: the routes are passed in.
 
-import type { TunnelType } from '@underpass/rules/tunnel-type.ts';
+import type { TunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
 
 export interface Door<Tunnel extends { readonly type: TunnelType }> {
   /** The dashboard's own host. No tunnel can have it. */

@@ -1,6 +1,6 @@
 // Writes and reads PROXY protocol headers, versions 1 and 2. haproxy.org, proxy-protocol.txt.
 
-import type { ProxyProtocol } from '@underpass/rules/entity.ts';
+import type { ProxyProtocol } from '@underpass/rules/entity/entity.ts';
 import { addressBytes, addressText, ipv6Text } from './address.ts';
 
 export interface Endpoints {

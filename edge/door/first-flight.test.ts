@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { collectHeap } from '@underpass/wire/heap.ts';
+import { collectHeap } from '@underpass/runtime/heap.ts';
 import { createRig, tunnelOf } from '../fixture/rig.ts';
 
 const visitors = 24;

@@ -25,7 +25,7 @@ export class HandshakeQueue {
     return this.#bySource.size === 0;
   }
 
-  /** `source` is the address key that counts as one source (rules/address.ts); `begin` begins the handshake. */
+  /** `source` is the address key that counts as one source (rules/address/address.ts); `begin` begins the handshake. */
   add(socket: Socket, source: string, begin: () => void): void {
     const waiting = { socket, source, sinceMs: performance.now(), begin };
     const own = this.#bySource.get(source);

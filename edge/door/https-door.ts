@@ -10,7 +10,7 @@ import {
   type TlsOptions,
   type Server as TlsServer,
 } from 'node:tls';
-import { addressKey } from '@underpass/rules/address.ts';
+import { addressKey } from '@underpass/rules/address/address.ts';
 import { parentOf, resetSocket } from '@underpass/wire/socket/reset-socket.ts';
 import { canonicalServerName, HelloInPieces, type HelloPeek } from '../core/client-hello.ts';
 import { type Destination, type Door, decideDestination, encodeAlert } from '../core/destination.ts';

@@ -5,9 +5,9 @@ import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { connect as connectTls, createServer as createTlsServer, type TLSSocket } from 'node:tls';
+import { trimMemory } from '@underpass/runtime/libc.ts';
 import { createTestAuthority } from '@underpass/wire/fixture/certificate.ts';
 import { createSocketPair } from '@underpass/wire/fixture/sockets.ts';
-import { trimMemory } from '@underpass/wire/libc.ts';
 import { readShared } from '@underpass/wire/socket/shared-read.ts';
 import { peekFirst, takePeeked } from './kernel-peek.ts';
 

@@ -3,7 +3,7 @@
 // more CPU (docs/decisions/008).
 
 import type { Socket } from 'node:net';
-import { receive } from '@underpass/wire/libc.ts';
+import { receive } from '@underpass/runtime/libc.ts';
 
 /** The longest peek: the largest ClientHello that the door takes, with room for the headers of many small records. */
 const peekBytes = 32 * 1024;

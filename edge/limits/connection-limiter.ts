@@ -3,7 +3,7 @@
 // costs as much as another connection (a first window of 64 KiB) and counts as one.
 
 import type { Socket } from 'node:net';
-import { addressKey } from '@underpass/rules/address.ts';
+import { addressKey } from '@underpass/rules/address/address.ts';
 import type { Logger } from 'pino';
 import { type ConnectionLimits, extraRequestLimit, visitorLimit } from '../core/connection-limits.ts';
 

@@ -3,8 +3,8 @@
 import type { ListenOptions, Server, Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises';
-import { compileAllowList } from '@underpass/rules/allow-list.ts';
-import { MemoryReclaim } from '@underpass/wire/memory-reclaim.ts';
+import { compileAllowList } from '@underpass/rules/address/allow-list.ts';
+import { MemoryReclaim } from '@underpass/runtime/memory-reclaim.ts';
 import { ClientGate } from '../client/client-gate.ts';
 import { decideConnectionLimits } from '../core/connection-limits.ts';
 import { HttpDoor } from '../door/http-door.ts';

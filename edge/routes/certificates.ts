@@ -1,7 +1,7 @@
 // Certificates by host, as contexts for the TLS server: the host's own, or that of the wildcard above it.
 
 import { createSecureContext, type SecureContext } from 'node:tls';
-import { servingNames } from '@underpass/rules/hostname.ts';
+import { servingNames } from '@underpass/rules/names/hostname.ts';
 import type { FeedCertificate } from '@underpass/wire/feed.ts';
 import type { Logger } from 'pino';
 

@@ -2,7 +2,7 @@
 
 import type { SendHandle } from 'node:child_process';
 import { connect } from 'node:net';
-import { countBuffersWithHeap } from '@underpass/wire/heap.ts';
+import { countBuffersWithHeap } from '@underpass/runtime/heap.ts';
 import { pino } from 'pino';
 import type { SocketHandle } from '../door/listen.ts';
 import { EdgeProcess } from '../process/edge-process.ts';

@@ -2,8 +2,8 @@
 // Each area has its own file of rows, so that a page of the dashboard loads only the rows that it uses.
 
 import type { z } from 'zod';
-import type { Action } from '../permission.ts';
-import type { Accepted, Described } from '../schema.ts';
+import type { Accepted, Described } from '../entity/schema.ts';
+import type { Action } from '../people/permission.ts';
 import type { answerSchemas, payloadSchemas, querySchemas } from './schemas.ts';
 
 type Payloads = typeof payloadSchemas;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
-import { permissions } from '../permission.ts';
+import { permissions } from '../people/permission.ts';
 import { eachCase } from '../test-kit.ts';
 import type { AnswerName, Call } from './call.ts';
 import { calls } from './calls.ts';

@@ -1,8 +1,8 @@
 // The call with which a page of a project begins. The server names it with the page, so that a browser makes it while the scripts
 // still load. Its URL must be the one that the page asks for, to the letter: otherwise the browser asks twice. Pure.
 
-import { askedOf } from '../list-address.ts';
-import { accessPolicyList, domainList, securityGroupList, tunnelList } from '../list-page.ts';
+import { askedOf } from '../list/list-address.ts';
+import { accessPolicyList, domainList, securityGroupList, tunnelList } from '../list/list-page.ts';
 import { accessCalls } from './access-calls.ts';
 import { urlOf } from './call.ts';
 import { domainCalls } from './domain-calls.ts';

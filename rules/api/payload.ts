@@ -1,17 +1,9 @@
 // What the calls take as a body: JSON objects and forms, by name. Calls in JSON may leave out an optional field or send null.
 
 import { z } from 'zod';
-import { abuseTextMaxChars } from '../abuse-report.ts';
-import { botCheckField, botCheckMaxChars } from '../bot-check.ts';
-import { isoTime } from '../date.ts';
-import { emailMaxChars } from '../email.ts';
-import { ProxyProtocol, Role, TunnelType } from '../entity.ts';
-import { highestQuotas, limits } from '../limits.ts';
-import { objectNameMaxChars, objectNamePattern } from '../object-name.ts';
-import { lastsSecondsLeast, lastsSecondsMost } from '../quick-tunnel.ts';
-import { regionDescriptionMaxChars, regionNamePattern } from '../region.ts';
-import { optionalNameMaxChars, personNameMaxChars, tickedValues } from '../registration.ts';
-import { AbuseReportState } from '../resource.ts';
+import { ProxyProtocol, Role, TunnelType } from '../entity/entity.ts';
+import { regionDescriptionMaxChars, regionNamePattern } from '../entity/region.ts';
+import { AbuseReportState } from '../entity/resource.ts';
 import {
   array,
   blobField,
@@ -23,8 +15,16 @@ import {
   textsField,
   transportsField,
   wordField,
-} from '../schema.ts';
-import { tunnelNameMaxChars, tunnelNamePattern } from '../tunnel-name.ts';
+} from '../entity/schema.ts';
+import { highestQuotas, limits } from '../limits.ts';
+import { abuseTextMaxChars } from '../people/abuse-report.ts';
+import { botCheckField, botCheckMaxChars } from '../people/bot-check.ts';
+import { emailMaxChars } from '../people/email.ts';
+import { optionalNameMaxChars, personNameMaxChars, tickedValues } from '../people/registration.ts';
+import { isoTime } from '../text/date.ts';
+import { objectNameMaxChars, objectNamePattern } from '../text/object-name.ts';
+import { lastsSecondsLeast, lastsSecondsMost } from '../tunnel/quick-tunnel.ts';
+import { tunnelNameMaxChars, tunnelNamePattern } from '../tunnel/tunnel-name.ts';
 import { pathActions } from '../visit/path-rule.ts';
 import { policyLimits } from '../visit/policy-limits.ts';
 

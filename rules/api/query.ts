@@ -1,7 +1,8 @@
 // The query parameters of the calls.
 
 import { z } from 'zod';
-import { isoTime } from '../date.ts';
+import { AbuseReportState, HistoryRange, RegistrationState } from '../entity/resource.ts';
+import { textField, wordField } from '../entity/schema.ts';
 import {
   accessPolicyList,
   domainList,
@@ -10,9 +11,8 @@ import {
   searchMostChars,
   securityGroupList,
   tunnelList,
-} from '../list-page.ts';
-import { AbuseReportState, HistoryRange, RegistrationState } from '../resource.ts';
-import { textField, wordField } from '../schema.ts';
+} from '../list/list-page.ts';
+import { isoTime } from '../text/date.ts';
 
 const project = textField({ description: "A project's id." });
 /** The last id of the previous page: the answer starts after it. */

@@ -1,8 +1,8 @@
 // Every schema of the API by name. At run time only control and tests need them; others import the types.
 
 import type { z } from 'zod';
-import * as entities from '../entity.ts';
-import * as resources from '../resource.ts';
+import * as entities from '../entity/entity.ts';
+import * as resources from '../entity/resource.ts';
 import * as accessPolicies from '../visit/access-policy.ts';
 import * as payloads from './payload.ts';
 import * as queries from './query.ts';

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { eachCase } from '../test-kit.ts';
-import { maskToken } from '../token-mask.ts';
-import { parseHttpUpstream, parseIngressUpstream, parseIngressUpstreams } from '../upstream.ts';
+import { maskToken } from '../tunnel/token-mask.ts';
+import { parseHttpUpstream, parseIngressUpstream, parseIngressUpstreams } from '../tunnel/upstream.ts';
 import {
   type ConnectInputs,
   connectErrors,

@@ -1,8 +1,8 @@
 // The inputs of the connect section, their messages, and the snippet that they make (spec 2 and 5, Connect snippets).
 
 import { accept, type Parsed, refuse } from '../parsed.ts';
-import type { TunnelType } from '../tunnel-type.ts';
-import { defaultUpstreams, parseIngressUpstreams, parsePlainUpstream } from '../upstream.ts';
+import type { TunnelType } from '../tunnel/tunnel-type.ts';
+import { defaultUpstreams, parseIngressUpstreams, parsePlainUpstream } from '../tunnel/upstream.ts';
 import { renderCliSnippet } from './cli-snippet.ts';
 import type { ConnectTunnel, ConnectUpstreams } from './command.ts';
 import { type IngressService, ingressPresets, parseNamespace, parseServiceName, serviceHost } from './ingress-preset.ts';

@@ -1,7 +1,19 @@
 // Access policies: who may visit the http tunnels that they are attached to. Their JSON, and the bounds of their parts.
 
 import { z } from 'zod';
-import { array, boolean, count, type Described, entity, maybe, nullable, number, secret, string, time } from '../schema.ts';
+import {
+  array,
+  boolean,
+  count,
+  type Described,
+  entity,
+  maybe,
+  nullable,
+  number,
+  secret,
+  string,
+  time,
+} from '../entity/schema.ts';
 import { signInMethods } from './grants.ts';
 import { pathActions } from './path-rule.ts';
 

@@ -1,6 +1,6 @@
 // Decides what would happen to a visit, and why, for the test of a policy. Uses the functions by which the edge decides. Pure.
 
-import { compileAllowList } from '../allow-list.ts';
+import { compileAllowList } from '../address/allow-list.ts';
 import { refusalOf, type SignInMethod, type VisitorClaims, type VisitRules } from './grants.ts';
 import { decidePath } from './path-match.ts';
 import type { PathRule } from './path-rule.ts';

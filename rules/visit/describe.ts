@@ -1,6 +1,6 @@
 // Describes in one line who may visit under an access policy, and detects two likely mistakes: it admits everybody, or nobody. Pure.
 
-import { counted } from '../counted.ts';
+import { counted } from '../text/counted.ts';
 import type { AccessPolicy } from './access-policy.ts';
 import type { PathRule } from './path-rule.ts';
 

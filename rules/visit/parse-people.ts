@@ -1,8 +1,8 @@
 // Whom a policy admits by e-mail: addresses, and `*@domain` for everybody there.
 
-import { parseEmail } from '../email.ts';
-import { parseHostname } from '../hostname.ts';
+import { parseHostname } from '../names/hostname.ts';
 import { accept, type Parsed, refuse } from '../parsed.ts';
+import { parseEmail } from '../people/email.ts';
 import { policyLimits } from './policy-limits.ts';
 
 const personMessage = (text: string): string => `Not an email address or '*@' and a domain: '${text}'.`;

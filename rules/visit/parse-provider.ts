@@ -1,8 +1,8 @@
 // An OpenID Connect provider of a policy, as its owner enters it (OpenID Connect Discovery 1.0).
 
 import { accept, type Parsed, refuse } from '../parsed.ts';
-import { parseSingleLine } from '../single-line.ts';
-import { isLoopbackHost } from '../upstream.ts';
+import { parseSingleLine } from '../text/single-line.ts';
+import { isLoopbackHost } from '../tunnel/upstream.ts';
 import { parsePeople } from './parse-people.ts';
 import { policyLimits } from './policy-limits.ts';
 

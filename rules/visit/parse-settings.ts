@@ -1,7 +1,7 @@
 // The small settings of an access policy: header of tokens, length of sessions, password.
 
-import { isEdgeField } from '../edge-fields.ts';
 import { accept, type Parsed, refuse } from '../parsed.ts';
+import { isEdgeField } from './edge-fields.ts';
 import { policyLimits } from './policy-limits.ts';
 
 export const defaultTokenHeader = 'authorization';

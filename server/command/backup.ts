@@ -2,9 +2,9 @@
 
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fingerprintOf } from '@underpass/control/certificate/x509.ts';
+import { fingerprintOf } from '@underpass/control/edges/certificate/x509.ts';
 import { giveUpSealed } from '@underpass/control/operator/sealed-rows.ts';
-import { noteBackup, readBackupNote } from '@underpass/control/store/backup-note.ts';
+import { noteBackup, readBackupNote } from '@underpass/control/platform/store/backup-note.ts';
 import {
   checkBackup,
   dumpStore,
@@ -13,8 +13,8 @@ import {
   readKeptFiles,
   restoreStore,
   StoreNotEmpty,
-} from '@underpass/control/store/dump.ts';
-import type { Queries, Store } from '@underpass/control/store/store.ts';
+} from '@underpass/control/platform/store/dump.ts';
+import type { Queries, Store } from '@underpass/control/platform/store/store.ts';
 import type { Command } from 'commander';
 import { ServerError } from '../process/error.ts';
 import { translateFault } from '../process/refusal.ts';
@@ -93,7 +93,7 @@ const checksumless = 'it is of an earlier version and has no checksum: a changed
 
 async function verify({ io }: Shell, file: string): Promise<void> {
   const { rows, files, hasChecksum } = await usingFile(file, () => checkBackup(file));
-  const { openSqliteStore } = await import('@underpass/control/store/sqlite.ts');
+  const { openSqliteStore } = await import('@underpass/control/platform/store/sqlite.ts');
   const store = await openSqliteStore(':memory:');
   try {
     await usingFile(file, () => restoreStore(store, file));

@@ -1,9 +1,9 @@
 // Commands about what the server keeps: migration, keys, certificates, the feed's last known state.
 
 import { readFile } from 'node:fs/promises';
-import { type EdgeNote, readEdgeNotes } from '@underpass/control/feed/edge-notes.ts';
+import { type EdgeNote, readEdgeNotes } from '@underpass/control/edges/feed/edge-notes.ts';
 import { readSealed } from '@underpass/control/operator/sealed-rows.ts';
-import { createKeyRing, type KeyRing } from '@underpass/control/secret/key-ring.ts';
+import { createKeyRing, type KeyRing } from '@underpass/control/platform/secret/key-ring.ts';
 import type { Command } from 'commander';
 import { ServerError } from '../process/error.ts';
 import type { Settings } from '../settings/settings.ts';

@@ -1,7 +1,7 @@
 // Commands about people: registrations, subscriptions, users, sign-in links.
 
 import type { OperatorDesk } from '@underpass/control/operator/desk.ts';
-import type { OperatorRegistration, OperatorUser, Subscription } from '@underpass/rules/resource.ts';
+import type { OperatorRegistration, OperatorUser, Subscription } from '@underpass/rules/entity/resource.ts';
 import type { Command } from 'commander';
 import { ServerError } from '../process/error.ts';
 import { type OutputOptions, printRows, printValue, type Shell, withDesk } from './command-line.ts';

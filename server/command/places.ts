@@ -1,6 +1,6 @@
 // Commands about projects, tunnels and regions: lists, limits, suspension, keys.
 
-import type { OperatorProject, OperatorRegion, OperatorTunnel } from '@underpass/rules/resource.ts';
+import type { OperatorProject, OperatorRegion, OperatorTunnel } from '@underpass/rules/entity/resource.ts';
 import type { Command } from 'commander';
 import { ServerError } from '../process/error.ts';
 import { type OutputOptions, printRows, printValue, type Shell, withDesk } from './command-line.ts';

@@ -1,7 +1,7 @@
 // Turns control's refusals and the machine's faults into errors of the command line.
 
-import { Refusal } from '@underpass/control/http/refusal.ts';
-import { StoreOutage } from '@underpass/control/store/outage.ts';
+import { StoreOutage } from '@underpass/control/platform/store/outage.ts';
+import { Refusal } from '@underpass/control/request/http/refusal.ts';
 import { ServerError } from './error.ts';
 
 /** Turns the API's refusal into an error of the command line. */

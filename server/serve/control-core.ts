@@ -1,14 +1,14 @@
 // All of control except its port: the server serves it, and the operator's commands use it too.
 
-import { readNameCertificates } from '@underpass/control/certificate/name-certificates.ts';
 import { type Control, createControl } from '@underpass/control/control.ts';
-import type { Dependency } from '@underpass/control/dependency/dependency.ts';
 import type { ControlDeps } from '@underpass/control/deps.ts';
-import { createDns } from '@underpass/control/dns/dns.ts';
-import type { DnsPort } from '@underpass/control/dns/port.ts';
-import { createResolver } from '@underpass/control/dns/resolver.ts';
-import { FeedHub } from '@underpass/control/feed/hub.ts';
-import { keyOpensRegion, ownHosts } from '@underpass/control/region/regions.ts';
+import { readNameCertificates } from '@underpass/control/edges/certificate/name-certificates.ts';
+import { createDns } from '@underpass/control/edges/dns/dns.ts';
+import type { DnsPort } from '@underpass/control/edges/dns/port.ts';
+import { createResolver } from '@underpass/control/edges/dns/resolver.ts';
+import { FeedHub } from '@underpass/control/edges/feed/hub.ts';
+import { keyOpensRegion, ownHosts } from '@underpass/control/edges/region/regions.ts';
+import type { Dependency } from '@underpass/control/platform/dependency/dependency.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { State } from '../state/state.ts';
 import { type CertificateSources, openCertificateSources } from './certificate-part.ts';

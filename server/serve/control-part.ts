@@ -1,12 +1,12 @@
 // Control in this process, from start to stop: state, API, feed, certificates, domains.
 
 import type { Server } from 'node:http';
-import { resealPolicies } from '@underpass/control/admission/sealed-policies.ts';
-import { resealCertificates } from '@underpass/control/certificate/reseal.ts';
-import { createRecheck } from '@underpass/control/dns/recheck.ts';
-import { resealSettings } from '@underpass/control/secret/sealed-setting.ts';
-import { createWithLease } from '@underpass/control/store/lease.ts';
-import { resealTunnelTokens } from '@underpass/control/tunnel/token.ts';
+import { resealCertificates } from '@underpass/control/edges/certificate/reseal.ts';
+import { createRecheck } from '@underpass/control/edges/dns/recheck.ts';
+import { resealPolicies } from '@underpass/control/edges/policies/sealed-policies.ts';
+import { resealSettings } from '@underpass/control/platform/secret/sealed-setting.ts';
+import { createWithLease } from '@underpass/control/platform/store/lease.ts';
+import { resealTunnelTokens } from '@underpass/control/tunnels/tunnel/token.ts';
 import type { InheritedSockets } from '@underpass/edge/door/inherited-sockets.ts';
 import type { Listen } from '@underpass/edge/door/listen.ts';
 import { ServerError } from '../process/error.ts';

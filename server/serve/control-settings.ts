@@ -3,10 +3,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Dependency, type DependencyDeps } from '@underpass/control/dependency/dependency.ts';
 import type { ControlDeps, ControlSettings } from '@underpass/control/deps.ts';
-import type { SendMail } from '@underpass/control/mail/mail.ts';
-import { createMailbox } from '@underpass/control/mail/mailbox.ts';
+import { Dependency, type DependencyDeps } from '@underpass/control/platform/dependency/dependency.ts';
+import type { SendMail } from '@underpass/control/platform/mail/mail.ts';
+import { createMailbox } from '@underpass/control/platform/mail/mailbox.ts';
 import type { Logger } from 'pino';
 import { ServerError } from '../process/error.ts';
 import { version } from '../process/version.ts';
@@ -78,7 +78,7 @@ export async function openMail(settings: Settings, deps: DependencyDeps): Promis
     const mailbox = createMailbox(join(settings.home, 'mailbox'), deps.clock);
     return { sendMail: mailbox.send, mailbox, closeMail: () => {}, dependencies: [] };
   }
-  const { createSmtpMail } = await import('@underpass/control/mail/smtp.ts');
+  const { createSmtpMail } = await import('@underpass/control/platform/mail/smtp.ts');
   const dependency = new Dependency('mail', deps);
   const smtp = createSmtpMail(settings.smtpUrl, settings.mailFrom, dependency);
   return { sendMail: smtp.send, closeMail: () => smtp.close(), dependencies: [dependency] };

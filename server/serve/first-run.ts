@@ -1,10 +1,10 @@
 // The first start on a laptop: makes a tunnel that is ready for use and writes its token to a file.
 
 import { join } from 'node:path';
-import { createId } from '@underpass/control/store/id.ts';
-import type { Queries, Store } from '@underpass/control/store/store.ts';
-import { generateName } from '@underpass/control/tunnel/ingress-hosts.ts';
-import { insertTunnelToken, readTunnelTokens } from '@underpass/control/tunnel/token.ts';
+import { createId } from '@underpass/control/platform/store/id.ts';
+import type { Queries, Store } from '@underpass/control/platform/store/store.ts';
+import { generateName } from '@underpass/control/tunnels/tunnel/ingress-hosts.ts';
+import { insertTunnelToken, readTunnelTokens } from '@underpass/control/tunnels/tunnel/token.ts';
 import { retentionDays } from '@underpass/rules/limits.ts';
 import type { Settings } from '../settings/settings.ts';
 import { writeWhole } from '../state/home.ts';

@@ -3,9 +3,9 @@
 
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { compileProxies } from '@underpass/control/http/address.ts';
+import { compileProxies } from '@underpass/control/request/http/address.ts';
 import type { ConnectionLimiter } from '@underpass/edge/limits/connection-limiter.ts';
-import { canonicalAddress } from '@underpass/rules/address.ts';
+import { canonicalAddress } from '@underpass/rules/address/address.ts';
 import { asksForFeed } from './feed-door.ts';
 
 /** Time without a byte. Live views send one every 4 s, so a connection silent for two minutes is dead or not read. */

@@ -1,8 +1,8 @@
 // The server in one of its roles: everything, only control, or the edge of one region.
 
 import { type Duplex, duplexPair } from 'node:stream';
-import { readUnchangedColumns } from '@underpass/control/region/changed-columns.ts';
-import { keepConsoleHost } from '@underpass/control/region/console-host.ts';
+import { readUnchangedColumns } from '@underpass/control/edges/region/changed-columns.ts';
+import { keepConsoleHost } from '@underpass/control/edges/region/console-host.ts';
 import { handleOf, type NamedSocket, type SocketHandle, socketKey } from '@underpass/edge/door/listen.ts';
 import type { Edge } from '@underpass/edge/edge.ts';
 import { durations } from '@underpass/rules/limits.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { KnownEdge } from '@underpass/control/feed/edge-notes.ts';
+import type { KnownEdge } from '@underpass/control/edges/feed/edge-notes.ts';
 import { backupRow, dependencyRow, edgeRows, regionRows, type StatusRow } from './status.ts';
 
 const hour = 3_600_000;

@@ -1,8 +1,8 @@
 // How all parts of the installation stand, as this process knows it: the rows of `underpass-server status`.
 
-import type { DependencyState } from '@underpass/control/dependency/dependency.ts';
-import type { KnownEdge } from '@underpass/control/feed/edge-notes.ts';
-import { type BackupNote, readBackupNote } from '@underpass/control/store/backup-note.ts';
+import type { KnownEdge } from '@underpass/control/edges/feed/edge-notes.ts';
+import type { DependencyState } from '@underpass/control/platform/dependency/dependency.ts';
+import { type BackupNote, readBackupNote } from '@underpass/control/platform/store/backup-note.ts';
 import type { Edge } from '@underpass/edge/edge.ts';
 import type { FeedCopy } from '@underpass/wire/feed.ts';
 import { build, software } from '../process/version.ts';

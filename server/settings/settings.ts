@@ -1,10 +1,10 @@
 // Every setting of the server, once: name, sentence, default, bounds. Pure: the environment and the reader of
 // secret files are passed in. The docs page and `underpass-server config` print this table (settings-page.ts).
 
-import { isBrowserPort } from '@underpass/rules/browser-port.ts';
-import { parseEmail } from '@underpass/rules/email.ts';
-import { isLocalhostName } from '@underpass/rules/hostname.ts';
-import { isLoopbackHost } from '@underpass/rules/upstream.ts';
+import { isBrowserPort } from '@underpass/rules/address/browser-port.ts';
+import { isLocalhostName } from '@underpass/rules/names/hostname.ts';
+import { parseEmail } from '@underpass/rules/people/email.ts';
+import { isLoopbackHost } from '@underpass/rules/tunnel/upstream.ts';
 import {
   type Parsed,
   type ParseValue,

@@ -2,7 +2,7 @@
 
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { checkSqliteFile } from '@underpass/control/store/sqlite-check.ts';
+import { checkSqliteFile } from '@underpass/control/platform/store/sqlite-check.ts';
 import type { Logger } from 'pino';
 import { ServerError } from '../process/error.ts';
 import type { Settings } from '../settings/settings.ts';

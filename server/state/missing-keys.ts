@@ -1,7 +1,7 @@
 // Checks that the keys of this process open every sealed secret in the database.
 
 import { readSealed } from '@underpass/control/operator/sealed-rows.ts';
-import type { Queries } from '@underpass/control/store/store.ts';
+import type { Queries } from '@underpass/control/platform/store/store.ts';
 import type { Settings } from '../settings/settings.ts';
 import { keyFile } from './home.ts';
 import type { State } from './state.ts';

@@ -1,10 +1,10 @@
 // What control stores and shares: database, bus, keys. The server and the operator's commands both open it.
 
-import type { Bus } from '@underpass/control/bus/bus.ts';
-import { createMemoryBus } from '@underpass/control/bus/memory.ts';
-import { Dependency } from '@underpass/control/dependency/dependency.ts';
-import { createKeyRing, type KeyRing } from '@underpass/control/secret/key-ring.ts';
-import type { Store } from '@underpass/control/store/store.ts';
+import type { Bus } from '@underpass/control/platform/bus/bus.ts';
+import { createMemoryBus } from '@underpass/control/platform/bus/memory.ts';
+import { Dependency } from '@underpass/control/platform/dependency/dependency.ts';
+import { createKeyRing, type KeyRing } from '@underpass/control/platform/secret/key-ring.ts';
+import type { Store } from '@underpass/control/platform/store/store.ts';
 import type { Logger } from 'pino';
 import { type ErrorCode, ServerError } from '../process/error.ts';
 import { isDamage, translateFault } from '../process/refusal.ts';
@@ -38,12 +38,12 @@ function told(code: ErrorCode, place: string, error: unknown): unknown {
 async function openStore({ home, databaseUrl }: Settings, log: Logger, dependency: Dependency): Promise<Store> {
   if (databaseUrl === undefined) {
     const path = databasePath(home);
-    const { openSqliteStore } = await import('@underpass/control/store/sqlite.ts');
+    const { openSqliteStore } = await import('@underpass/control/platform/store/sqlite.ts');
     return openSqliteStore(path).catch((error: unknown) => {
       throw told(isDamage(error) ? 'database-damaged' : 'database-unusable', `${path}: `, error);
     });
   }
-  const { openPostgresStore } = await import('@underpass/control/store/postgres.ts');
+  const { openPostgresStore } = await import('@underpass/control/platform/store/postgres.ts');
   const onIdleError = (err: Error): void => log.warn({ err }, 'store: an idle connection broke');
   return openPostgresStore(databaseUrl, onIdleError, undefined, dependency).catch((error: unknown) => {
     throw told('database-unreachable', '', error);
@@ -53,7 +53,7 @@ async function openStore({ home, databaseUrl }: Settings, log: Logger, dependenc
 async function openBus({ natsUrl: url }: Settings, log: Logger, dependency: Dependency): Promise<Bus> {
   const onError = (err: unknown): void => log.error({ err }, 'bus: a message was not taken');
   if (url === undefined) return createMemoryBus(onError);
-  const { openNatsBus } = await import('@underpass/control/bus/nats.ts');
+  const { openNatsBus } = await import('@underpass/control/platform/bus/nats.ts');
   return openNatsBus({ url, onError, dependency });
 }
 

@@ -1,7 +1,7 @@
 // spec 2, Domains list and Domain detail; spec 5, Domain add; spec 8, domain failures. Records come from a name server of the test.
 import { type TestContext, test } from 'node:test';
 import type { Page } from '@playwright/test';
-import type { Domain } from '@underpass/rules/entity.ts';
+import type { Domain } from '@underpass/rules/entity/entity.ts';
 import { expect, readClipboard } from '../helpers/browser.ts';
 import { makeTunnel, makeVerifiedDomain, openStage, projectUrl, type Stage } from '../helpers/dashboard.ts';
 

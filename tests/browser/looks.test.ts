@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from '@playwright/test';
-import type { Invitation } from '@underpass/rules/resource.ts';
+import type { Invitation } from '@underpass/rules/entity/resource.ts';
 import { assertNoSidewaysScroll, expect } from '../helpers/browser.ts';
 import { makeTunnel, openStage, projectUrl } from '../helpers/dashboard.ts';
 

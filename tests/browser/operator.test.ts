@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from '@playwright/test';
+import type { OperatorProject, OperatorUser, Subscription } from '@underpass/rules/entity/resource.ts';
 import { limits } from '@underpass/rules/limits.ts';
-import type { OperatorProject, OperatorUser, Subscription } from '@underpass/rules/resource.ts';
 import { expect, visit } from '../helpers/browser.ts';
 import { connectClient, makeTunnel, openStage } from '../helpers/dashboard.ts';
 import { createPerson } from '../helpers/people.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Page } from '@playwright/test';
-import type { Project } from '@underpass/rules/entity.ts';
+import type { Project } from '@underpass/rules/entity/entity.ts';
 import { expect } from '../helpers/browser.ts';
 import { connectClient, makeTunnel, makeVerifiedDomain, openStage, projectUrl, type Stage } from '../helpers/dashboard.ts';
 import { checkScreen, type Screen } from '../helpers/screens.ts';

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import type { Page } from '@playwright/test';
-import type { Domain, Tunnel } from '@underpass/rules/entity.ts';
+import type { Domain, Tunnel } from '@underpass/rules/entity/entity.ts';
 import { expect, readClipboard } from '../helpers/browser.ts';
 import { connectClient, makeTunnel, makeVerifiedDomain, openStage, projectUrl, type Stage } from '../helpers/dashboard.ts';
 import { tunnelCreated } from '../helpers/product.ts';

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import type { Page } from '@playwright/test';
-import type { Tunnel } from '@underpass/rules/entity.ts';
+import type { Tunnel } from '@underpass/rules/entity/entity.ts';
 import { providerCallbackPath } from '@underpass/rules/visit/provider-callback.ts';
 import { assertNoSidewaysScroll, expect, findAccessibilityProblems, type VisitOptions, visit } from '../helpers/browser.ts';
 import { connectClient, makeTunnel, openStage, type Stage } from '../helpers/dashboard.ts';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { type TestContext, test } from 'node:test';
-import type { Tunnel } from '@underpass/rules/entity.ts';
+import type { Tunnel } from '@underpass/rules/entity/entity.ts';
 import { rateLimits } from '@underpass/rules/limits.ts';
 import { createFakeClock } from '../helpers/fake-clock.ts';
 import { watchFootprints } from '../helpers/footprint.ts';

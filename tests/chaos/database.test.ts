@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { startPostgres, type TestPostgres } from '@underpass/control/test-kit-postgres.ts';
-import type { SecurityGroup } from '@underpass/rules/entity.ts';
-import type { AuditPage } from '@underpass/rules/resource.ts';
+import type { SecurityGroup } from '@underpass/rules/entity/entity.ts';
+import type { AuditPage } from '@underpass/rules/entity/resource.ts';
 import { watchFootprints } from '../helpers/footprint.ts';
 import { eventually, keepVisiting } from '../helpers/load.ts';
 import { startNats } from '../helpers/nats.ts';

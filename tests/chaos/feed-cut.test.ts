@@ -2,7 +2,7 @@
 // once the feed is back.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { OperatorTunnel } from '@underpass/rules/resource.ts';
+import type { OperatorTunnel } from '@underpass/rules/entity/resource.ts';
 import { startBalancer } from '../helpers/balancer.ts';
 import { watchFootprints } from '../helpers/footprint.ts';
 import { eventually, keepVisiting } from '../helpers/load.ts';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { startPostgres } from '@underpass/control/test-kit-postgres.ts';
-import type { Tunnel } from '@underpass/rules/entity.ts';
+import type { Tunnel } from '@underpass/rules/entity/entity.ts';
 import { startUpstream } from '../chaos/stage.ts';
 import { type Balancer, startBalancer } from '../helpers/balancer.ts';
 import { eventually, keepVisiting, type Load } from '../helpers/load.ts';

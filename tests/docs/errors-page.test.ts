@@ -6,7 +6,7 @@ import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { problems } from '@underpass/client/carry/problem.ts';
 import { errors, exitCodeMeanings, exitCodes } from '@underpass/client/process/error.ts';
-import { namedRefusals } from '@underpass/control/http/refusal.ts';
+import { namedRefusals } from '@underpass/control/request/http/refusal.ts';
 import { visitorErrors } from '@underpass/edge/core/visitor-error.ts';
 import * as server from '@underpass/server/process/error.ts';
 

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import type { Domain } from '@underpass/rules/entity.ts';
+import type { Domain } from '@underpass/rules/entity/entity.ts';
 import { startConnectProxy } from '../helpers/connect-proxy.ts';
 import { startNameServer } from '../helpers/dns.ts';
 import { freePorts } from '../helpers/port.ts';

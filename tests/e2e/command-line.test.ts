@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { type Cli, createCli } from '@underpass/client/test-kit.ts';
-import type { Tunnel } from '@underpass/rules/entity.ts';
+import type { Tunnel } from '@underpass/rules/entity/entity.ts';
 import { type Product, startProduct, tunnelCreated } from '../helpers/product.ts';
 import { buildRelease, platform, version } from '../helpers/release-build.ts';
 

@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { createCli } from '@underpass/client/test-kit.ts';
-import type { Tunnel } from '@underpass/rules/entity.ts';
+import type { Tunnel } from '@underpass/rules/entity/entity.ts';
 import { startProgram } from '../helpers/process.ts';
 import { type Account, type Product, startProduct, tunnelCreated } from '../helpers/product.ts';
 import { buildRelease } from '../helpers/release-build.ts';

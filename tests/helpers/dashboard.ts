@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from '@playwright/test';
 import { createCli, type RunningCli } from '@underpass/client/test-kit.ts';
-import type { Tunnel } from '@underpass/rules/entity.ts';
+import type { Tunnel } from '@underpass/rules/entity/entity.ts';
 import { launchChromium, type VisitOptions, visit } from './browser.ts';
 import { type NameServer, startNameServer } from './dns.ts';
 import { type Account, type Environment, type Product, startProduct, tunnelCreated } from './product.ts';

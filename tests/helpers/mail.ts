@@ -1,8 +1,8 @@
 // The mails that a product under test sent, from its development mailbox.
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { KeptMail } from '@underpass/control/mail/mail.ts';
-import { createMailbox } from '@underpass/control/mail/mailbox.ts';
+import type { KeptMail } from '@underpass/control/platform/mail/mail.ts';
+import { createMailbox } from '@underpass/control/platform/mail/mailbox.ts';
 import type { Product } from './product.ts';
 
 const withinMs = 30_000;

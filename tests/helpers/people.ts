@@ -1,7 +1,7 @@
 // Creates users as people do: the registration form, its bot check, and the operator's approval.
 import { pbkdf2 } from 'node:crypto';
 import { promisify } from 'node:util';
-import type { OperatorRegistration } from '@underpass/rules/resource.ts';
+import type { OperatorRegistration } from '@underpass/rules/entity/resource.ts';
 import type { Account, Product } from './product.ts';
 
 interface Puzzle {

@@ -9,8 +9,7 @@ import previous from '../deploy/previous-version.json' with { type: 'json' };
 const root = join(import.meta.dirname, '../..');
 
 /** What the programs consist of. `tools` has what their first lines need. */
-const workspaces = ['rules', 'wire', 'control', 'edge', 'client', 'server'];
-const paths = ['package.json', 'tools', ...workspaces];
+const paths = ['package.json', 'tools', 'rules', 'runtime', 'wire', 'control', 'edge', 'client', 'server'];
 
 const git = (...args: readonly string[]) => spawnSync('git', args, { cwd: root, encoding: 'utf8' });
 
@@ -37,9 +36,12 @@ function layPrevious(): string {
   const tree = mkdtempSync(join(tmpdir(), 'underpass-previous-'));
   process.once('exit', () => rmSync(tree, { recursive: true, force: true }));
   const archive = join(tree, 'files.tar');
-  must('git', ['archive', '--output', archive, previous.commit, ...paths], root);
+  const there = git('ls-tree', '--name-only', previous.commit).stdout.split('\n');
+  const held = paths.filter((path) => there.includes(path));
+  must('git', ['archive', '--output', archive, previous.commit, ...held], root);
   must('tar', ['-xf', archive], tree);
-  linkPackages(tree);
+  const workspaces = held.filter((path) => existsSync(join(tree, path, 'tsconfig.json')));
+  linkPackages(tree, workspaces);
   for (const name of workspaces) expectPackages(tree, name);
   return tree;
 }
@@ -50,7 +52,7 @@ function must(program: string, args: readonly string[], cwd: string): void {
 }
 
 /** Installed packages from here, but its own workspaces. */
-function linkPackages(tree: string): void {
+function linkPackages(tree: string, workspaces: readonly string[]): void {
   mkdirSync(join(tree, 'node_modules/@underpass'), { recursive: true });
   for (const name of workspaces) symlinkSync(join(tree, name), join(tree, 'node_modules/@underpass', name));
   for (const name of readdirSync(join(root, 'node_modules'))) {

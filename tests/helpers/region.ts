@@ -3,7 +3,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import type { Tunnel } from '@underpass/rules/entity.ts';
+import type { Tunnel } from '@underpass/rules/entity/entity.ts';
 import { freePorts } from './port.ts';
 import { type ProcessOf, startProcess, temporaryHome } from './process.ts';
 import { type Account, accountAt, signInBy, tunnelCreated } from './product.ts';

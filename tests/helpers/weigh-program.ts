@@ -1,7 +1,7 @@
 // Preloaded into a process under test: on SIGUSR2 it collects garbage and writes its memory use to a file.
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { collectHeap } from '@underpass/wire/heap.ts';
+import { collectHeap } from '@underpass/runtime/heap.ts';
 
 const folder = process.env.TEST_WEIGHTS;
 

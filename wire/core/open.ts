@@ -1,6 +1,6 @@
 // The payload of OPEN: for which visitor the stream is, and which bytes come first. Layout: docs/protocol.md 4, Streams.
 
-import type { TunnelType } from '@underpass/rules/tunnel-type.ts';
+import type { TunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { checkCredit } from './credit.ts';
 import { readU16, readU32, WireError, writeU16, writeU32 } from './frame.ts';
 

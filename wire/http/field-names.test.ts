@@ -9,7 +9,7 @@ import {
   messageFields,
   methodFields,
   pathFields,
-} from '@underpass/rules/edge-fields.ts';
+} from '@underpass/rules/visit/edge-fields.ts';
 import fc from 'fast-check';
 import { fieldKind, kindOfName } from './field-names.ts';
 

@@ -11,7 +11,7 @@ import {
   methodFields,
   pathFields,
   visitPrefix,
-} from '@underpass/rules/edge-fields.ts';
+} from '@underpass/rules/visit/edge-fields.ts';
 import { fold } from './octets.ts';
 
 export const fieldKind = {

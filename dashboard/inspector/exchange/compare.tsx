@@ -3,8 +3,8 @@ import type { Comparison, ExchangeSummary, HeaderDifference } from '@underpass/r
 import clsx from 'clsx';
 import { type ReactNode, useEffect, useMemo, useState } from 'react';
 import { Card } from '../../ui/card.tsx';
-import { Field } from '../../ui/field.tsx';
-import { Select } from '../../ui/select.tsx';
+import { Field } from '../../ui/input/field.tsx';
+import { Select } from '../../ui/input/select.tsx';
 import { LoadingArea } from '../../ui/spinner.tsx';
 import { compareExchanges } from '../api/calls.ts';
 import { candidatesFor } from '../core/candidates.ts';

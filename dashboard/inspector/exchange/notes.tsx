@@ -1,6 +1,6 @@
 // What went wrong, and whether the sender of a webhook is who it says.
 import type { ExchangeError, SignatureCheck, SignatureScheme } from '@underpass/rules/inspect/exchange.ts';
-import { projectUrl } from '@underpass/rules/project-url.ts';
+import { projectUrl } from '@underpass/rules/text/project-url.ts';
 import { Banner } from '../../ui/banner.tsx';
 
 export function ErrorNote({ error }: { readonly error: ExchangeError }) {

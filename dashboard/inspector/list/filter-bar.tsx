@@ -3,8 +3,8 @@ import type { ExchangeSummary } from '@underpass/rules/inspect/exchange.ts';
 import { Download, Pause, Play, Search, Trash2 } from 'lucide-react';
 import { type KeyboardEvent, type RefObject, useEffect } from 'react';
 import { IconButton } from '../../ui/button.tsx';
-import { Input } from '../../ui/input.tsx';
-import { Select } from '../../ui/select.tsx';
+import { Input } from '../../ui/input/input.tsx';
+import { Select } from '../../ui/input/select.tsx';
 import { type Filter, methodsOf, type StatusFilter } from '../core/filter.ts';
 
 const STATUSES: readonly { readonly value: StatusFilter; readonly label: string }[] = [

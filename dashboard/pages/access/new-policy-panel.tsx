@@ -1,7 +1,7 @@
 // Creates an access policy with the ways to sign in that need no set-up elsewhere; its page has the rest.
 import { accessCalls } from '@underpass/rules/api/access-calls.ts';
-import { parseObjectName } from '@underpass/rules/object-name.ts';
 import { accept, collectErrors, type ParsedForm } from '@underpass/rules/parsed.ts';
+import { parseObjectName } from '@underpass/rules/text/object-name.ts';
 import { callApi } from '../../api/request.ts';
 import { useNavigateOrReload } from '../../api/use-navigate-or-reload.ts';
 import { PanelForm } from '../../form/overlay-form.tsx';
@@ -9,10 +9,10 @@ import { TextField } from '../../form/text-field.tsx';
 import { useForm } from '../../form/use-form.ts';
 import { paths } from '../../routing/paths.ts';
 import { useProject } from '../../session/session.ts';
-import { ListEditor } from '../../ui/list-editor.tsx';
-import { SidePanel } from '../../ui/side-panel.tsx';
-import { Switch } from '../../ui/switch.tsx';
-import { toast } from '../../ui/toast.tsx';
+import { ListEditor } from '../../ui/input/list-editor.tsx';
+import { Switch } from '../../ui/input/switch.tsx';
+import { SidePanel } from '../../ui/overlay/side-panel.tsx';
+import { toast } from '../../ui/overlay/toast.tsx';
 import { addPerson, parseTypedPeople } from './policy-form.ts';
 import { membersHint, peopleHint, peoplePlaceholder } from './words.ts';
 

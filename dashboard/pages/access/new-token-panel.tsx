@@ -2,15 +2,15 @@
 import { accessCalls } from '@underpass/rules/api/access-calls.ts';
 import type { AnswerOf, PayloadOf } from '@underpass/rules/api/call.ts';
 import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
-import { parseApiTokenName } from '@underpass/rules/project-name.ts';
+import { parseApiTokenName } from '@underpass/rules/text/project-name.ts';
 import { callApi } from '../../api/request.ts';
 import { PanelForm } from '../../form/overlay-form.tsx';
 import { TextField } from '../../form/text-field.tsx';
 import { useForm } from '../../form/use-form.ts';
 import { useProject } from '../../session/session.ts';
-import { Field } from '../../ui/field.tsx';
-import { Select } from '../../ui/select.tsx';
-import { SidePanel } from '../../ui/side-panel.tsx';
+import { Field } from '../../ui/input/field.tsx';
+import { Select } from '../../ui/input/select.tsx';
+import { SidePanel } from '../../ui/overlay/side-panel.tsx';
 import { numberOf, tokenDays } from './expiry-choice.ts';
 
 export interface NewTokenPanelProps {

@@ -1,16 +1,19 @@
 // The access policies of a project.
 
 import { accessCalls } from '@underpass/rules/api/access-calls.ts';
-import { askedOf } from '@underpass/rules/list-address.ts';
-import { accessPolicyList, type ListPage } from '@underpass/rules/list-page.ts';
-import { may } from '@underpass/rules/permission.ts';
+import { askedOf } from '@underpass/rules/list/list-address.ts';
+import { accessPolicyList, type ListPage } from '@underpass/rules/list/list-page.ts';
+import { may } from '@underpass/rules/people/permission.ts';
 import type { AccessPolicy } from '@underpass/rules/visit/access-policy.ts';
 import { admitsNobody, describeVisitors, isOpen } from '@underpass/rules/visit/describe.ts';
 import { Plus } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { later } from '../../api/later.ts';
+import { Load } from '../../api/load.tsx';
 import { callPage } from '../../api/request.ts';
+import { useListAddress } from '../../list/list-address.ts';
+import { PagedTable } from '../../list/paged-table.tsx';
 import { paths } from '../../routing/paths.ts';
 import { useProject } from '../../session/session.ts';
 import { Breakable } from '../../ui/breakable.tsx';
@@ -19,11 +22,8 @@ import { ButtonLink } from '../../ui/button-link.tsx';
 import { DateTime, dateWidth } from '../../ui/date-time.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
-import { useListAddress } from '../../ui/list-address.ts';
-import { Load } from '../../ui/load.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
-import { PagedTable } from '../../ui/paged-table.tsx';
-import type { Column } from '../../ui/table-view.tsx';
+import type { Column } from '../../ui/table/table-view.tsx';
 import { NewPolicyPanel } from './new-policy-panel.tsx';
 
 export function loader({ params, request }: LoaderFunctionArgs) {

@@ -2,9 +2,9 @@
 
 import type { accessCalls } from '@underpass/rules/api/access-calls.ts';
 import type { PayloadOf } from '@underpass/rules/api/call.ts';
-import { counted } from '@underpass/rules/counted.ts';
 import { accept, collectErrors, type Parsed, type ParsedForm } from '@underpass/rules/parsed.ts';
-import { splitEntries } from '@underpass/rules/typed-list.ts';
+import { counted } from '@underpass/rules/text/counted.ts';
+import { splitEntries } from '@underpass/rules/text/typed-list.ts';
 import type { AccessPolicy } from '@underpass/rules/visit/access-policy.ts';
 import type { Admission } from '@underpass/rules/visit/describe.ts';
 import { parseOrigin, parseOrigins } from '@underpass/rules/visit/parse-origins.ts';

@@ -9,7 +9,7 @@ import { useConfirm } from '../../form/use-confirm.tsx';
 import { paths } from '../../routing/paths.ts';
 import { useProject } from '../../session/session.ts';
 import { IconButton } from '../../ui/button.tsx';
-import { Menu, MenuItem } from '../../ui/menu.tsx';
+import { Menu, MenuItem } from '../../ui/overlay/menu.tsx';
 import { SignOutDialog } from './sign-out-dialog.tsx';
 
 export function PolicyMenu({ policy: { name } }: { readonly policy: AccessPolicy }) {

@@ -3,9 +3,9 @@
 import { accessCalls } from '@underpass/rules/api/access-calls.ts';
 import { accountCalls } from '@underpass/rules/api/account-calls.ts';
 import type { PayloadOf } from '@underpass/rules/api/call.ts';
-import { parseEmail } from '@underpass/rules/email.ts';
 import { accept, collectErrors, type Parsed, type ParsedForm, refuse } from '@underpass/rules/parsed.ts';
-import { text } from '@underpass/rules/text.ts';
+import { parseEmail } from '@underpass/rules/people/email.ts';
+import { text } from '@underpass/rules/text/text.ts';
 import type { AccessPolicy, AccessTest } from '@underpass/rules/visit/access-policy.ts';
 import { useEffect, useState } from 'react';
 import { messageOf } from '../../api/error.ts';
@@ -18,9 +18,9 @@ import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Banner } from '../../ui/banner.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
-import { Field } from '../../ui/field.tsx';
-import { Select } from '../../ui/select.tsx';
-import { toast } from '../../ui/toast.tsx';
+import { Field } from '../../ui/input/field.tsx';
+import { Select } from '../../ui/input/select.tsx';
+import { toast } from '../../ui/overlay/toast.tsx';
 import { useFirstAddress } from './first-address.ts';
 import { actionLabels, methodLabels } from './words.ts';
 

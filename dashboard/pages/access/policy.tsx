@@ -1,7 +1,7 @@
 // One access policy: who may visit, its tokens, links and programs, and its test. The tab is part of the address.
 
 import { accessCalls } from '@underpass/rules/api/access-calls.ts';
-import { may } from '@underpass/rules/permission.ts';
+import { may } from '@underpass/rules/people/permission.ts';
 import type { AccessPolicy } from '@underpass/rules/visit/access-policy.ts';
 import {
   Link,
@@ -12,13 +12,13 @@ import {
   useSearchParams,
 } from 'react-router';
 import { later } from '../../api/later.ts';
+import { Load } from '../../api/load.tsx';
 import { callApi } from '../../api/request.ts';
 import { AskBeforeLeaving } from '../../form/ask-before-leaving.tsx';
 import { paths } from '../../routing/paths.ts';
 import { useProject } from '../../session/session.ts';
 import { Banner } from '../../ui/banner.tsx';
 import { ButtonLink } from '../../ui/button-link.tsx';
-import { Load } from '../../ui/load.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { Links } from './links.tsx';

@@ -2,16 +2,16 @@
 
 import { accessCalls } from '@underpass/rules/api/access-calls.ts';
 import type { AccessProgram } from '@underpass/rules/visit/access-policy.ts';
+import { FetchedRows } from '../../api/fetched-rows.tsx';
 import { callApi } from '../../api/request.ts';
 import { useFetched } from '../../api/use-fetched.ts';
 import { useConfirm } from '../../form/use-confirm.tsx';
 import { useProject } from '../../session/session.ts';
 import { Breakable } from '../../ui/breakable.tsx';
 import { Card } from '../../ui/card.tsx';
-import { buttonColumn, dateColumn } from '../../ui/columns.tsx';
-import { DataTable } from '../../ui/data-table.tsx';
-import { FetchedRows } from '../../ui/fetched-rows.tsx';
-import type { Column } from '../../ui/table-view.tsx';
+import { buttonColumn, dateColumn } from '../../ui/table/columns.tsx';
+import { DataTable } from '../../ui/table/data-table.tsx';
+import type { Column } from '../../ui/table/table-view.tsx';
 import { type PolicyTableProps, RevokeButton } from './revoke-button.tsx';
 import type { PolicyTabProps } from './tokens.tsx';
 import { methodLabels } from './words.ts';

@@ -6,8 +6,8 @@ import { TextField } from '../../form/text-field.tsx';
 import { useProject } from '../../session/session.ts';
 import { Banner } from '../../ui/banner.tsx';
 import { CopyTextButton } from '../../ui/copy-button.tsx';
-import { ListEditor } from '../../ui/list-editor.tsx';
-import { Switch } from '../../ui/switch.tsx';
+import { ListEditor } from '../../ui/input/list-editor.tsx';
+import { Switch } from '../../ui/input/switch.tsx';
 import { addPerson, admissionOf, splitGroups } from './policy-form.ts';
 import type { PolicyPartProps } from './use-policy-form.ts';
 

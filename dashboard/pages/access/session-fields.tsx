@@ -1,10 +1,10 @@
 // How long a sign-in lasts, where programs send their token, and whether sign-ins are logged.
 import { retentionDays } from '@underpass/rules/limits.ts';
 import { TextField } from '../../form/text-field.tsx';
-import { Field } from '../../ui/field.tsx';
-import { ListEditor } from '../../ui/list-editor.tsx';
-import { Select } from '../../ui/select.tsx';
-import { Switch } from '../../ui/switch.tsx';
+import { Field } from '../../ui/input/field.tsx';
+import { ListEditor } from '../../ui/input/list-editor.tsx';
+import { Select } from '../../ui/input/select.tsx';
+import { Switch } from '../../ui/input/switch.tsx';
 import { addOrigin, sessionOptions } from './policy-form.ts';
 import type { PolicyPartProps } from './use-policy-form.ts';
 

@@ -1,8 +1,8 @@
 // The ways to sign in: members, people by e-mail, a provider, a password.
 import { policyLimits } from '@underpass/rules/visit/policy-limits.ts';
 import { TextField } from '../../form/text-field.tsx';
-import { ListEditor } from '../../ui/list-editor.tsx';
-import { Switch } from '../../ui/switch.tsx';
+import { ListEditor } from '../../ui/input/list-editor.tsx';
+import { Switch } from '../../ui/input/switch.tsx';
 import { addPerson } from './policy-form.ts';
 import { ProviderFields } from './provider-fields.tsx';
 import type { PolicyPartProps } from './use-policy-form.ts';

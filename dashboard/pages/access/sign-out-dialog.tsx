@@ -1,15 +1,15 @@
 // Ends the sessions of one person or of everybody. Those whom the policy still admits may sign in again.
 import { accessCalls } from '@underpass/rules/api/access-calls.ts';
-import { parseEmail } from '@underpass/rules/email.ts';
 import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
+import { parseEmail } from '@underpass/rules/people/email.ts';
 import { callApi } from '../../api/request.ts';
 import { DialogForm } from '../../form/overlay-form.tsx';
 import { TextField } from '../../form/text-field.tsx';
 import { useForm } from '../../form/use-form.ts';
 import { useProject } from '../../session/session.ts';
-import { Dialog } from '../../ui/dialog.tsx';
-import { RadioCards } from '../../ui/radio-cards.tsx';
-import { toast } from '../../ui/toast.tsx';
+import { RadioCards } from '../../ui/input/radio-cards.tsx';
+import { Dialog } from '../../ui/overlay/dialog.tsx';
+import { toast } from '../../ui/overlay/toast.tsx';
 
 export interface SignOutDialogProps {
   readonly policy: string;

@@ -2,8 +2,8 @@
 import { useEffect, useRef } from 'react';
 import { Form, Link } from 'react-router';
 import { Button, buttonClass } from '../../ui/button.tsx';
-import { Field } from '../../ui/field.tsx';
-import { Input } from '../../ui/input.tsx';
+import { Field } from '../../ui/input/field.tsx';
+import { Input } from '../../ui/input/input.tsx';
 
 const FIELDS = [
   { name: 'action', label: 'Action', type: 'search', placeholder: undefined },

@@ -1,8 +1,8 @@
 // The entries of an audit log.
-import type { AuditEntry } from '@underpass/rules/resource.ts';
+import type { AuditEntry } from '@underpass/rules/entity/resource.ts';
 import { Breakable } from '../../ui/breakable.tsx';
 import { DateTime, dateWidth } from '../../ui/date-time.tsx';
-import type { Column } from '../../ui/table-view.tsx';
+import type { Column } from '../../ui/table/table-view.tsx';
 import { describeDetail } from './audit-detail.ts';
 import { LogList, type LogListProps } from './log-list.tsx';
 

@@ -1,9 +1,9 @@
 // The audit log of a project or of the service: its filter and its entries. The filter is part of the URL, so it can be shared.
-import type { AuditPage } from '@underpass/rules/resource.ts';
+import type { AuditPage } from '@underpass/rules/entity/resource.ts';
 import { useSearchParams } from 'react-router';
+import { Load } from '../../api/load.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
-import { Load } from '../../ui/load.tsx';
 import { AuditFilterForm, type AuditFilterFormProps } from './audit-filter-form.tsx';
 import { AuditList, type AuditListProps } from './audit-list.tsx';
 

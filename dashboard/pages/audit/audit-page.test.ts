@@ -1,7 +1,7 @@
 // The merge of a reloaded first page with older pages.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { AuditPage } from '@underpass/rules/resource.ts';
+import type { AuditPage } from '@underpass/rules/entity/resource.ts';
 import { withNewest } from './audit-page.ts';
 
 const page = (ids: string, next: string | null): AuditPage => ({

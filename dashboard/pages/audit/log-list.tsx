@@ -1,12 +1,12 @@
 // The entries of a log, newest first. A button loads older ones.
-import { text } from '@underpass/rules/text.ts';
+import { text } from '@underpass/rules/text/text.ts';
 import { useState } from 'react';
 import { messageOf } from '../../api/error.ts';
 import { useTask } from '../../api/use-task.ts';
 import { Banner } from '../../ui/banner.tsx';
 import { Button } from '../../ui/button.tsx';
-import { DataTable } from '../../ui/data-table.tsx';
-import type { Column } from '../../ui/table-view.tsx';
+import { DataTable } from '../../ui/table/data-table.tsx';
+import type { Column } from '../../ui/table/table-view.tsx';
 import { type LogPage, withNewest } from './audit-page.ts';
 
 export interface LogListProps<Entry> {

@@ -1,12 +1,13 @@
 // The first page of a project: its counts, the first steps of a new one, and tips (spec 2, Dashboard).
 import { domainCalls } from '@underpass/rules/api/domain-calls.ts';
-import { type DashboardSums, dashboardLabels, sumDashboard } from '@underpass/rules/metrics.ts';
-import { may, roleLabels } from '@underpass/rules/permission.ts';
-import { text } from '@underpass/rules/text.ts';
-import { type Tip, tips } from '@underpass/rules/tips.ts';
+import { may, roleLabels } from '@underpass/rules/people/permission.ts';
+import { type DashboardSums, dashboardLabels, sumDashboard } from '@underpass/rules/screen/metrics.ts';
+import { type Tip, tips } from '@underpass/rules/screen/tips.ts';
+import { text } from '@underpass/rules/text/text.ts';
 import { ArrowUpRight, Plus } from 'lucide-react';
 import { type LoaderFunctionArgs, useLoaderData, useRevalidator } from 'react-router';
 import { later } from '../../api/later.ts';
+import { Load } from '../../api/load.tsx';
 import { callPage } from '../../api/request.ts';
 import { listTunnelPage } from '../../api/tunnels.ts';
 import { useCountChanges, useListChanges } from '../../live/live-tunnels.tsx';
@@ -16,8 +17,7 @@ import { Badge } from '../../ui/badge.tsx';
 import { Banner } from '../../ui/banner.tsx';
 import { Button } from '../../ui/button.tsx';
 import { ButtonLink } from '../../ui/button-link.tsx';
-import { Figures } from '../../ui/figures.tsx';
-import { Load } from '../../ui/load.tsx';
+import { Figures } from '../../ui/chart/figures.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { newProjectTunnels } from './first-steps.ts';
 import { FirstSteps, loadFirstSteps } from './first-steps-card.tsx';

@@ -1,8 +1,8 @@
 // Leads a new project to its first visitor. A step ticks itself when it has happened.
 import { accountCalls } from '@underpass/rules/api/account-calls.ts';
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
-import type { Tunnel } from '@underpass/rules/entity.ts';
-import type { ListPage } from '@underpass/rules/list-page.ts';
+import type { Tunnel } from '@underpass/rules/entity/entity.ts';
+import type { ListPage } from '@underpass/rules/list/list-page.ts';
 import { ArrowUpRight, CircleCheck, X } from 'lucide-react';
 import { type ReactNode, useEffect, useState } from 'react';
 import { Link } from 'react-router';

@@ -1,6 +1,6 @@
 // Which first steps a project has taken, and what this browser remembers of them. Pure, but for the browser's storage.
-import type { Tunnel } from '@underpass/rules/entity.ts';
-import type { HistoryPoint } from '@underpass/rules/resource.ts';
+import type { Tunnel } from '@underpass/rules/entity/entity.ts';
+import type { HistoryPoint } from '@underpass/rules/entity/resource.ts';
 import { keep, readKept } from '../../session/kept.ts';
 
 export const firstSteps = ['install', 'create', 'connect', 'open'] as const;

@@ -1,8 +1,9 @@
 // Registers a domain (spec 2, Domains list). A 400 concerns the name and is shown under it; any other failure above the form.
-import { parseApexDomain } from '@underpass/rules/apex-domain.ts';
+
 import { domainCalls } from '@underpass/rules/api/domain-calls.ts';
+import { parseApexDomain } from '@underpass/rules/names/apex-domain.ts';
 import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
-import { unwrapHost } from '@underpass/rules/typed-list.ts';
+import { unwrapHost } from '@underpass/rules/text/typed-list.ts';
 import { isApiError } from '../../api/error.ts';
 import { callApi } from '../../api/request.ts';
 import { useNavigateOrReload } from '../../api/use-navigate-or-reload.ts';
@@ -11,8 +12,8 @@ import { TextField } from '../../form/text-field.tsx';
 import { useForm } from '../../form/use-form.ts';
 import { paths } from '../../routing/paths.ts';
 import { useProject } from '../../session/session.ts';
-import { Dialog } from '../../ui/dialog.tsx';
-import { toast } from '../../ui/toast.tsx';
+import { Dialog } from '../../ui/overlay/dialog.tsx';
+import { toast } from '../../ui/overlay/toast.tsx';
 
 export interface AddDomainDialogProps {
   readonly open: boolean;

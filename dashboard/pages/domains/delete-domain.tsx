@@ -1,7 +1,7 @@
 // Deletes a domain. A failure shows the response text with its first letter capitalised (spec 8).
 import { domainCalls } from '@underpass/rules/api/domain-calls.ts';
-import type { Domain } from '@underpass/rules/entity.ts';
-import { capitaliseFirst, text } from '@underpass/rules/text.ts';
+import type { Domain } from '@underpass/rules/entity/entity.ts';
+import { capitaliseFirst, text } from '@underpass/rules/text/text.ts';
 import { Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { messageOf } from '../../api/error.ts';
@@ -12,9 +12,9 @@ import { paths } from '../../routing/paths.ts';
 import { useProject } from '../../session/session.ts';
 import { Banner } from '../../ui/banner.tsx';
 import { Button } from '../../ui/button.tsx';
-import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
-import { NamedThing } from '../../ui/named-thing.tsx';
-import { toast } from '../../ui/toast.tsx';
+import { ConfirmDialog } from '../../ui/overlay/confirm-dialog.tsx';
+import { NamedThing } from '../../ui/overlay/named-thing.tsx';
+import { toast } from '../../ui/overlay/toast.tsx';
 
 export function DeleteDomain({ domain }: { readonly domain: Domain }) {
   const project = useProject();

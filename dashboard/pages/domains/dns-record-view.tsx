@@ -1,7 +1,7 @@
 // A DNS record to add, with copy buttons, in the words of the zone's provider.
 import { domainCalls } from '@underpass/rules/api/domain-calls.ts';
-import { adviseRecord, type DnsProviderName, dnsProviders, recordFor } from '@underpass/rules/dns-provider.ts';
-import { type DnsRecord, propagationNote } from '@underpass/rules/dns-record.ts';
+import { adviseRecord, type DnsProviderName, dnsProviders, recordFor } from '@underpass/rules/names/dns-provider.ts';
+import { type DnsRecord, propagationNote } from '@underpass/rules/names/dns-record.ts';
 import { callApi } from '../../api/request.ts';
 import { useFetched } from '../../api/use-fetched.ts';
 import { useProject } from '../../session/session.ts';

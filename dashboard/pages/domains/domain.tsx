@@ -1,13 +1,13 @@
 // One domain by its name (spec 2, Domain detail).
 import { domainCalls } from '@underpass/rules/api/domain-calls.ts';
-import type { Domain } from '@underpass/rules/entity.ts';
-import { may } from '@underpass/rules/permission.ts';
+import type { Domain } from '@underpass/rules/entity/entity.ts';
+import { may } from '@underpass/rules/people/permission.ts';
 import { type LoaderFunctionArgs, useLoaderData, useParams } from 'react-router';
 import { later } from '../../api/later.ts';
+import { Load } from '../../api/load.tsx';
 import { callApi } from '../../api/request.ts';
 import { paths } from '../../routing/paths.ts';
 import { useProject } from '../../session/session.ts';
-import { Load } from '../../ui/load.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { useBack } from './back.ts';
 import { DeleteDomain } from './delete-domain.tsx';

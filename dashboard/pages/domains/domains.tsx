@@ -1,27 +1,27 @@
 // The domains of a project (spec 2, Domains list).
 
 import { domainCalls } from '@underpass/rules/api/domain-calls.ts';
-import { verificationRecord } from '@underpass/rules/dns-record.ts';
-import type { Domain } from '@underpass/rules/entity.ts';
-import { askedOf } from '@underpass/rules/list-address.ts';
-import { domainList, type ListPage } from '@underpass/rules/list-page.ts';
-import { may } from '@underpass/rules/permission.ts';
-import { text } from '@underpass/rules/text.ts';
+import type { Domain } from '@underpass/rules/entity/entity.ts';
+import { askedOf } from '@underpass/rules/list/list-address.ts';
+import { domainList, type ListPage } from '@underpass/rules/list/list-page.ts';
+import { verificationRecord } from '@underpass/rules/names/dns-record.ts';
+import { may } from '@underpass/rules/people/permission.ts';
+import { text } from '@underpass/rules/text/text.ts';
 import { ChevronRight, Plus } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { later } from '../../api/later.ts';
+import { Load } from '../../api/load.tsx';
 import { callPage } from '../../api/request.ts';
+import { useListAddress } from '../../list/list-address.ts';
+import { PagedTable } from '../../list/paged-table.tsx';
 import { useProject } from '../../session/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { NoDomainsIllustration } from '../../ui/illustrations/no-domains.tsx';
-import { useListAddress } from '../../ui/list-address.ts';
-import { Load } from '../../ui/load.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
-import { PagedTable } from '../../ui/paged-table.tsx';
-import type { Column } from '../../ui/table-view.tsx';
+import type { Column } from '../../ui/table/table-view.tsx';
 import { AddDomainDialog } from './add-domain-dialog.tsx';
 import { VerifiedBadge } from './verified-badge.tsx';
 

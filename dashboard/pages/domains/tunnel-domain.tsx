@@ -1,12 +1,13 @@
 // A domain opened through one of its tunnels: how to verify it, and the DNS record that points at the data plane.
 import { domainCalls } from '@underpass/rules/api/domain-calls.ts';
-import { ingressRecord } from '@underpass/rules/dns-record.ts';
-import { type DomainBadge, domainBadgeLabels } from '@underpass/rules/domain-badge.ts';
-import type { Domain, IngressDomain, Tunnel } from '@underpass/rules/entity.ts';
+import type { Domain, IngressDomain, Tunnel } from '@underpass/rules/entity/entity.ts';
+import { ingressRecord } from '@underpass/rules/names/dns-record.ts';
+import { type DomainBadge, domainBadgeLabels } from '@underpass/rules/screen/domain-badge.ts';
 import { RefreshCw } from 'lucide-react';
 import { type LoaderFunctionArgs, useLoaderData, useParams, useRevalidator } from 'react-router';
 import { ApiError } from '../../api/error.ts';
 import { later } from '../../api/later.ts';
+import { Load } from '../../api/load.tsx';
 import { callApi } from '../../api/request.ts';
 import { getTunnel } from '../../api/tunnels.ts';
 import { paths } from '../../routing/paths.ts';
@@ -14,7 +15,6 @@ import { useProject } from '../../session/session.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
-import { Load } from '../../ui/load.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { Ring } from '../../ui/spinner.tsx';
 import { useDomainChecks } from '../tunnel/domain-checks.ts';

@@ -1,8 +1,8 @@
 // How to prove ownership of a domain, and the button that checks it (spec 2, Domain detail). Checks again by itself.
 import { domainCalls } from '@underpass/rules/api/domain-calls.ts';
-import { verificationRecord } from '@underpass/rules/dns-record.ts';
-import type { Domain } from '@underpass/rules/entity.ts';
-import { may } from '@underpass/rules/permission.ts';
+import type { Domain } from '@underpass/rules/entity/entity.ts';
+import { verificationRecord } from '@underpass/rules/names/dns-record.ts';
+import { may } from '@underpass/rules/people/permission.ts';
 import { RefreshCw } from 'lucide-react';
 import { useState } from 'react';
 import { useRevalidator } from 'react-router';
@@ -14,7 +14,7 @@ import { useProject } from '../../session/session.ts';
 import { Banner } from '../../ui/banner.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
-import { toast } from '../../ui/toast.tsx';
+import { toast } from '../../ui/overlay/toast.tsx';
 import { DnsRecordView } from './dns-record-view.tsx';
 
 export function VerificationCard({ domain }: { readonly domain: Domain }) {

@@ -1,15 +1,15 @@
 // How to install the command line client, and its files with checksums (spec 2, Download page).
 import { publicCalls } from '@underpass/rules/api/public-calls.ts';
-import type { Release } from '@underpass/rules/resource.ts';
+import type { Release } from '@underpass/rules/entity/resource.ts';
 import { useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { later } from '../../api/later.ts';
+import { Load } from '../../api/load.tsx';
 import { callApi } from '../../api/request.ts';
 import { paths } from '../../routing/paths.ts';
 import { ButtonLink } from '../../ui/button-link.tsx';
 import { Card } from '../../ui/card.tsx';
 import { CommandLine } from '../../ui/command-line.tsx';
-import { Load } from '../../ui/load.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { cloneSteps, fileOf, guessSystem, type InstallSteps, type System, systems } from './platform.ts';

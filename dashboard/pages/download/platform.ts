@@ -1,5 +1,5 @@
 // The platforms that the command line client is built for, and the commands that install it on each. Pure.
-import type { ReleaseFile } from '@underpass/rules/resource.ts';
+import type { ReleaseFile } from '@underpass/rules/entity/resource.ts';
 
 export type SystemName = 'linux' | 'macos' | 'windows';
 

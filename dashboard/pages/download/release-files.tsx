@@ -1,12 +1,12 @@
 // The files of one release: platform, size, checksum.
-import type { Release, ReleaseFile } from '@underpass/rules/resource.ts';
+import type { Release, ReleaseFile } from '@underpass/rules/entity/resource.ts';
 import { Download } from 'lucide-react';
 import { buttonClass } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
-import { DataTable } from '../../ui/data-table.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
-import type { Column } from '../../ui/table-view.tsx';
+import { DataTable } from '../../ui/table/data-table.tsx';
+import type { Column } from '../../ui/table/table-view.tsx';
 import { formatSize, inOrder, platformLabel } from './platform.ts';
 
 export function FileTable({ release }: { readonly release: Release }) {

@@ -1,12 +1,12 @@
 // Every release of the command line client, newest first.
 import { publicCalls } from '@underpass/rules/api/public-calls.ts';
-import type { Release } from '@underpass/rules/resource.ts';
+import type { Release } from '@underpass/rules/entity/resource.ts';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { later } from '../../api/later.ts';
+import { Load } from '../../api/load.tsx';
 import { callApi } from '../../api/request.ts';
 import { paths } from '../../routing/paths.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { Load } from '../../ui/load.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { FileTable, NoReleases } from './release-files.tsx';
 

@@ -1,8 +1,8 @@
 // A legal text: prose in Markdown with the operator and the retention times filled in. Its page and the registration form
 // render it at different heading levels. What the texts say of retention, cookies and traffic is what this software does: change both together.
 
+import type { OperatorIdentity } from '@underpass/rules/entity/resource.ts';
 import { durations, retentionDays } from '@underpass/rules/limits.ts';
-import type { OperatorIdentity } from '@underpass/rules/resource.ts';
 
 /** A paragraph, or the items of a list. */
 export type LegalBlock = string | readonly string[];

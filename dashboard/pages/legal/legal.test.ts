@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import type { OperatorIdentity } from '@underpass/rules/entity/resource.ts';
 import { durations, retentionDays } from '@underpass/rules/limits.ts';
-import type { OperatorIdentity } from '@underpass/rules/resource.ts';
 import { type LegalDocument, parseLegalDocument } from './legal-document.ts';
 
 const read = (file: string) => readFileSync(new URL(file, import.meta.url), 'utf8');

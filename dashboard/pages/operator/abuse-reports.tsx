@@ -1,6 +1,6 @@
 // Abuse reports: read them, find the tunnel, close them.
 import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
-import type { AbuseReport } from '@underpass/rules/resource.ts';
+import type { AbuseReport } from '@underpass/rules/entity/resource.ts';
 import { type LoaderFunctionArgs, useLoaderData, useRevalidator, useSearchParams } from 'react-router';
 import { messageOf } from '../../api/error.ts';
 import { later } from '../../api/later.ts';
@@ -12,9 +12,9 @@ import { ButtonLink } from '../../ui/button-link.tsx';
 import { DateTime } from '../../ui/date-time.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
+import { toast } from '../../ui/overlay/toast.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { Segmented } from '../../ui/tabs.tsx';
-import { toast } from '../../ui/toast.tsx';
 import { beforeOf, PagedList } from './paged-list.tsx';
 
 type ReportState = AbuseReport['state'];

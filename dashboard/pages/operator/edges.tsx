@@ -1,19 +1,19 @@
 // The edges of all regions and their state, reloaded every few seconds.
 import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
-import type { EdgeHealth } from '@underpass/rules/resource.ts';
+import type { EdgeHealth } from '@underpass/rules/entity/resource.ts';
 import { type LoaderFunctionArgs, useLoaderData, useRevalidator } from 'react-router';
 import { later } from '../../api/later.ts';
+import { Load } from '../../api/load.tsx';
 import { callApi } from '../../api/request.ts';
 import { useRefresh } from '../../api/use-reload.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
-import { dateColumn } from '../../ui/columns.tsx';
-import { DataTable } from '../../ui/data-table.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
-import { Load } from '../../ui/load.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
-import type { Column } from '../../ui/table-view.tsx';
+import { dateColumn } from '../../ui/table/columns.tsx';
+import { DataTable } from '../../ui/table/data-table.tsx';
+import type { Column } from '../../ui/table/table-view.tsx';
 
 const REFRESH_MS = 10_000;
 

@@ -8,10 +8,10 @@ import { callApi } from '../../api/request.ts';
 import { DialogForm } from '../../form/overlay-form.tsx';
 import { type Form, useForm } from '../../form/use-form.ts';
 import { Banner } from '../../ui/banner.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
-import { Field } from '../../ui/field.tsx';
-import { Input, Textarea } from '../../ui/input.tsx';
-import { toast } from '../../ui/toast.tsx';
+import { Field } from '../../ui/input/field.tsx';
+import { Input, Textarea } from '../../ui/input/input.tsx';
+import { Dialog } from '../../ui/overlay/dialog.tsx';
+import { toast } from '../../ui/overlay/toast.tsx';
 
 export function ImportDialog({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }) {
   return (

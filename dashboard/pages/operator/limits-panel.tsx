@@ -1,15 +1,15 @@
 // The limits of one project.
 import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
+import type { OperatorProject } from '@underpass/rules/entity/resource.ts';
 import { type ProjectQuotas, projectQuotas, type QuotaName } from '@underpass/rules/limits.ts';
 import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
-import type { OperatorProject } from '@underpass/rules/resource.ts';
 import { useRevalidator } from 'react-router';
 import { callApi } from '../../api/request.ts';
 import { PanelForm } from '../../form/overlay-form.tsx';
 import { TextField } from '../../form/text-field.tsx';
 import { useForm } from '../../form/use-form.ts';
-import { SidePanel } from '../../ui/side-panel.tsx';
-import { toast } from '../../ui/toast.tsx';
+import { SidePanel } from '../../ui/overlay/side-panel.tsx';
+import { toast } from '../../ui/overlay/toast.tsx';
 
 const LABELS: Readonly<Record<QuotaName, string>> = {
   tunnels: 'Tunnels',

@@ -1,14 +1,14 @@
 // Adds one subscription by hand.
 import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
-import { parseEmail } from '@underpass/rules/email.ts';
 import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
+import { parseEmail } from '@underpass/rules/people/email.ts';
 import { useRevalidator } from 'react-router';
 import { callApi } from '../../api/request.ts';
 import { DialogForm } from '../../form/overlay-form.tsx';
 import { TextField } from '../../form/text-field.tsx';
 import { useForm } from '../../form/use-form.ts';
-import { Dialog } from '../../ui/dialog.tsx';
-import { toast } from '../../ui/toast.tsx';
+import { Dialog } from '../../ui/overlay/dialog.tsx';
+import { toast } from '../../ui/overlay/toast.tsx';
 
 export function NewSubscriptionDialog({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }) {
   return (

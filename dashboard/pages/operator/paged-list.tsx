@@ -2,9 +2,9 @@
 import { limits } from '@underpass/rules/limits.ts';
 import type { ReactNode } from 'react';
 import { useSearchParams } from 'react-router';
+import { Load } from '../../api/load.tsx';
 import { ButtonLink } from '../../ui/button-link.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
-import { Load } from '../../ui/load.tsx';
 
 /** For the loader of the same page: where to begin. */
 export const beforeOf = (request: Request): string | undefined => new URL(request.url).searchParams.get('before') || undefined;

@@ -1,18 +1,18 @@
 // Adds a region or changes one. Name and host cannot change, and TLS termination only while no tunnel depends on it.
 import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
-import { parseHostname } from '@underpass/rules/hostname.ts';
+import type { OperatorRegion } from '@underpass/rules/entity/resource.ts';
+import { parseHostname } from '@underpass/rules/names/hostname.ts';
 import { accept, collectErrors, type Parsed, type ParsedForm, refuse } from '@underpass/rules/parsed.ts';
-import type { OperatorRegion } from '@underpass/rules/resource.ts';
-import { parseSingleLine } from '@underpass/rules/single-line.ts';
-import { unwrapHost } from '@underpass/rules/typed-list.ts';
+import { parseSingleLine } from '@underpass/rules/text/single-line.ts';
+import { unwrapHost } from '@underpass/rules/text/typed-list.ts';
 import { useRevalidator } from 'react-router';
 import { callApi } from '../../api/request.ts';
 import { PanelForm } from '../../form/overlay-form.tsx';
 import { TextField } from '../../form/text-field.tsx';
 import { type Form, useForm } from '../../form/use-form.ts';
-import { SidePanel } from '../../ui/side-panel.tsx';
-import { Switch } from '../../ui/switch.tsx';
-import { toast } from '../../ui/toast.tsx';
+import { Switch } from '../../ui/input/switch.tsx';
+import { SidePanel } from '../../ui/overlay/side-panel.tsx';
+import { toast } from '../../ui/overlay/toast.tsx';
 
 type RegionField = 'name' | 'description' | 'dataPlaneHost' | 'wildcardIngressDomain';
 type RegionTexts = Readonly<Record<RegionField, string>>;

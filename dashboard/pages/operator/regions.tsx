@@ -1,24 +1,24 @@
 // The regions where tunnels run.
 import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
+import type { OperatorRegion } from '@underpass/rules/entity/resource.ts';
 import { durations } from '@underpass/rules/limits.ts';
-import type { OperatorRegion } from '@underpass/rules/resource.ts';
 import { MoreHorizontal, Plus } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { later } from '../../api/later.ts';
+import { Load } from '../../api/load.tsx';
 import { callApi } from '../../api/request.ts';
 import { type Question, useConfirm } from '../../form/use-confirm.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Button, IconButton } from '../../ui/button.tsx';
-import { menuColumn } from '../../ui/columns.tsx';
-import { DataTable } from '../../ui/data-table.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
-import { Load } from '../../ui/load.tsx';
-import { Menu, MenuItem, MenuSeparator } from '../../ui/menu.tsx';
+import { Menu, MenuItem, MenuSeparator } from '../../ui/overlay/menu.tsx';
+import { SecretDialog } from '../../ui/overlay/secret-dialog.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
-import { SecretDialog } from '../../ui/secret-dialog.tsx';
-import type { Column } from '../../ui/table-view.tsx';
+import { menuColumn } from '../../ui/table/columns.tsx';
+import { DataTable } from '../../ui/table/data-table.tsx';
+import type { Column } from '../../ui/table/table-view.tsx';
 import { RegionPanel } from './region-panel.tsx';
 
 export const loader = ({ request }: LoaderFunctionArgs) => ({

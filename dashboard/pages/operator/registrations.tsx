@@ -1,6 +1,6 @@
 // Registrations: the operator approves or rejects each.
 import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
-import type { OperatorRegistration, RegistrationState } from '@underpass/rules/resource.ts';
+import type { OperatorRegistration, RegistrationState } from '@underpass/rules/entity/resource.ts';
 import { type LoaderFunctionArgs, useLoaderData, useRevalidator, useSearchParams } from 'react-router';
 import { messageOf } from '../../api/error.ts';
 import { later } from '../../api/later.ts';
@@ -10,15 +10,15 @@ import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
-import { dateColumn } from '../../ui/columns.tsx';
-import { DataTable } from '../../ui/data-table.tsx';
 import { DateTime, dateWidth } from '../../ui/date-time.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
+import { toast } from '../../ui/overlay/toast.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
-import type { Column } from '../../ui/table-view.tsx';
+import { dateColumn } from '../../ui/table/columns.tsx';
+import { DataTable } from '../../ui/table/data-table.tsx';
+import type { Column } from '../../ui/table/table-view.tsx';
 import { Segmented } from '../../ui/tabs.tsx';
-import { toast } from '../../ui/toast.tsx';
 import { beforeOf, PagedList } from './paged-list.tsx';
 import { SearchForm, searchOf } from './search-form.tsx';
 

@@ -1,8 +1,8 @@
 // The search of a long operator list. Control searches; the URL holds the query.
 import { useSearchParams } from 'react-router';
-import { TYPED } from '../../ui/list-address.ts';
-import { SearchField } from '../../ui/list-toolbar.tsx';
-import { useTyped } from '../../ui/use-typed.ts';
+import { TYPED } from '../../list/list-address.ts';
+import { useTyped } from '../../list/use-typed.ts';
+import { SearchField } from '../../ui/table/list-toolbar.tsx';
 
 /** For the loader of the same page: the query. */
 export const searchOf = (request: Request): string | undefined => new URL(request.url).searchParams.get('q') || undefined;

@@ -1,6 +1,6 @@
 // The subscriptions that the email address of a registration is matched against.
 import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
-import type { Subscription } from '@underpass/rules/resource.ts';
+import type { Subscription } from '@underpass/rules/entity/resource.ts';
 import { FileUp, Plus } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
@@ -10,12 +10,12 @@ import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
-import { buttonColumn, dateColumn } from '../../ui/columns.tsx';
-import { DataTable } from '../../ui/data-table.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
-import type { Column } from '../../ui/table-view.tsx';
+import { buttonColumn, dateColumn } from '../../ui/table/columns.tsx';
+import { DataTable } from '../../ui/table/data-table.tsx';
+import type { Column } from '../../ui/table/table-view.tsx';
 import { ImportDialog } from './import-dialog.tsx';
 import { NewSubscriptionDialog } from './new-subscription-dialog.tsx';
 import { beforeOf, PagedList } from './paged-list.tsx';

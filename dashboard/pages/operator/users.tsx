@@ -1,22 +1,22 @@
 // Every user: the operator suspends users and grants operator rights.
 import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
-import type { OperatorUser, PasskeyRule } from '@underpass/rules/resource.ts';
+import type { OperatorUser, PasskeyRule } from '@underpass/rules/entity/resource.ts';
 import { MoreHorizontal } from 'lucide-react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { later } from '../../api/later.ts';
+import { Load } from '../../api/load.tsx';
 import { callApi } from '../../api/request.ts';
 import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { IconButton } from '../../ui/button.tsx';
-import { dateColumn, menuColumn } from '../../ui/columns.tsx';
-import { DataTable } from '../../ui/data-table.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
-import { Load } from '../../ui/load.tsx';
-import { Menu, MenuItem } from '../../ui/menu.tsx';
+import { Menu, MenuItem } from '../../ui/overlay/menu.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
-import type { Column } from '../../ui/table-view.tsx';
+import { dateColumn, menuColumn } from '../../ui/table/columns.tsx';
+import { DataTable } from '../../ui/table/data-table.tsx';
+import type { Column } from '../../ui/table/table-view.tsx';
 import { PasskeyRuleCard } from '../project/passkey-rule.tsx';
 import { beforeOf, PagedList } from './paged-list.tsx';
 import { SearchForm, searchOf } from './search-form.tsx';

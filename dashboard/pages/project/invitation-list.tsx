@@ -1,16 +1,16 @@
 // Pending invitations.
 import { projectCalls } from '@underpass/rules/api/project-calls.ts';
-import type { Project } from '@underpass/rules/entity.ts';
-import { roleLabels } from '@underpass/rules/permission.ts';
-import type { Invitation } from '@underpass/rules/resource.ts';
+import type { Project } from '@underpass/rules/entity/entity.ts';
+import type { Invitation } from '@underpass/rules/entity/resource.ts';
+import { roleLabels } from '@underpass/rules/people/permission.ts';
 import { callApi } from '../../api/request.ts';
 import type { Confirm } from '../../form/use-confirm.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
-import { dateColumn } from '../../ui/columns.tsx';
-import { DataTable } from '../../ui/data-table.tsx';
-import type { Column } from '../../ui/table-view.tsx';
+import { dateColumn } from '../../ui/table/columns.tsx';
+import { DataTable } from '../../ui/table/data-table.tsx';
+import type { Column } from '../../ui/table/table-view.tsx';
 
 export interface InvitationListProps {
   readonly project: Project;

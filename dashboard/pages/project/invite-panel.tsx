@@ -1,18 +1,18 @@
 // Invites a person to a project by email.
 import { projectCalls } from '@underpass/rules/api/project-calls.ts';
-import { parseEmail } from '@underpass/rules/email.ts';
-import type { Project, Role } from '@underpass/rules/entity.ts';
+import type { Project, Role } from '@underpass/rules/entity/entity.ts';
 import { durations } from '@underpass/rules/limits.ts';
 import { accept, collectErrors, type ParsedForm } from '@underpass/rules/parsed.ts';
-import { mayGrant } from '@underpass/rules/permission.ts';
+import { parseEmail } from '@underpass/rules/people/email.ts';
+import { mayGrant } from '@underpass/rules/people/permission.ts';
 import { useRevalidator } from 'react-router';
 import { callApi } from '../../api/request.ts';
 import { PanelForm } from '../../form/overlay-form.tsx';
 import { TextField } from '../../form/text-field.tsx';
 import { useForm } from '../../form/use-form.ts';
-import { RadioCards } from '../../ui/radio-cards.tsx';
-import { SidePanel } from '../../ui/side-panel.tsx';
-import { toast } from '../../ui/toast.tsx';
+import { RadioCards } from '../../ui/input/radio-cards.tsx';
+import { SidePanel } from '../../ui/overlay/side-panel.tsx';
+import { toast } from '../../ui/overlay/toast.tsx';
 import { grantableRoles } from './role-options.ts';
 
 export interface InvitePanelProps {

@@ -1,8 +1,8 @@
 // The members of a project: change a role, remove a member, leave.
 import { projectCalls } from '@underpass/rules/api/project-calls.ts';
-import type { Project, Role } from '@underpass/rules/entity.ts';
-import { decideMembershipChange, roleLabels, roles } from '@underpass/rules/permission.ts';
-import type { Member } from '@underpass/rules/resource.ts';
+import type { Project, Role } from '@underpass/rules/entity/entity.ts';
+import type { Member } from '@underpass/rules/entity/resource.ts';
+import { decideMembershipChange, roleLabels, roles } from '@underpass/rules/people/permission.ts';
 import { useMemo, useState } from 'react';
 import { useRevalidator } from 'react-router';
 import { messageOf } from '../../api/error.ts';
@@ -14,11 +14,11 @@ import { forgetSession } from '../../session/session.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
-import { buttonColumn, dateColumn } from '../../ui/columns.tsx';
-import { DataTable } from '../../ui/data-table.tsx';
-import { Select } from '../../ui/select.tsx';
-import type { Column } from '../../ui/table-view.tsx';
-import { toast } from '../../ui/toast.tsx';
+import { Select } from '../../ui/input/select.tsx';
+import { toast } from '../../ui/overlay/toast.tsx';
+import { buttonColumn, dateColumn } from '../../ui/table/columns.tsx';
+import { DataTable } from '../../ui/table/data-table.tsx';
+import type { Column } from '../../ui/table/table-view.tsx';
 
 export interface MemberListProps {
   readonly project: Project;

@@ -1,16 +1,16 @@
 // The members of a project and its pending invitations.
 import { projectCalls } from '@underpass/rules/api/project-calls.ts';
-import { may } from '@underpass/rules/permission.ts';
-import type { Invitation, Member } from '@underpass/rules/resource.ts';
+import type { Invitation, Member } from '@underpass/rules/entity/resource.ts';
+import { may } from '@underpass/rules/people/permission.ts';
 import { UserPlus } from 'lucide-react';
 import { useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { later } from '../../api/later.ts';
+import { Load } from '../../api/load.tsx';
 import { callApi } from '../../api/request.ts';
 import { useConfirm } from '../../form/use-confirm.tsx';
 import { projectOfScreen, requireSession, useProject } from '../../session/session.ts';
 import { Button } from '../../ui/button.tsx';
-import { Load } from '../../ui/load.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { InvitationList } from './invitation-list.tsx';
 import { InvitePanel } from './invite-panel.tsx';

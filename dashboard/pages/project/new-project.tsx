@@ -6,8 +6,8 @@ import { paths } from '../../routing/paths.ts';
 import { rememberProject } from '../../session/selected-project.ts';
 import { forgetSession } from '../../session/session.ts';
 import { Card } from '../../ui/card.tsx';
+import { toast } from '../../ui/overlay/toast.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
-import { toast } from '../../ui/toast.tsx';
 import { ProjectNameForm } from './project-name-form.tsx';
 
 export function Component() {

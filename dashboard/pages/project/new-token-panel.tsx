@@ -1,20 +1,20 @@
 // Creates an API token.
 import type { PayloadOf } from '@underpass/rules/api/call.ts';
 import { projectCalls } from '@underpass/rules/api/project-calls.ts';
-import type { Project, Role } from '@underpass/rules/entity.ts';
+import type { Project, Role } from '@underpass/rules/entity/entity.ts';
+import type { NewApiToken } from '@underpass/rules/entity/resource.ts';
 import { limits } from '@underpass/rules/limits.ts';
 import { accept, collectErrors, type ParsedForm } from '@underpass/rules/parsed.ts';
-import { parseApiTokenName } from '@underpass/rules/project-name.ts';
-import type { NewApiToken } from '@underpass/rules/resource.ts';
+import { parseApiTokenName } from '@underpass/rules/text/project-name.ts';
 import { useRevalidator } from 'react-router';
 import { callApi } from '../../api/request.ts';
 import { PanelForm } from '../../form/overlay-form.tsx';
 import { TextField } from '../../form/text-field.tsx';
 import { useForm } from '../../form/use-form.ts';
-import { Field } from '../../ui/field.tsx';
-import { RadioCards } from '../../ui/radio-cards.tsx';
-import { Select } from '../../ui/select.tsx';
-import { SidePanel } from '../../ui/side-panel.tsx';
+import { Field } from '../../ui/input/field.tsx';
+import { RadioCards } from '../../ui/input/radio-cards.tsx';
+import { Select } from '../../ui/input/select.tsx';
+import { SidePanel } from '../../ui/overlay/side-panel.tsx';
 import { grantableRoles } from './role-options.ts';
 
 export interface NewTokenPanelProps {

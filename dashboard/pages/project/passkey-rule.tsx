@@ -4,7 +4,7 @@ import { messageOf } from '../../api/error.ts';
 import { useTask } from '../../api/use-task.ts';
 import { Banner } from '../../ui/banner.tsx';
 import { Card } from '../../ui/card.tsx';
-import { Switch } from '../../ui/switch.tsx';
+import { Switch } from '../../ui/input/switch.tsx';
 
 export interface PasskeyRuleCardProps {
   readonly label: string;

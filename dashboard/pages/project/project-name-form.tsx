@@ -1,6 +1,6 @@
 // The name of a project, new or changed.
 import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
-import { parseProjectName } from '@underpass/rules/project-name.ts';
+import { parseProjectName } from '@underpass/rules/text/project-name.ts';
 import { TextField } from '../../form/text-field.tsx';
 import { useForm } from '../../form/use-form.ts';
 import { Banner } from '../../ui/banner.tsx';

@@ -1,6 +1,6 @@
 // The roles that a user may grant, as options of a form.
-import type { Role } from '@underpass/rules/entity.ts';
-import { mayGrant, roleDescriptions, roleLabels, roles } from '@underpass/rules/permission.ts';
+import type { Role } from '@underpass/rules/entity/entity.ts';
+import { mayGrant, roleDescriptions, roleLabels, roles } from '@underpass/rules/people/permission.ts';
 
 export interface RoleOption {
   readonly value: Role;

@@ -1,7 +1,7 @@
 // Settings of the project: its name, its id, and deleting it.
 import { projectCalls } from '@underpass/rules/api/project-calls.ts';
-import type { Project } from '@underpass/rules/entity.ts';
-import { may, roleDescriptions, roleLabels } from '@underpass/rules/permission.ts';
+import type { Project } from '@underpass/rules/entity/entity.ts';
+import { may, roleDescriptions, roleLabels } from '@underpass/rules/people/permission.ts';
 import { useRevalidator } from 'react-router';
 import { callApi } from '../../api/request.ts';
 import { DeleteCard } from '../../form/delete-card.tsx';
@@ -12,8 +12,8 @@ import { Badge } from '../../ui/badge.tsx';
 import { ButtonLink } from '../../ui/button-link.tsx';
 import { Card } from '../../ui/card.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
+import { toast } from '../../ui/overlay/toast.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
-import { toast } from '../../ui/toast.tsx';
 import { PasskeyRuleCard } from './passkey-rule.tsx';
 import { ProjectNameForm } from './project-name-form.tsx';
 

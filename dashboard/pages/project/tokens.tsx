@@ -1,25 +1,25 @@
 // The API tokens of a project.
 import { projectCalls } from '@underpass/rules/api/project-calls.ts';
-import { may, roleLabels } from '@underpass/rules/permission.ts';
-import type { ApiToken, NewApiToken } from '@underpass/rules/resource.ts';
+import type { ApiToken, NewApiToken } from '@underpass/rules/entity/resource.ts';
+import { may, roleLabels } from '@underpass/rules/people/permission.ts';
 import { Plus } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { later } from '../../api/later.ts';
+import { Load } from '../../api/load.tsx';
 import { callApi } from '../../api/request.ts';
 import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
 import { useProject } from '../../session/session.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
-import { buttonColumn, dateColumn } from '../../ui/columns.tsx';
-import { DataTable } from '../../ui/data-table.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
-import { Load } from '../../ui/load.tsx';
+import { SecretDialog } from '../../ui/overlay/secret-dialog.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
-import { SecretDialog } from '../../ui/secret-dialog.tsx';
-import type { Column } from '../../ui/table-view.tsx';
+import { buttonColumn, dateColumn } from '../../ui/table/columns.tsx';
+import { DataTable } from '../../ui/table/data-table.tsx';
+import type { Column } from '../../ui/table/table-view.tsx';
 import { NewTokenPanel } from './new-token-panel.tsx';
 
 export function loader({ params, request }: LoaderFunctionArgs) {

@@ -1,7 +1,8 @@
 // Edits the source addresses of a security group, as fields of the form around it.
+
+import { addSourceAddress, openRules, ownAddressRule } from '@underpass/rules/address/source-address.ts';
 import { accountCalls } from '@underpass/rules/api/account-calls.ts';
-import { addSourceAddress, openRules, ownAddressRule } from '@underpass/rules/source-address.ts';
-import { text } from '@underpass/rules/text.ts';
+import { text } from '@underpass/rules/text/text.ts';
 import { useRef, useState } from 'react';
 import { messageOf } from '../../api/error.ts';
 import { callApi } from '../../api/request.ts';
@@ -9,8 +10,8 @@ import { useTask } from '../../api/use-task.ts';
 import type { Form } from '../../form/use-form.ts';
 import { Banner } from '../../ui/banner.tsx';
 import { Button } from '../../ui/button.tsx';
-import { ListEditor } from '../../ui/list-editor.tsx';
-import { toast } from '../../ui/toast.tsx';
+import { ListEditor } from '../../ui/input/list-editor.tsx';
+import { toast } from '../../ui/overlay/toast.tsx';
 
 interface AllowListValues {
   readonly allow: readonly string[];

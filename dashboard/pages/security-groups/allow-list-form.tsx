@@ -1,8 +1,9 @@
 // The editor of a group's rules: Save after a change only, Cancel back to what is saved (spec 4, Security group editor).
+
+import { parseAllowList } from '@underpass/rules/address/source-address.ts';
 import { securityGroupCalls } from '@underpass/rules/api/security-group-calls.ts';
-import type { SecurityGroup } from '@underpass/rules/entity.ts';
+import type { SecurityGroup } from '@underpass/rules/entity/entity.ts';
 import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
-import { parseAllowList } from '@underpass/rules/source-address.ts';
 import { callApi } from '../../api/request.ts';
 import { AskBeforeLeaving } from '../../form/ask-before-leaving.tsx';
 import { LoadNewest } from '../../form/load-newest.tsx';

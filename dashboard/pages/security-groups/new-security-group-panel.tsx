@@ -1,9 +1,10 @@
 // Creates a security group (spec 2, Security groups list).
+
+import { parseAllowList } from '@underpass/rules/address/source-address.ts';
 import { securityGroupCalls } from '@underpass/rules/api/security-group-calls.ts';
-import { parseObjectName } from '@underpass/rules/object-name.ts';
 import { accept, collectErrors, type ParsedForm } from '@underpass/rules/parsed.ts';
-import { parseAllowList } from '@underpass/rules/source-address.ts';
-import { text } from '@underpass/rules/text.ts';
+import { parseObjectName } from '@underpass/rules/text/object-name.ts';
+import { text } from '@underpass/rules/text/text.ts';
 import { callApi } from '../../api/request.ts';
 import { useNavigateOrReload } from '../../api/use-navigate-or-reload.ts';
 import { PanelForm } from '../../form/overlay-form.tsx';
@@ -11,8 +12,8 @@ import { TextField } from '../../form/text-field.tsx';
 import { useForm } from '../../form/use-form.ts';
 import { paths } from '../../routing/paths.ts';
 import { useProject } from '../../session/session.ts';
-import { SidePanel } from '../../ui/side-panel.tsx';
-import { toast } from '../../ui/toast.tsx';
+import { SidePanel } from '../../ui/overlay/side-panel.tsx';
+import { toast } from '../../ui/overlay/toast.tsx';
 import { AllowListEditor } from './allow-list-editor.tsx';
 
 export interface NewSecurityGroupPanelProps {

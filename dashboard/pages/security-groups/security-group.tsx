@@ -1,25 +1,25 @@
 // One security group: its rules, and its deletion, which is this route's action (spec 2, Security group detail).
 import { securityGroupCalls } from '@underpass/rules/api/security-group-calls.ts';
-import type { SecurityGroup } from '@underpass/rules/entity.ts';
-import { may } from '@underpass/rules/permission.ts';
-import { mayDeleteSecurityGroup } from '@underpass/rules/security-group-name.ts';
-import { text } from '@underpass/rules/text.ts';
+import type { SecurityGroup } from '@underpass/rules/entity/entity.ts';
+import { may } from '@underpass/rules/people/permission.ts';
+import { mayDeleteSecurityGroup } from '@underpass/rules/text/security-group-name.ts';
+import { text } from '@underpass/rules/text/text.ts';
 import { Trash2 } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { type ActionFunctionArgs, type LoaderFunctionArgs, redirect, useFetcher, useLoaderData, useParams } from 'react-router';
 import { messageOf } from '../../api/error.ts';
 import { later } from '../../api/later.ts';
+import { Load } from '../../api/load.tsx';
 import { callApi } from '../../api/request.ts';
 import { getSecurityGroup } from '../../api/security-groups.ts';
 import { paths } from '../../routing/paths.ts';
 import { useProject } from '../../session/session.ts';
 import { Banner } from '../../ui/banner.tsx';
 import { Button } from '../../ui/button.tsx';
-import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
-import { Load } from '../../ui/load.tsx';
-import { NamedThing } from '../../ui/named-thing.tsx';
+import { ConfirmDialog } from '../../ui/overlay/confirm-dialog.tsx';
+import { NamedThing } from '../../ui/overlay/named-thing.tsx';
+import { toast } from '../../ui/overlay/toast.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
-import { toast } from '../../ui/toast.tsx';
 import { AllowListForm } from './allow-list-form.tsx';
 
 export function loader({ params, request }: LoaderFunctionArgs) {

@@ -1,26 +1,26 @@
 // The allow-lists of a project (spec 2, Security groups list).
 
 import { securityGroupCalls } from '@underpass/rules/api/security-group-calls.ts';
-import type { SecurityGroup } from '@underpass/rules/entity.ts';
-import { askedOf } from '@underpass/rules/list-address.ts';
-import { type ListPage, securityGroupList } from '@underpass/rules/list-page.ts';
-import { may } from '@underpass/rules/permission.ts';
-import { text } from '@underpass/rules/text.ts';
+import type { SecurityGroup } from '@underpass/rules/entity/entity.ts';
+import { askedOf } from '@underpass/rules/list/list-address.ts';
+import { type ListPage, securityGroupList } from '@underpass/rules/list/list-page.ts';
+import { may } from '@underpass/rules/people/permission.ts';
+import { text } from '@underpass/rules/text/text.ts';
 import { Plus } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { later } from '../../api/later.ts';
+import { Load } from '../../api/load.tsx';
 import { callPage } from '../../api/request.ts';
+import { useListAddress } from '../../list/list-address.ts';
+import { PagedTable } from '../../list/paged-table.tsx';
 import { useProject } from '../../session/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { DateTime } from '../../ui/date-time.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { NoSecurityGroupsIllustration } from '../../ui/illustrations/no-security-groups.tsx';
-import { useListAddress } from '../../ui/list-address.ts';
-import { Load } from '../../ui/load.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
-import { PagedTable } from '../../ui/paged-table.tsx';
-import type { Column } from '../../ui/table-view.tsx';
+import type { Column } from '../../ui/table/table-view.tsx';
 import { NewSecurityGroupPanel } from './new-security-group-panel.tsx';
 
 export function loader({ params, request }: LoaderFunctionArgs) {

@@ -4,8 +4,8 @@ import { Link } from 'react-router';
 import { callApi } from '../../api/request.ts';
 import { useFetched } from '../../api/use-fetched.ts';
 import { paths } from '../../routing/paths.ts';
-import { Field } from '../../ui/field.tsx';
-import { Select } from '../../ui/select.tsx';
+import { Field } from '../../ui/input/field.tsx';
+import { Select } from '../../ui/input/select.tsx';
 
 export interface AccessPolicyFieldProps {
   readonly project: string;

@@ -1,16 +1,16 @@
 // The clients that are connected to the tunnel.
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
-import type { Tunnel } from '@underpass/rules/entity.ts';
-import type { ConnectedClient } from '@underpass/rules/resource.ts';
+import type { Tunnel } from '@underpass/rules/entity/entity.ts';
+import type { ConnectedClient } from '@underpass/rules/entity/resource.ts';
+import { FetchedRows } from '../../api/fetched-rows.tsx';
 import { callApi } from '../../api/request.ts';
 import { useFetched } from '../../api/use-fetched.ts';
 import { useReload } from '../../api/use-reload.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Card } from '../../ui/card.tsx';
-import { DataTable } from '../../ui/data-table.tsx';
 import { DateTime } from '../../ui/date-time.tsx';
-import { FetchedRows } from '../../ui/fetched-rows.tsx';
-import type { Column } from '../../ui/table-view.tsx';
+import { DataTable } from '../../ui/table/data-table.tsx';
+import type { Column } from '../../ui/table/table-view.tsx';
 import { LastClientNote } from './last-client.tsx';
 
 export function Clients({ project, tunnel }: { readonly project: string; readonly tunnel: Tunnel }) {

@@ -5,9 +5,9 @@ import { type IngressPreset, ingressPresets, presetOf } from '@underpass/rules/c
 import type { SnippetTab } from '@underpass/rules/connect/snippet.ts';
 import { type ReactElement, useState } from 'react';
 import { Button } from '../../ui/button.tsx';
-import { Field } from '../../ui/field.tsx';
-import { Input } from '../../ui/input.tsx';
-import { Select } from '../../ui/select.tsx';
+import { Field } from '../../ui/input/field.tsx';
+import { Input } from '../../ui/input/input.tsx';
+import { Select } from '../../ui/input/select.tsx';
 
 export interface ConnectFieldsProps {
   readonly tab: SnippetTab;

@@ -6,8 +6,8 @@ import {
   renderConnectSnippet,
 } from '@underpass/rules/connect/connect-form.ts';
 import { type SnippetTab, snippetTabs } from '@underpass/rules/connect/snippet.ts';
-import type { Tunnel } from '@underpass/rules/entity.ts';
-import { maskToken } from '@underpass/rules/token-mask.ts';
+import type { Tunnel } from '@underpass/rules/entity/entity.ts';
+import { maskToken } from '@underpass/rules/tunnel/token-mask.ts';
 import { Eye, EyeOff } from 'lucide-react';
 import { useState } from 'react';
 import { keep, readKept } from '../../session/kept.ts';

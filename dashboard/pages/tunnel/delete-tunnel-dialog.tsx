@@ -1,16 +1,16 @@
 // Deletes a tunnel (spec 2, Delete dialog). A failure is logged, closes the dialog (spec 8) and shows a toast.
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
-import type { Tunnel } from '@underpass/rules/entity.ts';
-import { text } from '@underpass/rules/text.ts';
+import type { Tunnel } from '@underpass/rules/entity/entity.ts';
+import { text } from '@underpass/rules/text/text.ts';
 import { messageOf } from '../../api/error.ts';
 import { callApi } from '../../api/request.ts';
 import { useNavigateOrReload } from '../../api/use-navigate-or-reload.ts';
 import { useTask } from '../../api/use-task.ts';
 import { paths } from '../../routing/paths.ts';
 import { useProject } from '../../session/session.ts';
-import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
-import { NamedThing } from '../../ui/named-thing.tsx';
-import { toast } from '../../ui/toast.tsx';
+import { ConfirmDialog } from '../../ui/overlay/confirm-dialog.tsx';
+import { NamedThing } from '../../ui/overlay/named-thing.tsx';
+import { toast } from '../../ui/overlay/toast.tsx';
 
 export interface TunnelDialogProps {
   readonly tunnel: Tunnel;

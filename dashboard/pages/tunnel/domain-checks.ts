@@ -1,10 +1,10 @@
 // The check of a tunnel's ingress domains (spec 4, Tunnel domain DNS): one call for all. Checks again by itself while a domain
 // is not reachable, or its check has failed.
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
-import { type DomainState, describeDomain } from '@underpass/rules/domain-state.ts';
-import type { IngressDomain, Tunnel } from '@underpass/rules/entity.ts';
-import type { TunnelDomains } from '@underpass/rules/resource.ts';
-import { text } from '@underpass/rules/text.ts';
+import type { IngressDomain, Tunnel } from '@underpass/rules/entity/entity.ts';
+import type { TunnelDomains } from '@underpass/rules/entity/resource.ts';
+import { type DomainState, describeDomain } from '@underpass/rules/screen/domain-state.ts';
+import { text } from '@underpass/rules/text/text.ts';
 import { useEffect, useRef } from 'react';
 import { isApiError, mayRetry, messageOf } from '../../api/error.ts';
 import { callApi } from '../../api/request.ts';

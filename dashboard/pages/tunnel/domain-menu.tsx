@@ -1,10 +1,10 @@
 // What to do with the address of an ingress domain.
-import type { IngressDomain } from '@underpass/rules/entity.ts';
+import type { IngressDomain } from '@underpass/rules/entity/entity.ts';
 import { ArrowUpRight, EllipsisVertical, QrCode, SquareTerminal } from 'lucide-react';
 import { IconButton } from '../../ui/button.tsx';
 import { writeClipboard } from '../../ui/copy-button.tsx';
-import { Menu, MenuItem, MenuLink } from '../../ui/menu.tsx';
-import { toast } from '../../ui/toast.tsx';
+import { Menu, MenuItem, MenuLink } from '../../ui/overlay/menu.tsx';
+import { toast } from '../../ui/overlay/toast.tsx';
 
 export interface DomainMenuProps {
   readonly domain: IngressDomain;

@@ -1,8 +1,8 @@
 // Tells when a quick tunnel is deleted, and keeps it.
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
-import type { Tunnel } from '@underpass/rules/entity.ts';
-import { may } from '@underpass/rules/permission.ts';
-import { expiryText, keepLabel, temporaryLabel } from '@underpass/rules/tunnel-expiry.ts';
+import type { Tunnel } from '@underpass/rules/entity/entity.ts';
+import { may } from '@underpass/rules/people/permission.ts';
+import { expiryText, keepLabel, temporaryLabel } from '@underpass/rules/tunnel/tunnel-expiry.ts';
 import { useRevalidator } from 'react-router';
 import { messageOf } from '../../api/error.ts';
 import { callApi } from '../../api/request.ts';
@@ -11,7 +11,7 @@ import { useProject } from '../../session/session.ts';
 import { Banner } from '../../ui/banner.tsx';
 import { Button } from '../../ui/button.tsx';
 import { formatDateTime } from '../../ui/date-format.ts';
-import { toast } from '../../ui/toast.tsx';
+import { toast } from '../../ui/overlay/toast.tsx';
 
 export function Expiry({ tunnel }: { readonly tunnel: Tunnel }) {
   const project = useProject();

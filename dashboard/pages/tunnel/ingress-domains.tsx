@@ -1,12 +1,14 @@
 // The ingress domains of the tunnel (spec 2, Domains list on the tunnel). Of many, those that need work come first, and the rest
 // is folded.
-import { type DomainBadge, domainBadgeLabels, showsConfigureDns } from '@underpass/rules/domain-badge.ts';
-import { type DomainState, failingFirst } from '@underpass/rules/domain-state.ts';
-import type { IngressDomain, Tunnel } from '@underpass/rules/entity.ts';
-import { text } from '@underpass/rules/text.ts';
+
+import type { IngressDomain, Tunnel } from '@underpass/rules/entity/entity.ts';
+import { type DomainBadge, domainBadgeLabels, showsConfigureDns } from '@underpass/rules/screen/domain-badge.ts';
+import { type DomainState, failingFirst } from '@underpass/rules/screen/domain-state.ts';
+import { text } from '@underpass/rules/text/text.ts';
 import { ArrowUpRight } from 'lucide-react';
 import { useState } from 'react';
 import { useLocation } from 'react-router';
+import { QrDialog } from '../../api/qr-dialog.tsx';
 import { paths } from '../../routing/paths.ts';
 import { useProject } from '../../session/session.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
@@ -15,8 +17,7 @@ import { Button } from '../../ui/button.tsx';
 import { ButtonLink } from '../../ui/button-link.tsx';
 import { Card } from '../../ui/card.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
-import { Input } from '../../ui/input.tsx';
-import { QrDialog } from '../../ui/qr-dialog.tsx';
+import { Input } from '../../ui/input/input.tsx';
 import type { DomainChecks } from './domain-checks.ts';
 import { DomainMenu } from './domain-menu.tsx';
 

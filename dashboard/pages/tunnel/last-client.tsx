@@ -1,7 +1,7 @@
 // When a client was last connected, and what last kept one from working.
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
-import type { Tunnel } from '@underpass/rules/entity.ts';
-import type { ClientErrorCode } from '@underpass/rules/resource.ts';
+import type { Tunnel } from '@underpass/rules/entity/entity.ts';
+import type { ClientErrorCode } from '@underpass/rules/entity/resource.ts';
 import { callApi } from '../../api/request.ts';
 import { useFetched } from '../../api/use-fetched.ts';
 import { useRefresh, useReload } from '../../api/use-reload.ts';

@@ -7,10 +7,10 @@ import { messageOf } from '../../api/error.ts';
 import { callApi } from '../../api/request.ts';
 import { useTask } from '../../api/use-task.ts';
 import { useProject } from '../../session/session.ts';
-import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
-import { NamedThing } from '../../ui/named-thing.tsx';
-import { Switch } from '../../ui/switch.tsx';
-import { toast } from '../../ui/toast.tsx';
+import { Switch } from '../../ui/input/switch.tsx';
+import { ConfirmDialog } from '../../ui/overlay/confirm-dialog.tsx';
+import { NamedThing } from '../../ui/overlay/named-thing.tsx';
+import { toast } from '../../ui/overlay/toast.tsx';
 import type { TunnelDialogProps } from './delete-tunnel-dialog.tsx';
 
 const endsLater = `Creates a new token. The old one works for ${durations.tokenOverlapHours} more hours. Then clients that still use it are disconnected.`;

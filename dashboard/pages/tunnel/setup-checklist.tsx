@@ -1,6 +1,6 @@
 // The steps until visitors can reach the tunnel; hidden once all are done (spec 4, Setup checklist).
-import type { Tunnel } from '@underpass/rules/entity.ts';
-import { type ChecklistItem, isSetupComplete, renderChecklist } from '@underpass/rules/setup-checklist.ts';
+import type { Tunnel } from '@underpass/rules/entity/entity.ts';
+import { type ChecklistItem, isSetupComplete, renderChecklist } from '@underpass/rules/screen/setup-checklist.ts';
 import { CircleCheck, CircleDashed } from 'lucide-react';
 import { Card } from '../../ui/card.tsx';
 import type { DomainChecks } from './domain-checks.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { TunnelHistory } from '@underpass/rules/resource.ts';
+import type { TunnelHistory } from '@underpass/rules/entity/resource.ts';
 import { bytesChart, connectionsChart, summarise } from './traffic-series.ts';
 
 const point = (at: string, rx: number, tx: number, tcpConnectionRate: number) => ({ at, rx, tx, tcpConnectionRate, clients: 1 });

@@ -1,7 +1,8 @@
 // Turns a tunnel's history into chart data and into a summary in words. Pure.
-import { formatByteRate, formatRate } from '@underpass/rules/metrics.ts';
-import type { HistoryPoint, HistoryRange, TunnelHistory } from '@underpass/rules/resource.ts';
-import type { ChartData } from '../../ui/draw-chart.ts';
+
+import type { HistoryPoint, HistoryRange, TunnelHistory } from '@underpass/rules/entity/resource.ts';
+import { formatByteRate, formatRate } from '@underpass/rules/screen/metrics.ts';
+import type { ChartData } from '../../ui/chart/draw-chart.ts';
 
 /**
  * Leaves out the current step and the minute before it, which control writes up to a minute late: incomplete values would look like

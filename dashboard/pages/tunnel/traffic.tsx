@@ -1,7 +1,7 @@
 // The tunnel's traffic over an hour, a day or a week: two charts, each with a summary in words.
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
-import type { HistoryRange, TunnelHistory } from '@underpass/rules/resource.ts';
-import { text } from '@underpass/rules/text.ts';
+import type { HistoryRange, TunnelHistory } from '@underpass/rules/entity/resource.ts';
+import { text } from '@underpass/rules/text/text.ts';
 import { useMemo, useState } from 'react';
 import { messageOf } from '../../api/error.ts';
 import { callApi } from '../../api/request.ts';
@@ -10,7 +10,7 @@ import { useRefresh } from '../../api/use-reload.ts';
 import { Banner } from '../../ui/banner.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
-import { Chart, ChartSkeleton } from '../../ui/chart.tsx';
+import { Chart, ChartSkeleton } from '../../ui/chart/chart.tsx';
 import { Segmented } from '../../ui/tabs.tsx';
 import { bytesChart, chartTitles, connectionsChart, summarise } from './traffic-series.ts';
 

@@ -1,14 +1,14 @@
 // The head of the tunnel's page, with the actions on the tunnel.
-import type { Tunnel } from '@underpass/rules/entity.ts';
-import { may } from '@underpass/rules/permission.ts';
-import { tunnelTypes } from '@underpass/rules/tunnel-type.ts';
+import type { Tunnel } from '@underpass/rules/entity/entity.ts';
+import { may } from '@underpass/rules/people/permission.ts';
+import { tunnelTypes } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { EllipsisVertical, KeyRound, Pencil, RefreshCw, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { Link } from 'react-router';
 import { paths } from '../../routing/paths.ts';
 import { useProject } from '../../session/session.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
-import { Menu, MenuItem } from '../../ui/menu.tsx';
+import { Menu, MenuItem } from '../../ui/overlay/menu.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { LiveStatusBadge } from '../tunnels/status-badge.tsx';
 import { DeleteTunnelDialog } from './delete-tunnel-dialog.tsx';

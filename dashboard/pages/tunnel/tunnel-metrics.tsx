@@ -1,7 +1,7 @@
 // The path of a visitor, and the tunnel's figures over five minutes.
-import type { Tunnel } from '@underpass/rules/entity.ts';
-import { renderTunnelMetrics } from '@underpass/rules/metrics.ts';
-import { Figures } from '../../ui/figures.tsx';
+import type { Tunnel } from '@underpass/rules/entity/entity.ts';
+import { renderTunnelMetrics } from '@underpass/rules/screen/metrics.ts';
+import { Figures } from '../../ui/chart/figures.tsx';
 import { TunnelPath } from './tunnel-path.tsx';
 
 export function TunnelMetrics({ tunnel }: { readonly tunnel: Tunnel }) {

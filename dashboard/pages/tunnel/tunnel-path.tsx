@@ -1,6 +1,6 @@
 // The path of a visitor: the internet, the region, the client. The lane markings move while the path is open.
-import type { Tunnel } from '@underpass/rules/entity.ts';
-import { type DisplayStatus, decideDisplayStatus } from '@underpass/rules/tunnel-status.ts';
+import type { Tunnel } from '@underpass/rules/entity/entity.ts';
+import { type DisplayStatus, decideDisplayStatus } from '@underpass/rules/tunnel/tunnel-status.ts';
 import clsx from 'clsx';
 import { Globe, type LucideIcon, Server, TrainFrontTunnel } from 'lucide-react';
 import { useStoppedAt } from '../../live/live-link.ts';

@@ -1,15 +1,15 @@
 // One tunnel: its state, its setup, how to connect (spec 2, Tunnel detail).
-import type { Tunnel } from '@underpass/rules/entity.ts';
-import { isWaitingForVerification, showsConnect, waitingText } from '@underpass/rules/tunnel-status.ts';
+import type { Tunnel } from '@underpass/rules/entity/entity.ts';
+import { isWaitingForVerification, showsConnect, waitingText } from '@underpass/rules/tunnel/tunnel-status.ts';
 import { useEffect, useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData, useParams, useRevalidator } from 'react-router';
 import { later } from '../../api/later.ts';
+import { Load } from '../../api/load.tsx';
 import { getTunnel } from '../../api/tunnels.ts';
 import { useLiveTunnel } from '../../live/live-tunnels.tsx';
 import { paths } from '../../routing/paths.ts';
 import { useProject } from '../../session/session.ts';
 import { Banner } from '../../ui/banner.tsx';
-import { Load } from '../../ui/load.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { Clients } from './clients.tsx';
 import { Connect } from './connect.tsx';

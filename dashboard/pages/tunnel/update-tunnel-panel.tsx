@@ -1,13 +1,13 @@
 // Changes a tunnel (spec 2, Update tunnel panel).
 import { securityGroupCalls } from '@underpass/rules/api/security-group-calls.ts';
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
-import type { ProxyProtocol, SecurityGroup, Tunnel } from '@underpass/rules/entity.ts';
-import { addIngressDomain, parseIngressDomains } from '@underpass/rules/ingress-domain.ts';
+import type { ProxyProtocol, SecurityGroup, Tunnel } from '@underpass/rules/entity/entity.ts';
+import { addIngressDomain, parseIngressDomains } from '@underpass/rules/names/ingress-domain.ts';
 import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
-import { proxyProtocolWarning } from '@underpass/rules/proxy-protocol.ts';
-import { defaultSecurityGroupName, securityGroupChoices } from '@underpass/rules/security-group-name.ts';
-import { text } from '@underpass/rules/text.ts';
-import { tunnelTypes } from '@underpass/rules/tunnel-type.ts';
+import { defaultSecurityGroupName, securityGroupChoices } from '@underpass/rules/text/security-group-name.ts';
+import { text } from '@underpass/rules/text/text.ts';
+import { proxyProtocolWarning } from '@underpass/rules/tunnel/proxy-protocol.ts';
+import { tunnelTypes } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { lazy, Suspense, useState } from 'react';
 import { useRevalidator } from 'react-router';
 import { isApiError, isStale } from '../../api/error.ts';
@@ -19,11 +19,11 @@ import { PanelForm } from '../../form/overlay-form.tsx';
 import { useForm } from '../../form/use-form.ts';
 import { useProject } from '../../session/session.ts';
 import { Banner } from '../../ui/banner.tsx';
-import { Field } from '../../ui/field.tsx';
-import { ListEditor } from '../../ui/list-editor.tsx';
-import { Select } from '../../ui/select.tsx';
-import { SidePanel } from '../../ui/side-panel.tsx';
-import { toast } from '../../ui/toast.tsx';
+import { Field } from '../../ui/input/field.tsx';
+import { ListEditor } from '../../ui/input/list-editor.tsx';
+import { Select } from '../../ui/input/select.tsx';
+import { SidePanel } from '../../ui/overlay/side-panel.tsx';
+import { toast } from '../../ui/overlay/toast.tsx';
 import { ProxyProtocolField } from '../tunnels/proxy-protocol-field.tsx';
 import type { TunnelDialogProps } from './delete-tunnel-dialog.tsx';
 

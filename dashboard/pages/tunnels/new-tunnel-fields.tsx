@@ -1,15 +1,15 @@
 // The fields of the New Tunnel form; new-tunnel-form.ts validates them.
-import type { Region, TunnelType } from '@underpass/rules/entity.ts';
-import { addIngressDomain } from '@underpass/rules/ingress-domain.ts';
-import { generatorDomain, tunnelTypesOf } from '@underpass/rules/region.ts';
-import { text } from '@underpass/rules/text.ts';
-import { tunnelTypes } from '@underpass/rules/tunnel-type.ts';
-import { Field } from '../../ui/field.tsx';
-import { Input } from '../../ui/input.tsx';
-import { ListEditor } from '../../ui/list-editor.tsx';
-import { RadioCards } from '../../ui/radio-cards.tsx';
-import { Select } from '../../ui/select.tsx';
-import { Switch } from '../../ui/switch.tsx';
+import type { Region, TunnelType } from '@underpass/rules/entity/entity.ts';
+import { generatorDomain, tunnelTypesOf } from '@underpass/rules/entity/region.ts';
+import { addIngressDomain } from '@underpass/rules/names/ingress-domain.ts';
+import { text } from '@underpass/rules/text/text.ts';
+import { tunnelTypes } from '@underpass/rules/tunnel/tunnel-type.ts';
+import { Field } from '../../ui/input/field.tsx';
+import { Input } from '../../ui/input/input.tsx';
+import { ListEditor } from '../../ui/input/list-editor.tsx';
+import { RadioCards } from '../../ui/input/radio-cards.tsx';
+import { Select } from '../../ui/input/select.tsx';
+import { Switch } from '../../ui/input/switch.tsx';
 import { type NewTunnelField, type NewTunnelForm, setGenerate, setName, setRegion, setType } from './new-tunnel-form.ts';
 import { ProxyProtocolField } from './proxy-protocol-field.tsx';
 

@@ -1,7 +1,7 @@
 // spec 5: Tunnel name, Tunnel ingress domain, Generate domain, Region and type.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Region } from '@underpass/rules/entity.ts';
+import type { Region } from '@underpass/rules/entity/entity.ts';
 import { initialForm, type NewTunnelForm, parseNewTunnel, setGenerate, setName, setRegion, setType } from './new-tunnel-form.ts';
 
 const full: Region = { name: 'a', description: 'A', available: true, tlsTermination: true, wildcardIngressDomain: 't.example' };

@@ -1,7 +1,7 @@
 // Creates a tunnel (spec 2, New Tunnel panel).
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
-import type { Project, Region } from '@underpass/rules/entity.ts';
-import { capitaliseFirst, text } from '@underpass/rules/text.ts';
+import type { Project, Region } from '@underpass/rules/entity/entity.ts';
+import { capitaliseFirst, text } from '@underpass/rules/text/text.ts';
 import { messageOf } from '../../api/error.ts';
 import { callApi } from '../../api/request.ts';
 import { useFetched } from '../../api/use-fetched.ts';
@@ -11,9 +11,9 @@ import { useForm } from '../../form/use-form.ts';
 import { paths } from '../../routing/paths.ts';
 import { Banner } from '../../ui/banner.tsx';
 import { ErrorPanel } from '../../ui/error-panel.tsx';
-import { PanelBody, SidePanel } from '../../ui/side-panel.tsx';
+import { PanelBody, SidePanel } from '../../ui/overlay/side-panel.tsx';
+import { toast } from '../../ui/overlay/toast.tsx';
 import { LoadingArea } from '../../ui/spinner.tsx';
-import { toast } from '../../ui/toast.tsx';
 import { NewTunnelFields } from './new-tunnel-fields.tsx';
 import { initialForm, type NewTunnel, type NewTunnelForm, parseNewTunnel } from './new-tunnel-form.ts';
 

@@ -1,8 +1,8 @@
 // Chooses the PROXY protocol, which sends the visitor's address to the upstream (spec 9, Proxy protocol options).
-import type { ProxyProtocol } from '@underpass/rules/entity.ts';
-import { proxyProtocolOptions } from '@underpass/rules/proxy-protocol.ts';
-import { Field } from '../../ui/field.tsx';
-import { Select } from '../../ui/select.tsx';
+import type { ProxyProtocol } from '@underpass/rules/entity/entity.ts';
+import { proxyProtocolOptions } from '@underpass/rules/tunnel/proxy-protocol.ts';
+import { Field } from '../../ui/input/field.tsx';
+import { Select } from '../../ui/input/select.tsx';
 
 /** Stands for the empty text: a select needs a value for each option. */
 const DISABLED = 'disabled';

@@ -1,6 +1,6 @@
-// The status of a tunnel (rules/tunnel-status.ts). When live updates have stopped, it is grey and says when it was true.
-import type { Tunnel } from '@underpass/rules/entity.ts';
-import { decideDisplayStatus, type StatusTone, statusTones } from '@underpass/rules/tunnel-status.ts';
+// The status of a tunnel (rules/tunnel/tunnel-status.ts). When live updates have stopped, it is grey and says when it was true.
+import type { Tunnel } from '@underpass/rules/entity/entity.ts';
+import { decideDisplayStatus, type StatusTone, statusTones } from '@underpass/rules/tunnel/tunnel-status.ts';
 import { useStoppedAt } from '../../live/live-link.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { formatTimeOfDay } from '../../ui/date-format.ts';

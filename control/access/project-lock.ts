@@ -1,9 +1,0 @@
-// The project's lock, as calls take it: every write that counts or checks begins with it.
-
-import { refuse } from '../http/refusal.ts';
-import { type Queries, takeProjectLock } from '../store/store.ts';
-
-/** Refuses if the project was deleted after the call was permitted. */
-export const lockProject = async (trx: Queries, projectId: string): Promise<void> => {
-  if (!(await takeProjectLock(trx, projectId))) refuse('missing', 'Project not found');
-};

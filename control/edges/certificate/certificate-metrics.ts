@@ -1,0 +1,105 @@
+// Prometheus metrics of certificates: when they end, how many names have none, and how orders went.
+
+import type { FeedCertificate } from '@underpass/wire/feed.ts';
+import { Counter, Gauge, type Registry } from 'prom-client';
+import { unlessOutage } from '../../platform/store/outage.ts';
+import type { Store } from '../../platform/store/store.ts';
+import { readEnds, readOwnNames, readTunnelNames } from './certificate-rows.ts';
+import { isWildcard, type WantedName } from './core/wanted.ts';
+import { keepFirst } from './kept.ts';
+
+export type OrderOutcome = 'issued' | 'failed';
+
+export interface CertificateMetrics {
+  observe(wanted: Pick<WantedName, 'name' | 'projectId'>, outcome: OrderOutcome): void;
+}
+
+export interface CertificateMetricsDeps {
+  readonly registry: Registry;
+  readonly store: Store;
+  readonly clock: () => number;
+  readonly givenCertificates: () => readonly FeedCertificate[];
+  /**
+   * A wildcard that the authority cannot issue is not missing: each name below it gets a certificate of its own. Left out where
+   * there is no authority, so that files must cover every name.
+   */
+  readonly canIssue?: (name: string) => boolean;
+}
+
+/** `host`: a name that clients of a region dial, or the dashboard's. `wildcard`: for generated names. `tunnel`: a user's name. */
+const kindOf = ({ name, projectId }: Pick<WantedName, 'name' | 'projectId'>): string => {
+  if (projectId !== '') return 'tunnel';
+  return isWildcard(name) ? 'wildcard' : 'host';
+};
+
+interface Line {
+  readonly region: string;
+  readonly kind: string;
+  soonestMs: number;
+  missing: number;
+}
+
+/** A region may have a hundred thousand names: scrapes within a minute share one reading. */
+const keptMs = 60_000;
+
+const readLines = async ({ store, clock, givenCertificates, canIssue }: CertificateMetricsDeps): Promise<readonly Line[]> => {
+  const endOf = await readEnds(store.db, givenCertificates());
+  const lines = new Map<string, Line>();
+  for (const wanted of [...(await readOwnNames(store.db)), ...(await readTunnelNames(store.db))]) {
+    const { region } = wanted;
+    const kind = kindOf(wanted);
+    const line = lines.get(`${region} ${kind}`) ?? { region, kind, soonestMs: Number.POSITIVE_INFINITY, missing: 0 };
+    const end = endOf(wanted.name);
+    if (end <= clock() && canIssue?.(wanted.name) !== false) line.missing += 1;
+    if (end > 0) line.soonestMs = Math.min(line.soonestMs, end);
+    lines.set(`${region} ${kind}`, line);
+  }
+  return [...lines.values()];
+};
+
+const createReader = (deps: CertificateMetricsDeps): (() => Promise<readonly Line[]>) => {
+  const lines = keepFirst(() => readLines(deps));
+  let readAt = Number.NEGATIVE_INFINITY;
+  return () => {
+    if (deps.clock() - readAt >= keptMs) {
+      readAt = deps.clock();
+      lines.forget();
+    }
+    return lines.get();
+  };
+};
+
+export const addCertificateMetrics = (deps: CertificateMetricsDeps): CertificateMetrics => {
+  const common = { registers: [deps.registry], labelNames: ['region', 'kind'] as const };
+  const lines = createReader(deps);
+  new Gauge({
+    ...common,
+    name: 'underpass_certificate_expiry_timestamp_seconds',
+    help: 'Earliest end of a certificate in use, Unix time',
+    async collect() {
+      this.reset();
+      await unlessOutage(async () => {
+        for (const { region, kind, soonestMs } of await lines())
+          if (Number.isFinite(soonestMs)) this.set({ region, kind }, soonestMs / 1000);
+      });
+    },
+  });
+  new Gauge({
+    ...common,
+    name: 'underpass_certificates_missing',
+    help: 'Names to serve with TLS that have no valid certificate',
+    async collect() {
+      this.reset();
+      await unlessOutage(async () => {
+        for (const { region, kind, missing } of await lines()) this.set({ region, kind }, missing);
+      });
+    },
+  });
+  const orders = new Counter({
+    registers: [deps.registry],
+    name: 'underpass_certificate_orders_total',
+    help: 'Certificate orders sent to the authority',
+    labelNames: ['kind', 'outcome'],
+  });
+  return { observe: (wanted, outcome) => orders.inc({ kind: kindOf(wanted), outcome }) };
+};

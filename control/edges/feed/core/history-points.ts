@@ -1,0 +1,58 @@
+// Turns rows of minutes and quarters of an hour into the points of a chart: a fixed number for each range. Pure.
+
+import type { HistoryRange, TunnelHistory } from '@underpass/rules/entity/resource.ts';
+
+export interface MinuteRow {
+  /** Start of the minute, or of the quarter of an hour that it sums up, ms. */
+  readonly minuteMs: number;
+  readonly rxBytes: number;
+  readonly txBytes: number;
+  readonly connections: number;
+  /** The most clients that were connected at once in that time. */
+  readonly clients: number;
+}
+
+export const minuteMs = 60_000;
+/** A step of the longer ranges is a whole number of quarters. */
+export const quarterMs = 15 * minuteMs;
+
+export const startOf = (stepMs: number, ms: number): number => Math.floor(ms / stepMs) * stepMs;
+
+/** 60, 96 and 168 points. */
+const steps: Readonly<Record<HistoryRange, { readonly stepMs: number; readonly count: number }>> = {
+  hour: { stepMs: minuteMs, count: 60 },
+  day: { stepMs: quarterMs, count: 96 },
+  week: { stepMs: 4 * quarterMs, count: 168 },
+};
+
+/** No range shows older rows. */
+export const historyKeptMs = steps.week.stepMs * (steps.week.count + 1);
+/** The longer ranges show quarters instead of older minutes. */
+export const minutesKeptMs = steps.hour.stepMs * (steps.hour.count + 1);
+
+/** The first moment that a query for this range needs. */
+export function historyFrom(range: HistoryRange, nowMs: number): number {
+  const { stepMs, count } = steps[range];
+  return startOf(stepMs, nowMs) - (count - 1) * stepMs;
+}
+
+function pointOf(atMs: number, stepMs: number, rows: readonly MinuteRow[]): TunnelHistory['points'][number] {
+  const seconds = stepMs / 1000;
+  const sum = (read: (row: MinuteRow) => number): number => rows.reduce((total, row) => total + read(row), 0);
+  return {
+    at: new Date(atMs).toISOString(),
+    rx: sum((row) => row.rxBytes) / seconds,
+    tx: sum((row) => row.txBytes) / seconds,
+    tcpConnectionRate: sum((row) => row.connections) / seconds,
+    clients: rows.reduce((most, row) => Math.max(most, row.clients), 0),
+  };
+}
+
+/** A point for every step, zero where nothing happened. */
+export function historyPoints(range: HistoryRange, rows: readonly MinuteRow[], nowMs: number): TunnelHistory {
+  const { stepMs, count } = steps[range];
+  const fromMs = historyFrom(range, nowMs);
+  const byStep = Map.groupBy(rows, (row) => Math.floor((row.minuteMs - fromMs) / stepMs));
+  const points = Array.from({ length: count }, (_, step) => pointOf(fromMs + step * stepMs, stepMs, byStep.get(step) ?? []));
+  return { stepSeconds: stepMs / 1000, points };
+}

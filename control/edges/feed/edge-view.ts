@@ -1,0 +1,136 @@
+// What one edge last reported: its clients, and the traffic of its tunnels over the metrics window. Every control replica keeps
+// the same, from the reports that travel over the bus. Memory: one entry per existing tunnel that the edge has counted.
+
+import type { TunnelMetrics } from '@underpass/rules/entity/entity.ts';
+import type { FeedClient, FeedCopy, FeedTunnelReport } from '@underpass/wire/feed.ts';
+import { type Baseline, isTraffic, trafficSince } from './core/counter.ts';
+import { type LastSeen, nextLastSeen } from './core/last-client.ts';
+import type { ReportedClients } from './core/presence.ts';
+import { addTraffic, createRateWindow, isQuiet, type RateWindow, ratesOf, type Traffic } from './core/rate-window.ts';
+
+/** What an edge says about itself. */
+export interface EdgeAbout {
+  readonly edgeId: string;
+  readonly region: string;
+  readonly software: string;
+  readonly connectedAtMs: number;
+  readonly startedAtMs: number | undefined;
+  readonly hopAddress: string | undefined;
+  /** The edge holds everything that control has sent it. */
+  readonly acknowledged: boolean;
+  /** The copy of the routes on the edge's disk. Undefined until the edge has answered a ping, and from an earlier version. */
+  readonly copy?: FeedCopy | undefined;
+}
+
+/** One report on its way from the process that holds the edge's connection to all of them. */
+export interface EdgeReport {
+  readonly about: EdgeAbout;
+  /** The first report of a connection holds every counter above zero. */
+  readonly first: boolean;
+  readonly atMs: number;
+  /** Nothing is new about the tunnels that it leaves out. Otherwise, and in reports of an older process, these have no clients. */
+  readonly partial?: boolean;
+  readonly tunnels: readonly FeedTunnelReport[];
+}
+
+interface TunnelCount {
+  baseline: Baseline;
+  /** Undefined while nothing has passed within the window. */
+  window: RateWindow | undefined;
+  clients: readonly FeedClient[];
+  readonly last: LastSeen;
+}
+
+export interface EdgeTunnel {
+  readonly last: LastSeen;
+  readonly rates: TunnelMetrics;
+}
+
+const noTraffic: Traffic = { rxBytes: 0, txBytes: 0, connections: 0 };
+const noRates: TunnelMetrics = { rx: 0, tx: 0, tcpConnectionRate: 0 };
+
+export class EdgeView {
+  readonly edgeId: string;
+  readonly region: string;
+  /** What the edge's last message said about it. */
+  about: EdgeAbout;
+  heardAtMs = 0;
+  readonly #ourStartMs: number;
+  readonly #counts = new Map<string, TunnelCount>();
+  #lastReport = { atMs: 0, receivedAtMs: 0 };
+
+  constructor(about: EdgeAbout, ourStartMs: number) {
+    this.edgeId = about.edgeId;
+    this.region = about.region;
+    this.about = about;
+    this.#ourStartMs = ourStartMs;
+  }
+
+  /** The edge sent something, at least the answer to a ping. */
+  hear(about: EdgeAbout, nowMs: number): void {
+    this.about = about;
+    this.heardAtMs = nowMs;
+  }
+
+  /** Takes a report; returns what passed since the last one, for every tunnel whose view changed. */
+  apply(report: EdgeReport, nowMs: number): ReadonlyMap<string, Traffic> {
+    this.hear(report.about, nowMs);
+    this.#lastReport = { atMs: report.atMs, receivedAtMs: nowMs };
+    const counted = report.tunnels.filter(isTraffic);
+    const changed = new Map(counted.map((tunnel) => [tunnel.tunnelId, this.#count(report, tunnel, nowMs)]));
+    if (report.partial) return changed;
+    const named = new Set(counted.map((tunnel) => tunnel.tunnelId));
+    for (const [tunnelId, entry] of this.#counts) {
+      if (named.has(tunnelId)) continue;
+      if (entry.clients.length > 0) changed.set(tunnelId, noTraffic);
+      entry.clients = [];
+      if (entry.window !== undefined && isQuiet(ratesOf(entry.window, nowMs))) entry.window = undefined;
+    }
+    return changed;
+  }
+
+  /** Undefined without clients. */
+  reported(tunnelId: string): ReportedClients | undefined {
+    const clients = this.#counts.get(tunnelId)?.clients ?? [];
+    return clients.length === 0 ? undefined : { edgeId: this.edgeId, ...this.#lastReport, clients };
+  }
+
+  tunnel(tunnelId: string, nowMs: number): EdgeTunnel | undefined {
+    const entry = this.#counts.get(tunnelId);
+    if (entry === undefined) return undefined;
+    const rates = entry.window === undefined ? noRates : ratesOf(entry.window, nowMs);
+    return { last: entry.last, rates };
+  }
+
+  tunnelIds(): Iterable<string> {
+    return this.#counts.keys();
+  }
+
+  clientCount(): number {
+    return new Set([...this.#counts.values()].flatMap((entry) => entry.clients.map((client) => client.id))).size;
+  }
+
+  forget(tunnelId: string): void {
+    this.#counts.delete(tunnelId);
+  }
+
+  #count(report: EdgeReport, { tunnelId, clients, refused, ...tunnel }: FeedTunnelReport, nowMs: number): Traffic {
+    const { rxBytes, txBytes, connections } = tunnel;
+    const baseline = { rxBytes, txBytes, connections, startedAtMs: report.about.startedAtMs };
+    const known = this.#counts.get(tunnelId);
+    const isCounted = known !== undefined || this.#startsFromZero(report);
+    const passed = isCounted ? trafficSince(known?.baseline, baseline) : noTraffic;
+    const window =
+      passed.rxBytes + passed.txBytes + passed.connections > 0 ? (known?.window ?? createRateWindow()) : known?.window;
+    if (window !== undefined) addTraffic(window, nowMs, passed);
+    const seen = { clients, ...(refused === undefined ? {} : { refused }) };
+    const last = nextLastSeen(known?.last ?? {}, seen, report.atMs, nowMs);
+    this.#counts.set(tunnelId, { baseline, window, clients, last });
+    return passed;
+  }
+
+  /** A first report may count what passed before this process started. Only an edge that started later is counted from zero. */
+  #startsFromZero({ first, about }: EdgeReport): boolean {
+    return !first || (about.startedAtMs ?? 0) >= this.#ourStartMs;
+  }
+}

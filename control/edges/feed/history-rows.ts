@@ -1,0 +1,153 @@
+// The rows of the history: minutes for the shortest chart, and quarters of an hour, into which they are rolled up, for the others.
+// What has been rolled up is noted in the transaction that does it, so each minute counts once.
+
+import { type RawBuilder, sql } from 'kysely';
+import type { Schema } from '../../platform/store/schema.ts';
+import type { Queries, Store } from '../../platform/store/store.ts';
+import { minuteMs, quarterMs, startOf } from './core/history-points.ts';
+import type { TunnelMinute } from './minute-tally.ts';
+
+type HistoryTableName = 'history_minutes' | 'history_quarters';
+
+/** Tunnels of one transaction: 15,000 rows at most. */
+const tunnelsAtOnce = 1_000;
+/** Control writes a minute within two after its end. Later ones, as after an outage, are added to their quarter. */
+const settledMs = 5 * minuteMs;
+
+/** Minutes before `untilMs` are rolled up; those of the quarter that begins there, for tunnels up to `afterId`. */
+export interface RolledUp {
+  readonly untilMs: number;
+  readonly afterId: string;
+}
+
+const settingName = 'history-rolled-up';
+
+/** The minutes of the tunnel before this are in its quarters. */
+export const rolledUpUntil = ({ untilMs, afterId }: RolledUp, tunnelId: string): number =>
+  tunnelId <= afterId ? untilMs + quarterMs : untilMs;
+
+export async function readRolledUp(db: Queries): Promise<RolledUp> {
+  const row = await db.selectFrom('settings').select('value').where('name', '=', settingName).executeTakeFirst();
+  return row === undefined ? { untilMs: 0, afterId: '' } : (JSON.parse(row.value) as RolledUp);
+}
+
+/** Another process waits here until the transaction ends. */
+async function lockRolledUp(trx: Queries): Promise<RolledUp> {
+  const none: RolledUp = { untilMs: 0, afterId: '' };
+  const row = await trx
+    .insertInto('settings')
+    .values({ name: settingName, value: JSON.stringify(none) })
+    .onConflict((conflict) => conflict.column('name').doUpdateSet((eb) => ({ value: eb.ref('settings.value') })))
+    .returning('value')
+    .executeTakeFirstOrThrow();
+  return JSON.parse(row.value) as RolledUp;
+}
+
+async function noteRolledUp(trx: Queries, rolledUp: RolledUp): Promise<void> {
+  await trx
+    .updateTable('settings')
+    .set({ value: JSON.stringify(rolledUp) })
+    .where('name', '=', settingName)
+    .execute();
+}
+
+/** Adds to rows that exist: another control process may have written the same minute. */
+const insertInto = (table: HistoryTableName, rows: RawBuilder<unknown>): RawBuilder<unknown> => {
+  const own = (column: keyof Schema[HistoryTableName]) => sql.ref(`${table}.${column}`);
+  return sql`insert into ${sql.table(table)} (start_at, tunnel_id, rx_bytes, tx_bytes, connections, clients) ${rows}
+    on conflict (start_at, tunnel_id) do update set
+      rx_bytes = ${own('rx_bytes')} + excluded.rx_bytes,
+      tx_bytes = ${own('tx_bytes')} + excluded.tx_bytes,
+      connections = ${own('connections')} + excluded.connections,
+      clients = case when excluded.clients > ${own('clients')} then excluded.clients else ${own('clients')} end`;
+};
+
+async function addRows(trx: Queries, table: HistoryTableName, minutes: readonly TunnelMinute[]): Promise<void> {
+  if (minutes.length === 0) return;
+  const values = minutes.map(
+    (row) => sql`(${row.minuteMs}, ${row.tunnelId}, ${row.rxBytes}, ${row.txBytes}, ${row.connections}, ${row.clients})`,
+  );
+  await insertInto(table, sql`values ${sql.join(values)}`).execute(trx);
+}
+
+/** One statement may not change a row twice. */
+function sumByQuarter(minutes: readonly TunnelMinute[]): readonly TunnelMinute[] {
+  const quarterOf = (row: TunnelMinute): number => startOf(quarterMs, row.minuteMs);
+  const groups = Map.groupBy(minutes, (row) => `${quarterOf(row)}/${row.tunnelId}`);
+  return [...groups.values()].map((rows) =>
+    rows.reduce((sum, row) => ({
+      tunnelId: row.tunnelId,
+      minuteMs: quarterOf(row),
+      rxBytes: sum.rxBytes + row.rxBytes,
+      txBytes: sum.txBytes + row.txBytes,
+      connections: sum.connections + row.connections,
+      clients: Math.max(sum.clients, row.clients),
+    })),
+  );
+}
+
+/** A minute that is rolled up already is added to its quarter: only the chart of the last hour lacks it. */
+export async function writeMinutes(store: Store, minutes: readonly TunnelMinute[]): Promise<void> {
+  await store.write(async (trx) => {
+    const rolledUp = await readRolledUp(trx);
+    const isLate = (row: TunnelMinute): boolean => row.minuteMs < rolledUpUntil(rolledUp, row.tunnelId);
+    const { late = [], timely = [] } = Object.groupBy(minutes, (row) => (isLate(row) ? 'late' : 'timely'));
+    await addRows(trx, 'history_minutes', timely);
+    await addRows(trx, 'history_quarters', sumByQuarter(late));
+  });
+}
+
+/** The oldest quarter with a row that is not rolled up. */
+async function nextQuarter(trx: Queries, fromMs: number, beforeMs: number): Promise<number | undefined> {
+  const oldest = await trx
+    .selectFrom('history_minutes')
+    .select('start_at')
+    .where('start_at', '>=', fromMs)
+    .where('start_at', '<', beforeMs)
+    .orderBy('start_at')
+    .limit(1)
+    .executeTakeFirst();
+  return oldest && startOf(quarterMs, oldest.start_at);
+}
+
+/** The last tunnel of the next piece; undefined if the piece is the last. */
+async function endOfPiece(trx: Queries, afterId: string, tunnels: number): Promise<string | undefined> {
+  const last = await trx
+    .selectFrom('tunnels')
+    .select('id')
+    .where('id', '>', afterId)
+    .orderBy('id')
+    .offset(tunnels - 1)
+    .limit(1)
+    .executeTakeFirst();
+  return last?.id;
+}
+
+async function rollUpPiece(trx: Queries, quarter: number, afterId: string, lastId: string | undefined): Promise<void> {
+  // By name, because the key begins with the minute: fifteen short ranges of it.
+  const minutes = Array.from({ length: quarterMs / minuteMs }, (_, index) => quarter + index * minuteMs);
+  const upToLast = lastId === undefined ? sql`` : sql`and tunnel_id <= ${lastId}`;
+  const sum = (column: string) => sql`cast(sum(${sql.ref(column)}) as bigint)`;
+  const rows = sql`select cast(${quarter} as bigint), tunnel_id, ${sum('rx_bytes')}, ${sum('tx_bytes')}, ${sum('connections')},
+      max(clients)
+    from history_minutes where start_at in (${sql.join(minutes)}) and tunnel_id > ${afterId} ${upToLast} group by tunnel_id`;
+  await insertInto('history_quarters', rows).execute(trx);
+}
+
+/** Rolls up one piece of what is settled. False if there is none. */
+export const rollUp = (store: Store, nowMs: number, tunnels = tunnelsAtOnce): Promise<boolean> =>
+  store.write(async (trx) => {
+    const settledUntilMs = startOf(quarterMs, nowMs - settledMs);
+    const { untilMs, afterId } = await lockRolledUp(trx);
+    if (untilMs >= settledUntilMs) return false;
+    const quarter = afterId === '' ? await nextQuarter(trx, untilMs, settledUntilMs) : untilMs;
+    if (quarter === undefined) {
+      await noteRolledUp(trx, { untilMs: settledUntilMs, afterId: '' });
+      return false;
+    }
+    const lastId = await endOfPiece(trx, afterId, tunnels);
+    await rollUpPiece(trx, quarter, afterId, lastId);
+    const isWhole = lastId === undefined;
+    await noteRolledUp(trx, isWhole ? { untilMs: quarter + quarterMs, afterId: '' } : { untilMs: quarter, afterId: lastId });
+    return true;
+  });

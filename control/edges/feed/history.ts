@@ -1,0 +1,80 @@
+// The history of tunnels in the store: written in batches once a minute, read for charts. The sweep rolls it up and deletes what no
+// chart can show (sweep/history.ts).
+
+import type { HistoryRange, TunnelHistory } from '@underpass/rules/entity/resource.ts';
+import { sql } from 'kysely';
+import type { Queries, Store } from '../../platform/store/store.ts';
+import { historyFrom, historyPoints, type MinuteRow, minuteMs, quarterMs, startOf } from './core/history-points.ts';
+import { readRolledUp, rolledUpUntil, writeMinutes } from './history-rows.ts';
+import type { MinuteTally } from './minute-tally.ts';
+
+/** Batches that cannot be written stay in the tally, so an outage of the database leaves no hole in the charts. */
+export async function writeTally(store: Store, tally: MinuteTally, nowMs: number, ending: boolean): Promise<void> {
+  for (let some = tally.take(nowMs, ending); some.length > 0; some = tally.take(nowMs, ending)) {
+    await writeMinutes(store, some).catch((error) => {
+      tally.putBack(some);
+      throw error;
+    });
+  }
+}
+
+interface Queryable {
+  readonly db: Queries;
+  readonly kind: Store['kind'];
+}
+
+interface Span {
+  readonly fromMs: number;
+  readonly beforeMs: number;
+  readonly stepMs: number;
+}
+
+const rowColumns = sql.raw(
+  'start_at as "minuteMs", rx_bytes as "rxBytes", tx_bytes as "txBytes", connections as "connections", clients as "clients"',
+);
+
+/** The key begins with the time, so a tunnel's rows are found one by one. */
+async function readRows(
+  { db, kind }: Queryable,
+  table: 'history_minutes' | 'history_quarters',
+  tunnelId: string,
+  { fromMs, beforeMs, stepMs }: Span,
+): Promise<readonly MinuteRow[]> {
+  const count = Math.max(0, Math.ceil((beforeMs - fromMs) / stepMs));
+  if (count === 0) return [];
+  const times = sql.join(Array.from({ length: count }, (_, index) => fromMs + index * stepMs));
+  // For a plain list, Postgres would look for all times in every partition, in three times as long.
+  const rows =
+    kind === 'postgres'
+      ? sql<MinuteRow>`select found.* from unnest(array[${times}]::bigint[]) as times (at) cross join lateral
+          (select ${rowColumns} from ${sql.table(table)} where start_at = times.at and tunnel_id = ${tunnelId} limit 1) as found`
+      : sql<MinuteRow>`select ${rowColumns} from ${sql.table(table)} where start_at in (${times}) and tunnel_id = ${tunnelId}`;
+  return (await rows.execute(db)).rows;
+}
+
+/** What the previous release writes, and wrote: empty a week after the last of its processes has ended. */
+const readPreviousRows = (db: Queries, tunnelId: string, fromMs: number): Promise<readonly MinuteRow[]> =>
+  db
+    .selectFrom('metric_minutes')
+    .select(['minute_at as minuteMs', 'rx_bytes as rxBytes', 'tx_bytes as txBytes', 'connections', 'clients'])
+    .where('tunnel_id', '=', tunnelId)
+    .where('minute_at', '>=', fromMs)
+    .execute();
+
+/** Quarters as far as the minutes are rolled up, then minutes. */
+async function readRange(from: Queryable, range: HistoryRange, tunnelId: string, nowMs: number): Promise<readonly MinuteRow[]> {
+  const fromMs = historyFrom(range, nowMs);
+  const endMs = startOf(minuteMs, nowMs) + minuteMs;
+  if (range === 'hour') return readRows(from, 'history_minutes', tunnelId, { fromMs, beforeMs: endMs, stepMs: minuteMs });
+  const untilMs = Math.max(fromMs, rolledUpUntil(await readRolledUp(from.db), tunnelId));
+  const quarters = await readRows(from, 'history_quarters', tunnelId, { fromMs, beforeMs: untilMs, stepMs: quarterMs });
+  const minutes = await readRows(from, 'history_minutes', tunnelId, { fromMs: untilMs, beforeMs: endMs, stepMs: minuteMs });
+  return [...quarters, ...minutes];
+}
+
+export const readHistory = (store: Store, tunnelId: string, range: HistoryRange, nowMs: number): Promise<TunnelHistory> =>
+  store.read(async (trx) => {
+    const rows = await readRange({ db: trx, kind: store.kind }, range, tunnelId, nowMs);
+    const previous = await readPreviousRows(trx, tunnelId, historyFrom(range, nowMs));
+    return historyPoints(range, [...rows, ...previous], nowMs);
+  });

@@ -1,0 +1,293 @@
+// Reads from the store what the edges of a region must hold. The only place that turns rows into feed messages.
+
+import { servingNames } from '@underpass/rules/names/hostname.ts';
+import type { FeedCertificate, FeedChallenge, FeedTunnel, FeedVisit } from '@underpass/wire/feed.ts';
+import type { KeyRing } from '../../platform/secret/key-ring.ts';
+import { piecesOf } from '../../platform/store/pieces.ts';
+import type { Queries } from '../../platform/store/store.ts';
+import { sealKeyOf } from '../policies/policy-keys.ts';
+import { type ReadPolicy, readPolicies } from '../policies/visit-rules.ts';
+import { readConsoleHost } from '../region/console-host.ts';
+import type { RegionNames } from './core/needed-names.ts';
+
+/** Ids of one query, far under both databases' limits on parameters. Also the tunnels of one message to the edges. */
+export const idsAtOnce = 500;
+/** Tunnels of one page of a reading of everything: the embedded database blocks control for some 10 ms. */
+const pageTunnels = 200;
+/** The same for certificates, when all of their keys have to be opened. */
+const pageCertificates = 200;
+
+export interface StoredTunnel {
+  readonly region: string;
+  readonly tunnel: FeedTunnel;
+  /** Hosts of the last acknowledgement, joined; null before the first. */
+  readonly mark: string | null;
+  /** Where the clients of its region dial in. */
+  readonly dataPlaneHost: string;
+}
+
+interface TunnelRow {
+  id: string;
+  project_id: string;
+  name: string;
+  type: FeedTunnel['type'];
+  region: string;
+  proxy_protocol: FeedTunnel['proxyProtocol'];
+  allow_list: string;
+  access_policy_id: string | null;
+  mark: string | null;
+  data_plane_host: string;
+  tunnel_suspended_at: number | null;
+  project_suspended_at: number | null;
+}
+
+const tunnelQuery = (db: Queries) =>
+  db
+    .selectFrom('tunnels as t')
+    .innerJoin('projects as p', 'p.id', 't.project_id')
+    .innerJoin('security_groups as g', 'g.id', 't.security_group_id')
+    .innerJoin('regions', 'regions.name', 't.region')
+    .leftJoin('tunnel_routes as r', 'r.tunnel_id', 't.id')
+    .select(['t.id', 't.project_id', 't.name', 't.type', 't.region', 't.proxy_protocol', 'g.allow_list', 'r.hosts as mark'])
+    .select('t.access_policy_id')
+    .select(['t.suspended_at as tunnel_suspended_at', 'p.suspended_at as project_suspended_at', 'regions.data_plane_host']);
+
+/** An unreadable list denies. */
+function readAllowList(text: string): readonly string[] {
+  try {
+    const list: unknown = JSON.parse(text);
+    return Array.isArray(list) ? list.filter((rule) => typeof rule === 'string') : [];
+  } catch {
+    return [];
+  }
+}
+
+type Token = FeedTunnel['tokens'][number];
+
+async function readTokens(db: Queries, nowMs: number, ids: readonly string[]): Promise<Map<string, Token[]>> {
+  const query = db
+    .selectFrom('tunnel_tokens')
+    .select(['tunnel_id', 'token_hash', 'expires_at'])
+    .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', nowMs)]))
+    .orderBy('id');
+  const rows = await query.where('tunnel_id', 'in', ids).execute();
+  return gather(
+    rows,
+    (row) => row.tunnel_id,
+    (row) => ({ hash: row.token_hash, expiresAtMs: row.expires_at }),
+  );
+}
+
+async function readHosts(db: Queries, ids: readonly string[]): Promise<Map<string, string[]>> {
+  const query = db
+    .selectFrom('tunnel_hosts')
+    .select(['tunnel_id', 'live_host'])
+    .where('live_host', 'is not', null)
+    .orderBy('position');
+  const rows = await query.where('tunnel_id', 'in', ids).execute();
+  return gather(
+    rows,
+    (row) => row.tunnel_id,
+    (row) => row.live_host ?? '',
+  );
+}
+
+function gather<Row, T>(rows: readonly Row[], keyOf: (row: Row) => string, pick: (row: Row) => T): Map<string, T[]> {
+  const lists = new Map<string, T[]>();
+  for (const row of rows) {
+    const list = lists.get(keyOf(row));
+    if (list === undefined) lists.set(keyOf(row), [pick(row)]);
+    else list.push(pick(row));
+  }
+  return lists;
+}
+
+/** The projects among these whose owners are all suspended: their tunnels are suspended too. */
+export async function orphanedProjects(db: Queries, projectIds: readonly string[]): Promise<ReadonlySet<string>> {
+  const rows = await db
+    .selectFrom('members as m')
+    .innerJoin('users as u', 'u.id', 'm.user_id')
+    .where('m.project_id', 'in', projectIds)
+    .where('m.role', '=', 'owner')
+    .where('u.suspended_at', 'is not', null)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('members as m2')
+            .innerJoin('users as u2', 'u2.id', 'm2.user_id')
+            .select('u2.id')
+            .whereRef('m2.project_id', '=', 'm.project_id')
+            .where('m2.role', '=', 'owner')
+            .where('u2.suspended_at', 'is', null),
+        ),
+      ),
+    )
+    .select('m.project_id')
+    .execute();
+  return new Set(rows.map((row) => row.project_id));
+}
+
+/** What tunnels are read with. */
+export interface TunnelSource {
+  readonly keyRing: KeyRing;
+  /** Control's public address without a trailing slash. */
+  readonly origin: string;
+}
+
+type Policies = ReadonlyMap<string, ReadPolicy>;
+
+const readVisitPolicies = (db: Queries, { keyRing }: TunnelSource, nowMs: number, rows: readonly TunnelRow[]) => {
+  const ids = new Set(rows.flatMap(({ access_policy_id: id }) => (id === null ? [] : [id])));
+  return readPolicies(db, keyRing, [...ids], nowMs);
+};
+
+/** Edges that know no policies see an empty list and deny, as every edge does for a policy that cannot be read. */
+function admissionOf(row: TunnelRow, policies: Policies, origin: string): Pick<FeedTunnel, 'allowList' | 'visit'> {
+  const allowList = readAllowList(row.allow_list);
+  if (row.access_policy_id === null) return { allowList };
+  const policy = policies.get(row.access_policy_id);
+  return policy === undefined ? { allowList: [] } : { allowList: [], visit: toVisit(policy, allowList, origin, row.region) };
+}
+
+const toVisit = (policy: ReadPolicy, allowList: readonly string[], origin: string, region: string): FeedVisit => ({
+  ...{ policyId: policy.policyId, allowList, origin, origins: policy.content.origins, ...policy.keys },
+  sealKey: sealKeyOf(policy.keys, region).toString('base64url'),
+  ...{ rules: policy.rules, grants: policy.grants, tokens: policy.tokens, tokenHeader: policy.tokenHeader },
+});
+
+async function complete(db: Queries, source: TunnelSource, nowMs: number, rows: readonly TunnelRow[]): Promise<StoredTunnel[]> {
+  if (rows.length === 0) return [];
+  const ids = rows.map((row) => row.id);
+  const [tokens, hosts, orphaned, policies] = await Promise.all([
+    readTokens(db, nowMs, ids),
+    readHosts(db, ids),
+    orphanedProjects(db, [...new Set(rows.map((row) => row.project_id))]),
+    readVisitPolicies(db, source, nowMs, rows),
+  ]);
+  return rows.map((row) => ({
+    region: row.region,
+    mark: row.mark,
+    dataPlaneHost: row.data_plane_host,
+    tunnel: {
+      id: row.id,
+      projectId: row.project_id,
+      name: row.name,
+      type: row.type,
+      hosts: hosts.get(row.id) ?? [],
+      tokens: tokens.get(row.id) ?? [],
+      ...admissionOf(row, policies, source.origin),
+      proxyProtocol: row.proxy_protocol,
+      suspended: row.tunnel_suspended_at !== null || row.project_suspended_at !== null || orphaned.has(row.project_id),
+    },
+  }));
+}
+
+/** The tunnels after an id, in the order of ids; an empty page is the end. */
+export async function readTunnelPage(db: Queries, source: TunnelSource, after: string, nowMs: number): Promise<StoredTunnel[]> {
+  const rows = await tunnelQuery(db).where('t.id', '>', after).orderBy('t.id').limit(pageTunnels).execute();
+  return complete(db, source, nowMs, rows);
+}
+
+export async function readTunnels(
+  db: Queries,
+  source: TunnelSource,
+  ids: readonly string[],
+  nowMs: number,
+): Promise<StoredTunnel[]> {
+  const found: StoredTunnel[] = [];
+  for (const some of piecesOf(ids, idsAtOnce)) {
+    const rows = await tunnelQuery(db).where('t.id', 'in', some).execute();
+    found.push(...(await complete(db, source, nowMs, rows)));
+  }
+  return found;
+}
+
+interface CertificateRow {
+  id: string;
+  hosts: string;
+  chain_pem: string;
+  key_sealed: string;
+  expires_at: number;
+}
+
+export const certificateContext = (id: string): string => `certificates/${id}`;
+export const challengeContext = (id: string): string => `challenges/${id}`;
+
+const openCertificate = (keyRing: KeyRing, row: CertificateRow): FeedCertificate => ({
+  id: row.id,
+  hosts: JSON.parse(row.hosts) as string[],
+  certificatePem: row.chain_pem,
+  privateKeyPem: keyRing.open(row.key_sealed, certificateContext(row.id)),
+  notAfterMs: row.expires_at,
+});
+
+const certificateColumns = ['id', 'hosts', 'chain_pem', 'key_sealed', 'expires_at'] as const;
+
+/** Which hosts a certificate serves and until when. */
+export type CertificateFacts = Pick<FeedCertificate, 'id' | 'hosts' | 'notAfterMs'>;
+
+/** The ids of certificates after one, in their order; none is the end. Reads only the index. */
+export async function readCertificateIds(db: Queries, after: string): Promise<string[]> {
+  const query = db.selectFrom('certificates').select('id').where('id', '>', after).orderBy('id').limit(pageCertificates);
+  return (await query.execute()).map(({ id }) => id);
+}
+
+/** The facts of one page of ids. */
+export async function readCertificateFacts(db: Queries, ids: readonly string[]): Promise<CertificateFacts[]> {
+  if (ids.length === 0) return [];
+  const rows = await db.selectFrom('certificates').select(['id', 'hosts', 'expires_at']).where('id', 'in', ids).execute();
+  return rows.map((row) => ({ id: row.id, hosts: JSON.parse(row.hosts) as string[], notAfterMs: row.expires_at }));
+}
+
+/** The certificates of one page of ids, with their keys. */
+export async function readCertificates(db: Queries, keyRing: KeyRing, ids: readonly string[]): Promise<FeedCertificate[]> {
+  if (ids.length === 0) return [];
+  const rows = await db.selectFrom('certificates').select(certificateColumns).where('id', 'in', ids).execute();
+  return rows.map((row) => openCertificate(keyRing, row));
+}
+
+/** The certificates that could serve these hosts. */
+export const readCertificatesFor = (
+  db: Queries,
+  keyRing: KeyRing,
+  hosts: readonly string[],
+  nowMs: number,
+): Promise<FeedCertificate[]> => readCertificatesNamed(db, keyRing, [...new Set(hosts.flatMap(servingNames))], nowMs);
+
+export async function readCertificatesNamed(
+  db: Queries,
+  keyRing: KeyRing,
+  names: readonly string[],
+  nowMs: number,
+): Promise<FeedCertificate[]> {
+  const found: FeedCertificate[] = [];
+  for (const some of piecesOf(names, idsAtOnce)) {
+    const rows = await db
+      .selectFrom('certificates')
+      .select(certificateColumns)
+      .where('name', 'in', some)
+      .where('expires_at', '>', nowMs)
+      .execute();
+    found.push(...rows.map((row) => openCertificate(keyRing, row)));
+  }
+  return found;
+}
+
+/** Challenges by region. */
+export async function readChallenges(db: Queries, keyRing: KeyRing, nowMs: number): Promise<Map<string, FeedChallenge[]>> {
+  const rows = await db.selectFrom('challenges').selectAll().where('expires_at', '>', nowMs).execute();
+  const open = (row: (typeof rows)[number]): FeedChallenge =>
+    JSON.parse(keyRing.open(row.payload_sealed, challengeContext(row.id))) as FeedChallenge;
+  return gather(rows, (row) => row.region, open);
+}
+
+export async function readRegions(db: Queries): Promise<RegionNames[]> {
+  const rows = await db.selectFrom('regions').select(['name', 'data_plane_host', 'wildcard_ingress_domain']).execute();
+  const console = await readConsoleHost(db);
+  return rows.map((row) => ({
+    consoleHost: console?.region === row.name ? console.host : null,
+    region: row.name,
+    dataPlaneHost: row.data_plane_host,
+    wildcardDomain: row.wildcard_ingress_domain,
+  }));
+}

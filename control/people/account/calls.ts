@@ -1,0 +1,41 @@
+// The call with which users delete their own account.
+
+import { confirmEmailMessage, confirms } from '@underpass/rules/people/account.ts';
+import type { FeedPort } from '../../edges/feed/port.ts';
+import { tellNarrowed } from '../../platform/bus/access.ts';
+import type { Bus } from '../../platform/bus/bus.ts';
+import type { JobQueue } from '../../platform/job/queue.ts';
+import type { Store } from '../../platform/store/store.ts';
+import type { CallContext, Handlers } from '../../request/caller/call.ts';
+import { expectPasskey } from '../../request/caller/passkey-rule.ts';
+import { type CookieNames, renderCookie } from '../../request/http/cookie.ts';
+import { orMissing, refuse } from '../../request/http/refusal.ts';
+import { isPasskeyRequired } from '../passkey/passkeys.ts';
+import { eraseUser } from './erasure.ts';
+
+export interface AccountDeps {
+  readonly store: Store;
+  readonly feed: Pick<FeedPort, 'tunnelsChanged'>;
+  readonly jobs: Pick<JobQueue, 'wake'>;
+  readonly bus: Bus;
+  readonly cookies: CookieNames;
+}
+
+const deleteAccount = async (deps: AccountDeps, { caller, body, nowMs }: CallContext<'deleteAccount'>): Promise<Response> => {
+  if (!confirms(body.email, caller.email)) refuse('invalid', confirmEmailMessage);
+  // With the account goes every project that only this person is in.
+  expectPasskey(await isPasskeyRequired(deps.store.db, caller.userId), caller);
+  const tunnelIds = await deps.store.write(async (trx) => {
+    const user = await trx.selectFrom('users').selectAll().where('id', '=', caller.userId).executeTakeFirst();
+    return eraseUser(trx, { user: orMissing(user, 'User'), byOperator: false, nowMs });
+  });
+  deps.feed.tunnelsChanged(tunnelIds);
+  deps.jobs.wake();
+  tellNarrowed(deps.bus, caller.userId);
+  const cookie = renderCookie(deps.cookies.session, '', 0, deps.cookies.secure);
+  return new Response(null, { status: 204, headers: { 'set-cookie': cookie } });
+};
+
+export const createAccountCalls = (deps: AccountDeps): Handlers<'deleteAccount'> => ({
+  deleteAccount: (context) => deleteAccount(deps, context),
+});

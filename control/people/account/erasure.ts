@@ -1,0 +1,116 @@
+// Erases a user: the account with its sign-ins, the projects without another member, the registration.
+// Records that stay (the audit log, decisions on registrations) lose the name. Privacy policy, sections 11 and 13.
+
+import { type Belonging, decideDeparture, deletedUser, isAlone, lastOperatorMessage } from '@underpass/rules/people/account.ts';
+import { guardedTunnelsOf } from '../../edges/policies/guarded-tunnels.ts';
+import { addJob } from '../../platform/job/queue.ts';
+import type { UsersTable } from '../../platform/store/schema.ts';
+import type { Queries } from '../../platform/store/store.ts';
+import { writeAudit } from '../../request/caller/audit.ts';
+import { lockProject } from '../../request/caller/project-lock.ts';
+import { refuse } from '../../request/http/refusal.ts';
+import { refuseSuspendedIn } from '../../tunnels/tunnel/tunnels.ts';
+import { deleteProject } from '../project/deletion.ts';
+import { countOwners } from '../project/projects.ts';
+
+interface Project extends Belonging {
+  readonly id: string;
+}
+
+export interface Erasure {
+  readonly user: UsersTable;
+  /** True for the operator's command, false for the user's own call. */
+  readonly byOperator: boolean;
+  readonly nowMs: number;
+}
+
+const isSuspended = async (trx: Queries, projectId: string): Promise<boolean> => {
+  const project = trx.selectFrom('projects').select('suspended_at').where('id', '=', projectId);
+  return (await project.executeTakeFirstOrThrow()).suspended_at !== null;
+};
+
+const countMembers = async (trx: Queries, projectId: string): Promise<number> =>
+  (await trx.selectFrom('members').select('user_id').where('project_id', '=', projectId).execute()).length;
+
+/**
+ * Locks projects in the order of their ids: two users who leave at once would otherwise deadlock.
+ * Reads counts and suspension after the lock.
+ */
+const lockBelongings = async (trx: Queries, userId: string): Promise<Project[]> => {
+  const rows = await trx
+    .selectFrom('members as m')
+    .innerJoin('projects as p', 'p.id', 'm.project_id')
+    .select(['p.id', 'p.name', 'm.role'])
+    .where('m.user_id', '=', userId)
+    .orderBy('p.id')
+    .execute();
+  const projects: Project[] = [];
+  for (const { id, name, role } of rows) {
+    await lockProject(trx, id);
+    const counts = { ownerCount: await countOwners(trx, id), memberCount: await countMembers(trx, id) };
+    projects.push({ id, name, isOwner: role === 'owner', suspended: await isSuspended(trx, id), ...counts });
+  }
+  return projects;
+};
+
+/** Locks every operator's row: otherwise the last two could delete themselves at once. */
+const refuseLastOperator = async (trx: Queries, user: UsersTable): Promise<void> => {
+  if (user.operator !== 1) return;
+  const operators = trx
+    .updateTable('users')
+    .set((eb) => ({ operator: eb.ref('operator') }))
+    .where('operator', '=', 1);
+  const others = (await operators.returning(['id', 'suspended_at']).execute()).filter(
+    ({ id, suspended_at }) => id !== user.id && suspended_at === null,
+  );
+  if (others.length === 0) refuse('conflict', lastOperatorMessage);
+};
+
+const anonymise = async (trx: Queries, email: string): Promise<void> => {
+  await trx.updateTable('audit').set({ actor: deletedUser, address: '' }).where('actor', '=', email).execute();
+  await trx.updateTable('audit').set({ target: deletedUser }).where('target', '=', email).execute();
+  for (const table of ['access_tokens', 'access_links'] as const)
+    await trx.updateTable(table).set({ created_by: deletedUser }).where('created_by', '=', email).execute();
+  await trx.updateTable('access_sign_ins').set({ who: deletedUser, address: '' }).where('who', '=', email).execute();
+  await trx.updateTable('registrations').set({ decided_by: deletedUser }).where('decided_by', '=', email).execute();
+};
+
+const forget = async (trx: Queries, { id, email }: UsersTable): Promise<void> => {
+  await trx.deleteFrom('device_logins').where('user_id', '=', id).execute();
+  await trx
+    .deleteFrom('invitations')
+    .where((eb) => eb.or([eb('email', '=', email), eb('invited_by', '=', email)]))
+    .execute();
+  await trx.deleteFrom('registrations').where('email', '=', email).execute();
+  await trx.updateTable('certificate_attempts').set({ owner_id: '' }).where('owner_id', '=', id).execute();
+  await trx.deleteFrom('subscriptions').where('email', '=', email).execute();
+  // Sessions, sign-in links, memberships and API tokens go with the row.
+  await trx.deleteFrom('users').where('id', '=', id).execute();
+};
+
+const auditDeparture = (trx: Queries, { byOperator, nowMs }: Erasure, projectId: string | null, action: string, target: string) =>
+  writeAudit(trx, { projectId, actor: byOperator ? 'operator' : deletedUser, action, target, address: '' }, nowMs);
+
+/** Runs in the caller's transaction. Returns the tunnels that the edges must drop or look at again after the commit. */
+export const eraseUser = async (trx: Queries, erasure: Erasure): Promise<string[]> => {
+  const { user, byOperator, nowMs } = erasure;
+  await refuseLastOperator(trx, user);
+  const projects = await lockBelongings(trx, user.id);
+  const decision = decideDeparture(projects, byOperator);
+  if (!decision.ok) refuse('conflict', decision.message);
+  const tunnelIds: string[] = [];
+  for (const project of projects.filter(isAlone)) {
+    if (!byOperator) await refuseSuspendedIn(trx, project.id);
+    tunnelIds.push(...(await deleteProject(trx, project.id, nowMs)));
+    await auditDeparture(trx, erasure, project.id, 'project.delete', project.name);
+  }
+  for (const { id } of projects.filter((project) => !isAlone(project))) {
+    await auditDeparture(trx, erasure, id, 'member.leave', deletedUser);
+  }
+  tunnelIds.push(...(await guardedTunnelsOf(trx, user.id)));
+  await forget(trx, user);
+  await anonymise(trx, user.email);
+  await auditDeparture(trx, erasure, null, 'user.delete', deletedUser);
+  await addJob(trx, nowMs, 'account-deleted', { email: user.email, firstName: user.first_name });
+  return tunnelIds;
+};

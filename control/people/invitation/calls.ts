@@ -1,0 +1,175 @@
+// Invitations to a project: mailed to one e-mail address, and accepted once by the user who has that address.
+
+import type { Project, Role } from '@underpass/rules/entity/entity.ts';
+import type { Invitation, InvitationOffer } from '@underpass/rules/entity/resource.ts';
+import { durations } from '@underpass/rules/limits.ts';
+import { parseEmail } from '@underpass/rules/people/email.ts';
+import { forbiddenMessage, may, mayGrant, parseRole } from '@underpass/rules/people/permission.ts';
+import type { ExpressionBuilder } from 'kysely';
+import type { FeedPort } from '../../edges/feed/port.ts';
+import { guardedTunnels } from '../../edges/policies/guarded-tunnels.ts';
+import { addJob, type JobQueue } from '../../platform/job/queue.ts';
+import type { Limiter } from '../../platform/limit/limiter.ts';
+import { newOwnerMail } from '../../platform/mail/mails.ts';
+import { hashToken } from '../../platform/secret/token.ts';
+import { createId } from '../../platform/store/id.ts';
+import type { InvitationsTable, Schema } from '../../platform/store/schema.ts';
+import type { Queries, Store } from '../../platform/store/store.ts';
+import { userShare } from '../../request/caller/allowance.ts';
+import { auditCall, writeAudit } from '../../request/caller/audit.ts';
+import type { CallContext, Handlers } from '../../request/caller/call.ts';
+import { addNotices, ownersOf } from '../../request/caller/notice.ts';
+import { findAccess, refuseStopped } from '../../request/caller/project-access.ts';
+import { lockProject } from '../../request/caller/project-lock.ts';
+import { takeMemberQuota } from '../../request/caller/quota.ts';
+import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
+import { insertMember, toProject } from '../project/projects.ts';
+
+export interface InvitationDeps {
+  readonly store: Store;
+  readonly feed: Pick<FeedPort, 'tunnelsChanged'>;
+  readonly limiter: Limiter;
+  readonly jobs: Pick<JobQueue, 'wake'>;
+  readonly origin: string;
+}
+
+const lifeMs = durations.invitationDays * 24 * 3600_000;
+
+const toInvitation = (row: InvitationsTable): Invitation => ({
+  id: row.id,
+  email: row.email,
+  role: row.role,
+  invitedBy: row.invited_by,
+  createdAt: new Date(row.created_at).toISOString(),
+  expiresAt: new Date(row.expires_at).toISOString(),
+});
+
+const openInvitations = (db: Queries, projectId: string, nowMs: number) =>
+  db.selectFrom('invitations').selectAll().where('project_id', '=', projectId).where('expires_at', '>', nowMs).orderBy('id');
+
+const isMember = async (db: Queries, projectId: string, email: string): Promise<boolean> => {
+  const query = db.selectFrom('members as m').innerJoin('users as u', 'u.id', 'm.user_id').select('u.id');
+  return (await query.where('m.project_id', '=', projectId).where('u.email', '=', email).executeTakeFirst()) !== undefined;
+};
+
+/** Runs under the project's lock and reads the caller's role again: a member who was just removed must not invite themselves back. */
+const expectMayInvite = async (trx: Queries, { access, caller }: CallContext<'createInvitation'>, role: Role): Promise<void> => {
+  const actor = orMissing(await findAccess(trx, caller, access.id), 'Project').role;
+  if (!may(actor, 'invitation.create') || !mayGrant(actor, role)) refuse('forbidden', forbiddenMessage);
+};
+
+const createInvitation = async (deps: InvitationDeps, context: CallContext<'createInvitation'>): Promise<Invitation> => {
+  const { access, caller, body, nowMs } = context;
+  const email = orInvalid(parseEmail(body.email));
+  const role = orInvalid(parseRole(body.role));
+  if (!mayGrant(access.role, role)) refuse('forbidden', forbiddenMessage);
+  await deps.limiter.take('invitationPerEmail', `${userShare(caller)} ${email}`);
+  await deps.limiter.take('invitationPerUser', userShare(caller));
+  const row: InvitationsTable = {
+    id: createId(nowMs),
+    project_id: access.id,
+    email,
+    role,
+    token_hash: null,
+    invited_by: caller.email,
+    created_at: nowMs,
+    expires_at: nowMs + lifeMs,
+  };
+  await deps.store.write(async (trx) => {
+    await lockProject(trx, access.id);
+    await expectMayInvite(trx, context, role);
+    // Replaces an earlier invitation of the same e-mail.
+    await trx.deleteFrom('invitations').where('project_id', '=', access.id).where('email', '=', email).execute();
+    await takeMemberQuota(trx, access, nowMs);
+    if (await isMember(trx, access.id, email)) refuse('conflict', `${email} is already a member`);
+    await trx.insertInto('invitations').values(row).execute();
+    await addJob(trx, nowMs, 'invitation', { invitationId: row.id });
+    await auditCall(trx, context, 'invitation.create', email, { role });
+  });
+  deps.jobs.wake();
+  return toInvitation(row);
+};
+
+const deleteInvitation = async (deps: InvitationDeps, context: CallContext<'deleteInvitation'>): Promise<void> => {
+  const { access, segments } = context;
+  await deps.store.write(async (trx) => {
+    await lockProject(trx, access.id);
+    const query = trx.deleteFrom('invitations').where('project_id', '=', access.id).where('id', '=', segments.id);
+    const row = orMissing(await query.returning('email').executeTakeFirst(), 'Invitation');
+    await auditCall(trx, context, 'invitation.delete', row.email);
+  });
+};
+
+/**
+ * A suspended person's invitations are void, and valid again if the suspension is lifted before they expire. The list keeps them, so
+ * that other members can withdraw them.
+ */
+export const byActiveMember = (eb: ExpressionBuilder<Schema, 'invitations'>) =>
+  eb.exists(
+    eb
+      .selectFrom('users as inviter')
+      .select('inviter.id')
+      .whereRef('inviter.email', '=', 'invitations.invited_by')
+      .where('inviter.suspended_at', 'is', null),
+  );
+
+const invalidText = 'This invitation is invalid, used or expired, or is for another email address.';
+
+const checkInvitation = async (
+  deps: InvitationDeps,
+  { caller, body, nowMs }: CallContext<'checkInvitation'>,
+): Promise<InvitationOffer> => {
+  const row = await deps.store.db
+    .selectFrom('invitations')
+    .innerJoin('projects as p', 'p.id', 'invitations.project_id')
+    .select(['p.name as projectName', 'invitations.invited_by as invitedBy', 'invitations.role'])
+    .where('invitations.token_hash', '=', hashToken(body.token))
+    .where('invitations.email', '=', caller.email)
+    .where('invitations.expires_at', '>', nowMs)
+    .where(byActiveMember)
+    .executeTakeFirst();
+  return row ?? refuse('invalid', invalidText);
+};
+
+const acceptInvitation = async (deps: InvitationDeps, context: CallContext<'acceptInvitation'>): Promise<Project> => {
+  const { caller, body, address, nowMs } = context;
+  const joined = await deps.store.write(async (trx) => {
+    // One statement finds and deletes the row, so it is accepted once.
+    const row = await trx
+      .deleteFrom('invitations')
+      .where('token_hash', '=', hashToken(body.token))
+      .where('email', '=', caller.email)
+      .where('expires_at', '>', nowMs)
+      .where(byActiveMember)
+      .returningAll()
+      .executeTakeFirst();
+    if (!row) return refuse('invalid', invalidText);
+    const { project_id: projectId, role } = row;
+    if (!(await isMember(trx, projectId, caller.email)))
+      await insertMember(trx, { projectId, userId: caller.userId, role }, nowMs);
+    await writeAudit(
+      trx,
+      { projectId, actor: caller.email, action: 'invitation.accept', target: caller.email, address, detail: { role } },
+      nowMs,
+    );
+    const access = orMissing(await findAccess(trx, caller, projectId), 'Project');
+    refuseStopped(access);
+    const mail = newOwnerMail(caller.email, caller.email, access.name, deps.origin);
+    if (role === 'owner') await addNotices(trx, await ownersOf(trx, projectId), mail, nowMs);
+    return { project: toProject(access, caller), tunnelIds: await guardedTunnels(trx, [projectId]) };
+  });
+  deps.feed.tunnelsChanged(joined.tunnelIds);
+  deps.jobs.wake();
+  return joined.project;
+};
+
+type InvitationCalls = 'listInvitations' | 'createInvitation' | 'deleteInvitation' | 'checkInvitation' | 'acceptInvitation';
+
+export const createInvitationCalls = (deps: InvitationDeps): Handlers<InvitationCalls> => ({
+  listInvitations: async ({ access, nowMs }) =>
+    (await openInvitations(deps.store.db, access.id, nowMs).execute()).map(toInvitation),
+  createInvitation: (context) => createInvitation(deps, context),
+  deleteInvitation: (context) => deleteInvitation(deps, context),
+  checkInvitation: (context) => checkInvitation(deps, context),
+  acceptInvitation: (context) => acceptInvitation(deps, context),
+});

@@ -1,0 +1,353 @@
+// The calls about passkeys and recovery codes: adding and removing them, signing in, and proving who uses a session.
+
+import { addressKey } from '@underpass/rules/address/address.ts';
+import type { Passkey, PasskeyOptions, Passkeys, RecoveryCodes } from '@underpass/rules/entity/resource.ts';
+import { limits } from '@underpass/rules/limits.ts';
+import {
+  lastPasskeyMessage,
+  mayChangePasskeys,
+  noPasskeyMessage,
+  parsePasskeyName,
+  parseRecoveryCode,
+  passkeyFailedMessage,
+  passkeyNeededMessage,
+  passkeyRefusedMessage,
+  passkeyTakenMessage,
+  tooManyPasskeysMessage,
+  wrongRecoveryCodeMessage,
+} from '@underpass/rules/people/passkey.ts';
+import type { FeedPort } from '../../edges/feed/port.ts';
+import { endVisitsOfUser } from '../../edges/policies/end-visits.ts';
+import { guardedTunnelsOf } from '../../edges/policies/guarded-tunnels.ts';
+import { tellNarrowed } from '../../platform/bus/access.ts';
+import type { Limiter } from '../../platform/limit/limiter.ts';
+import { type PasskeyNews, passkeyMail } from '../../platform/mail/mails.ts';
+import type { KeyRing } from '../../platform/secret/key-ring.ts';
+import { hashToken } from '../../platform/secret/token.ts';
+import { createId } from '../../platform/store/id.ts';
+import type { PasskeysTable } from '../../platform/store/schema.ts';
+import { isUniqueViolation, type Queries } from '../../platform/store/store.ts';
+import { auditCall, writeAudit } from '../../request/caller/audit.ts';
+import type { CallContext, Handlers } from '../../request/caller/call.ts';
+import type { Caller } from '../../request/caller/caller.ts';
+import { addNotices } from '../../request/caller/notice.ts';
+import { auditFailedPasskey, auditFailedProof } from '../../request/caller/refusal-audit.ts';
+import { renewProof } from '../../request/caller/session.ts';
+import { lockUser } from '../../request/caller/user-lock.ts';
+import { readCookie } from '../../request/http/cookie.ts';
+import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
+import { browserCookie, browserToken } from '../auth/browser.ts';
+import { type SignInDeps, signIn } from '../auth/sign-in.ts';
+import { challengeOf, checkAnswer, checkCreation, creationOptions, type Party, partyOf, requestOptions } from './ceremony.ts';
+import { type Asked, createChallenge, isOwnChallenge, spendChallenge } from './challenge.ts';
+import {
+  countRecoveryCodes,
+  distrustPasskey,
+  findPasskey,
+  forgetProofs,
+  isPasskeyRequired,
+  listPasskeys,
+  replaceRecoveryCodes,
+  takeSignCount,
+  useRecoveryCode,
+} from './passkeys.ts';
+
+export interface PasskeyDeps extends SignInDeps {
+  readonly feed: Pick<FeedPort, 'tunnelsChanged'>;
+  readonly limiter: Limiter;
+  readonly keyRing: Pick<KeyRing, 'derive'>;
+}
+
+/** The deps, and what follows from them. */
+interface Desk extends PasskeyDeps {
+  readonly party: Party;
+  readonly secret: string;
+}
+
+/** The longest id that WebAuthn allows, 1023 bytes, in base64url. */
+const credentialIdMaxChars = 1364;
+
+const toPasskey = ({ id, name, created_at, used_at }: PasskeysTable): Passkey => ({
+  id,
+  name,
+  createdAt: new Date(created_at).toISOString(),
+  usedAt: used_at === null ? null : new Date(used_at).toISOString(),
+});
+
+const inSession = (purpose: Asked['purpose'], { sessionId }: Caller): Asked => ({ purpose, holder: sessionId! });
+
+/** The holder of a challenge without a session. A browser without the cookie gets no answer through. */
+const inBrowser = (browser: string): Asked => ({ purpose: 'sign-in', holder: hashToken(browser) });
+
+interface NewsCall {
+  readonly caller: Caller;
+  readonly nowMs: number;
+}
+
+/** The mail about a change goes out with the change. */
+const mailNews = ({ origin }: Desk, trx: Queries, { caller, nowMs }: NewsCall, news: PasskeyNews): Promise<void> =>
+  addNotices(trx, [caller.email], passkeyMail(news, origin), nowMs);
+
+const list = async ({ store }: Desk, { caller }: CallContext<'listPasskeys'>): Promise<Passkeys> => ({
+  passkeys: (await listPasskeys(store.db, caller.userId)).map(toPasskey),
+  recoveryCodes: await countRecoveryCodes(store.db, caller.userId),
+  required: await isPasskeyRequired(store.db, caller.userId),
+});
+
+/** Refuses with the code that makes the dashboard ask for the proof that is missing. */
+const expectProof = (caller: Caller, passkeys: number): void => {
+  if (mayChangePasskeys(caller, passkeys)) return;
+  if (passkeys === 0) refuse('proofNeeded', 'Your last sign-in was too long ago. Confirm that it is you first.');
+  refuse('passkeyNeeded', 'Confirm with a passkey first.');
+};
+
+const start = async (desk: Desk, { caller, nowMs }: CallContext<'startPasskey'>): Promise<PasskeyOptions> => {
+  await desk.limiter.take('passkey', caller.userId);
+  const known = await listPasskeys(desk.store.db, caller.userId);
+  expectProof(caller, known.length);
+  if (known.length >= limits.passkeysPerUser) refuse('conflict', tooManyPasskeysMessage);
+  const challenge = createChallenge(desk.secret, inSession('add', caller), nowMs);
+  return { ...(await creationOptions(desk.party, { id: caller.userId, email: caller.email }, known, challenge)) };
+};
+
+const add = async (desk: Desk, context: CallContext<'addPasskey'>): Promise<Passkey> => {
+  const { caller, body, nowMs } = context;
+  const name = orInvalid(parsePasskeyName(body.name));
+  await desk.limiter.take('passkey', caller.userId);
+  const { credential } = body;
+  const asked = inSession('add', caller);
+  const made = await checkCreation(desk.party, credential, (text) => isOwnChallenge(desk.secret, text, asked, nowMs));
+  if (!made || made.id.length > credentialIdMaxChars) return refuse('invalid', passkeyRefusedMessage);
+  const row: PasskeysTable = {
+    id: createId(nowMs),
+    user_id: caller.userId,
+    credential_id: made.id,
+    public_key: made.publicKey,
+    sign_count: made.signCount,
+    transports: JSON.stringify(credential.response.transports ?? []),
+    name,
+    created_at: nowMs,
+    used_at: null,
+  };
+  await desk.store.write(async (trx) => {
+    await lockUser(trx, caller.userId);
+    const count = (await listPasskeys(trx, caller.userId)).length;
+    expectProof(caller, count);
+    if (count >= limits.passkeysPerUser) refuse('conflict', tooManyPasskeysMessage);
+    if (!(await spendChallenge(trx, challengeOf(credential), nowMs))) refuse('invalid', passkeyRefusedMessage);
+    await insertPasskey(trx, row);
+    await renewProof(trx, caller.sessionId!, nowMs, 'passkey');
+    await auditCall(trx, context, 'passkey.add', caller.email, { name });
+    await mailNews(desk, trx, context, { kind: 'added', name });
+  });
+  desk.jobs.wake();
+  return toPasskey(row);
+};
+
+const insertPasskey = async (trx: Queries, row: PasskeysTable): Promise<void> => {
+  try {
+    await trx.insertInto('passkeys').values(row).execute();
+  } catch (error) {
+    if (!isUniqueViolation(error)) throw error;
+    refuse('conflict', passkeyTakenMessage);
+  }
+};
+
+const rename = async (desk: Desk, context: CallContext<'renamePasskey'>): Promise<Passkey> => {
+  const { caller, segments, body } = context;
+  const name = orInvalid(parsePasskeyName(body.name));
+  return desk.store.write(async (trx) => {
+    const own = trx.updateTable('passkeys').set({ name }).where('id', '=', segments.id).where('user_id', '=', caller.userId);
+    const row = orMissing(await own.returningAll().executeTakeFirst(), 'Passkey');
+    await auditCall(trx, context, 'passkey.rename', caller.email, { name });
+    return toPasskey(row);
+  });
+};
+
+const remove = async (desk: Desk, context: CallContext<'removePasskey'>): Promise<void> => {
+  const { caller, segments, nowMs } = context;
+  const tunnels = await desk.store.write(async (trx) => {
+    await lockUser(trx, caller.userId);
+    const all = await listPasskeys(trx, caller.userId);
+    const passkey = orMissing(
+      all.find((each) => each.id === segments.id),
+      'Passkey',
+    );
+    const { id, name } = passkey;
+    expectProof(caller, all.length);
+    if (all.length === 1 && (await isPasskeyRequired(trx, caller.userId))) refuse('conflict', lastPasskeyMessage);
+    await trx.deleteFrom('passkeys').where('id', '=', id).execute();
+    await distrustPasskey(trx, passkey, caller.sessionId!);
+    if (all.length === 1) await forgetProofs(trx, caller.userId);
+    await endVisitsOfUser(trx, caller.userId, nowMs);
+    await auditCall(trx, context, 'passkey.remove', caller.email, { name });
+    await mailNews(desk, trx, context, { kind: 'removed', name });
+    return guardedTunnelsOf(trx, caller.userId);
+  });
+  desk.feed.tunnelsChanged(tunnels);
+  desk.jobs.wake();
+  tellNarrowed(desk.bus, caller.userId);
+};
+
+const startSignIn = async (desk: Desk, { request, address, nowMs }: CallContext<'startPasskeySignIn'>): Promise<Response> => {
+  await desk.limiter.take('passkey', addressKey(address));
+  const browser = browserToken(desk.cookies, request.headers);
+  const options = await requestOptions(desk.party, [], createChallenge(desk.secret, inBrowser(browser), nowMs));
+  return Response.json(options, { headers: { 'set-cookie': browserCookie(desk.cookies, browser) } });
+};
+
+type AnswerCall = CallContext<'signInByPasskey'> | CallContext<'proveByPasskey'>;
+
+interface Checked {
+  readonly passkey: PasskeysTable & { readonly email: string };
+  readonly signCount: number;
+}
+
+/** The passkey of a user who may sign in, if it answered our challenge. */
+const check = async (desk: Desk, { body, nowMs }: AnswerCall, asked: Asked): Promise<Checked | undefined> => {
+  const { credential } = body;
+  const passkey = await findPasskey(desk.store.db, credential.id);
+  if (!passkey) return undefined;
+  const { userHandle } = credential.response;
+  if (userHandle && Buffer.from(userHandle, 'base64url').toString() !== passkey.user_id) return undefined;
+  const isOwn = (text: string): boolean => isOwnChallenge(desk.secret, text, asked, nowMs);
+  const signCount = await checkAnswer(desk.party, credential, passkey, isOwn);
+  return signCount === undefined ? undefined : { passkey, signCount };
+};
+
+/**
+ * Spends the challenge and takes the sign count, in the transaction of what the answer does. False for a replay, and for a copied
+ * passkey, which the audit log gets: the signature was right.
+ */
+const take = async (trx: Queries, { passkey, signCount }: Checked, { body, address, nowMs }: AnswerCall): Promise<boolean> => {
+  if (!(await spendChallenge(trx, challengeOf(body.credential), nowMs))) return false;
+  // Read again: it may have been removed, or its user suspended, since it was checked.
+  const row = await findPasskey(trx, passkey.credential_id);
+  if (!row) return false;
+  if (await takeSignCount(trx, row, signCount, nowMs)) return true;
+  const { email, name } = passkey;
+  const refusal = {
+    projectId: null,
+    actor: email,
+    action: 'passkey.refuse',
+    target: email,
+    address,
+    detail: { name, why: 'copied' },
+  };
+  await writeAudit(trx, refusal, nowMs);
+  return false;
+};
+
+/** Refuses as a link that does not work is refused. */
+const refuseSignIn = async (desk: Desk, { body, address, nowMs }: CallContext<'signInByPasskey'>): Promise<never> => {
+  await desk.limiter.take('wrongLink', addressKey(address));
+  await auditFailedPasskey(desk, { credentialId: body.credential.id, address, nowMs });
+  return refuse('signedOut', passkeyFailedMessage);
+};
+
+const signInByPasskey = async (desk: Desk, context: CallContext<'signInByPasskey'>): Promise<Response> => {
+  await desk.limiter.take('passkey', addressKey(context.address));
+  const browser = readCookie(context.request.headers, desk.cookies.browser);
+  const checked = browser === undefined ? undefined : await check(desk, context, inBrowser(browser));
+  if (!checked) return refuseSignIn(desk, context);
+  const { user_id: userId, email, id } = checked.passkey;
+  const answer = await signIn(desk, context, async (trx) =>
+    (await take(trx, checked, context)) ? { userId, email, passkeyId: id } : undefined,
+  );
+  return answer ?? refuseSignIn(desk, context);
+};
+
+const startProof = async (desk: Desk, { caller, nowMs }: CallContext<'startPasskeyProof'>): Promise<PasskeyOptions> => {
+  await desk.limiter.take('passkey', caller.userId);
+  const known = await listPasskeys(desk.store.db, caller.userId);
+  if (known.length === 0) refuse('conflict', passkeyNeededMessage);
+  const options = await requestOptions(desk.party, known, createChallenge(desk.secret, inSession('prove', caller), nowMs));
+  return { ...options };
+};
+
+const refuseProof = async (
+  desk: Desk,
+  context: CallContext<'proveByPasskey' | 'proveByRecoveryCode'>,
+  why: string,
+  text: string,
+) => {
+  await auditFailedProof(desk, context, why);
+  return refuse('invalid', text);
+};
+
+const proveByPasskey = async (desk: Desk, context: CallContext<'proveByPasskey'>): Promise<void> => {
+  const { caller, nowMs } = context;
+  await desk.limiter.take('passkey', caller.userId);
+  const checked = await check(desk, context, inSession('prove', caller));
+  const why = 'wrong answer of a passkey';
+  if (checked?.passkey.user_id !== caller.userId) return refuseProof(desk, context, why, passkeyRefusedMessage);
+  const isTaken = await desk.store.write(async (trx) => {
+    if (!(await take(trx, checked, context))) return false;
+    await renewProof(trx, caller.sessionId!, nowMs, 'passkey');
+    await auditCall(trx, context, 'session.prove', caller.email, { by: 'passkey', name: checked.passkey.name });
+    return true;
+  });
+  if (!isTaken) await refuseProof(desk, context, why, passkeyRefusedMessage);
+};
+
+const createCodes = async (desk: Desk, context: CallContext<'createRecoveryCodes'>): Promise<RecoveryCodes> => {
+  const { caller, nowMs } = context;
+  const codes = await desk.store.write(async (trx) => {
+    await lockUser(trx, caller.userId);
+    const count = (await listPasskeys(trx, caller.userId)).length;
+    if (count === 0) refuse('conflict', noPasskeyMessage);
+    expectProof(caller, count);
+    const made = await replaceRecoveryCodes(trx, caller.userId, nowMs);
+    await auditCall(trx, context, 'recovery-code.create', caller.email);
+    await mailNews(desk, trx, context, { kind: 'codes-made' });
+    return made;
+  });
+  desk.jobs.wake();
+  return { codes };
+};
+
+const proveByCode = async (desk: Desk, context: CallContext<'proveByRecoveryCode'>): Promise<void> => {
+  const { caller, body, nowMs } = context;
+  const code = orInvalid(parseRecoveryCode(body.recoveryCode));
+  await desk.limiter.take('recoveryCodePerUser', caller.userId);
+  const isTaken = await desk.store.write(async (trx) => {
+    if (!(await useRecoveryCode(trx, caller.userId, code))) return false;
+    const left = await countRecoveryCodes(trx, caller.userId);
+    await renewProof(trx, caller.sessionId!, nowMs, 'passkey');
+    await auditCall(trx, context, 'session.prove', caller.email, { by: 'recovery-code', left });
+    await mailNews(desk, trx, context, { kind: 'code-used', left });
+    return true;
+  });
+  if (!isTaken) return refuseProof(desk, context, 'wrong recovery code', wrongRecoveryCodeMessage);
+  desk.jobs.wake();
+};
+
+type Names =
+  | 'listPasskeys'
+  | 'startPasskey'
+  | 'addPasskey'
+  | 'renamePasskey'
+  | 'removePasskey'
+  | 'startPasskeySignIn'
+  | 'signInByPasskey'
+  | 'startPasskeyProof'
+  | 'proveByPasskey'
+  | 'createRecoveryCodes'
+  | 'proveByRecoveryCode';
+
+export const createPasskeyCalls = (deps: PasskeyDeps): Handlers<Names> => {
+  const desk = { ...deps, party: partyOf(deps.origin), secret: deps.keyRing.derive('passkey') };
+  return {
+    listPasskeys: (context) => list(desk, context),
+    startPasskey: (context) => start(desk, context),
+    addPasskey: (context) => add(desk, context),
+    renamePasskey: (context) => rename(desk, context),
+    removePasskey: (context) => remove(desk, context),
+    startPasskeySignIn: (context) => startSignIn(desk, context),
+    signInByPasskey: (context) => signInByPasskey(desk, context),
+    startPasskeyProof: (context) => startProof(desk, context),
+    proveByPasskey: (context) => proveByPasskey(desk, context),
+    createRecoveryCodes: (context) => createCodes(desk, context),
+    proveByRecoveryCode: (context) => proveByCode(desk, context),
+  };
+};

@@ -1,0 +1,213 @@
+// The calls about projects and their members.
+
+import type { Project, Role } from '@underpass/rules/entity/entity.ts';
+import type { Member } from '@underpass/rules/entity/resource.ts';
+import { confirmProjectMessage, confirms } from '@underpass/rules/people/account.ts';
+import { ownPasskeyFirstMessage } from '@underpass/rules/people/passkey.ts';
+import { decideMembershipChange, forbiddenMessage, may, mayGrant, parseRole, roles } from '@underpass/rules/people/permission.ts';
+import { parseProjectName } from '@underpass/rules/text/project-name.ts';
+import type { FeedPort } from '../../edges/feed/port.ts';
+import { endVisitsOfMembers } from '../../edges/policies/end-visits.ts';
+import { guardedTunnels } from '../../edges/policies/guarded-tunnels.ts';
+import { tellNarrowed } from '../../platform/bus/access.ts';
+import type { Bus } from '../../platform/bus/bus.ts';
+import type { JobQueue } from '../../platform/job/queue.ts';
+import { hasRoom, type Limiter } from '../../platform/limit/limiter.ts';
+import { newOwnerMail } from '../../platform/mail/mails.ts';
+import type { Queries, Store } from '../../platform/store/store.ts';
+import { auditCall, writeAudit } from '../../request/caller/audit.ts';
+import type { CallContext, Handlers } from '../../request/caller/call.ts';
+import { addNotices, ownersOf } from '../../request/caller/notice.ts';
+import { findAccess, refuseStopped } from '../../request/caller/project-access.ts';
+import { lockProject } from '../../request/caller/project-lock.ts';
+import { lockUser } from '../../request/caller/user-lock.ts';
+import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
+import { refuseSuspendedIn } from '../../tunnels/tunnel/tunnels.ts';
+import { deleteProject } from './deletion.ts';
+import { countOwnedProjects, countOwners, insertProject, listProjects, toProject } from './projects.ts';
+
+export interface ProjectDeps {
+  readonly store: Store;
+  readonly feed: Pick<FeedPort, 'tunnelsChanged'>;
+  readonly bus: Bus;
+  readonly limiter: Limiter;
+  readonly jobs: Pick<JobQueue, 'wake'>;
+  readonly origin: string;
+}
+
+// The operator approves accounts, so only a script would need more.
+const ownedProjectsPerUser = 20;
+
+const createProject = async (
+  deps: ProjectDeps,
+  { caller, body, address, nowMs }: CallContext<'createProject'>,
+): Promise<Project> => {
+  const name = orInvalid(parseProjectName(body.name));
+  const id = await deps.store.write(async (trx) => {
+    await lockUser(trx, caller.userId);
+    if ((await countOwnedProjects(trx, caller.userId)) >= ownedProjectsPerUser) {
+      refuse('conflict', `You may own at most ${ownedProjectsPerUser} projects.`);
+    }
+    const projectId = await insertProject(trx, { name, ownerId: caller.userId }, nowMs);
+    await writeAudit(trx, { projectId, actor: caller.email, action: 'project.create', target: name, address }, nowMs);
+    return projectId;
+  });
+  return { id, name, role: 'owner' };
+};
+
+const renameProject = async (deps: ProjectDeps, context: CallContext<'renameProject'>): Promise<Project> => {
+  const { access, body } = context;
+  const name = orInvalid(parseProjectName(body.name));
+  await deps.store.write(async (trx) => {
+    await lockProject(trx, access.id);
+    await trx.updateTable('projects').set({ name }).where('id', '=', access.id).execute();
+    await auditCall(trx, context, 'project.rename', name, { from: access.name });
+  });
+  return toProject({ ...access, name }, context.caller);
+};
+
+/** An owner who requires a passkey has one, so that the rule cannot close the project to the one who made it. */
+const requirePasskeys = async (deps: ProjectDeps, context: CallContext<'requirePasskeys'>): Promise<Project> => {
+  const { access, caller, body, nowMs } = context;
+  if (body.required && caller.passkey === 'none') refuse('conflict', ownPasskeyFirstMessage);
+  const tunnels = await deps.store.write(async (trx) => {
+    await lockProject(trx, access.id);
+    const now = orMissing(await findAccess(trx, caller, access.id), 'Project');
+    if (!may(now.role, 'project.require-passkeys')) refuse('forbidden', forbiddenMessage);
+    const change = trx.updateTable('projects').set({ passkey_required: body.required ? 1 : 0 });
+    await change.where('id', '=', access.id).execute();
+    if (body.required) await endVisitsOfMembers(trx, access.id, nowMs);
+    await auditCall(trx, context, 'project.require-passkeys', access.name, { required: body.required });
+    return body.required ? guardedTunnels(trx, [access.id]) : [];
+  });
+  deps.feed.tunnelsChanged(tunnels);
+  // Closes live views whose session has no passkey.
+  tellNarrowed(deps.bus, access.id);
+  return toProject({ ...access, passkeyRequired: body.required }, caller);
+};
+
+const deleteOwnProject = async (deps: ProjectDeps, context: CallContext<'deleteProject'>): Promise<void> => {
+  const { access, caller, body, nowMs } = context;
+  if (!confirms(body.name, access.name)) refuse('invalid', confirmProjectMessage);
+  const tunnelIds = await deps.store.write(async (trx) => {
+    await lockProject(trx, access.id);
+    const now = orMissing(await findAccess(trx, caller, access.id), 'Project');
+    if (!may(now.role, 'project.delete')) refuse('forbidden', forbiddenMessage);
+    refuseStopped(now);
+    await refuseSuspendedIn(trx, access.id);
+    const ids = await deleteProject(trx, access.id, nowMs);
+    await auditCall(trx, context, 'project.delete', access.name);
+    return ids;
+  });
+  deps.feed.tunnelsChanged(tunnelIds);
+  tellNarrowed(deps.bus, access.id);
+};
+
+const memberRows = (db: Queries, projectId: string) =>
+  db
+    .selectFrom('members as m')
+    .innerJoin('users as u', 'u.id', 'm.user_id')
+    .select(['u.id', 'u.email', 'u.first_name', 'u.last_name', 'm.role', 'm.created_at'])
+    .where('m.project_id', '=', projectId)
+    .orderBy('m.created_at')
+    .orderBy('u.id');
+
+type MemberRow = Awaited<ReturnType<ReturnType<typeof memberRows>['execute']>>[number];
+
+const toMember = (row: MemberRow, selfId: string): Member => ({
+  id: row.id,
+  email: row.email,
+  firstName: row.first_name,
+  lastName: row.last_name,
+  role: row.role,
+  since: new Date(row.created_at).toISOString(),
+  isSelf: row.id === selfId,
+});
+
+type MemberCall = CallContext<'changeMember'> | CallContext<'removeMember'>;
+
+/** Locks the project and reads the caller's role again: two changes at once must not remove both owners. */
+const decideChange = async (trx: Queries, { access, caller, segments }: MemberCall, to: Role | null): Promise<MemberRow> => {
+  await lockProject(trx, access.id);
+  const actor = orMissing(await findAccess(trx, caller, access.id), 'Project').role;
+  const row = orMissing(await memberRows(trx, access.id).where('u.id', '=', segments.id).executeTakeFirst(), 'Member');
+  const ownerCount = await countOwners(trx, access.id);
+  // An API token does not act as its owner here: a viewer's token must not make the owner leave.
+  const isSelf = row.id === caller.userId && caller.token === null;
+  const decision = decideMembershipChange({ actor, isSelf, from: row.role, to, ownerCount });
+  if (!decision.ok) refuse(decision.message === forbiddenMessage ? 'forbidden' : 'conflict', decision.message);
+  return row;
+};
+
+/**
+ * Deletes the invitations that a member made and with the new role could not make: otherwise they could undo the change through
+ * one.
+ */
+const withdrawInvitations = async (trx: Queries, projectId: string, email: string, to: Role | null): Promise<void> => {
+  const lost = roles.filter((role) => to === null || !may(to, 'invitation.create') || !mayGrant(to, role));
+  if (lost.length === 0) return;
+  const own = trx.deleteFrom('invitations').where('project_id', '=', projectId).where('invited_by', '=', email);
+  await own.where('role', 'in', lost).execute();
+};
+
+const changeMember = async (deps: ProjectDeps, context: CallContext<'changeMember'>): Promise<Member> => {
+  const { access, caller, body, nowMs } = context;
+  const role = orInvalid(parseRole(body.role));
+  const tells = role === 'owner' && (await hasRoom(deps.limiter, 'noticePerSubject', access.id));
+  const row = await deps.store.write(async (trx) => {
+    const member = await decideChange(trx, context, role);
+    const change = trx.updateTable('members').set({ role }).where('project_id', '=', access.id);
+    await change.where('user_id', '=', member.id).execute();
+    await withdrawInvitations(trx, access.id, member.email, role);
+    await auditCall(trx, context, 'member.change', member.email, { from: member.role, to: role });
+    const mail = newOwnerMail(member.email, caller.email, access.name, deps.origin);
+    if (tells && member.role !== 'owner') await addNotices(trx, await ownersOf(trx, access.id), mail, nowMs);
+    return member;
+  });
+  deps.jobs.wake();
+  return toMember({ ...row, role }, caller.userId);
+};
+
+const removeMember = async (deps: ProjectDeps, context: CallContext<'removeMember'>): Promise<void> => {
+  const { access, caller, segments } = context;
+  const tunnelIds = await deps.store.write(async (trx) => {
+    const member = await decideChange(trx, context, null);
+    const { id } = member;
+    await trx.deleteFrom('members').where('project_id', '=', access.id).where('user_id', '=', id).execute();
+    await trx.deleteFrom('api_tokens').where('project_id', '=', access.id).where('user_id', '=', id).execute();
+    await withdrawInvitations(trx, access.id, member.email, null);
+    await trx
+      .updateTable('users')
+      .set({ default_project: null })
+      .where('id', '=', id)
+      .where('default_project', '=', access.id)
+      .execute();
+    await auditCall(trx, context, id === caller.userId ? 'member.leave' : 'member.remove', member.email, { role: member.role });
+    return guardedTunnels(trx, [access.id]);
+  });
+  deps.feed.tunnelsChanged(tunnelIds);
+  tellNarrowed(deps.bus, segments.id);
+};
+
+export const createProjectCalls = (
+  deps: ProjectDeps,
+): Handlers<
+  | 'listProjects'
+  | 'createProject'
+  | 'renameProject'
+  | 'requirePasskeys'
+  | 'deleteProject'
+  | 'listMembers'
+  | 'changeMember'
+  | 'removeMember'
+> => ({
+  listProjects: ({ caller }) => listProjects(deps.store.db, caller),
+  createProject: (context) => createProject(deps, context),
+  renameProject: (context) => renameProject(deps, context),
+  requirePasskeys: (context) => requirePasskeys(deps, context),
+  deleteProject: (context) => deleteOwnProject(deps, context),
+  listMembers: async ({ access, caller }) =>
+    (await memberRows(deps.store.db, access.id).execute()).map((row) => toMember(row, caller.userId)),
+  changeMember: (context) => changeMember(deps, context),
+  removeMember: (context) => removeMember(deps, context),
+});

@@ -1,0 +1,56 @@
+// Projects and their members in the store.
+
+import type { Project, Role } from '@underpass/rules/entity/entity.ts';
+import { createId } from '../../platform/store/id.ts';
+import type { Queries } from '../../platform/store/store.ts';
+import type { Caller } from '../../request/caller/caller.ts';
+import { isClosed } from '../../request/caller/passkey-rule.ts';
+import { type Access, listAccess } from '../../request/caller/project-access.ts';
+import { insertDefaultGroup } from '../../tunnels/group/groups.ts';
+
+/** Inserts a project with its first owner and its group `default`. */
+export const insertProject = async (trx: Queries, project: { name: string; ownerId: string }, nowMs: number): Promise<string> => {
+  const id = createId(nowMs);
+  await trx
+    .insertInto('projects')
+    .values({ id, name: project.name, limits: null, suspended_at: null, passkey_required: 0, revision: 0, created_at: nowMs })
+    .execute();
+  await insertMember(trx, { projectId: id, userId: project.ownerId, role: 'owner' }, nowMs);
+  await insertDefaultGroup(trx, id, nowMs);
+  return id;
+};
+
+export const insertMember = async (
+  db: Queries,
+  member: { readonly projectId: string; readonly userId: string; readonly role: Role },
+  nowMs: number,
+): Promise<void> => {
+  await db
+    .insertInto('members')
+    .values({ project_id: member.projectId, user_id: member.userId, role: member.role, created_at: nowMs })
+    .execute();
+};
+
+export const listProjects = async (db: Queries, caller: Caller): Promise<Project[]> =>
+  (await listAccess(db, caller)).map((access) => toProject(access, caller));
+
+/** A closed project is listed too, so that its member sees why it is closed. */
+export const toProject = (access: Access, caller: Caller): Project => ({
+  id: access.id,
+  name: access.name,
+  role: access.role,
+  ...(access.passkeyRequired ? { passkey: isClosed(access, caller) ? 'needed' : 'required' } : {}),
+});
+
+const countOwnerships = async (db: Queries, column: 'project_id' | 'user_id', id: string): Promise<number> => {
+  const row = await db
+    .selectFrom('members')
+    .select((eb) => eb.fn.countAll<number>().as('n'))
+    .where(column, '=', id)
+    .where('role', '=', 'owner')
+    .executeTakeFirstOrThrow();
+  return Number(row.n);
+};
+
+export const countOwners = (db: Queries, projectId: string): Promise<number> => countOwnerships(db, 'project_id', projectId);
+export const countOwnedProjects = (db: Queries, userId: string): Promise<number> => countOwnerships(db, 'user_id', userId);

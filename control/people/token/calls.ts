@@ -1,0 +1,131 @@
+// The calls about API tokens.
+
+import type { ApiToken, NewApiToken, OwnToken } from '@underpass/rules/entity/resource.ts';
+import { limits } from '@underpass/rules/limits.ts';
+import { forbiddenMessage, may, mayGrant, parseRole } from '@underpass/rules/people/permission.ts';
+import { parseApiTokenName } from '@underpass/rules/text/project-name.ts';
+import { tellNarrowed } from '../../platform/bus/access.ts';
+import type { Bus } from '../../platform/bus/bus.ts';
+import type { JobQueue } from '../../platform/job/queue.ts';
+import { hasRoom, type Limiter } from '../../platform/limit/limiter.ts';
+import { newTokenMail } from '../../platform/mail/mails.ts';
+import type { Queries, Store } from '../../platform/store/store.ts';
+import { createApiToken } from '../../request/caller/api-token.ts';
+import { auditCall, writeAudit } from '../../request/caller/audit.ts';
+import type { CallContext, Handlers } from '../../request/caller/call.ts';
+import { addNotices } from '../../request/caller/notice.ts';
+import { findAccess } from '../../request/caller/project-access.ts';
+import { lockProject } from '../../request/caller/project-lock.ts';
+import { takeQuota } from '../../request/caller/quota.ts';
+import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
+
+export interface TokenDeps {
+  readonly store: Store;
+  readonly bus: Bus;
+  readonly limiter: Limiter;
+  readonly jobs: Pick<JobQueue, 'wake'>;
+  readonly origin: string;
+}
+
+const isoOrNull = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
+
+const tokenRows = (db: Queries, projectId: string) =>
+  db
+    .selectFrom('api_tokens as t')
+    .innerJoin('users as u', 'u.id', 't.user_id')
+    .select(['t.id', 't.name', 't.role', 't.cli', 't.user_id', 'u.email', 't.created_at', 't.expires_at', 't.used_at'])
+    .where('t.project_id', '=', projectId)
+    .orderBy('t.id');
+
+type TokenRow = Awaited<ReturnType<ReturnType<typeof tokenRows>['execute']>>[number];
+
+const shown = (row: Omit<TokenRow, 'email' | 'user_id'>) => ({
+  id: row.id,
+  name: row.name,
+  role: row.role,
+  cli: row.cli === 1,
+  createdAt: new Date(row.created_at).toISOString(),
+  expiresAt: isoOrNull(row.expires_at),
+  usedAt: isoOrNull(row.used_at),
+});
+
+const toApiToken = (row: TokenRow): ApiToken => ({ ...shown(row), createdBy: row.email });
+
+const parseDays = (days: number | undefined): number => {
+  const whole = days ?? limits.apiTokenDays;
+  const fits = Number.isInteger(whole) && whole >= 1 && whole <= limits.apiTokenDays;
+  return fits ? whole : refuse('invalid', `A token may live from 1 to ${limits.apiTokenDays} days.`);
+};
+
+const createToken = async (deps: TokenDeps, context: CallContext<'createApiToken'>): Promise<NewApiToken> => {
+  const { access, caller, body, address, nowMs } = context;
+  const name = orInvalid(parseApiTokenName(body.name));
+  const role = orInvalid(parseRole(body.role));
+  const expiresInDays = parseDays(body.expiresInDays);
+  const tells = await hasRoom(deps.limiter, 'noticePerSubject', caller.userId);
+  const made = await deps.store.write(async (trx) => {
+    await lockProject(trx, access.id);
+    // Read again under the lock: a member who was just removed must not leave a token that works if they come back.
+    const actor = orMissing(await findAccess(trx, caller, access.id), 'Project').role;
+    if (!may(actor, 'api-token.create') || !mayGrant(actor, role)) refuse('forbidden', forbiddenMessage);
+    await takeQuota(trx, access, 'apiTokens');
+    const token = await createApiToken(
+      trx,
+      { projectId: access.id, userId: caller.userId, name, role, expiresInDays, cli: false },
+      nowMs,
+    );
+    await auditCall(trx, context, 'api-token.create', name, { role, expiresInDays });
+    const mail = newTokenMail({ name, role, projectName: access.name, cli: false, address, nowMs }, deps.origin);
+    if (tells) await addNotices(trx, [caller.email], mail, nowMs);
+    return token;
+  });
+  deps.jobs.wake();
+  const row = await tokenRows(deps.store.db, access.id).where('t.id', '=', made.id).executeTakeFirstOrThrow();
+  return { ...toApiToken(row), token: made.token };
+};
+
+const deleteToken = async (deps: TokenDeps, context: CallContext<'deleteApiToken'>): Promise<void> => {
+  const { access, caller, segments } = context;
+  await deps.store.write(async (trx) => {
+    await lockProject(trx, access.id);
+    const row = orMissing(await tokenRows(trx, access.id).where('t.id', '=', segments.id).executeTakeFirst(), 'API token');
+    // Members delete their own tokens. Deleting another's takes the right to remove members.
+    if (row.user_id !== caller.userId && !may(access.role, 'member.remove')) refuse('forbidden', forbiddenMessage);
+    await trx.deleteFrom('api_tokens').where('id', '=', row.id).execute();
+    await auditCall(trx, context, 'api-token.delete', row.name);
+  });
+  tellNarrowed(deps.bus, access.id);
+};
+
+/** Lists them whatever the role: a viewer signs in terminals too, and a member who became one keeps earlier tokens. */
+const listOwn = async (deps: TokenDeps, { caller, nowMs }: CallContext<'listOwnTokens'>): Promise<OwnToken[]> => {
+  const rows = await deps.store.db
+    .selectFrom('api_tokens as t')
+    .innerJoin('projects as p', 'p.id', 't.project_id')
+    .select(['t.id', 't.name', 't.role', 't.cli', 't.created_at', 't.expires_at', 't.used_at', 'p.name as project'])
+    .where('t.user_id', '=', caller.userId)
+    .where((eb) => eb.or([eb('t.expires_at', 'is', null), eb('t.expires_at', '>', nowMs)]))
+    .orderBy('t.id')
+    .execute();
+  return rows.map((row) => ({ ...shown(row), projectName: row.project }));
+};
+
+const deleteOwn = async (deps: TokenDeps, { caller, segments, address, nowMs }: CallContext<'deleteOwnToken'>): Promise<void> => {
+  await deps.store.write(async (trx) => {
+    const own = trx.deleteFrom('api_tokens').where('id', '=', segments.id).where('user_id', '=', caller.userId);
+    const row = orMissing(await own.returning(['project_id', 'name']).executeTakeFirst(), 'Token');
+    const audit = { projectId: row.project_id, actor: caller.email, action: 'api-token.delete', target: row.name, address };
+    await writeAudit(trx, audit, nowMs);
+  });
+  tellNarrowed(deps.bus, caller.userId);
+};
+
+type TokenCalls = 'listApiTokens' | 'createApiToken' | 'deleteApiToken' | 'listOwnTokens' | 'deleteOwnToken';
+
+export const createTokenCalls = (deps: TokenDeps): Handlers<TokenCalls> => ({
+  listOwnTokens: (context) => listOwn(deps, context),
+  deleteOwnToken: (context) => deleteOwn(deps, context),
+  listApiTokens: async ({ access }) => (await tokenRows(deps.store.db, access.id).execute()).map(toApiToken),
+  createApiToken: (context) => createToken(deps, context),
+  deleteApiToken: (context) => deleteToken(deps, context),
+});

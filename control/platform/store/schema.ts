@@ -1,0 +1,540 @@
+// The tables as TypeScript sees them: one schema for node:sqlite and Postgres.
+// Portable types only: text ids, integer milliseconds (`_at`), 0 or 1 for claims, JSON as text.
+
+import type { ProxyProtocol, Role, TunnelType } from '@underpass/rules/entity/entity.ts';
+
+export type Flag = 0 | 1;
+
+export interface UsersTable {
+  id: string;
+  /** Canonical: lower case. Unique. */
+  email: string;
+  first_name: string;
+  last_name: string;
+  operator: Flag;
+  default_project: string | null;
+  suspended_at: number | null;
+  created_at: number;
+}
+
+export interface LoginLinksTable {
+  id: string;
+  /** Null if the e-mail has no account: the server does the same work for it, and sends no token. */
+  user_id: string | null;
+  /** SHA-256 of the token, hex. */
+  token_hash: string;
+  /** SHA-256 of the asking browser's cookie; null for links that an operator made. */
+  browser_hash: string | null;
+  /** Set on a link that renews the proof of this session; such a link signs nobody in. */
+  session_id: string | null;
+  created_at: number;
+  expires_at: number;
+  used_at: number | null;
+}
+
+export interface SessionsTable {
+  id: string;
+  user_id: string;
+  token_hash: string;
+  address: string;
+  user_agent: string;
+  created_at: number;
+  seen_at: number;
+  /** When the user last proved who they are: by the sign-in, or again since. 0 for a session from before this was kept. */
+  proven_at: number;
+  /** When a passkey or a recovery code last proved who uses it; null if none has. */
+  passkey_at: number | null;
+  /** The passkey that signed in; null for an e-mail link. */
+  passkey_id: string | null;
+  expires_at: number;
+}
+
+/** A browser in which the user has signed in: by the hash of its cookie. */
+export interface KnownBrowsersTable {
+  id: string;
+  user_id: string;
+  browser_hash: string;
+  seen_at: number;
+}
+
+export interface PasskeysTable {
+  id: string;
+  user_id: string;
+  /** The id that the authenticator gave it, in base64url. Unique. */
+  credential_id: string;
+  /** COSE, in base64url. */
+  public_key: string;
+  sign_count: number;
+  /** JSON list of words of WebAuthn: how a browser reaches it. */
+  transports: string;
+  name: string;
+  created_at: number;
+  used_at: number | null;
+}
+
+export interface RecoveryCodesTable {
+  /** SHA-256 of the code, hex. The row goes when the code is used. */
+  code_hash: string;
+  user_id: string;
+  created_at: number;
+}
+
+export type RegistrationState = 'waiting' | 'approved' | 'rejected';
+
+export interface RegistrationsTable {
+  id: string;
+  email: string;
+  first_name: string;
+  last_name: string;
+  company: string;
+  github: string;
+  x_account: string;
+  /** An active subscription was found when the registration came in. */
+  subscribed: Flag;
+  state: RegistrationState;
+  created_at: number;
+  decided_at: number | null;
+  decided_by: string | null;
+}
+
+export interface SubscriptionsTable {
+  id: string;
+  email: string;
+  source: 'operator' | 'import' | 'webhook';
+  active: Flag;
+  /** End of the paid period; null when open. */
+  expires_at: number | null;
+  updated_at: number;
+}
+
+export interface ProjectsTable {
+  id: string;
+  name: string;
+  /** JSON of the limits that the operator changed; null for the defaults. */
+  limits: string | null;
+  suspended_at: number | null;
+  /** Members need a passkey. */
+  passkey_required: Flag;
+  /** Raised first in every write of the project: the row lock that serialises its quotas and owners. */
+  revision: number;
+  created_at: number;
+}
+
+export interface MembersTable {
+  project_id: string;
+  user_id: string;
+  role: Role;
+  created_at: number;
+}
+
+export interface InvitationsTable {
+  id: string;
+  project_id: string;
+  email: string;
+  role: Role;
+  /** Null until the mail is written: the token itself is only in the mail. */
+  token_hash: string | null;
+  invited_by: string;
+  created_at: number;
+  expires_at: number;
+}
+
+export interface DomainsTable {
+  id: string;
+  project_id: string;
+  apex_name: string;
+  challenge: string;
+  verified_at: number | null;
+  /** The apex while verified, else null. Unique: one project owns a verified apex. */
+  owned_apex: string | null;
+  checked_at: number | null;
+  /** Consecutive failed re-checks of a verified domain, and when the first of them was. */
+  misses: number;
+  first_missed_at: number | null;
+  created_at: number;
+  /** 1 if a quick tunnel made it, and nobody has added or verified it since: it goes with the last tunnel under it. */
+  from_quick: number | null;
+}
+
+export interface TunnelsTable {
+  id: string;
+  project_id: string;
+  name: string;
+  type: TunnelType;
+  region: string;
+  proxy_protocol: ProxyProtocol;
+  security_group_id: string;
+  /** The policy of an http tunnel; null: none. */
+  access_policy_id: string | null;
+  suspended_at: number | null;
+  created_at: number;
+  updated_at: number;
+}
+
+/** Tunnels that `underpass http PORT` made. */
+export interface QuickTunnelsTable {
+  tunnel_id: string;
+  /** Who made it. No reference: the tunnel must expire even after the account is deleted. */
+  user_id: string;
+  /** Stands for the person, the project and the folder: the first label of the generated name. Unique. */
+  label: string;
+  /** When control deletes the tunnel; moved on while a client is connected. Null: somebody keeps it. */
+  expires_at: number | null;
+  /** When control deletes it in any case. */
+  ends_at: number | null;
+}
+
+export interface TunnelHostsTable {
+  tunnel_id: string;
+  project_id: string;
+  /** Lower-case A-label, no trailing dot. Unique within its project. */
+  host: string;
+  /** Empty for a generated name. */
+  apex_name: string;
+  /** The host while its apex is verified or it is generated, else null. Unique: one tunnel serves a host. */
+  live_host: string | null;
+  position: number;
+}
+
+export interface TunnelTokensTable {
+  id: string;
+  tunnel_id: string;
+  token_hash: string;
+  /** Sealed by the key ring. */
+  token_sealed: string;
+  created_at: number;
+  /** Set on the old token by rotation; null on the one in use. */
+  expires_at: number | null;
+}
+
+export interface SecurityGroupsTable {
+  id: string;
+  project_id: string;
+  name: string;
+  /** JSON list of canonical addresses and CIDRs. */
+  allow_list: string;
+  created_at: number;
+  updated_at: number;
+}
+
+export interface AccessPoliciesTable {
+  id: string;
+  project_id: string;
+  /** Unique in its project. */
+  name: string;
+  /** JSON: rules, members, people, the provider without its secret, tokenHeader, sessionHours, log. */
+  content: string;
+  /** Sealed by the key ring; null: no provider, or one without a secret. */
+  provider_secret_sealed: string | null;
+  /** scrypt with its salt and cost; null: no password. */
+  password_hash: string | null;
+  /** Changes with the password: sessions name it. */
+  password_id: string | null;
+  /** JSON of the seal key and the assertion's key pair, sealed by the key ring. */
+  keys_sealed: string;
+  /** The public half of the assertion's key: a JWK. */
+  assertion_jwk: string;
+  /** Sessions from before this are over. */
+  valid_from: number;
+  created_at: number;
+  updated_at: number;
+}
+
+export interface AccessTokensTable {
+  id: string;
+  policy_id: string;
+  name: string;
+  token_hash: string;
+  created_by: string;
+  created_at: number;
+  expires_at: number | null;
+}
+
+export interface AccessLinksTable {
+  id: string;
+  policy_id: string;
+  name: string;
+  secret_hash: string;
+  uses: number;
+  most_uses: number | null;
+  used_at: number | null;
+  created_by: string;
+  created_at: number;
+  expires_at: number | null;
+}
+
+/** Visitors whose sessions an owner ended. A row outlives the longest session that it ends. */
+export interface AccessSignOutsTable {
+  policy_id: string;
+  subject: string;
+  at: number;
+}
+
+/** A sign-in that is under way, and what programs hold to renew theirs. */
+export interface AccessFlowsTable {
+  /** SHA-256, hex, of the secret that continues it. */
+  id: string;
+  policy_id: string;
+  kind: 'code' | 'oidc' | 'grant' | 'refresh';
+  /** JSON, sealed by the key ring. */
+  content_sealed: string;
+  tries: number;
+  created_at: number;
+  expires_at: number;
+}
+
+/** The sign-in log. */
+export interface AccessSignInsTable {
+  id: string;
+  project_id: string;
+  policy: string;
+  host: string;
+  who: string;
+  method: string;
+  allowed: Flag;
+  reason: string;
+  address: string;
+  at: number;
+}
+
+/** Programs that registered themselves (RFC 7591). */
+export interface AccessClientsTable {
+  id: string;
+  /** JSON: name and redirect URIs. */
+  content: string;
+  created_at: number;
+  used_at: number;
+}
+
+export interface ApiTokensTable {
+  id: string;
+  project_id: string;
+  /** The creator: the token never does more than this member may do now. */
+  user_id: string;
+  name: string;
+  role: Role;
+  /** Made by `underpass login`: it belongs to one terminal, ends with the user's sign-ins, and every use prolongs it. */
+  cli: Flag;
+  token_hash: string;
+  created_at: number;
+  expires_at: number | null;
+  used_at: number | null;
+}
+
+export interface DeviceLoginsTable {
+  id: string;
+  device_hash: string;
+  user_code: string;
+  name: string;
+  state: 'pending' | 'approved' | 'denied';
+  user_id: string | null;
+  project_id: string | null;
+  role: Role | null;
+  address: string;
+  created_at: number;
+  expires_at: number;
+}
+
+export interface AuditTable {
+  /** Sorts by time. */
+  id: string;
+  at: number;
+  /** Null for what concerns no project. */
+  project_id: string | null;
+  actor: string;
+  action: string;
+  target: string;
+  address: string;
+  /** JSON object. */
+  detail: string;
+}
+
+export interface RegionsTable {
+  name: string;
+  description: string;
+  available: Flag;
+  tls_termination: Flag;
+  wildcard_ingress_domain: string | null;
+  data_plane_host: string;
+  /** Public ports of the region's edges. */
+  https_port: number;
+  http_port: number;
+  created_at: number;
+}
+
+export interface EdgeKeysTable {
+  id: string;
+  region: string;
+  key_hash: string;
+  created_at: number;
+  /** Set on the old key when a new one is made; null on the one in use. */
+  expires_at: number | null;
+}
+
+export interface AbuseReportsTable {
+  id: string;
+  host: string;
+  email: string;
+  text: string;
+  state: 'open' | 'closed';
+  address: string;
+  created_at: number;
+}
+
+/** Work that an answer does not wait for: see platform/job/queue.ts. */
+export interface JobsTable {
+  id: string;
+  kind: string;
+  /** JSON; never a secret: tokens are made when their mail is written. */
+  payload: string;
+  attempts: number;
+  /** When it may be tried (again). A worker that takes it moves this ahead. */
+  due_at: number;
+  expires_at: number;
+  last_error: string | null;
+  created_at: number;
+}
+
+/** What passed through a tunnel in a minute, or in a quarter of an hour. It refers to no tunnel: rows of deleted ones expire. */
+export interface HistoryTable {
+  /** Start of the minute or quarter, ms. */
+  start_at: number;
+  tunnel_id: string;
+  rx_bytes: number;
+  tx_bytes: number;
+  connections: number;
+  /** The most that were connected at once. */
+  clients: number;
+}
+
+/** The history as the previous release writes it. */
+export interface MetricMinutesTable {
+  tunnel_id: string;
+  /** Start of the minute, ms. */
+  minute_at: number;
+  rx_bytes: number;
+  tx_bytes: number;
+  connections: number;
+  clients: number;
+}
+
+/** The routes that edges have acknowledged. Kept so that no live tunnel looks unready after a restart of control. */
+export interface TunnelRoutesTable {
+  tunnel_id: string;
+  /** The hosts that were acknowledged, sorted, joined by commas. */
+  hosts: string;
+}
+
+export interface CertificatesTable {
+  id: string;
+  /** The host or wildcard that it was made for. Unique: a renewal replaces it. */
+  name: string;
+  /** JSON list. */
+  hosts: string;
+  chain_pem: string;
+  /** Sealed by the key ring. */
+  key_sealed: string;
+  /** Which authority made it. A certificate of another authority is replaced. */
+  issuer: string;
+  starts_at: number;
+  expires_at: number;
+  created_at: number;
+}
+
+/** Orders at the certificate authority: budgets and back-off count them. */
+export interface CertificateAttemptsTable {
+  id: string;
+  name: string;
+  /** Empty for our own names. */
+  project_id: string;
+  /** Kept here, because a project may be deleted before its attempts are forgotten. Empty if it is not known. */
+  owner_id: string;
+  at: number;
+  outcome: 'started' | 'issued' | 'failed';
+  detail: string;
+  /** When the authority allows the next order; 0 if it set no time. */
+  retry_at: number;
+  /** Which authority said so. */
+  retry_issuer: string;
+}
+
+/** ACME challenges that the edges of a region must answer now. */
+export interface ChallengesTable {
+  id: string;
+  region: string;
+  /** A FeedChallenge as JSON, sealed by the key ring. */
+  payload_sealed: string;
+  created_at: number;
+  expires_at: number;
+}
+
+export interface ReleasedNamesTable {
+  host: string;
+  project_id: string;
+  /** No other project may take it before this. */
+  resting_until: number;
+}
+
+/** Proof-of-work answers already spent. */
+export interface SpentAnswersTable {
+  answer_hash: string;
+  expires_at: number;
+}
+
+export interface SettingsTable {
+  name: string;
+  /** JSON. */
+  value: string;
+}
+
+/** Named, expiring locks between control replicas. */
+export interface LeasesTable {
+  name: string;
+  holder: string;
+  expires_at: number;
+}
+
+export interface Schema {
+  users: UsersTable;
+  login_links: LoginLinksTable;
+  sessions: SessionsTable;
+  known_browsers: KnownBrowsersTable;
+  passkeys: PasskeysTable;
+  recovery_codes: RecoveryCodesTable;
+  registrations: RegistrationsTable;
+  subscriptions: SubscriptionsTable;
+  projects: ProjectsTable;
+  members: MembersTable;
+  invitations: InvitationsTable;
+  domains: DomainsTable;
+  tunnels: TunnelsTable;
+  tunnel_hosts: TunnelHostsTable;
+  quick_tunnels: QuickTunnelsTable;
+  tunnel_tokens: TunnelTokensTable;
+  security_groups: SecurityGroupsTable;
+  access_policies: AccessPoliciesTable;
+  access_tokens: AccessTokensTable;
+  access_links: AccessLinksTable;
+  access_sign_outs: AccessSignOutsTable;
+  access_flows: AccessFlowsTable;
+  access_sign_ins: AccessSignInsTable;
+  access_clients: AccessClientsTable;
+  api_tokens: ApiTokensTable;
+  device_logins: DeviceLoginsTable;
+  audit: AuditTable;
+  regions: RegionsTable;
+  edge_keys: EdgeKeysTable;
+  abuse_reports: AbuseReportsTable;
+  jobs: JobsTable;
+  metric_minutes: MetricMinutesTable;
+  history_minutes: HistoryTable;
+  history_quarters: HistoryTable;
+  tunnel_routes: TunnelRoutesTable;
+  certificates: CertificatesTable;
+  certificate_attempts: CertificateAttemptsTable;
+  challenges: ChallengesTable;
+  released_names: ReleasedNamesTable;
+  spent_answers: SpentAnswersTable;
+  settings: SettingsTable;
+  leases: LeasesTable;
+}

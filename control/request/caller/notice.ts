@@ -1,0 +1,22 @@
+// Mails that tell people what gained power over their account, project or installation, in the transaction of the change.
+
+import { addJob } from '../../platform/job/queue.ts';
+import type { MailText } from '../../platform/mail/mails.ts';
+import type { Queries } from '../../platform/store/store.ts';
+
+export const addNotices = async (trx: Queries, emails: readonly string[], mail: MailText, nowMs: number): Promise<void> => {
+  for (const email of emails) await addJob(trx, nowMs, 'notice', { email, ...mail });
+};
+
+/** Everybody who owns the project, the new owner included. */
+export const ownersOf = async (trx: Queries, projectId: string): Promise<string[]> => {
+  const owners = trx.selectFrom('members as m').innerJoin('users as u', 'u.id', 'm.user_id').select('u.email');
+  const active = owners.where('m.project_id', '=', projectId).where('m.role', '=', 'owner').where('u.suspended_at', 'is', null);
+  const rows = await active.execute();
+  return rows.map(({ email }) => email);
+};
+
+export const operatorsOf = async (trx: Queries): Promise<string[]> => {
+  const active = trx.selectFrom('users').select('email').where('operator', '=', 1).where('suspended_at', 'is', null);
+  return (await active.execute()).map(({ email }) => email);
+};

@@ -1,0 +1,44 @@
+// How many of a thing a project may have. It counts under the project's lock, so that two calls at once cannot exceed a quota.
+
+import { type QuotaName, quotaMessage } from '@underpass/rules/limits.ts';
+import type { Queries } from '../../platform/store/store.ts';
+import { refuse } from '../http/refusal.ts';
+import type { Access } from './project-access.ts';
+import { lockProject } from './project-lock.ts';
+
+type Counted = Extract<QuotaName, 'tunnels' | 'domains' | 'securityGroups' | 'accessPolicies' | 'apiTokens' | 'members'>;
+
+const tableOf = {
+  tunnels: 'tunnels',
+  domains: 'domains',
+  securityGroups: 'security_groups',
+  accessPolicies: 'access_policies',
+  apiTokens: 'api_tokens',
+  members: 'members',
+} as const satisfies Record<Counted, string>;
+
+const countRows = async (db: Queries, table: (typeof tableOf)[Counted], projectId: string): Promise<number> => {
+  const row = await db
+    .selectFrom(table)
+    .select((eb) => eb.fn.countAll<number>().as('n'))
+    .where('project_id', '=', projectId)
+    .executeTakeFirstOrThrow();
+  return Number(row.n);
+};
+
+export const withinQuota = (access: Access, name: QuotaName, count: number): void => {
+  const message = quotaMessage(name, count, access.quotas);
+  if (message !== null) refuse('conflict', message);
+};
+
+/** Locks the project until the transaction ends, and refuses if `adding` more would exceed the quota. */
+export const takeQuota = async (trx: Queries, access: Access, name: Counted, adding = 1): Promise<void> => {
+  await lockProject(trx, access.id);
+  withinQuota(access, name, (await countRows(trx, tableOf[name], access.id)) + adding);
+};
+
+/** Room for one more member: invitations that have not expired count as members. */
+export const takeMemberQuota = async (trx: Queries, access: Access, nowMs: number): Promise<void> => {
+  const invited = trx.selectFrom('invitations').select('id').where('project_id', '=', access.id).where('expires_at', '>', nowMs);
+  await takeQuota(trx, access, 'members', (await invited.execute()).length + 1);
+};

@@ -1,0 +1,123 @@
+// The calls about domains, and DNS look-ups of the caller's own hosts (spec 7).
+
+import type { DnsLookup, Domain } from '@underpass/rules/entity/entity.ts';
+import type { DomainDns } from '@underpass/rules/entity/resource.ts';
+import { domainList, parseListQuery } from '@underpass/rules/list/list-page.ts';
+import { apexDomainMessage, parseApexDomain } from '@underpass/rules/names/apex-domain.ts';
+import { parseHostname } from '@underpass/rules/names/hostname.ts';
+import { renderInUse } from '@underpass/rules/text/in-use.ts';
+import type { DnsPort } from '../../edges/dns/port.ts';
+import { isOwnDomain, registrableDomain } from '../../edges/dns/registrable.ts';
+import { type AwaitServingDeps, awaitServing } from '../../edges/feed/await-serving.ts';
+import type { FeedPort } from '../../edges/feed/port.ts';
+import { ownHosts } from '../../edges/region/regions.ts';
+import type { Limiter } from '../../platform/limit/limiter.ts';
+import type { Turns } from '../../platform/limit/turns.ts';
+import type { DomainsTable } from '../../platform/store/schema.ts';
+import type { Queries, Store } from '../../platform/store/store.ts';
+import { takeAllowance, userShare } from '../../request/caller/allowance.ts';
+import { auditCall } from '../../request/caller/audit.ts';
+import type { CallContext, Handlers } from '../../request/caller/call.ts';
+import type { Access } from '../../request/caller/project-access.ts';
+import { lockProject } from '../../request/caller/project-lock.ts';
+import { takeQuota } from '../../request/caller/quota.ts';
+import { answerPage } from '../../request/http/page.ts';
+import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
+import { adoptDomain, findDomain, insertDomain, readDomainPage, toDomain, tunnelsUnder } from './domains.ts';
+import { decideLookUp } from './look-up-right.ts';
+import { claimDomain } from './ownership.ts';
+
+export interface DomainDeps extends AwaitServingDeps {
+  readonly store: Store;
+  readonly feed: Pick<FeedPort, 'tunnelsChanged' | 'isServing' | 'edges' | 'onMoved'>;
+  readonly limiter: Limiter;
+  readonly dns: DnsPort;
+  readonly dnsTurns: Turns;
+  readonly origin: string;
+}
+
+const getRow = async (db: Queries, access: Access, apexName: string): Promise<DomainsTable> =>
+  orMissing(await findDomain(db, access.id, apexName), 'Domain');
+
+const createDomain = async (deps: DomainDeps, context: CallContext<'createDomain'>): Promise<Domain> => {
+  const { access, body, nowMs } = context;
+  const apexName = orInvalid(parseApexDomain(body.name, registrableDomain));
+  if (isOwnDomain(apexName, await ownHosts(deps.store.db, deps.origin))) refuse('invalid', apexDomainMessage);
+  await deps.store.write(async (trx) => {
+    await lockProject(trx, access.id);
+    if (await adoptDomain(trx, access.id, apexName)) return auditCall(trx, context, 'domain.create', apexName);
+    await takeQuota(trx, access, 'domains');
+    if (await findDomain(trx, access.id, apexName)) refuse('conflict', `Domain '${apexName}' is already in this project`);
+    await insertDomain(trx, access.id, apexName, nowMs);
+    await auditCall(trx, context, 'domain.create', apexName);
+  });
+  return toDomain(await getRow(deps.store.db, access, apexName));
+};
+
+const deleteDomain = async (deps: DomainDeps, context: CallContext<'deleteDomain'>): Promise<void> => {
+  const { access, segments } = context;
+  await deps.store.write(async (trx) => {
+    await lockProject(trx, access.id);
+    const row = await getRow(trx, access, segments.apexName);
+    const names = (await tunnelsUnder(trx, access.id, row.apex_name)).map((tunnel) => tunnel.name);
+    if (names.length > 0) refuse('conflict', renderInUse('Domain', row.apex_name, names));
+    await trx.deleteFrom('domains').where('id', '=', row.id).execute();
+    await auditCall(trx, context, 'domain.delete', row.apex_name);
+  });
+};
+
+const verifyDomain = async (deps: DomainDeps, context: CallContext<'verifyDomain'>): Promise<Domain> => {
+  const { access, caller, segments, nowMs } = context;
+  const row = await getRow(deps.store.db, access, segments.apexName);
+  if (row.verified_at !== null) return toDomain(row);
+  await takeAllowance(deps.limiter, 'dns', caller);
+  await deps.store.write(async (trx) => {
+    await lockProject(trx, access.id);
+    await adoptDomain(trx, access.id, row.apex_name);
+  });
+  const answer = await deps.dnsTurns(userShare(caller), () => deps.dns.checkChallenge(row.apex_name, row.challenge));
+  if (answer !== 'found') return toDomain(row);
+  const domain = { id: row.id, projectId: access.id, apexName: row.apex_name };
+  const tunnelIds = await claimDomain(deps.store, domain, nowMs, (trx) =>
+    auditCall(trx, context, 'domain.verify', row.apex_name),
+  );
+  deps.feed.tunnelsChanged(tunnelIds);
+  await awaitServing(deps, tunnelIds);
+  return toDomain(await getRow(deps.store.db, access, segments.apexName));
+};
+
+const lookUpDns = async (deps: DomainDeps, context: CallContext<'lookUpDns'>): Promise<DnsLookup> => {
+  const { caller, query, nowMs } = context;
+  const host = parseHostname(query.host) ?? refuse('invalid', 'Please enter a valid domain name.');
+  const whose = await decideLookUp(deps.store.db, caller, host, nowMs);
+  if (whose === 'foreign') refuse('forbidden', 'Only names under verified or new domains of your projects can be looked up.');
+  if (whose === 'new') await deps.limiter.take('newDomainDnsPerUser', userShare(caller));
+  await takeAllowance(deps.limiter, 'dns', caller);
+  const found = await deps.dnsTurns(userShare(caller), () => deps.dns.lookup(host));
+  return { host, ips: found === 'unknown' ? [] : [...found] };
+};
+
+const getDomainDns = async (deps: DomainDeps, context: CallContext<'getDomainDns'>): Promise<DomainDns> => {
+  const { access, caller, segments } = context;
+  const { providers } = deps.dns;
+  const { apex_name } = await getRow(deps.store.db, access, segments.apexName);
+  let provider = providers.recent(apex_name);
+  if (provider === undefined) {
+    await takeAllowance(deps.limiter, 'dns', caller);
+    provider = await deps.dnsTurns(userShare(caller), () => providers.ask(apex_name));
+  }
+  return provider === 'other' ? {} : { provider };
+};
+
+export const createDomainCalls = (
+  deps: DomainDeps,
+): Handlers<'listDomains' | 'getDomain' | 'createDomain' | 'deleteDomain' | 'verifyDomain' | 'getDomainDns' | 'lookUpDns'> => ({
+  listDomains: async ({ access, query, request }) =>
+    answerPage(request, await readDomainPage(deps.store.db, access.id, orInvalid(parseListQuery(query, domainList)))),
+  getDomain: async ({ access, segments }) => toDomain(await getRow(deps.store.db, access, segments.apexName)),
+  createDomain: (context) => createDomain(deps, context),
+  deleteDomain: (context) => deleteDomain(deps, context),
+  verifyDomain: (context) => verifyDomain(deps, context),
+  getDomainDns: (context) => getDomainDns(deps, context),
+  lookUpDns: (context) => lookUpDns(deps, context),
+});

@@ -1,0 +1,100 @@
+// The calls about security groups (spec 7).
+
+import { parseAllowList } from '@underpass/rules/address/source-address.ts';
+import type { SecurityGroup } from '@underpass/rules/entity/entity.ts';
+import { parseListQuery, securityGroupList } from '@underpass/rules/list/list-page.ts';
+import { renderInUse } from '@underpass/rules/text/in-use.ts';
+import { parseObjectName } from '@underpass/rules/text/object-name.ts';
+import { mayDeleteSecurityGroup } from '@underpass/rules/text/security-group-name.ts';
+import type { FeedPort } from '../../edges/feed/port.ts';
+import type { Queries, Store } from '../../platform/store/store.ts';
+import { auditCall, listChange } from '../../request/caller/audit.ts';
+import type { CallContext, Handlers } from '../../request/caller/call.ts';
+import { findNameAlike } from '../../request/caller/name-alike.ts';
+import type { Access } from '../../request/caller/project-access.ts';
+import { lockProject } from '../../request/caller/project-lock.ts';
+import { takeQuota, withinQuota } from '../../request/caller/quota.ts';
+import { nextUpdate, refuseStale } from '../../request/http/if-match.ts';
+import { answerPage } from '../../request/http/page.ts';
+import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
+import { assignedTunnels, findGroup, insertGroup, readGroupPage, toGroup } from './groups.ts';
+
+export interface GroupDeps {
+  readonly store: Store;
+  readonly feed: Pick<FeedPort, 'tunnelsChanged'>;
+}
+
+const readGroup = async (db: Queries, access: Access, name: string): Promise<SecurityGroup> =>
+  toGroup(orMissing(await findGroup(db, access.id, name), 'Security group'));
+
+const parseRules = (access: Access, allow: readonly string[]): readonly string[] => {
+  const rules = orInvalid(parseAllowList(allow));
+  withinQuota(access, 'rulesPerGroup', rules.length);
+  return rules;
+};
+
+const changeOf = (before: readonly string[], after: readonly string[]): Readonly<Record<string, unknown>> => {
+  const { added, removed } = listChange(before, after);
+  return added.length + removed.length === 0 ? { order: 'changed' } : { added, removed };
+};
+
+const createGroup = async (deps: GroupDeps, context: CallContext<'createSecurityGroup'>): Promise<SecurityGroup> => {
+  const { access, body, nowMs } = context;
+  const name = orInvalid(parseObjectName(body.name));
+  const allowList = parseRules(access, body.allow);
+  await deps.store.write(async (trx) => {
+    // It also locks the project, so no two calls find the name free.
+    await takeQuota(trx, access, 'securityGroups');
+    const alike = await findNameAlike(trx, 'security_groups', access.id, name);
+    if (alike !== undefined) refuse('conflict', `Security group '${alike}' already exists`);
+    await insertGroup(trx, { projectId: access.id, name, allowList }, nowMs);
+    await auditCall(trx, context, 'security-group.create', name, { allow: allowList });
+  });
+  return readGroup(deps.store.db, access, name);
+};
+
+/** Saving the rules that the group already has changes nothing: no audit row, no message to the edges. */
+const updateGroup = async (deps: GroupDeps, context: CallContext<'updateSecurityGroup'>): Promise<SecurityGroup> => {
+  const { access, body, segments, nowMs } = context;
+  const allowList = parseRules(access, body.allow);
+  const tunnels = await deps.store.write(async (trx) => {
+    await lockProject(trx, access.id);
+    const group = orMissing(await findGroup(trx, access.id, segments.name), 'Security group');
+    const change = { allow_list: JSON.stringify(allowList), updated_at: nextUpdate(group.updated_at, nowMs) };
+    if (change.allow_list === group.allow_list) return [];
+    refuseStale(context.request, group.updated_at, `Security group '${group.name}'`);
+    await trx.updateTable('security_groups').set(change).where('id', '=', group.id).execute();
+    const before = JSON.parse(group.allow_list) as readonly string[];
+    await auditCall(trx, context, 'security-group.update', group.name, changeOf(before, allowList));
+    return assignedTunnels(trx, group.id);
+  });
+  deps.feed.tunnelsChanged(tunnels.map((tunnel) => tunnel.id));
+  return readGroup(deps.store.db, access, segments.name);
+};
+
+const deleteGroup = async (deps: GroupDeps, context: CallContext<'deleteSecurityGroup'>): Promise<void> => {
+  const { access, segments } = context;
+  await deps.store.write(async (trx) => {
+    await lockProject(trx, access.id);
+    const group = orMissing(await findGroup(trx, access.id, segments.name), 'Security group');
+    if (!mayDeleteSecurityGroup(group.name)) refuse('conflict', `Security group '${group.name}' cannot be deleted`);
+    const tunnels = await assignedTunnels(trx, group.id);
+    const names = tunnels.map((tunnel) => tunnel.name);
+    if (names.length > 0) refuse('conflict', renderInUse('Security group', group.name, names));
+    await trx.deleteFrom('security_groups').where('id', '=', group.id).execute();
+    await auditCall(trx, context, 'security-group.delete', group.name);
+  });
+};
+
+export const createGroupCalls = (
+  deps: GroupDeps,
+): Handlers<
+  'listSecurityGroups' | 'getSecurityGroup' | 'createSecurityGroup' | 'updateSecurityGroup' | 'deleteSecurityGroup'
+> => ({
+  listSecurityGroups: async ({ access, query, request }) =>
+    answerPage(request, await readGroupPage(deps.store.db, access.id, orInvalid(parseListQuery(query, securityGroupList)))),
+  getSecurityGroup: ({ access, segments }) => readGroup(deps.store.db, access, segments.name),
+  createSecurityGroup: (context) => createGroup(deps, context),
+  updateSecurityGroup: (context) => updateGroup(deps, context),
+  deleteSecurityGroup: (context) => deleteGroup(deps, context),
+});

@@ -1,0 +1,253 @@
+// The calls about tunnels (spec 7).
+
+import type { ProxyProtocol, Tunnel } from '@underpass/rules/entity/entity.ts';
+import { generatorDomain, parseRegion } from '@underpass/rules/entity/region.ts';
+import { parseListQuery, tunnelList } from '@underpass/rules/list/list-page.ts';
+import { parseIngressDomains } from '@underpass/rules/names/ingress-domain.ts';
+import { defaultSecurityGroupName } from '@underpass/rules/text/security-group-name.ts';
+import { parseProxyProtocol } from '@underpass/rules/tunnel/proxy-protocol.ts';
+import { parseTunnelName } from '@underpass/rules/tunnel/tunnel-name.ts';
+import { defaultTunnelType, parseTunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
+import { awaitServing } from '../../edges/feed/await-serving.ts';
+import type { FeedPort } from '../../edges/feed/port.ts';
+import { listRegionRows, ownHosts, toRegion } from '../../edges/region/regions.ts';
+import type { Limiter } from '../../platform/limit/limiter.ts';
+import type { TunnelsTable } from '../../platform/store/schema.ts';
+import type { Queries, Store } from '../../platform/store/store.ts';
+import { userShare } from '../../request/caller/allowance.ts';
+import { auditCall } from '../../request/caller/audit.ts';
+import type { CallContext, Handlers } from '../../request/caller/call.ts';
+import type { Access } from '../../request/caller/project-access.ts';
+import { lockProject } from '../../request/caller/project-lock.ts';
+import { parseFlag } from '../../request/http/flag.ts';
+import { nextUpdate, refuseStale } from '../../request/http/if-match.ts';
+import { answerPage } from '../../request/http/page.ts';
+import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
+import { generateName, writeHosts } from './ingress-hosts.ts';
+import { listTunnels } from './list.ts';
+import { keepTunnel, type QuickDeps, refuseKept, startQuickTunnel } from './quick.ts';
+import { rotateTunnelToken } from './token.ts';
+import { findTunnelRow, readTunnel, refuseSuspended, type TunnelReadDeps } from './tunnels.ts';
+import {
+  deleteTunnelRow,
+  generatedNames,
+  getGroupId,
+  getPolicyId,
+  insertTunnel,
+  type NewTunnel,
+  takeTunnelName,
+  writeUnlessTaken,
+} from './write-tunnel.ts';
+
+export interface TunnelDeps extends TunnelReadDeps, QuickDeps {
+  readonly store: Store;
+  readonly feed: FeedPort;
+  readonly limiter: Limiter;
+  readonly origin: string;
+}
+
+const getTunnel = async (deps: TunnelDeps, access: Access, name: string, withMetrics = false): Promise<Tunnel> =>
+  orMissing(await readTunnel(deps, access, name, withMetrics), 'Tunnel');
+
+const getRow = async (db: Queries, access: Access, name: string) => orMissing(await findTunnelRow(db, access.id, name), 'Tunnel');
+
+interface AskedTunnel extends Omit<NewTunnel, 'securityGroup' | 'generated'> {
+  /** The region's domain, if a name is to be generated under it; `hosts` is empty then. */
+  readonly wildcardDomain: string | null;
+}
+
+const parseNewTunnel = async (deps: TunnelDeps, { body }: CallContext<'createTunnel'>): Promise<AskedTunnel> => {
+  const name = orInvalid(parseTunnelName(body.name));
+  const type = orInvalid(parseTunnelType(body.type ?? defaultTunnelType));
+  const proxyProtocol = orInvalid(parseProxyProtocol(body.proxyProtocol ?? ''));
+  const regions = (await listRegionRows(deps.store.db)).map(toRegion);
+  const region = orInvalid(parseRegion(regions, body.region, type));
+  const asked = body.ingressDomains ?? [];
+  const wildcardDomain = asked.length === 0 ? generatorDomain(region, type) : null;
+  const hosts = orInvalid(parseIngressDomains(asked, { generate: wildcardDomain !== null }));
+  const { accessPolicy } = body;
+  return { name, type, region: region.name, proxyProtocol, hosts, wildcardDomain, accessPolicy };
+};
+
+/** Somebody may delete the tunnel in the meantime: the answer is then as it was. */
+const answerServing = async (deps: TunnelDeps, access: Access, id: string, name: string): Promise<Tunnel> => {
+  deps.feed.tunnelsChanged([id]);
+  const made = await getTunnel(deps, access, name);
+  if (made.status !== 'Progressing') return made;
+  await awaitServing(deps, [id]);
+  return (await readTunnel(deps, access, name, false)) ?? made;
+};
+
+const createTunnel = async (deps: TunnelDeps, context: CallContext<'createTunnel'>): Promise<Tunnel> => {
+  const { access, caller, nowMs } = context;
+  const tunnel = await parseNewTunnel(deps, context);
+  if (tunnel.wildcardDomain !== null) await deps.limiter.take('generatedNamePerUser', userShare(caller));
+  const own = await ownHosts(deps.store.db, deps.origin);
+  const id = await writeUnlessTaken(deps.store, async (trx) => {
+    await takeTunnelName(trx, access, tunnel.name);
+    const generated = tunnel.wildcardDomain === null ? [] : [await generateName(trx, tunnel.wildcardDomain, nowMs)];
+    const asked = {
+      securityGroup: defaultSecurityGroupName,
+      hosts: [...tunnel.hosts, ...generated],
+      generated: new Set(generated),
+    };
+    return insertTunnel(trx, { ...deps, ownHosts: own }, context, { ...tunnel, ...asked });
+  });
+  return answerServing(deps, access, id, tunnel.name);
+};
+
+interface TunnelChange {
+  readonly hosts: readonly string[] | undefined;
+  readonly proxyProtocol: ProxyProtocol | undefined;
+  readonly securityGroup: string | undefined;
+  /** Empty: none. */
+  readonly accessPolicy: string | undefined;
+}
+
+const parseChange = ({ body }: CallContext<'updateTunnel'>): TunnelChange => ({
+  hosts: body.ingressDomains,
+  proxyProtocol: body.proxyProtocol === undefined ? undefined : orInvalid(parseProxyProtocol(body.proxyProtocol)),
+  securityGroup: body.securityGroup,
+  accessPolicy: body.accessPolicy,
+});
+
+/** An empty list keeps the generated name: the screen cannot edit it (spec 2, Update tunnel panel). */
+const hostsAfter = (asked: readonly string[], generated: ReadonlySet<string>): readonly string[] =>
+  orInvalid(parseIngressDomains(asked.length === 0 ? [...generated] : asked));
+
+const changeHosts = async (
+  deps: TunnelDeps,
+  trx: Queries,
+  context: CallContext<'updateTunnel'>,
+  tunnelId: string,
+  asked: readonly string[],
+) => {
+  const { access, nowMs } = context;
+  const generated = await generatedNames(trx, tunnelId);
+  const hosts = hostsAfter(asked, generated);
+  return writeHosts(trx, { access, tunnelId, hosts, generated, ownHosts: await ownHosts(trx, deps.origin), nowMs });
+};
+
+const columnsOf = async (trx: Queries, access: Access, row: TunnelsTable, change: TunnelChange) => {
+  const { proxyProtocol, securityGroup, accessPolicy } = change;
+  const { type } = row;
+  return {
+    proxy_protocol: proxyProtocol ?? row.proxy_protocol,
+    security_group_id: securityGroup === undefined ? row.security_group_id : await getGroupId(trx, access, securityGroup),
+    access_policy_id:
+      accessPolicy === undefined ? row.access_policy_id : await getPolicyId(trx, access, { name: accessPolicy, type }),
+  };
+};
+
+/** Saving the values that the tunnel already has changes nothing: no audit row, no message to the edges. */
+const updateTunnel = async (deps: TunnelDeps, context: CallContext<'updateTunnel'>): Promise<Tunnel> => {
+  const { access, segments, nowMs } = context;
+  const change = parseChange(context);
+  const id = await writeUnlessTaken(deps.store, async (trx) => {
+    await lockProject(trx, access.id);
+    const row = await getRow(trx, access, segments.name);
+    refuseSuspended(row);
+    const set = await columnsOf(trx, access, row, change);
+    const hostsChanged = change.hosts !== undefined && (await changeHosts(deps, trx, context, row.id, change.hosts));
+    const same = Object.entries(set).every(([name, value]) => row[name as keyof typeof set] === value);
+    if (same && !hostsChanged) return undefined;
+    refuseStale(context.request, row.updated_at, `Tunnel '${row.name}'`);
+    await trx
+      .updateTable('tunnels')
+      .set({ ...set, updated_at: nextUpdate(row.updated_at, nowMs) })
+      .where('id', '=', row.id)
+      .execute();
+    await auditCall(trx, context, 'tunnel.update', row.name, { ...change });
+    return row.id;
+  });
+  if (id !== undefined) deps.feed.tunnelsChanged([id]);
+  return getTunnel(deps, access, segments.name);
+};
+
+const deleteTunnel = async (deps: TunnelDeps, context: CallContext<'deleteTunnel'>): Promise<void> => {
+  const { access, segments, query, nowMs } = context;
+  const unkept = parseFlag('Unkept', query.unkept);
+  const id = await deps.store.write(async (trx) => {
+    await lockProject(trx, access.id);
+    const row = await getRow(trx, access, segments.name);
+    refuseSuspended(row);
+    if (unkept) await refuseKept(trx, row);
+    await deleteTunnelRow(trx, row, nowMs);
+    await auditCall(trx, context, 'tunnel.delete', row.name);
+    return row.id;
+  });
+  deps.feed.tunnelsChanged([id]);
+};
+
+/** Refuses every value but '0': a caller who means to end the old token at once must not miss a typing error. */
+const parseOverlap = (text: string | undefined): boolean =>
+  text === undefined || (text !== '0' && refuse('invalid', "Overlap must be '0', or left out."));
+
+const rotateToken = async (deps: TunnelDeps, context: CallContext<'rotateToken'>): Promise<Tunnel> => {
+  const { access, segments, query, nowMs } = context;
+  const overlap = parseOverlap(query.overlap);
+  const id = await deps.store.write(async (trx) => {
+    await lockProject(trx, access.id);
+    const row = await getRow(trx, access, segments.name);
+    await rotateTunnelToken(trx, deps.keyRing, row.id, nowMs, overlap);
+    await auditCall(trx, context, 'tunnel.rotate-token', row.name, overlap ? {} : { overlap });
+    return row.id;
+  });
+  deps.feed.tunnelsChanged([id]);
+  return getTunnel(deps, access, segments.name);
+};
+
+const ranges = ['hour', 'day', 'week'] as const;
+
+const getHistory = async (deps: TunnelDeps, { access, segments, query }: CallContext<'getHistory'>) => {
+  const range = ranges.find((each) => each === query.range) ?? refuse('invalid', "Range must be 'hour', 'day' or 'week'.");
+  const row = await getRow(deps.store.db, access, segments.name);
+  return deps.feed.history(row.id, range);
+};
+
+const listClients = async (deps: TunnelDeps, { access, segments }: CallContext<'listClients'>) => {
+  const row = await getRow(deps.store.db, access, segments.name);
+  return deps.feed.clients(row.id);
+};
+
+const getLastClient = async (deps: TunnelDeps, { access, segments }: CallContext<'getLastClient'>) => {
+  const row = await getRow(deps.store.db, access, segments.name);
+  return deps.feed.lastClient(row.id);
+};
+
+export const createTunnelCalls = (
+  deps: TunnelDeps,
+): Handlers<
+  | 'listTunnels'
+  | 'getTunnel'
+  | 'createTunnel'
+  | 'updateTunnel'
+  | 'deleteTunnel'
+  | 'startQuickTunnel'
+  | 'keepTunnel'
+  | 'rotateToken'
+  | 'listClients'
+  | 'getLastClient'
+  | 'getHistory'
+  | 'listRegions'
+> => ({
+  listTunnels: async ({ access, query, request }) =>
+    answerPage(request, await listTunnels(deps, access, orInvalid(parseListQuery(query, tunnelList)))),
+  getTunnel: ({ access, segments, query }) => getTunnel(deps, access, segments.name, parseFlag('Metrics', query.metrics)),
+  createTunnel: (context) => createTunnel(deps, context),
+  updateTunnel: (context) => updateTunnel(deps, context),
+  deleteTunnel: (context) => deleteTunnel(deps, context),
+  startQuickTunnel: async (context) => {
+    const { id, name } = await startQuickTunnel(deps, context);
+    return answerServing(deps, context.access, id, name);
+  },
+  keepTunnel: async (context) => {
+    await keepTunnel(deps, context);
+    return getTunnel(deps, context.access, context.segments.name);
+  },
+  rotateToken: (context) => rotateToken(deps, context),
+  listClients: (context) => listClients(deps, context),
+  getLastClient: (context) => getLastClient(deps, context),
+  getHistory: (context) => getHistory(deps, context),
+  listRegions: async () => (await listRegionRows(deps.store.db)).map(toRegion),
+});

@@ -1,0 +1,228 @@
+// Quick tunnels: `underpass http PORT` makes one for its folder, or takes the one that is there. The label comes from a secret of
+// this installation and from who asks, so no other caller gets it with any key. expiry.ts deletes tunnels that no client carries.
+
+import { createHmac } from 'node:crypto';
+import type { Region } from '@underpass/rules/entity/entity.ts';
+import { defaultRegion, generatorDomain, parseRegion } from '@underpass/rules/entity/region.ts';
+import { durations } from '@underpass/rules/limits.ts';
+import { parseIngressDomains } from '@underpass/rules/names/ingress-domain.ts';
+import { defaultSecurityGroupName } from '@underpass/rules/text/security-group-name.ts';
+import { parseFolderKey, parseLastsSeconds, renderQuickLabel } from '@underpass/rules/tunnel/quick-tunnel.ts';
+import { parseTunnelName } from '@underpass/rules/tunnel/tunnel-name.ts';
+import { listRegionRows, ownHosts, toRegion } from '../../edges/region/regions.ts';
+import type { Limiter } from '../../platform/limit/limiter.ts';
+import type { KeyRing } from '../../platform/secret/key-ring.ts';
+import { keepSecret, sealedPrefixes } from '../../platform/secret/sealed-setting.ts';
+import { createToken } from '../../platform/secret/token.ts';
+import type { QuickTunnelsTable, TunnelsTable } from '../../platform/store/schema.ts';
+import type { Queries, Store } from '../../platform/store/store.ts';
+import { userShare } from '../../request/caller/allowance.ts';
+import { auditCall } from '../../request/caller/audit.ts';
+import type { CallContext } from '../../request/caller/call.ts';
+import { lockProject } from '../../request/caller/project-lock.ts';
+import { lockUser } from '../../request/caller/user-lock.ts';
+import { nextUpdate } from '../../request/http/if-match.ts';
+import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
+import { writeHosts } from './ingress-hosts.ts';
+import { findTunnelRow, refuseSuspended } from './tunnels.ts';
+import { generatedNames, getGroupId, getPolicyId, insertTunnel, takeTunnelName, writeUnlessTaken } from './write-tunnel.ts';
+
+export interface QuickDeps {
+  readonly store: Store;
+  readonly keyRing: KeyRing;
+  readonly limiter: Limiter;
+  readonly feed: { tunnelsChanged(ids: readonly string[]): void };
+  readonly origin: string;
+  /** How many one person may have at once; 0 switches them off. */
+  readonly quickTunnels: number;
+}
+
+type Start = CallContext<'startQuickTunnel'>;
+
+interface Wish {
+  readonly label: string;
+  readonly name: string;
+  readonly region: Region;
+  /** Undefined: the generated name. */
+  readonly hosts: readonly string[] | undefined;
+  readonly securityGroup: string | undefined;
+  /** Undefined: as it is; empty: none. */
+  readonly accessPolicy: string | undefined;
+  readonly lease: Pick<QuickTunnelsTable, 'expires_at' | 'ends_at'>;
+}
+
+export const quickLeaseMs = durations.quickLeaseMinutes * 60_000;
+
+/** Never beyond the end that the person set. */
+export const leaseFrom = (nowMs: number, endsAt: number | null): number => Math.min(nowMs + quickLeaseMs, endsAt ?? Infinity);
+
+const offMessage = 'The operator has switched quick tunnels off. Add a tunnel, and connect it by its name.';
+const shownTunnels = 10;
+
+/** Names of the project at hand only: an API token may know no other. */
+const tooManyMessage = (most: number, names: readonly string[], elsewhere: number): string => {
+  const more = names.length - shownTunnels;
+  const list = [
+    ...names.slice(0, shownTunnels),
+    ...(more > 0 ? [`${more} more`] : []),
+    ...(elsewhere > 0 ? [`${elsewhere} in other projects`] : []),
+  ].join(', ');
+  return (
+    `You may have at most ${most} quick ${most === 1 ? 'tunnel' : 'tunnels'} at once. Stop or keep one of them: ${list}. ` +
+    'Its client stops with Ctrl-C; "underpass tunnels rm NAME" deletes it from elsewhere.'
+  );
+};
+
+const chooseRegion = async (db: Queries, asked: string | undefined, needsName: boolean): Promise<Region> => {
+  const all = (await listRegionRows(db)).map(toRegion);
+  const fits = all.filter((each) => each.tlsTermination && (!needsName || generatorDomain(each, 'http') !== null));
+  const region = asked === undefined ? defaultRegion(fits) : orInvalid(parseRegion(all, asked, 'http'));
+  if (region === undefined) return refuse('invalid', 'No available region offers quick tunnels.');
+  if (needsName && generatorDomain(region, 'http') === null)
+    refuse('invalid', `Region '${region.name}' cannot generate a name. Give a domain.`);
+  return region;
+};
+
+/** The same for the same person, project, region, folder and name; two different ones never share a label. */
+const labelFor = async (deps: QuickDeps, { caller, access, body }: Start, region: string): Promise<string> => {
+  const secret = await keepSecret(deps.store, deps.keyRing, sealedPrefixes.quickNames, createToken);
+  const about = JSON.stringify([caller.userId, access.id, region, orInvalid(parseFolderKey(body.key)), body.name ?? '']);
+  return renderQuickLabel(createHmac('sha256', secret).update(about).digest());
+};
+
+const parseWish = async (deps: QuickDeps, context: Start): Promise<Wish> => {
+  const { body, nowMs } = context;
+  const given = body.name === undefined ? undefined : orInvalid(parseTunnelName(body.name));
+  const asked = body.ingressDomains ?? [];
+  const hosts = asked.length === 0 ? undefined : orInvalid(parseIngressDomains(asked));
+  const region = await chooseRegion(deps.store.db, body.region, hosts === undefined);
+  const label = await labelFor(deps, context, region.name);
+  const endsAt = body.lastsSeconds === undefined ? null : nowMs + orInvalid(parseLastsSeconds(body.lastsSeconds)) * 1000;
+  const kept = body.keep === true;
+  if (kept && endsAt !== null) refuse('invalid', 'A tunnel that is kept has no end.');
+  const lease = { expires_at: kept ? null : leaseFrom(nowMs, endsAt), ends_at: endsAt };
+  const { securityGroup, accessPolicy } = body;
+  return { label, name: given ?? label, region, hosts, securityGroup, accessPolicy, lease };
+};
+
+const findQuick = (db: Queries, projectId: string, label: string) =>
+  db
+    .selectFrom('quick_tunnels as q')
+    .innerJoin('tunnels as t', 't.id', 'q.tunnel_id')
+    .selectAll('t')
+    .select(['q.expires_at', 'q.ends_at'])
+    .where('q.label', '=', label)
+    .where('t.project_id', '=', projectId)
+    .executeTakeFirst();
+
+/** Kept tunnels count for the project only. */
+const takePersonQuota = async (trx: Queries, userId: string, projectId: string, most: number): Promise<void> => {
+  await lockUser(trx, userId);
+  const quick = trx.selectFrom('quick_tunnels as q').innerJoin('tunnels as t', 't.id', 'q.tunnel_id');
+  const own = quick.select(['t.name', 't.project_id']).where('q.user_id', '=', userId);
+  const rows = await own.where('q.expires_at', 'is not', null).orderBy('t.id').execute();
+  if (rows.length < most) return;
+  const names = rows.filter((row) => row.project_id === projectId).map(({ name }) => name);
+  refuse('conflict', tooManyMessage(most, names, rows.length - names.length));
+};
+
+interface Writing {
+  readonly context: Start;
+  readonly wish: Wish;
+  readonly ownHosts: readonly string[];
+}
+
+const insertQuick = async (deps: QuickDeps, trx: Queries, { context, wish, ownHosts }: Writing): Promise<string> => {
+  const { access, caller } = context;
+  await takePersonQuota(trx, caller.userId, access.id, deps.quickTunnels);
+  await takeTunnelName(trx, access, wish.name);
+  const generated = wish.hosts === undefined ? [`${wish.label}.${generatorDomain(wish.region, 'http')}`] : [];
+  const tunnel = {
+    name: wish.name,
+    type: 'http' as const,
+    region: wish.region.name,
+    proxyProtocol: '' as const,
+    securityGroup: wish.securityGroup ?? defaultSecurityGroupName,
+    accessPolicy: wish.accessPolicy,
+    hosts: wish.hosts ?? generated,
+    generated: new Set(generated),
+    maker: 'quick' as const,
+  };
+  const id = await insertTunnel(trx, { ...deps, ownHosts }, context, tunnel, { quick: true, ...expiryDetail(wish.lease) });
+  const row = { tunnel_id: id, user_id: caller.userId, label: wish.label, ...wish.lease };
+  await trx.insertInto('quick_tunnels').values(row).execute();
+  return id;
+};
+
+const expiryDetail = ({ expires_at, ends_at }: Wish['lease']): Readonly<Record<string, unknown>> => ({
+  ...(expires_at === null ? { kept: true } : {}),
+  ...(ends_at === null ? {} : { endsAt: new Date(ends_at).toISOString() }),
+});
+
+type QuickRow = TunnelsTable & Pick<QuickTunnelsTable, 'expires_at' | 'ends_at'>;
+
+/** Changes what the caller names, and leaves the rest: somebody may have set it on purpose. A kept tunnel stays kept. */
+const reuseQuick = async (trx: Queries, row: QuickRow, { context, wish, ownHosts }: Writing): Promise<void> => {
+  const { access, nowMs } = context;
+  refuseSuspended(row);
+  const { hosts } = wish;
+  const generated = await generatedNames(trx, row.id);
+  const hostsChanged =
+    hosts !== undefined &&
+    (await writeHosts(trx, { access, tunnelId: row.id, hosts, generated, ownHosts, nowMs, maker: 'quick' }));
+  const group = wish.securityGroup === undefined ? row.security_group_id : await getGroupId(trx, access, wish.securityGroup);
+  const asked = wish.accessPolicy;
+  const policy = asked === undefined ? row.access_policy_id : await getPolicyId(trx, access, { name: asked, type: row.type });
+  const keeps = row.expires_at !== null && wish.lease.expires_at === null;
+  if (row.expires_at !== null) await trx.updateTable('quick_tunnels').set(wish.lease).where('tunnel_id', '=', row.id).execute();
+  if (hostsChanged || group !== row.security_group_id || policy !== row.access_policy_id) {
+    const set = { security_group_id: group, access_policy_id: policy, updated_at: nextUpdate(row.updated_at, nowMs) };
+    await trx.updateTable('tunnels').set(set).where('id', '=', row.id).execute();
+    await auditCall(trx, context, 'tunnel.update', row.name, { hosts, securityGroup: wish.securityGroup, accessPolicy: asked });
+  }
+  if (keeps) await auditCall(trx, context, 'tunnel.keep', row.name);
+};
+
+export const startQuickTunnel = async (
+  deps: QuickDeps,
+  context: Start,
+): Promise<{ readonly id: string; readonly name: string }> => {
+  const { access, caller } = context;
+  if (deps.quickTunnels === 0) refuse('invalid', offMessage);
+  const wish = await parseWish(deps, context);
+  const isKnown = (await findQuick(deps.store.db, access.id, wish.label)) !== undefined;
+  if (!isKnown && wish.hosts === undefined) await deps.limiter.take('generatedNamePerUser', userShare(caller));
+  const writing = { context, wish, ownHosts: await ownHosts(deps.store.db, deps.origin) };
+  return writeUnlessTaken(deps.store, async (trx) => {
+    await lockProject(trx, access.id);
+    const row = await findQuick(trx, access.id, wish.label);
+    if (row === undefined) return { id: await insertQuick(deps, trx, writing), name: wish.name };
+    await reuseQuick(trx, row, writing);
+    return { id: row.id, name: row.name };
+  });
+};
+
+const findExpiry = (db: Queries, tunnelId: string) =>
+  db
+    .selectFrom('quick_tunnels')
+    .selectAll()
+    .where('tunnel_id', '=', tunnelId)
+    .where('expires_at', 'is not', null)
+    .executeTakeFirst();
+
+/** Refuses a client that ends, if somebody has kept its tunnel in the meantime. The project must be locked. */
+export const refuseKept = async (trx: Queries, { id, name }: { readonly id: string; readonly name: string }): Promise<void> => {
+  if (!(await findExpiry(trx, id))) refuse('conflict', `Tunnel '${name}' is kept`);
+};
+
+/** Nothing happens to a tunnel that has no expiry. */
+export const keepTunnel = (deps: QuickDeps, context: CallContext<'keepTunnel'>): Promise<void> =>
+  deps.store.write(async (trx) => {
+    const { access, segments } = context;
+    await lockProject(trx, access.id);
+    const row = orMissing(await findTunnelRow(trx, access.id, segments.name), 'Tunnel');
+    refuseSuspended(row);
+    if (!(await findExpiry(trx, row.id))) return;
+    await trx.updateTable('quick_tunnels').set({ expires_at: null, ends_at: null }).where('tunnel_id', '=', row.id).execute();
+    await auditCall(trx, context, 'tunnel.keep', row.name);
+  });

@@ -1,0 +1,133 @@
+// Makes and deletes tunnels in the store: the same steps for calls, quick tunnels and tunnels whose expiry has come.
+
+import type { ProxyProtocol, Tunnel } from '@underpass/rules/entity/entity.ts';
+import { regionMissingMessage } from '@underpass/rules/entity/region.ts';
+import type { KeyRing } from '../../platform/secret/key-ring.ts';
+import { createId } from '../../platform/store/id.ts';
+import { isForeignKeyViolation, isUniqueViolation, type Queries, type Store } from '../../platform/store/store.ts';
+import { auditCall } from '../../request/caller/audit.ts';
+import type { CallContext } from '../../request/caller/call.ts';
+import type { Access } from '../../request/caller/project-access.ts';
+import { takeQuota } from '../../request/caller/quota.ts';
+import { refuse } from '../../request/http/refusal.ts';
+import { findPolicy } from '../../visitors/policies/policies.ts';
+import { type DomainMaker, dropQuickDomains } from '../domain/domains.ts';
+import { findGroup } from '../group/groups.ts';
+import { reserveNames, writeHosts } from './ingress-hosts.ts';
+import { insertTunnelToken } from './token.ts';
+import { findTunnelRow, readHosts } from './tunnels.ts';
+
+export interface NewTunnel {
+  readonly name: string;
+  readonly type: Tunnel['type'];
+  readonly region: string;
+  readonly proxyProtocol: ProxyProtocol;
+  readonly securityGroup: string;
+  /** Undefined or empty: none. */
+  readonly accessPolicy?: string | undefined;
+  readonly hosts: readonly string[];
+  /** The names among `hosts` that the service made up. */
+  readonly generated: ReadonlySet<string>;
+  /** Makes the domains of apexes that are new to the project. */
+  readonly maker?: DomainMaker;
+}
+
+// Tries are few: under the project's lock, only two projects that generate the same name at once can collide.
+const writeTries = 5;
+
+export const writeUnlessTaken = async <T>(store: Store, body: (trx: Queries) => Promise<T>): Promise<T> => {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await store.write(body);
+    } catch (error) {
+      // It must be the region: everything else that a tunnel refers to is under the project's lock.
+      if (isForeignKeyViolation(error)) return refuse('invalid', regionMissingMessage);
+      if (!isUniqueViolation(error)) throw error;
+      if (tries === writeTries) return refuse('conflict', 'An ingress domain is in use by another tunnel');
+    }
+  }
+};
+
+export const getGroupId = async (db: Queries, access: Access, name: string): Promise<string> => {
+  const group = await findGroup(db, access.id, name);
+  return group?.id ?? refuse('invalid', `Security group '${name}' does not exist`);
+};
+
+const policyTypeMessage = 'An access policy needs an http tunnel: the service cannot see inside an ingress tunnel.';
+
+/** Null for an empty name: no policy. The project must be locked, so that the policy stays until the tunnel has it. */
+export const getPolicyId = async (
+  db: Queries,
+  access: Access,
+  { name, type }: { readonly name: string; readonly type: Tunnel['type'] },
+): Promise<string | null> => {
+  if (name === '') return null;
+  if (type !== 'http') refuse('invalid', policyTypeMessage);
+  const policy = await findPolicy(db, access.id, name);
+  return policy?.id ?? refuse('invalid', `Access policy '${name}' does not exist`);
+};
+
+/** Takes the quota and the name under the project's lock. */
+export const takeTunnelName = async (trx: Queries, access: Access, name: string): Promise<void> => {
+  await takeQuota(trx, access, 'tunnels');
+  if (await findTunnelRow(trx, access.id, name)) refuse('conflict', `Tunnel '${name}' already exists`);
+};
+
+type Source = Pick<CallContext<'createTunnel'>, 'access' | 'caller' | 'address' | 'nowMs'>;
+
+interface InsertDeps {
+  readonly keyRing: KeyRing;
+  readonly ownHosts: readonly string[];
+}
+
+/** Call after takeTunnelName. `detail` goes to the audit log with the tunnel's type, region and hosts. */
+export const insertTunnel = async (
+  trx: Queries,
+  { keyRing, ownHosts }: InsertDeps,
+  source: Source,
+  tunnel: NewTunnel,
+  detail: Readonly<Record<string, unknown>> = {},
+): Promise<string> => {
+  const { access, nowMs } = source;
+  const { name, type, region, hosts, generated, accessPolicy = '', maker = null } = tunnel;
+  const id = createId(nowMs);
+  await trx
+    .insertInto('tunnels')
+    .values({
+      id,
+      project_id: access.id,
+      name,
+      type,
+      region,
+      proxy_protocol: tunnel.proxyProtocol,
+      security_group_id: await getGroupId(trx, access, tunnel.securityGroup),
+      access_policy_id: await getPolicyId(trx, access, { name: accessPolicy, type }),
+      suspended_at: null,
+      created_at: nowMs,
+      updated_at: nowMs,
+    })
+    .execute();
+  await writeHosts(trx, { access, tunnelId: id, hosts, generated, ownHosts, nowMs, maker });
+  await insertTunnelToken(trx, keyRing, id, nowMs);
+  const guard = accessPolicy === '' ? {} : { accessPolicy };
+  await auditCall(trx, source, 'tunnel.create', name, { type, region, hosts, ...guard, ...detail });
+  return id;
+};
+
+export const generatedNames = async (trx: Queries, tunnelId: string): Promise<ReadonlySet<string>> => {
+  const hosts = (await readHosts(trx, [tunnelId])).get(tunnelId) ?? [];
+  return new Set(hosts.filter((host) => host.apex_name === '').map((host) => host.host));
+};
+
+/** The project must be locked. The caller writes the audit row, and tells the feed after the commit. */
+export const deleteTunnelRow = async (
+  trx: Queries,
+  { id, project_id }: { readonly id: string; readonly project_id: string },
+  nowMs: number,
+): Promise<void> => {
+  const hosts = (await readHosts(trx, [id])).get(id) ?? [];
+  const generated = hosts.filter((host) => host.apex_name === '').map(({ host }) => host);
+  await reserveNames(trx, project_id, generated, nowMs);
+  await trx.deleteFrom('tunnels').where('id', '=', id).execute();
+  await dropQuickDomains(trx, project_id, [...new Set(hosts.map(({ apex_name }) => apex_name))]);
+};

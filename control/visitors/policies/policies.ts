@@ -1,0 +1,101 @@
+// Reads access policies for people. control/edges/policies reads what the policies grant.
+
+import { type accessPolicyList, type ListPage, type ListQuery, selectPage } from '@underpass/rules/list/list-page.ts';
+import type { AccessPolicy } from '@underpass/rules/visit/access-policy.ts';
+import { type PolicyContent, readContent } from '../../edges/policies/policy-content.ts';
+import type { AccessPoliciesTable } from '../../platform/store/schema.ts';
+import type { Queries } from '../../platform/store/store.ts';
+import { refuse } from '../../request/http/refusal.ts';
+
+const policyRows = (db: Queries, projectId: string) =>
+  db
+    .selectFrom('access_policies as p')
+    .selectAll('p')
+    .select((eb) => [
+      eb
+        .selectFrom('access_tokens as t')
+        .select((count) => count.fn.countAll<number>().as('n'))
+        .whereRef('t.policy_id', '=', 'p.id')
+        .as('tokens'),
+      eb
+        .selectFrom('access_links as l')
+        .select((count) => count.fn.countAll<number>().as('n'))
+        .whereRef('l.policy_id', '=', 'p.id')
+        .as('links'),
+    ])
+    .where('p.project_id', '=', projectId);
+
+export type PolicyRow = AccessPoliciesTable & { readonly tokens: number | null; readonly links: number | null };
+
+export interface AttachedTunnel {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** The tunnels that a policy is attached to: their names, and their ids for the edges. */
+export const attachedTunnels = (db: Queries, policyId: string): Promise<AttachedTunnel[]> =>
+  db.selectFrom('tunnels').select(['id', 'name']).where('access_policy_id', '=', policyId).orderBy('id').execute();
+
+/** The names of the tunnels of all policies of a project, by the policy's id. */
+const tunnelNames = async (db: Queries, projectId: string): Promise<Map<string | null, string[]>> => {
+  const query = db.selectFrom('tunnels').select(['access_policy_id', 'name']).where('project_id', '=', projectId);
+  const rows = await query.where('access_policy_id', 'is not', null).orderBy('id').execute();
+  const byPolicy = Map.groupBy(rows, (row) => row.access_policy_id);
+  return new Map([...byPolicy].map(([id, tunnels]) => [id, tunnels.map(({ name }) => name)]));
+};
+
+/** The content of a row, for a call: refuses with a sentence if it cannot be read. */
+export const contentOf = ({ name, content }: Pick<AccessPoliciesTable, 'name' | 'content'>): PolicyContent => {
+  try {
+    return readContent(content);
+  } catch {
+    return refuse('conflict', `Access policy '${name}' cannot be read. Write to the operator.`);
+  }
+};
+
+const toPolicy = (row: PolicyRow, tunnels: readonly string[]): AccessPolicy => {
+  const { rules, members, people, provider, tokenHeader, origins, sessionHours, log } = contentOf(row);
+  return {
+    name: row.name,
+    updatedAt: new Date(row.updated_at).toISOString(),
+    ...{ tunnels, rules, members, people, provider, tokenHeader, origins, sessionHours, log },
+    password: row.password_hash !== null,
+    tokenCount: Number(row.tokens ?? 0),
+    linkCount: Number(row.links ?? 0),
+  };
+};
+
+/** What the columns of the list sort by. */
+const sortValues: Readonly<Record<(typeof accessPolicyList.sorts)[number], (policy: AccessPolicy) => string | number>> = {
+  name: ({ name }) => name,
+  updated: ({ updatedAt }) => updatedAt,
+  tunnels: ({ tunnels }) => tunnels.length,
+};
+
+const hasWord = ({ name, people, tunnels }: AccessPolicy, word: string): boolean =>
+  [name, ...people, ...tunnels].some((text) => text.toLowerCase().includes(word));
+
+/** One page in the order of creation. */
+export const readPolicyPage = async (db: Queries, projectId: string, query: ListQuery): Promise<ListPage<AccessPolicy>> => {
+  const sortValue = sortValues[query.sort as keyof typeof sortValues] as ((policy: AccessPolicy) => string | number) | undefined;
+  const all = await policyRows(db, projectId).orderBy('p.id').execute();
+  const tunnels = await tunnelNames(db, projectId);
+  const rows = all
+    .map((row) => ({ id: row.id, policy: toPolicy(row, tunnels.get(row.id) ?? []) }))
+    .filter(({ policy }) => query.words.every((word) => hasWord(policy, word)))
+    .map((row) => ({ ...row, ...(sortValue === undefined ? {} : { sortsBy: sortValue(row.policy) }) }));
+  const page = selectPage(rows, query);
+  return { ...page, rows: page.rows.map(({ policy }) => policy) };
+};
+
+export const findPolicy = (db: Queries, projectId: string, name: string): Promise<PolicyRow | undefined> =>
+  policyRows(db, projectId).where('p.name', '=', name).executeTakeFirst();
+
+export const readPolicy = async (db: Queries, projectId: string, name: string): Promise<AccessPolicy | undefined> => {
+  const row = await findPolicy(db, projectId, name);
+  if (row === undefined) return undefined;
+  return toPolicy(
+    row,
+    (await attachedTunnels(db, row.id)).map((tunnel) => tunnel.name),
+  );
+};

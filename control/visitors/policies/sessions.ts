@@ -1,0 +1,46 @@
+// Ends visitors' sessions, and lists the sign-ins.
+
+import { limits } from '@underpass/rules/limits.ts';
+import { parseEmail } from '@underpass/rules/people/email.ts';
+import type { AccessSignIn } from '@underpass/rules/visit/access-policy.ts';
+import { endAllVisits, endVisitsOf } from '../../edges/policies/end-visits.ts';
+import { createPolicyKeys } from '../../edges/policies/policy-keys.ts';
+import type { AccessSignInsTable } from '../../platform/store/schema.ts';
+import type { Queries } from '../../platform/store/store.ts';
+import { auditCall } from '../../request/caller/audit.ts';
+import type { CallContext } from '../../request/caller/call.ts';
+import { orInvalid } from '../../request/http/refusal.ts';
+import { changeGrants, type PolicyDeps } from './write-policy.ts';
+
+/** Replaces the policy's keys too: somebody who got them from a hacked edge could otherwise go on making sessions. */
+const signOutEverybody = async ({ keyRing }: PolicyDeps, trx: Queries, policyId: string, nowMs: number): Promise<void> => {
+  await endAllVisits(trx, policyId, nowMs);
+  await trx.updateTable('access_policies').set(createPolicyKeys(keyRing, policyId)).where('id', '=', policyId).execute();
+};
+
+export const signOutVisitors = (deps: PolicyDeps, context: CallContext<'signOutVisitors'>): Promise<void> => {
+  const { body, nowMs } = context;
+  const email = body.email === undefined ? null : orInvalid(parseEmail(body.email));
+  return changeGrants(deps, context, async (trx, { id, name }) => {
+    if (email === null) await signOutEverybody(deps, trx, id, nowMs);
+    else await endVisitsOf(trx, id, email, nowMs);
+    await auditCall(trx, context, 'access-policy.sign-out', name, email === null ? { everybody: true } : { email });
+  });
+};
+
+const toSignIn = (row: AccessSignInsTable): AccessSignIn => ({
+  id: row.id,
+  at: new Date(row.at).toISOString(),
+  ...{ policy: row.policy, host: row.host, who: row.who, method: row.method as AccessSignIn['method'] },
+  ...{ allowed: row.allowed === 1, reason: row.reason, address: row.address },
+});
+
+/** Newest first. */
+export const listSignIns = async (db: Queries, { access, query }: CallContext<'listAccessSignIns'>) => {
+  let rows = db.selectFrom('access_sign_ins').selectAll().where('project_id', '=', access.id).orderBy('id', 'desc');
+  if (query.before !== undefined) rows = rows.where('id', '<', query.before);
+  if (query.policy !== undefined) rows = rows.where('policy', '=', query.policy);
+  const found = await rows.limit(limits.auditPageRows + 1).execute();
+  const page = found.slice(0, limits.auditPageRows);
+  return { entries: page.map(toSignIn), next: found.length > page.length ? page.at(-1)!.id : null };
+};

@@ -1,0 +1,126 @@
+// Makes, changes and deletes access policies.
+
+import { renderInUse } from '@underpass/rules/text/in-use.ts';
+import { parseObjectName } from '@underpass/rules/text/object-name.ts';
+import type { AccessPolicy } from '@underpass/rules/visit/access-policy.ts';
+import type { FeedPort } from '../../edges/feed/port.ts';
+import type { PolicyContent } from '../../edges/policies/policy-content.ts';
+import { createPolicyKeys, providerSecretContext } from '../../edges/policies/policy-keys.ts';
+import type { KeyRing } from '../../platform/secret/key-ring.ts';
+import { createId } from '../../platform/store/id.ts';
+import type { Queries, Store } from '../../platform/store/store.ts';
+import { auditCall } from '../../request/caller/audit.ts';
+import type { CallContext } from '../../request/caller/call.ts';
+import { findNameAlike } from '../../request/caller/name-alike.ts';
+import type { Access } from '../../request/caller/project-access.ts';
+import { lockProject } from '../../request/caller/project-lock.ts';
+import { takeQuota } from '../../request/caller/quota.ts';
+import { nextUpdate, refuseStale } from '../../request/http/if-match.ts';
+import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
+import { attachedTunnels, contentOf, findPolicy, type PolicyRow, readPolicy } from './policies.ts';
+import { describeChange, newContent, type PolicyChange, parseChange, refuseMovedSecret } from './policy-change.ts';
+
+export interface PolicyDeps {
+  readonly store: Store;
+  readonly keyRing: KeyRing;
+  readonly feed: Pick<FeedPort, 'tunnelsChanged'>;
+  readonly origin: string;
+  readonly settings: { readonly production: boolean };
+}
+
+export const getPolicy = async (db: Queries, access: Access, name: string): Promise<AccessPolicy> =>
+  orMissing(await readPolicy(db, access.id, name), 'Access policy');
+
+export const getPolicyRow = async (db: Queries, access: Access, name: string): Promise<PolicyRow> =>
+  orMissing(await findPolicy(db, access.id, name), 'Access policy');
+
+const optionsOf = ({ settings }: PolicyDeps) => ({ plainLoopback: !settings.production });
+
+/** The columns that a change sets. A new password gets a new id, which ends the sessions of the old one. */
+const columnsOf = (keyRing: KeyRing, id: string, content: PolicyContent, change: PolicyChange, nowMs: number) => {
+  const { clientSecret, passwordHash } = change;
+  const seal = (secret: string): string => keyRing.seal(secret, providerSecretContext(id));
+  return {
+    content: JSON.stringify(content),
+    ...(clientSecret === undefined ? {} : { provider_secret_sealed: clientSecret === null ? null : seal(clientSecret) }),
+    ...(passwordHash === undefined
+      ? {}
+      : { password_hash: passwordHash, password_id: passwordHash === null ? null : createId(nowMs) }),
+  };
+};
+
+export const createPolicy = async (deps: PolicyDeps, context: CallContext<'createAccessPolicy'>): Promise<AccessPolicy> => {
+  const { access, body, nowMs } = context;
+  const name = orInvalid(parseObjectName(body.name));
+  const change = await parseChange(body, optionsOf(deps));
+  const content = { ...newContent, ...change.content };
+  await deps.store.write(async (trx) => {
+    // takeQuota also locks the project, so only one of two calls finds the name free.
+    await takeQuota(trx, access, 'accessPolicies');
+    const alike = await findNameAlike(trx, 'access_policies', access.id, name);
+    if (alike !== undefined) refuse('conflict', `Access policy '${alike}' already exists`);
+    const id = createId(nowMs);
+    const none = { provider_secret_sealed: null, password_hash: null, password_id: null };
+    await trx
+      .insertInto('access_policies')
+      .values({
+        ...{ id, project_id: access.id, name, valid_from: nowMs, created_at: nowMs, updated_at: nowMs },
+        ...none,
+        ...columnsOf(deps.keyRing, id, content, change, nowMs),
+        ...createPolicyKeys(deps.keyRing, id),
+      })
+      .execute();
+    await auditCall(trx, context, 'access-policy.create', name, describeChange(newContent, content, change));
+  });
+  return getPolicy(deps.store.db, access, name);
+};
+
+/** Saving the values that the policy already has changes nothing: no audit row, no message to the edges. */
+export const updatePolicy = async (deps: PolicyDeps, context: CallContext<'updateAccessPolicy'>): Promise<AccessPolicy> => {
+  const { access, body, segments, nowMs } = context;
+  const change = await parseChange(body, optionsOf(deps));
+  const tunnels = await deps.store.write(async (trx) => {
+    await lockProject(trx, access.id);
+    const row = await getPolicyRow(trx, access, segments.name);
+    const before = contentOf(row);
+    const after = { ...before, ...change.content };
+    refuseMovedSecret(before, change, row.provider_secret_sealed !== null);
+    const detail = describeChange(before, after, change);
+    if (Object.keys(detail).length === 0) return [];
+    refuseStale(context.request, row.updated_at, `Access policy '${row.name}'`);
+    const columns = columnsOf(deps.keyRing, row.id, after, change, nowMs);
+    const set = { ...columns, updated_at: nextUpdate(row.updated_at, nowMs) };
+    await trx.updateTable('access_policies').set(set).where('id', '=', row.id).execute();
+    await auditCall(trx, context, 'access-policy.update', row.name, detail);
+    return attachedTunnels(trx, row.id);
+  });
+  deps.feed.tunnelsChanged(tunnels.map((tunnel) => tunnel.id));
+  return getPolicy(deps.store.db, access, segments.name);
+};
+
+export const deletePolicy = async (deps: PolicyDeps, context: CallContext<'deleteAccessPolicy'>): Promise<void> => {
+  const { access, segments } = context;
+  await deps.store.write(async (trx) => {
+    await lockProject(trx, access.id);
+    const row = await getPolicyRow(trx, access, segments.name);
+    const names = (await attachedTunnels(trx, row.id)).map((tunnel) => tunnel.name);
+    if (names.length > 0) refuse('conflict', renderInUse('Access policy', row.name, names));
+    await trx.deleteFrom('access_policies').where('id', '=', row.id).execute();
+    await auditCall(trx, context, 'access-policy.delete', row.name);
+  });
+};
+
+/** Changes a policy's tokens, links or sessions under the project's lock, then notifies the edges. */
+export const changeGrants = async <T>(
+  deps: PolicyDeps,
+  { access, segments }: Pick<CallContext<'createAccessToken'>, 'access' | 'segments'>,
+  change: (trx: Queries, row: PolicyRow) => Promise<T>,
+): Promise<T> => {
+  const { result, tunnels } = await deps.store.write(async (trx) => {
+    await lockProject(trx, access.id);
+    const row = await getPolicyRow(trx, access, segments.name);
+    return { result: await change(trx, row), tunnels: await attachedTunnels(trx, row.id) };
+  });
+  deps.feed.tunnelsChanged(tunnels.map((tunnel) => tunnel.id));
+  return result;
+};

@@ -1,0 +1,190 @@
+// Leads from a program's request to its code: checks and keeps the request, lets the person sign in on the pages of visit/, and
+// asks whether the program may act for them. All of it happens in one browser.
+
+import { addressKey } from '@underpass/rules/address/address.ts';
+import { refusalOf, type VisitorClaims } from '@underpass/rules/visit/grants.ts';
+import { createToken } from '../../platform/secret/token.ts';
+import { limitedAddress } from '../../request/http/address.ts';
+import { readBounded } from '../../request/http/body.ts';
+import { isOwnRequest } from '../../request/http/origin.ts';
+import { seeOther } from '../../request/http/see-other.ts';
+import type { VisitPolicy } from '../policies/find-visit-policy.ts';
+import { isFlowBrowser, keepFlowBrowser } from '../sign-in/flow.ts';
+import { renderEndedRequest, renderNote } from '../sign-in/page.ts';
+import { logSignIn } from '../sign-in/sign-in-log.ts';
+import type { ProgramGrants } from '../sign-in/visit-deps.ts';
+import { renderConsent } from './consent-page.ts';
+import { type AuthorizationError, type Program, parseAuthorization, parseResource } from './core/authorization.ts';
+import { addToQuery, describeRedirect, isOnDevice } from './core/redirect-uri.ts';
+import type { OAuthDeps } from './deps.ts';
+import { type Code, changeFlow, deleteFlow, type Flow, findFlow, insertFlow, type Question } from './flows.ts';
+import { issuerOf, oauthPath } from './metadata.ts';
+import { findProgram } from './programs.ts';
+
+/** A person may have to wait for a mail. */
+const questionMs = 15 * 60_000;
+const codeMs = 60_000;
+/** How long control remembers a used code, to notice that it comes again. */
+const spentMs = 10 * 60_000;
+const formBytesMost = 2_048;
+
+export interface Questions {
+  readonly grants: ProgramGrants;
+  readonly authorize: (request: Request, address: string) => Promise<Response>;
+  readonly show: (request: Request, address: string) => Promise<Response>;
+  readonly decide: (request: Request, address: string) => Promise<Response>;
+}
+
+const refusedTitle = 'This program cannot connect';
+
+const refusedPage = (text: string): Response => renderNote(refusedTitle, text, { status: 400 });
+
+interface RefusedQuestion {
+  readonly redirectUri: string;
+  readonly state: string | undefined;
+  readonly error: AuthorizationError;
+  readonly description: string;
+}
+
+/**
+ * Redirects only to a program on the visitor's device. Anyone may register a program and would else have an address here that
+ * leads anywhere (RFC 9700 4.11.2), so others get a link that says where it goes.
+ */
+const refuseQuestion = (origin: string, program: Program, refused: RefusedQuestion): Response => {
+  const { redirectUri, state, error, description } = refused;
+  const url = addToQuery(redirectUri, { error, error_description: description, state, iss: issuerOf(origin) });
+  if (isOnDevice(redirectUri)) return seeOther(url);
+  const text = `${program.name} asked for access, but its request is not valid. ${description}`;
+  return renderNote(refusedTitle, text, { status: 400, action: { label: `Go to ${describeRedirect(redirectUri)}`, url } });
+};
+
+const authorize = async (deps: OAuthDeps, request: Request, address: string): Promise<Response> => {
+  const { store, keyRing, origin, clock } = deps;
+  await deps.limiter.take('programQuestion', addressKey(address));
+  const query = new URL(request.url).searchParams;
+  const ids = query.getAll('client_id');
+  const program =
+    ids.length === 1 ? await findProgram(store.db, deps.readDocument, ids[0]!) : 'The program must send one client_id.';
+  if (typeof program === 'string') return refusedPage(program);
+  const asked = parseAuthorization(query, program);
+  if (!asked.ok && 'page' in asked) return refusedPage(asked.page);
+  if (!asked.ok) return refuseQuestion(origin, program, asked);
+  const { state, ...authorization } = asked.value;
+  const { host, origin: resourceOrigin } = parseResource(asked.value.resource)!;
+  const policy = await deps.findPolicy(host);
+  if (policy === undefined || new URL(policy.url).origin !== resourceOrigin) {
+    const description = `No tunnel with an access policy is at ${resourceOrigin}.`;
+    return refuseQuestion(origin, program, {
+      redirectUri: authorization.redirectUri,
+      state,
+      error: 'invalid_target',
+      description,
+    });
+  }
+  const { browserHash, cookie } = keepFlowBrowser(deps, request.headers);
+  const { id, name, isDocument } = program;
+  const content: Question = {
+    stage: 'question',
+    ...authorization,
+    program: { id, name, isDocument },
+    host,
+    state,
+    browserHash,
+  };
+  const secret = createToken();
+  const nowMs = clock();
+  await insertFlow(store.db, keyRing, secret, { policyId: policy.policyId, content, expiresAt: nowMs + questionMs }, nowMs);
+  return seeOther(`${origin}/access/sign-in?grant=${secret}`, { 'set-cookie': cookie });
+};
+
+/**
+ * The question, for the browser that asked it alone: a stranger may lead a visitor who has a session to the stranger's question.
+ * If that visitor signed in to it, the stranger could allow it in the visitor's name.
+ */
+const findQuestion = async (deps: OAuthDeps, headers: Headers, secret: string): Promise<Flow<Question> | undefined> => {
+  const flow = await findFlow(deps.store.db, deps.keyRing, secret, ['question'], deps.clock());
+  return flow !== undefined && isFlowBrowser(deps, headers, flow.content.browserHash) ? flow : undefined;
+};
+
+const finish = async (deps: OAuthDeps, headers: Headers, secret: string, claims: VisitorClaims): Promise<Response> => {
+  const flow = await findQuestion(deps, headers, secret);
+  if (flow === undefined) return renderEndedRequest();
+  // Keep the first sign-in: the page names that person.
+  const isKept =
+    flow.content.claims === undefined && (await changeFlow(deps.store.db, deps.keyRing, flow, { ...flow.content, claims }));
+  return isKept ? seeOther(`${deps.origin}${oauthPath}/consent?grant=${secret}`) : renderEndedRequest();
+};
+
+interface Ready {
+  readonly flow: Flow<Question>;
+  readonly claims: VisitorClaims;
+  readonly policy: VisitPolicy;
+}
+
+/** The question, if its person is signed in and still admitted. */
+const findReady = async (deps: OAuthDeps, request: Request, secret: string): Promise<Ready | undefined> => {
+  const flow = await findQuestion(deps, request.headers, secret);
+  const claims = flow?.content.claims;
+  if (flow === undefined || claims === undefined) return undefined;
+  const policy = await deps.findPolicy(flow.content.host);
+  // Another policy may have replaced the one that the person signed in to.
+  if (policy === undefined || policy.policyId !== flow.policyId) return undefined;
+  return refusalOf(claims, policy.grants, deps.clock()) === null ? { flow, claims, policy } : undefined;
+};
+
+const show = async (deps: OAuthDeps, request: Request, address: string): Promise<Response> => {
+  await deps.limiter.take('accessPage', limitedAddress(address, request.headers));
+  const secret = new URL(request.url).searchParams.get('grant') ?? '';
+  const ready = await findReady(deps, request, secret);
+  if (ready === undefined) return renderEndedRequest();
+  return renderConsent({ ...ready.flow.content, claims: ready.claims, projectName: ready.policy.projectName, secret });
+};
+
+const nameOf = ({ program }: Question, claims: VisitorClaims): string =>
+  claims.email === '' ? program.name : `${program.name}, for ${claims.email}`;
+
+const decide = async (deps: OAuthDeps, request: Request, address: string): Promise<Response> => {
+  await deps.limiter.take('accessPage', limitedAddress(address, request.headers));
+  if (!isOwnRequest(request.headers, deps.origin)) return renderEndedRequest();
+  const form = new URLSearchParams((await readBounded(request, formBytesMost)).toString('utf8'));
+  const ready = await findReady(deps, request, form.get('grant') ?? '');
+  // Delete the row first, so that only one answer counts.
+  if (ready === undefined || !(await deleteFlow(deps.store.db, ready.flow.id))) return renderEndedRequest();
+  const { flow, claims, policy } = ready;
+  const { content } = flow;
+  const allowed = form.get('decision') === 'allow';
+  const reason = allowed ? '' : 'The visitor denied it.';
+  const nowMs = deps.clock();
+  await logSignIn(deps, { policy, address, nowMs }, { who: nameOf(content, claims), method: 'agent', reason });
+  const answer = { state: content.state, iss: issuerOf(deps.origin) };
+  if (!allowed) return leave(content, addToQuery(content.redirectUri, { error: 'access_denied', ...answer }));
+  const code = createToken();
+  await insertFlow(deps.store.db, deps.keyRing, code, codeRow(flow, claims, nowMs), nowMs);
+  return leave(content, addToQuery(content.redirectUri, { code, ...answer }));
+};
+
+const codeRow = ({ policyId, content }: Flow<Question>, claims: VisitorClaims, nowMs: number) => {
+  const { redirectUri, challenge, resource, host, program } = content;
+  const code: Code = { stage: 'code', redirectUri, challenge, resource, host, program, claims, untilMs: nowMs + codeMs };
+  return { policyId, content: code, expiresAt: nowMs + spentMs };
+};
+
+/** The page leaves by itself. It also has a link, because some browsers open a program's own scheme only by a click. */
+const leave = ({ program }: Question, url: string): Response =>
+  renderNote('Back to the program', `You can close this page when ${program.name} is connected.`, {
+    goesTo: url,
+    action: { label: 'Continue', url },
+  });
+
+export const createQuestions = (deps: OAuthDeps): Questions => ({
+  grants: {
+    find: async (id, headers) => {
+      const flow = await findQuestion(deps, headers, id);
+      return flow && { host: flow.content.host, programName: flow.content.program.name };
+    },
+    finish: (id, headers, claims) => finish(deps, headers, id, claims),
+  },
+  authorize: (request, address) => authorize(deps, request, address),
+  show: (request, address) => show(deps, request, address),
+  decide: (request, address) => decide(deps, request, address),
+});

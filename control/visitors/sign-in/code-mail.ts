@@ -1,0 +1,41 @@
+// The mail with a visitor's code. The job makes the code, so that the stored job holds no secret.
+
+import { randomInt } from 'node:crypto';
+import { generateUserCode } from '@underpass/rules/people/device-code.ts';
+import { isListed } from '@underpass/rules/visit/grants.ts';
+import type { Logger } from 'pino';
+import type { JobPayloads } from '../../platform/job/queue.ts';
+import type { Limiter } from '../../platform/limit/limiter.ts';
+import type { SendMail } from '../../platform/mail/mail.ts';
+import { accessCodeMail } from '../../platform/mail/mails.ts';
+import type { KeyRing } from '../../platform/secret/key-ring.ts';
+import type { Store } from '../../platform/store/store.ts';
+import { findVisitPolicy, type VisitPolicy } from '../policies/find-visit-policy.ts';
+import { hashCode } from './code.ts';
+import { changeFlow } from './flow.ts';
+import { logSignIn } from './sign-in-log.ts';
+
+interface CodeMailDeps {
+  readonly store: Store;
+  readonly keyRing: KeyRing;
+  readonly clock: () => number;
+  readonly log: Logger;
+  readonly limiter: Limiter;
+  readonly sendMail: SendMail;
+}
+
+const logStranger = (deps: CodeMailDeps, policy: VisitPolicy, { email, address }: JobPayloads['access-code']): Promise<void> => {
+  const reason = 'The policy does not list this address.';
+  return logSignIn(deps, { policy, address, nowMs: deps.clock() }, { who: email, method: 'email', reason });
+};
+
+/** Sends nothing to an address that the policy does not list. The caller got the same answer. */
+export const sendAccessCode = async (deps: CodeMailDeps, payload: JobPayloads['access-code']): Promise<void> => {
+  const { flowId, host, email, isMailed } = payload;
+  const policy = await findVisitPolicy(deps.store.db, deps.keyRing, host, deps.clock());
+  if (!isMailed || policy === undefined) return;
+  if (!isListed(email, policy.grants.people)) return logStranger(deps, policy, payload);
+  const code = generateUserCode((bound) => randomInt(bound));
+  const isKept = await changeFlow(deps, flowId, (content) => ({ ...(content as object), codeHash: hashCode(flowId, code) }));
+  if (isKept) await deps.sendMail({ to: email, ...accessCodeMail({ code, host, projectName: policy.projectName }) });
+};

@@ -1,0 +1,60 @@
+// Members of the project: their session in the dashboard is the proof. Without one, the dashboard's sign-in leads back here.
+
+import type { Caller } from '../../request/caller/caller.ts';
+import { isClosed } from '../../request/caller/passkey-rule.ts';
+import { findSessionCaller } from '../../request/caller/session.ts';
+import { readCookie } from '../../request/http/cookie.ts';
+import { seeOther } from '../../request/http/see-other.ts';
+import { claimsOf, finishSignIn } from './finish.ts';
+import { html, renderNote } from './page.ts';
+import { logSignIn } from './sign-in-log.ts';
+import { memberPath } from './target.ts';
+import type { Visit, VisitDeps } from './visit-deps.ts';
+
+/** Only a session: an API token stands for a program, and programs have tokens of the policy. */
+const findSession = async ({ store, cookies }: VisitDeps, { request, nowMs }: Visit): Promise<Caller | null> => {
+  const cookie = readCookie(request.headers, cookies.session);
+  return cookie === undefined ? null : findSessionCaller(store.db, cookie, nowMs);
+};
+
+const needsPasskey = async ({ store }: VisitDeps, projectId: string, caller: Caller): Promise<boolean> => {
+  const query = store.db.selectFrom('projects').select('passkey_required').where('id', '=', projectId);
+  const project = await query.executeTakeFirst();
+  return isClosed({ passkeyRequired: project?.passkey_required !== 0 }, caller);
+};
+
+type Member = { readonly caller: Caller; readonly refusal: 'no-member' | 'no-passkey' | null } | null;
+
+/** Null without a session. */
+export const findMember = async (deps: VisitDeps, visit: Visit): Promise<Member> => {
+  const caller = await findSession(deps, visit);
+  if (caller === null) return null;
+  const { grants, projectId } = visit.policy;
+  if (!grants.memberIds?.includes(caller.userId)) return { caller, refusal: 'no-member' };
+  return { caller, refusal: (await needsPasskey(deps, projectId, caller)) ? 'no-passkey' : null };
+};
+
+const refusals = {
+  'no-member': {
+    reason: 'The person is not a member of the project.',
+    text: 'is not a member. Ask its owners to invite you, or sign out and use another account.',
+  },
+  'no-passkey': {
+    reason: 'The project requires a passkey, and the person signed in without one.',
+    text: 'signed in without a passkey, which this project requires. Sign out, then sign in with a passkey.',
+  },
+} as const;
+
+export const signInMember = async (deps: VisitDeps, visit: Visit): Promise<Response> => {
+  const member = await findMember(deps, visit);
+  if (member === null) return seeOther(`/login#${memberPath(visit.target)}`);
+  const { caller, refusal } = member;
+  const { userId, email } = caller;
+  if (refusal === null) return finishSignIn(deps, visit, claimsOf(visit, { method: 'member', subject: userId, email }));
+  await logSignIn(deps, visit, { who: email, method: 'member', reason: refusals[refusal].reason });
+  const text = html`${visit.policy.host} is open to members of the project ${visit.policy.projectName}. <strong>${email}</strong> ${refusals[refusal].text}`;
+  return renderNote('You may not visit this address', text, {
+    status: 403,
+    action: { label: 'Open your account', url: '/account' },
+  });
+};

@@ -1,0 +1,111 @@
+// The frame of the pages on which visitors sign in. They work without scripts, except that of a share link. They show nothing of the
+// tunnel, and cannot be framed.
+
+import { productName } from '@underpass/rules/text/text.ts';
+import { linkScriptPath } from './link-script.ts';
+import { stylePath } from './style.ts';
+
+const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+
+export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (letter) => entities[letter]!);
+
+/** HTML. `html` makes it, and escapes every other value. */
+export interface Markup {
+  readonly markup: string;
+}
+
+export type Piece = Markup | string | number | null | readonly Piece[];
+
+const render = (piece: Piece): string => {
+  if (piece === null) return '';
+  if (Array.isArray(piece)) return piece.map(render).join('');
+  return typeof piece === 'object' ? (piece as Markup).markup : escapeHtml(String(piece));
+};
+
+export const html = (parts: TemplateStringsArray, ...pieces: readonly Piece[]): Markup => ({
+  markup: parts.reduce((text, part, at) => text + render(pieces[at - 1] ?? null) + part),
+});
+
+/** A host name that breaks after its dots and hyphens on a narrow screen. */
+export const breakableHost = (host: string): Markup =>
+  html`<span class="host">${host.split(/(?<=[.-])/).map((part) => html`${part}<wbr>`)}</span>`;
+
+export const hiddenFields = (fields: Readonly<Record<string, string>>): Markup[] =>
+  Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`);
+
+export interface Page {
+  readonly title: string;
+  readonly body: Piece;
+  readonly status?: number;
+  /** Keeps and posts the secret of a share link (link-script.ts). */
+  readonly withScript?: boolean;
+  /** The browser goes there at once. Not by a redirect: `form-action` would hold for every redirect that follows. */
+  readonly goesTo?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const logo = html`<svg aria-hidden="true" width="28" height="28" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#ffb020"/><path d="M0 6h32v4H0zM7.5 32V21.5a8.5 8.5 0 0 1 17 0V32z" fill="#1a1508"/><path d="M16 17v3.5M16 23.5V27M16 30v2" stroke="#ffb020" stroke-width="2.4"/></svg>`;
+
+const document = ({ title, body, withScript = false, goesTo }: Page): Markup => html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<meta name="color-scheme" content="light dark">
+<title>${title} · ${productName}</title>
+<link rel="icon" type="image/svg+xml" href="/favicon.svg">
+<link rel="stylesheet" href="${stylePath}">
+${goesTo === undefined ? null : html`<meta http-equiv="refresh" content="0;url=${goesTo}">\n`}${withScript ? html`<script src="${linkScriptPath}" defer></script>\n` : null}</head>
+<body>
+<header><p>${logo}<span>${productName}</span></p></header>
+<main>
+<div class="card">
+${body}
+</div>
+</main>
+<footer><p>${productName} checks who may visit this address. What you enter here goes to ${productName}, not to the service behind the address. <a href="/abuse">Report abuse</a></p></footer>
+</body>
+</html>
+`;
+
+const contentPolicy = (withScript: boolean): string =>
+  [
+    "default-src 'none'",
+    "style-src 'self'",
+    "img-src 'self'",
+    ...(withScript ? ["script-src 'self'"] : []),
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+
+/** `same-origin`: without any referrer, browsers send `Origin: null` with a form, which looks like a foreign one. */
+export const renderPage = (page: Page): Response =>
+  new Response(document(page).markup, {
+    status: page.status ?? 200,
+    headers: {
+      'content-type': 'text/html; charset=utf-8',
+      'cache-control': 'no-store',
+      'content-security-policy': contentPolicy(page.withScript ?? false),
+      'referrer-policy': 'same-origin',
+      ...page.headers,
+    },
+  });
+
+/** A page with one sentence and, if there is something to do, one button. */
+export const renderNote = (
+  title: string,
+  text: Piece,
+  options: Omit<Page, 'title' | 'body'> & { readonly action?: { readonly label: string; readonly url: string } } = {},
+): Response => {
+  const { action, ...page } = options;
+  const button = action && html`<div class="way"><a class="button" href="${action.url}">${action.label}</a></div>`;
+  return renderPage({ ...page, title, body: html`<h1>${title}</h1>\n<p class="lead">${text}</p>\n${button ?? null}` });
+};
+
+/** The page for a request of a program (visitors/programs/questions.ts). */
+export const renderEndedRequest = (): Response =>
+  renderNote('This request has ended', 'Go back to the program and connect again. Start and finish in the same browser.', {
+    status: 400,
+  });

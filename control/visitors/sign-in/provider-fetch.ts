@@ -1,0 +1,100 @@
+// Requests to OpenID Connect providers. Members of projects choose the addresses, so they reach public ones only: control must not
+// become a way into the network that it runs in. `isReachable` decides at the moment of the connection, on the address itself.
+
+import { lookup } from 'node:dns/promises';
+import { request as requestPlain } from 'node:http';
+import { type RequestOptions, request as requestTls } from 'node:https';
+import { isIP } from 'node:net';
+import { isLoopbackHost } from '@underpass/rules/tunnel/upstream.ts';
+import type { CustomFetch } from 'openid-client';
+import { isInside } from '../../edges/dns/inside.ts';
+
+/** Sets of keys are the largest answers; Microsoft's has some 30 kB. */
+const answerMaxBytes = 512 * 1024;
+
+export interface ProviderNet {
+  /** The addresses of a name; none, or 'unknown', if there is no answer. */
+  readonly addressesOf: (host: string) => Promise<readonly string[] | 'unknown'>;
+  /** Private addresses that the operator allows. */
+  readonly isAllowed: (address: string) => boolean;
+  /** Development alone: plain http, and this machine. */
+  readonly allowsLoopback: boolean;
+}
+
+/**
+ * Resolves names as other programs of this machine do, the hosts file included. Each look-up takes a thread until the system gives
+ * up, so a name whose servers stay silent delays all others. Only for development, and where the operator allows private networks.
+ */
+export const systemAddresses = async (host: string): Promise<readonly string[]> =>
+  (await lookup(host, { all: true })).map(({ address }) => address);
+
+const isReachable = (address: string, { allowsLoopback, isAllowed }: ProviderNet): boolean =>
+  !isInside(address) || isAllowed(address) || (allowsLoopback && isLoopbackHost(address));
+
+class InsideAddress extends Error {
+  override readonly name = 'InsideAddress';
+}
+
+const refuseInside = (host: string): InsideAddress => new InsideAddress(`${host} is not a public address`);
+
+/** Fails unless every address is allowed, so that a name with two cannot get past. */
+const reachableAddresses = async (host: string, net: ProviderNet): Promise<readonly string[]> => {
+  const found = await net.addressesOf(host);
+  if (found === 'unknown') throw new Error(`the name servers of ${host} do not answer`);
+  if (found.length === 0 || !found.every((address) => isReachable(address, net))) throw refuseInside(host);
+  return found;
+};
+
+const guardedLookup =
+  (net: ProviderNet): NonNullable<RequestOptions['lookup']> =>
+  (host, options, done) => {
+    const found = reachableAddresses(host, net).then((addresses) =>
+      addresses.map((address) => ({ address, family: isIP(address) })),
+    );
+    found.then(
+      // Node asks for all when it races IPv4 and IPv6.
+      (all) => (options.all === true ? done(null, all) : done(null, all[0]!.address, all[0]!.family)),
+      (error) => done(error, '', 4),
+    );
+  };
+
+const checkUrl = (url: URL, net: ProviderNet): void => {
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  if (url.protocol !== 'https:' && !(net.allowsLoopback && url.protocol === 'http:')) throw new Error('only https is allowed');
+  if (isIP(host) !== 0 && !isReachable(host, net)) throw refuseInside(host);
+};
+
+const answerOf = (status: number, headers: Record<string, string | string[] | undefined>, body: Buffer): Response => {
+  const copied = new Headers();
+  for (const name of ['content-type', 'www-authenticate', 'location', 'dpop-nonce']) {
+    const value = headers[name];
+    if (typeof value === 'string') copied.set(name, value);
+  }
+  const isEmpty = [204, 205, 304].includes(status);
+  return new Response(isEmpty ? null : new Uint8Array(body), { status, headers: copied });
+};
+
+/** Follows no redirect, and reads no more than a bounded answer. Its caller's signal bounds the time. */
+export const createProviderFetch =
+  (net: ProviderNet): CustomFetch =>
+  (address, { method, headers, body, signal }) => {
+    const { promise, resolve, reject } = Promise.withResolvers<Response>();
+    const url = new URL(address);
+    checkUrl(url, net);
+    const send = url.protocol === 'https:' ? requestTls : requestPlain;
+    const options = { method, headers, agent: false, lookup: guardedLookup(net), ...(signal ? { signal } : {}) };
+    const sent = send(url, options as RequestOptions, (incoming) => {
+      const chunks: Buffer[] = [];
+      let size = 0;
+      incoming.on('data', (chunk: Buffer) => {
+        size += chunk.length;
+        if (size > answerMaxBytes) sent.destroy(new Error(`the answer has more than ${answerMaxBytes} bytes`));
+        else chunks.push(chunk);
+      });
+      incoming.on('end', () => resolve(answerOf(incoming.statusCode ?? 502, incoming.headers, Buffer.concat(chunks))));
+      incoming.on('error', reject);
+    });
+    sent.on('error', reject);
+    sent.end(body === undefined || body === null ? undefined : String(body));
+    return promise;
+  };

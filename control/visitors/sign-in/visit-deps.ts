@@ -1,0 +1,51 @@
+// What the sign-in of visitors needs from the rest of control.
+
+import type { VisitorClaims } from '@underpass/rules/visit/grants.ts';
+import type { Logger } from 'pino';
+import type { DnsPort } from '../../edges/dns/port.ts';
+import type { JobQueue } from '../../platform/job/queue.ts';
+import type { Limiter } from '../../platform/limit/limiter.ts';
+import type { KeyRing } from '../../platform/secret/key-ring.ts';
+import type { Store } from '../../platform/store/store.ts';
+import type { CookieNames } from '../../request/http/cookie.ts';
+import type { VisitPolicy } from '../policies/find-visit-policy.ts';
+import type { SignInTarget } from './target.ts';
+
+export interface VisitDeps {
+  readonly store: Store;
+  readonly keyRing: KeyRing;
+  readonly clock: () => number;
+  readonly log: Logger;
+  readonly limiter: Limiter;
+  readonly jobs: Pick<JobQueue, 'wake'>;
+  readonly cookies: CookieNames;
+  /** Control's public URL without a trailing slash. */
+  readonly origin: string;
+  readonly production: boolean;
+  readonly dns: Pick<DnsPort, 'lookup'>;
+  /** Private networks where identity providers may be. */
+  readonly providerNetworks: readonly string[];
+  readonly programs: ProgramGrants;
+}
+
+/**
+ * The requests of programs that wait for their visitor to sign in. `headers` are those of the browser, which must have begun
+ * it.
+ */
+export interface ProgramGrants {
+  /** Undefined if there is none, or it has ended. */
+  readonly find: (id: string, headers: Headers) => Promise<{ readonly host: string; readonly programName: string } | undefined>;
+  /** Leads to the page that asks whether the program may act for the visitor. */
+  readonly finish: (id: string, headers: Headers, claims: VisitorClaims) => Promise<Response>;
+}
+
+/** One request of a sign-in, with its target and the policy that decides. */
+export interface Visit {
+  readonly target: SignInTarget;
+  readonly policy: VisitPolicy;
+  /** The program that asks; undefined for a visit with a browser. */
+  readonly programName: string | undefined;
+  readonly request: Request;
+  readonly address: string;
+  readonly nowMs: number;
+}

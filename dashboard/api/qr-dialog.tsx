@@ -1,0 +1,51 @@
+// An address as a QR code, for the camera of a phone. The encoder loads when the dialog opens.
+
+import { Button } from '../ui/button.tsx';
+import { ErrorPanel } from '../ui/error-panel.tsx';
+import { Dialog } from '../ui/overlay/dialog.tsx';
+import { LoadingArea } from '../ui/spinner.tsx';
+import { useFetched } from './use-fetched.ts';
+
+export interface QrDialogProps {
+  /** undefined: closed. */
+  readonly address: string | undefined;
+  readonly onClose: () => void;
+}
+
+export function QrDialog({ address, onClose }: QrDialogProps) {
+  return (
+    <Dialog
+      open={address !== undefined}
+      onOpenChange={(open) => open || onClose()}
+      title="QR code"
+      description={address}
+      actions={<Button onClick={onClose}>Close</Button>}
+    >
+      {address !== undefined && <QrCode text={address} />}
+    </Dialog>
+  );
+}
+
+const SIZE = 'mx-auto aspect-square w-full max-w-72';
+
+function QrCode({ text }: { readonly text: string }) {
+  const { data, error, busy, reload } = useFetched(text, () => encode(text));
+  if (error !== undefined) return <ErrorPanel message="The QR code could not be loaded." onRetry={reload} busy={busy} />;
+  if (data === undefined) return <LoadingArea className={SIZE} />;
+  return (
+    <svg role="img" aria-label={`QR code of ${text}`} viewBox={`0 0 ${data.size} ${data.size}`} className={`${SIZE} rounded-md`}>
+      <rect width="100%" height="100%" fill="#fff" />
+      <path d={data.path} fill="#000" shapeRendering="crispEdges" />
+    </svg>
+  );
+}
+
+/** Modules of quiet zone: what ISO/IEC 18004 asks for. */
+const BORDER = 4;
+
+async function encode(text: string) {
+  const { default: encodeQr } = await import('qr');
+  const rows = encodeQr(text, 'raw', { border: BORDER });
+  const path = rows.flatMap((row, y) => row.map((dark, x) => (dark ? `M${x} ${y}h1v1h-1z` : ''))).join('');
+  return { size: rows.length, path };
+}

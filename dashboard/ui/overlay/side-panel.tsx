@@ -1,0 +1,117 @@
+// A panel beside the page for a form. The page stays visible; the panel traps the focus, and asks before it discards typed text.
+import { Dialog as Base } from '@base-ui/react/dialog';
+import { X } from 'lucide-react';
+import { createContext, type ReactNode, useCallback, useContext, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { Button, IconButton } from '../button.tsx';
+import { ConfirmDialog } from './confirm-dialog.tsx';
+import { backdropClass } from './dialog.tsx';
+import { type KeepTyped, useKeepTyped } from './keep-typed.ts';
+import { OverlayContainer } from './overlay-container.tsx';
+
+export interface SidePanelProps {
+  readonly open: boolean;
+  readonly onOpenChange: (open: boolean) => void;
+  readonly title: string;
+  readonly description?: ReactNode;
+  readonly children: ReactNode;
+}
+
+interface Panel {
+  readonly leave: KeepTyped['leave'];
+  readonly setSending: (isSending: boolean) => void;
+}
+
+const PanelContext = createContext<Panel>({ leave: (close) => close(), setSending: () => {} });
+
+const discardQuestion = {
+  title: 'Discard what you entered?',
+  warning: 'It is not saved.',
+  cancelLabel: 'Keep editing',
+  confirmLabel: 'Discard',
+};
+const sendingQuestion = {
+  title: 'Close before the answer?',
+  warning: 'What you entered is being sent. If that fails, you will not see it here.',
+  cancelLabel: 'Keep open',
+  confirmLabel: 'Close',
+};
+
+export function SidePanel({ open, onOpenChange, title, description, children }: SidePanelProps) {
+  const [asks, setAsks] = useState(false);
+  const [question, setQuestion] = useState(discardQuestion);
+  const [isSending, setIsSending] = useState(false);
+  const ask = () => {
+    setQuestion(isSending ? sendingQuestion : discardQuestion);
+    setAsks(true);
+    return true;
+  };
+  const keep = useKeepTyped(open, onOpenChange, ask, isSending);
+  const setSending = useCallback((next: boolean) => {
+    setIsSending(next);
+    // The answer ends the question about it.
+    if (!next) setAsks(false);
+  }, []);
+  const discard = () => {
+    setAsks(false);
+    onOpenChange(false);
+  };
+  return (
+    <Base.Root open={open} onOpenChange={keep.onOpenChange}>
+      <Base.Portal>
+        <Base.Backdrop className={backdropClass} />
+        <Base.Viewport className="fixed inset-0 z-40 flex justify-end overflow-clip">
+          <Base.Popup
+            onInput={keep.onInput}
+            className="flex h-dvh w-full max-w-xl flex-col border-l bg-raised shadow-overlay outline-none transition-transform duration-300 ease-out data-ending-style:translate-x-full data-starting-style:translate-x-full"
+          >
+            <OverlayContainer>
+              <div className="relative flex items-start gap-4 border-b px-5 py-4 sm:px-6">
+                <div className="min-w-0 flex-1 wrap-anywhere">
+                  <Base.Title className="text-xl font-bold">{title}</Base.Title>
+                  {description && <Base.Description className="mt-1 text-sm text-ink-soft">{description}</Base.Description>}
+                </div>
+                <Base.Close render={<IconButton label="Close panel" icon={<X aria-hidden="true" />} />} />
+              </div>
+              <PanelContext value={{ leave: keep.leave, setSending }}>{children}</PanelContext>
+            </OverlayContainer>
+            <ConfirmDialog {...question} open={asks} onOpenChange={setAsks} onConfirm={discard} />
+          </Base.Popup>
+        </Base.Viewport>
+      </Base.Portal>
+    </Base.Root>
+  );
+}
+
+/** Cancels the form of the panel around it. */
+export function PanelCancel({ onCancel }: { readonly onCancel: () => void }) {
+  const { leave } = useContext(PanelContext);
+  return <Button onClick={() => leave(onCancel)}>Cancel</Button>;
+}
+
+/** The scrolling middle of a panel. Its first control gets the focus on opening. */
+export function PanelBody({ children }: { readonly children: ReactNode }) {
+  const body = useRef<HTMLDivElement>(null);
+  useEffect(() => body.current?.querySelector<HTMLElement>('input, textarea, [role="combobox"]')?.focus(), []);
+  return (
+    // Rows as tall as their content: in a scrolling panel, a row with a minimum height would shrink to it and overlap the next.
+    <div ref={body} className="grid min-h-0 flex-1 auto-rows-max content-start gap-6 overflow-y-auto px-5 py-5 sm:px-6">
+      {children}
+    </div>
+  );
+}
+
+export function PanelActions({ children }: { readonly children: ReactNode }) {
+  return <div className="flex justify-end gap-2 border-t bg-sunken/60 px-5 py-3 sm:px-6">{children}</div>;
+}
+
+/** At the upper edge of a panel's form while it is being sent. */
+export function ProgressBar() {
+  const { setSending } = useContext(PanelContext);
+  useLayoutEffect(() => {
+    setSending(true);
+    return () => setSending(false);
+  }, [setSending]);
+  return (
+    <div role="progressbar" aria-label="Sending" className="absolute inset-x-0 -top-px h-0.5 animate-lanes text-accent lanes" />
+  );
+}

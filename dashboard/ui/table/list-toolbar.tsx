@@ -1,0 +1,83 @@
+// Above a list: the search, the filter by status, and how many rows there are.
+import { searchMostChars } from '@underpass/rules/list/list-page.ts';
+import clsx from 'clsx';
+import { Search } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { Input } from '../input/input.tsx';
+
+/** Shorter lists need no search. */
+export const SEARCH_FROM_ROWS = 8;
+
+export interface ListToolbarProps {
+  /** `12 tunnels` */
+  readonly counted: string;
+  readonly bare?: boolean | undefined;
+  /** The filter by status shows the number too, so a phone leaves it out. */
+  readonly hasFilter?: boolean;
+  readonly children: ReactNode;
+}
+
+export function ListToolbar({ counted, bare, hasFilter = false, children }: ListToolbarProps) {
+  return (
+    <div className={clsx('flex flex-wrap items-center gap-x-4 gap-y-3', bare && 'px-4 pt-4 sm:px-5')}>
+      {children}
+      <p role="status" className={clsx('ml-auto text-sm text-ink-soft tabular', hasFilter && 'max-sm:sr-only')}>
+        {counted}
+      </p>
+    </div>
+  );
+}
+
+export interface SearchFieldProps {
+  readonly label: string;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}
+
+export function SearchField({ label, value, onChange }: SearchFieldProps) {
+  return (
+    <div className="relative w-full sm:w-72">
+      <Search aria-hidden="true" className="pointer-events-none absolute top-3 left-3 size-4 text-ink-faint" />
+      <Input
+        type="search"
+        aria-label={label}
+        placeholder={label}
+        maxLength={searchMostChars}
+        value={value}
+        onChange={(event) => onChange(event.target.value)}
+        className="pl-9"
+      />
+    </div>
+  );
+}
+
+export interface StatusFilterProps {
+  readonly counts: Readonly<Record<string, number>>;
+  /** undefined: all. */
+  readonly value: string | undefined;
+  readonly onChange: (status: string | undefined) => void;
+}
+
+/** A status without rows has no button, unless it is chosen. */
+export function StatusFilter({ counts, value, onChange }: StatusFilterProps) {
+  const shown = Object.entries(counts).filter(([status, count]) => count > 0 || status === value);
+  const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  return (
+    <fieldset aria-label="Status" className="flex min-w-0 flex-wrap gap-1">
+      {[['All', all] as const, ...shown].map(([label, count], index) => {
+        const status = index === 0 ? undefined : label;
+        return (
+          <button
+            key={label}
+            type="button"
+            aria-pressed={status === value}
+            onClick={() => onChange(status)}
+            className="inline-flex h-8 items-center gap-1.5 rounded-md border border-transparent px-2 text-sm font-semibold text-ink-soft hover:bg-hover aria-pressed:border-edge/60 aria-pressed:bg-surface aria-pressed:text-ink"
+          >
+            {label} <span className="font-normal text-ink-soft tabular">{count.toLocaleString('en-US')}</span>
+          </button>
+        );
+      })}
+    </fieldset>
+  );
+}

@@ -1,0 +1,50 @@
+// One allow rule of a security group, and the list of them (spec 5, Source address).
+
+import { limits } from '../limits.ts';
+import { accept, type Parsed, refuse } from '../parsed.ts';
+import { splitEntries } from '../text/typed-list.ts';
+import { addressKey, type Cidr, formatAddress, formatCidr, parseAddress, parseCidr } from './address.ts';
+
+/** Canonical text: lower case, shortest form, no bits after the prefix, no prefix of one address, IPv4 for IPv4-mapped. */
+export function parseSourceAddress(text: string): Parsed<string> {
+  const trimmed = text.trim();
+  const address = parseAddress(trimmed);
+  if (address !== null) return accept(formatAddress(address));
+  const cidr = parseCidr(trimmed);
+  return cidr === null
+    ? refuse('Please enter a valid IP/CIDR.')
+    : accept(isOneAddress(cidr) ? formatAddress(cidr.address) : formatCidr(cidr));
+}
+
+const isOneAddress = ({ address, prefix }: Cidr): boolean => prefix === (address.version === 4 ? 32 : 128);
+
+/** The rule for a visitor's own address: their IPv4 address, or the IPv6 /64 of their network, in which addresses change daily. */
+export function ownAddressRule(address: string): Parsed<string> {
+  const rule = parseSourceAddress(address);
+  return rule.ok && rule.value.includes(':') ? parseSourceAddress(`${addressKey(address)}::/64`) : rule;
+}
+
+/** The rules of the list that let every address in. */
+export const openRules = (list: readonly string[]): readonly string[] =>
+  list.filter((rule) => rule === '0.0.0.0/0' || rule === '::/0');
+
+/** The list with the typed rule at its end; a duplicate changes nothing. */
+export function addSourceAddress(list: readonly string[], text: string): Parsed<readonly string[]> {
+  const parsed = parseSourceAddress(text);
+  if (!parsed.ok) return parsed;
+  return accept(list.includes(parsed.value) ? list : [...list, parsed.value]);
+}
+
+/** What a form or a call sends: the list, and what was typed and not yet added (`pending`). */
+export function parseAllowList(list: readonly string[], pending = ''): Parsed<readonly string[]> {
+  const typed = [...list, ...splitEntries(pending)];
+  if (typed.length > limits.rulesPerGroup)
+    return refuse(`Provide at most ${limits.rulesPerGroup} rules; this list has ${typed.length}.`);
+  const rules = new Set<string>();
+  for (const text of typed) {
+    const parsed = parseSourceAddress(text);
+    if (!parsed.ok) return parsed;
+    rules.add(parsed.value);
+  }
+  return rules.size === 0 ? refuse('Provide at least one rule.') : accept([...rules]);
+}

@@ -1,0 +1,117 @@
+// The entities of spec section 3 as JSON: one schema each, and the type derived from it.
+// The rules about them have their own files.
+
+import { z } from 'zod';
+import { roles } from '../people/permission.ts';
+import { proxyProtocolOptions } from '../tunnel/proxy-protocol.ts';
+import { tunnelStatuses } from '../tunnel/tunnel-status.ts';
+import { tunnelTypeNames } from '../tunnel/tunnel-type.ts';
+import { array, boolean, count, type Described, email, entity, hostname, maybe, rate, secret, string, time } from './schema.ts';
+
+export const TunnelType = z.enum(tunnelTypeNames);
+export type TunnelType = Described<typeof TunnelType>;
+
+export const ProxyProtocol = z.enum(proxyProtocolOptions.map(({ value }) => value));
+export type ProxyProtocol = Described<typeof ProxyProtocol>;
+
+export const TunnelStatus = z.enum(Object.keys(tunnelStatuses) as (keyof typeof tunnelStatuses)[]);
+export type TunnelStatus = Described<typeof TunnelStatus>;
+
+export const Role = z.enum(roles);
+export type Role = Described<typeof Role>;
+
+export const User = entity({
+  email: email(),
+  firstName: string(),
+  defaultProject: string(),
+  /** True for people who may open the operator pages. */
+  operator: boolean(),
+  /** Operators need a passkey, and this session is not confirmed with one: the operator pages are closed to it. */
+  passkey: maybe(z.literal('needed')),
+});
+export type User = Described<typeof User>;
+
+export const Project = entity({
+  id: string(),
+  name: string(),
+  role: Role,
+  /** The project requires a passkey. `needed`: this session is not confirmed with one, so the project is closed to it. */
+  passkey: maybe(z.enum(['required', 'needed'])),
+});
+export type Project = Described<typeof Project>;
+
+export const Domain = entity({
+  apexName: hostname(),
+  verified: boolean(),
+  /** The bare challenge; the TXT value is the fixed prefix followed by it. */
+  challenge: string(),
+});
+export type Domain = Described<typeof Domain>;
+
+export const IngressDomain = entity({
+  name: hostname(),
+  /** Empty for a generated name: its DNS is ours, so there is nothing to configure. */
+  apexName: string(),
+  verified: boolean(),
+  /** Public https address, with the port if it is not 443. */
+  url: z.url(),
+});
+export type IngressDomain = Described<typeof IngressDomain>;
+
+export const TunnelMetrics = entity({
+  /** Bytes per second over 5 minutes, visitors to upstream. */
+  rx: rate(),
+  /** Bytes per second over 5 minutes, upstream to visitors. */
+  tx: rate(),
+  /** Visitor TCP connections per second over 5 minutes. */
+  tcpConnectionRate: rate(),
+});
+export type TunnelMetrics = Described<typeof TunnelMetrics>;
+
+export const Tunnel = entity({
+  name: string(),
+  type: TunnelType,
+  region: string(),
+  regionDescription: string(),
+  status: TunnelStatus,
+  ingressDomains: array(IngressDomain),
+  connectedClients: maybe(count()),
+  dataPlaneHost: hostname(),
+  proxyProtocol: ProxyProtocol,
+  securityGroup: string(),
+  /** Absent: anybody whom the security group allows may visit. */
+  accessPolicy: maybe(string()),
+  /** When a person last changed the tunnel. */
+  updatedAt: time(),
+  /** Only of a quick tunnel that nobody keeps: it is deleted then. While a client is connected, the time moves on, up to `endsAt`. */
+  expiresAt: maybe(time()),
+  /** It is deleted then, connected or not. */
+  endsAt: maybe(time()),
+  /** Absent if the caller's role may not read it. */
+  token: maybe(secret()),
+  /** What a client dials: https://host[:port][#ca=<sha256 of the CA certificate, hex>]. */
+  url: z.url(),
+  underpassVersion: string(),
+  metrics: maybe(TunnelMetrics),
+});
+export type Tunnel = Described<typeof Tunnel>;
+
+export const Region = entity({
+  name: string(),
+  description: string(),
+  available: boolean(),
+  tlsTermination: boolean(),
+  wildcardIngressDomain: maybe(hostname()),
+});
+export type Region = Described<typeof Region>;
+
+export const SecurityGroup = entity({
+  name: string(),
+  updatedAt: time(),
+  assignmentCount: count(),
+  allowList: array(string()),
+});
+export type SecurityGroup = Described<typeof SecurityGroup>;
+
+export const DnsLookup = entity({ host: hostname(), ips: array(string()) });
+export type DnsLookup = Described<typeof DnsLookup>;

@@ -1,0 +1,385 @@
+// What the calls beyond the spec answer, as JSON: a schema each, and the type that follows from it.
+// The entities of the spec are in entity.ts.
+
+import { z } from 'zod';
+import { projectQuotas, type QuotaName } from '../limits.ts';
+import { dnsProviderNames } from '../names/dns-provider.ts';
+import { userCodePattern } from '../people/device-code.ts';
+import { Project, Role, TunnelMetrics, TunnelStatus, TunnelType } from './entity.ts';
+import {
+  array,
+  boolean,
+  count,
+  type Described,
+  email,
+  entity,
+  hostname,
+  maybe,
+  nullable,
+  path,
+  rate,
+  secret,
+  string,
+  time,
+} from './schema.ts';
+
+/** The company or person who runs this service: for the legal pages and the footer. */
+export const OperatorIdentity = entity({
+  /** The company, such as `Underpass Ltd`. */
+  name: string(),
+  /** Where people write about the service and their data. */
+  email: email(),
+  address: maybe(string()),
+  companyNumber: maybe(string()),
+});
+export type OperatorIdentity = Described<typeof OperatorIdentity>;
+
+export const Meta = entity({
+  version: string(),
+  origin: z.url(),
+  operator: OperatorIdentity,
+  /** Where operators read the mails of a trial, which sends none. */
+  mailbox: path().optional(),
+});
+export type Meta = Described<typeof Meta>;
+
+export const LoginLinkCheck = entity({ sameBrowser: boolean() });
+export type LoginLinkCheck = Described<typeof LoginLinkCheck>;
+
+export const BotCheck = z.union([
+  entity({ kind: z.literal('altcha'), challengeUrl: path() }),
+  entity({ kind: z.literal('turnstile'), siteKey: string() }),
+]);
+export type BotCheck = Described<typeof BotCheck>;
+
+/** Its fields are ALTCHA's. */
+export const BotChallenge = z.looseObject({});
+
+export const Member = entity({
+  id: string(),
+  email: email(),
+  firstName: string(),
+  lastName: string(),
+  role: Role,
+  since: time(),
+  isSelf: boolean(),
+});
+export type Member = Described<typeof Member>;
+
+export const Invitation = entity({
+  id: string(),
+  email: email(),
+  role: Role,
+  /** An e-mail. */
+  invitedBy: string(),
+  createdAt: time(),
+  expiresAt: time(),
+});
+export type Invitation = Described<typeof Invitation>;
+
+/** An invitation as the invited person sees it. */
+export const InvitationOffer = entity({
+  projectName: string(),
+  /** An e-mail. */
+  invitedBy: string(),
+  role: Role,
+});
+export type InvitationOffer = Described<typeof InvitationOffer>;
+
+export const Session = entity({
+  id: string(),
+  address: string(),
+  userAgent: string(),
+  createdAt: time(),
+  seenAt: time(),
+  isCurrent: boolean(),
+});
+export type Session = Described<typeof Session>;
+
+export const OwnAddress = entity({ address: string() });
+export type OwnAddress = Described<typeof OwnAddress>;
+
+export const Passkey = entity({ id: string(), name: string(), createdAt: time(), usedAt: nullable(time()) });
+export type Passkey = Described<typeof Passkey>;
+
+export const Passkeys = entity({
+  passkeys: array(Passkey),
+  /** How many recovery codes are left. */
+  recoveryCodes: count(),
+  /** A project of the user, or the rule for operators, requires a passkey. */
+  required: boolean(),
+});
+export type Passkeys = Described<typeof Passkeys>;
+
+/** Whether a passkey is required of the members of a project, or of operators. */
+export const PasskeyRule = entity({ required: boolean() });
+export type PasskeyRule = Described<typeof PasskeyRule>;
+
+/** Options of WebAuthn, for the browser. */
+export const PasskeyOptions = z.looseObject({ challenge: string() });
+export type PasskeyOptions = Described<typeof PasskeyOptions>;
+
+/** Answered once, when they are made: afterwards only hashes exist. */
+export const RecoveryCodes = entity({ codes: array(secret()) });
+export type RecoveryCodes = Described<typeof RecoveryCodes>;
+
+export const ApiToken = entity({
+  id: string(),
+  name: string(),
+  role: Role,
+  /** Made by `underpass login`. */
+  cli: boolean(),
+  createdBy: string(),
+  createdAt: time(),
+  expiresAt: nullable(time()),
+  usedAt: nullable(time()),
+});
+export type ApiToken = Described<typeof ApiToken>;
+
+/** A token of the caller, in any project. */
+export const OwnToken = entity({ ...ApiToken.omit({ createdBy: true }).shape, projectName: string() });
+export type OwnToken = Described<typeof OwnToken>;
+
+/** Answered once, at creation: afterwards only a hash of the token exists. */
+export const NewApiToken = entity({ ...ApiToken.shape, token: secret() });
+export type NewApiToken = Described<typeof NewApiToken>;
+
+export const AuditEntry = entity({
+  id: string(),
+  at: time(),
+  actor: string(),
+  /** A noun and what happened to it: `tunnel.create`. */
+  action: string().regex(/^[a-z-]+\.[a-z-]+$/),
+  target: string(),
+  address: string(),
+  detail: z.record(string(), z.unknown()),
+});
+export type AuditEntry = Described<typeof AuditEntry>;
+
+export const AuditPage = entity({
+  entries: array(AuditEntry),
+  /** The next page's `before`; null on the last. */
+  next: nullable(string()),
+});
+export type AuditPage = Described<typeof AuditPage>;
+
+/** What is known of the certificate that visitors of a domain get. */
+const DomainCertificate = entity({
+  /** Absent without a valid one. */
+  until: maybe(time()),
+  lastOrderFailed: boolean(),
+});
+
+export const CheckedDomain = entity({
+  name: hostname(),
+  /** Its public addresses; absent if they are not known, or the name is a generated one, whose DNS is ours. */
+  ips: maybe(array(string())),
+  /** Why the addresses are not known. `limited`: the caller has asked for too many. `unverified`: only the answer for this host looks it up. */
+  unchecked: maybe(z.enum(['unanswered', 'limited', 'unverified'])),
+  /** Only of verified domains whose TLS ends at the edge. */
+  certificate: maybe(DomainCertificate),
+});
+export type CheckedDomain = Described<typeof CheckedDomain>;
+
+/** Who serves the zone of a domain; empty if it is nobody whom we know by name, or its name servers do not answer. */
+export const DomainDns = entity({ provider: maybe(z.enum(dnsProviderNames)) });
+export type DomainDns = Described<typeof DomainDns>;
+
+export const TunnelDomains = entity({
+  dataPlaneHost: hostname(),
+  /** Absent if they are not known. */
+  dataPlaneIps: maybe(array(string())),
+  domains: array(CheckedDomain),
+});
+export type TunnelDomains = Described<typeof TunnelDomains>;
+
+export const ConnectedClient = entity({
+  id: string(),
+  address: string(),
+  version: string(),
+  since: time(),
+  edge: string(),
+  rttMs: nullable(rate()),
+  healthy: boolean(),
+});
+export type ConnectedClient = Described<typeof ConnectedClient>;
+
+/** Why a client could not work: the edge refused it, or its upstream does not answer. */
+export const ClientErrorCode = z.enum(['token-refused', 'tunnel-suspended', 'too-many-clients', 'upstream-down']);
+export type ClientErrorCode = Described<typeof ClientErrorCode>;
+
+/** As long as the server has been running. */
+export const LastClient = entity({
+  seen: nullable(entity({ at: time(), address: string() })),
+  error: nullable(entity({ at: time(), address: string(), code: ClientErrorCode })),
+});
+export type LastClient = Described<typeof LastClient>;
+
+export const HistoryRange = z.enum(['hour', 'day', 'week']);
+export type HistoryRange = Described<typeof HistoryRange>;
+
+export const HistoryPoint = entity({ ...TunnelMetrics.shape, at: time(), clients: count() });
+export type HistoryPoint = Described<typeof HistoryPoint>;
+
+export const TunnelHistory = entity({ stepSeconds: count(), points: array(HistoryPoint) });
+export type TunnelHistory = Described<typeof TunnelHistory>;
+
+/** Data of a `tunnel` event on the event stream. */
+export interface TunnelEvent {
+  readonly name: string;
+  readonly status: string;
+  readonly connectedClients: number;
+  readonly metrics?: TunnelMetrics;
+}
+
+/** One of the groups of a `tunnels` event. */
+export interface TunnelGroup extends Pick<TunnelEvent, 'status' | 'connectedClients'> {
+  readonly names: readonly string[];
+}
+
+export const DeviceStart = entity({
+  deviceCode: secret(),
+  userCode: string().regex(userCodePattern),
+  verificationUrl: z.url(),
+  /** Seconds. */
+  expiresIn: count(),
+  /** Seconds between two polls. */
+  interval: count(),
+});
+export type DeviceStart = Described<typeof DeviceStart>;
+
+export const DeviceToken = entity({ token: secret(), email: email(), projects: array(Project) });
+export type DeviceToken = Described<typeof DeviceToken>;
+
+export const Device = entity({ name: string(), address: string(), createdAt: time() });
+export type Device = Described<typeof Device>;
+
+/** SHA-256, in hex. */
+const digest = () => string().regex(/^[0-9a-f]{64}$/);
+
+export const ReleaseFile = entity({ name: string(), platform: string(), size: count(), sha256: digest(), url: path() });
+export type ReleaseFile = Described<typeof ReleaseFile>;
+
+export const Release = entity({ version: string(), files: array(ReleaseFile) });
+export type Release = Described<typeof Release>;
+
+export const RegistrationState = z.enum(['waiting', 'approved', 'rejected']);
+export type RegistrationState = Described<typeof RegistrationState>;
+
+export const OperatorRegistration = entity({
+  id: string(),
+  email: email(),
+  firstName: string(),
+  lastName: string(),
+  company: string(),
+  github: string(),
+  x: string(),
+  state: RegistrationState,
+  /** An active subscription of this e-mail was found. */
+  isSubscribed: boolean(),
+  createdAt: time(),
+  decidedAt: nullable(time()),
+  decidedBy: nullable(string()),
+});
+export type OperatorRegistration = Described<typeof OperatorRegistration>;
+
+export const Subscription = entity({
+  id: string(),
+  email: email(),
+  source: z.enum(['operator', 'import', 'webhook']),
+  active: boolean(),
+  expiresAt: nullable(time()),
+  updatedAt: time(),
+});
+export type Subscription = Described<typeof Subscription>;
+
+export const SubscriptionImport = entity({
+  imported: count(),
+  /** Lines that were skipped, such as `line 3: Not a valid email address.` */
+  problems: maybe(array(string())),
+});
+export type SubscriptionImport = Described<typeof SubscriptionImport>;
+
+export const OperatorUser = entity({
+  id: string(),
+  email: email(),
+  firstName: string(),
+  lastName: string(),
+  operator: boolean(),
+  suspended: boolean(),
+  createdAt: time(),
+});
+export type OperatorUser = Described<typeof OperatorUser>;
+
+const quotas = Object.fromEntries(Object.keys(projectQuotas).map((name) => [name, count()]));
+
+export const OperatorProject = entity({
+  id: string(),
+  name: string(),
+  owners: array(string()),
+  suspended: boolean(),
+  limits: entity(quotas as Record<QuotaName, ReturnType<typeof count>>),
+  tunnels: count(),
+  createdAt: time(),
+});
+export type OperatorProject = Described<typeof OperatorProject>;
+
+export const OperatorTunnel = entity({
+  id: string(),
+  name: string(),
+  project: Project.pick({ id: true, name: true }),
+  type: TunnelType,
+  region: string(),
+  status: TunnelStatus,
+  /** Absent if it is not known: commands of underpass-server get no reports about clients. */
+  connectedClients: maybe(count()),
+  ingressDomains: array(hostname()),
+  suspended: boolean(),
+  /** Of a quick tunnel: as in Tunnel. */
+  expiresAt: maybe(time()),
+});
+export type OperatorTunnel = Described<typeof OperatorTunnel>;
+
+export const OperatorRegion = entity({
+  name: string(),
+  description: string(),
+  available: boolean(),
+  tlsTermination: boolean(),
+  wildcardIngressDomain: maybe(hostname()),
+  dataPlaneHost: hostname(),
+  httpsPort: count(),
+  httpPort: count(),
+  tunnels: count(),
+  /** Why the region's host or wildcard could not get a new certificate; absent while there is no such problem. */
+  certificateProblem: maybe(string()),
+});
+export type OperatorRegion = Described<typeof OperatorRegion>;
+
+/** Answered once, when a region's key is made. */
+export const RegionKey = entity({ key: secret() });
+export type RegionKey = Described<typeof RegionKey>;
+
+export const EdgeHealth = entity({
+  id: string(),
+  region: string(),
+  version: string(),
+  connected: boolean(),
+  since: time(),
+  lastSeenAt: time(),
+  acknowledged: boolean(),
+  clients: count(),
+});
+export type EdgeHealth = Described<typeof EdgeHealth>;
+
+export const AbuseReportState = z.enum(['open', 'closed']);
+export type AbuseReportState = Described<typeof AbuseReportState>;
+
+export const AbuseReport = entity({
+  id: string(),
+  host: hostname(),
+  email: email(),
+  text: string(),
+  state: AbuseReportState,
+  createdAt: time(),
+});
+export type AbuseReport = Described<typeof AbuseReport>;

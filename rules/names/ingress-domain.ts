@@ -1,0 +1,43 @@
+// The names that visitors use to reach a tunnel, and the list of them (spec 5, Tunnel ingress domain).
+
+import { limits } from '../limits.ts';
+import { accept, type Parsed, refuse } from '../parsed.ts';
+import { splitEntries, unwrapHost } from '../text/typed-list.ts';
+import { isSameOrUnder, parseHostname } from './hostname.ts';
+
+/** At least two labels; a wildcard is not a name that one tunnel can own. */
+export function parseIngressDomain(text: string): Parsed<string> {
+  const name = parseHostname(text.trim());
+  return name?.includes('.') ? accept(name) : refuse('Please enter a valid domain name.');
+}
+
+/** The list with the typed name, or the host of a pasted URL, at its end; a duplicate changes nothing. */
+export function addIngressDomain(list: readonly string[], text: string): Parsed<readonly string[]> {
+  const parsed = parseIngressDomain(unwrapHost(text));
+  if (!parsed.ok) return parsed;
+  return accept(list.includes(parsed.value) ? list : [...list, parsed.value]);
+}
+
+/** What a form or a call sends; `pending` is what a person typed and did not add yet. `generate`: the list stays empty and control makes up a name. */
+export function parseIngressDomains(
+  list: readonly string[],
+  { generate = false, pending = '' }: { generate?: boolean; pending?: string } = {},
+): Parsed<readonly string[]> {
+  if (generate) return accept([]);
+  const typed = [...list, ...splitEntries(pending).map(unwrapHost)];
+  const max = limits.ingressDomainsPerTunnel;
+  if (typed.length > max) return refuse(`Provide at most ${max} ingress domains; this list has ${typed.length}.`);
+  const names = new Set<string>();
+  for (const text of typed) {
+    const parsed = parseIngressDomain(text);
+    if (!parsed.ok) return parsed;
+    names.add(parsed.value);
+  }
+  return names.size === 0 ? refuse('Provide at least one ingress domain') : accept([...names]);
+}
+
+/** The most specific of the project's apexes that covers the name, or null. Both canonical. */
+export function findApexName(name: string, apexNames: readonly string[]): string | null {
+  const covering = apexNames.filter((apex) => isSameOrUnder(name, apex));
+  return covering.reduce<string | null>((best, apex) => (best === null || apex.length > best.length ? apex : best), null);
+}

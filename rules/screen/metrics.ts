@@ -1,0 +1,73 @@
+// The figures of a tunnel and of the dashboard, and how they are written (spec 3, Metrics; spec 7, notes).
+
+import type { Tunnel } from '../entity/entity.ts';
+import type { ListPage } from '../list/list-page.ts';
+
+export interface Metric {
+  readonly label: string;
+  readonly value: string;
+}
+
+const notAvailable = 'n/a';
+const byteUnits = ['B/s', 'kB/s', 'MB/s', 'GB/s', 'TB/s'] as const;
+
+/** The strip on the tunnel's page. Pending shows 0; otherwise what is missing is n/a. */
+export function renderTunnelMetrics(tunnel: Pick<Tunnel, 'status' | 'connectedClients' | 'metrics'>): readonly Metric[] {
+  const { metrics } = tunnel;
+  const show = (value: number | undefined, format: (value: number) => string) =>
+    tunnel.status === 'Pending' ? '0' : formatFigure(value, format);
+  return [
+    { label: 'Connected Clients', value: show(tunnel.connectedClients, String) },
+    { label: 'RX (5m)', value: show(metrics?.rx, formatByteRate) },
+    { label: 'TX (5m)', value: show(metrics?.tx, formatByteRate) },
+    { label: 'TCP conn rate (5m)', value: show(metrics?.tcpConnectionRate, formatRate) },
+  ];
+}
+
+export interface DashboardSums {
+  readonly tunnels: number;
+  readonly verifiedDomains: number;
+  readonly upstreamDomains: number;
+  readonly connectedClients: number;
+}
+
+type ListNumbers = Pick<ListPage<unknown>, 'total' | 'counts' | 'sums'>;
+
+/** The lists add up all their rows, so one page of each is enough. */
+export function sumDashboard(tunnels: ListNumbers, domains: ListNumbers): DashboardSums {
+  return {
+    tunnels: tunnels.total,
+    verifiedDomains: domains.counts.Verified ?? 0,
+    upstreamDomains: tunnels.sums?.ingressDomains ?? 0,
+    connectedClients: tunnels.sums?.connectedClients ?? 0,
+  };
+}
+
+export const dashboardLabels: Readonly<Record<keyof DashboardSums, string>> = {
+  tunnels: 'Tunnels',
+  verifiedDomains: 'Verified domains',
+  upstreamDomains: 'Upstream domains',
+  connectedClients: 'Connected clients',
+};
+
+/** Decimal units, three figures at most: `0 B/s`, `999 B/s`, `1.25 kB/s`. */
+export function formatByteRate(bytesPerSecond: number): string {
+  let value = bytesPerSecond;
+  let unit = 0;
+  // 999.5 would be written as 1000: the next unit says it in three figures.
+  while (value >= 999.5 && unit < byteUnits.length - 1) {
+    value /= 1000;
+    unit++;
+  }
+  const decimals = unit === 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+  return `${value.toFixed(decimals)} ${byteUnits[unit]}`;
+}
+
+/** Connections per second, two decimals. */
+export function formatRate(perSecond: number): string {
+  return perSecond.toFixed(2);
+}
+
+function formatFigure(value: number | undefined, format: (value: number) => string): string {
+  return value !== undefined && Number.isFinite(value) && value >= 0 ? format(value) : notAvailable;
+}

@@ -1,0 +1,162 @@
+// Where a client sends visitors' connections, as people type it in the dashboard and on the command line
+// (spec 5, Connect snippets). One parser for both, so that a snippet is what the CLI takes.
+
+import { formatAddress, parseAddress } from '../address/address.ts';
+import { compileAllowList } from '../address/allow-list.ts';
+import { isCanonicalHostname, isLocalhostName, lowerAscii } from '../names/hostname.ts';
+import { parseIngressDomain } from '../names/ingress-domain.ts';
+import { accept, type Parsed, refuse } from '../parsed.ts';
+import type { TunnelType } from './tunnel-type.ts';
+
+export interface Upstream {
+  readonly scheme: 'http' | 'https' | 'tcp';
+  /** Name or address, without brackets. */
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Which visitors of an http tunnel an upstream serves; null: all that have no upstream of their own. */
+export interface HttpUpstream {
+  readonly domain: string | null;
+  readonly upstream: Upstream;
+}
+
+export interface IngressUpstream {
+  readonly port: IngressPort;
+  readonly upstream: Upstream;
+}
+
+export type IngressPort = (typeof ingressPorts)[number];
+
+/** The ports that an ingress tunnel passes through (spec 1). */
+export const ingressPorts = [80, 443] as const;
+
+export const defaultUpstreams = {
+  http: 'http://127.0.0.1:8080',
+  ingress: '127.0.0.1',
+} as const satisfies Readonly<Record<TunnelType, string>>;
+
+const upstreamRequired = 'Please provide an upstream';
+const schemePorts = { http: 80, https: 443 } as const;
+/** No port is 0. */
+const noPort = 0;
+
+/** An upstream of the connect section: http only (spec 5, Connect snippets). */
+export function parsePlainUpstream(text: string): Parsed<Upstream> {
+  const trimmed = text.trim();
+  if (trimmed === '') return refuse(upstreamRequired);
+  if (!/^http:\/\//i.test(trimmed)) return refuse('Upstream must start with http://');
+  return parseUrlUpstream(trimmed);
+}
+
+/** `http://host[:port]` or `https://host[:port]`, at most a slash after it. */
+export function parseUrlUpstream(text: string): Parsed<Upstream> {
+  const trimmed = text.trim();
+  if (trimmed === '') return refuse(upstreamRequired);
+  const match = /^(https?):\/\/([^/?#@\\]+)\/?$/i.exec(trimmed);
+  const scheme = match?.[1]?.toLowerCase() === 'https' ? 'https' : 'http';
+  const place = match === null ? null : parsePlace(match[2]!, schemePorts[scheme]);
+  return place === null ? refuse('Upstream must be like http://127.0.0.1:8080') : accept({ scheme, ...place });
+}
+
+/** `HOST:PORT`, or `HOST` if a default port is given. */
+export function parseTcpUpstream(text: string, defaultPort?: number): Parsed<Upstream> {
+  const trimmed = text.trim();
+  if (trimmed === '') return refuse(upstreamRequired);
+  const place = parsePlace(trimmed, defaultPort);
+  return place === null ? refuse('Upstream must be like 127.0.0.1:8443') : accept({ scheme: 'tcp', ...place });
+}
+
+/** `example.com=http://127.0.0.1:8080`, or a URL alone for every domain: `--upstream` of `underpass http`. */
+export function parseHttpUpstream(text: string): Parsed<HttpUpstream> {
+  const equals = text.indexOf('=');
+  if (equals < 0) return mapParsed(parseUrlUpstream(text), (upstream) => ({ domain: null, upstream }));
+  const domain = parseIngressDomain(text.slice(0, equals));
+  if (!domain.ok) return domain;
+  return mapParsed(parseUrlUpstream(text.slice(equals + 1)), (upstream) => ({ domain: domain.value, upstream }));
+}
+
+/** `80=HOST:PORT`, or `HOST` for both ports: `--upstream` of `underpass ingress`. */
+export function parseIngressUpstream(text: string): Parsed<readonly IngressUpstream[]> {
+  const equals = text.indexOf('=');
+  if (equals < 0) return parseBothPorts(text);
+  const port = ingressPorts.find((candidate) => String(candidate) === text.slice(0, equals).trim());
+  if (port === undefined) return refuse(`Ingress port must be ${ingressPorts.join(' or ')}`);
+  return mapParsed(parseTcpUpstream(text.slice(equals + 1), port), (upstream) => [{ port, upstream }]);
+}
+
+/** What people type into one field, `80=HOST:PORT 443=HOST:PORT`, apart by spaces or commas: the `--upstream` values. */
+export function parseIngressUpstreams(text: string): Parsed<readonly string[]> {
+  const words = text.split(/[\s,]+/).filter((word) => word !== '');
+  if (words.length === 0) return refuse(upstreamRequired);
+  const ports: IngressPort[] = [];
+  for (const word of words) {
+    const parsed = parseIngressUpstream(word);
+    if (!parsed.ok) return parsed;
+    ports.push(...parsed.value.map(({ port }) => port));
+  }
+  const twice = ports.find((port, index) => ports.indexOf(port) !== index);
+  return twice === undefined ? accept(words) : refuse(`Two upstreams for port ${twice}`);
+}
+
+/** This machine itself, by name or address; as `hostname` of a URL too. */
+export const isLoopbackHost = (host: string): boolean => isLocalhostName(host) || isLoopbackAddress(host.replace(/^\[|\]$/g, ''));
+
+const isLoopbackAddress = compileAllowList(['127.0.0.0/8', '::1']);
+
+/** Canonical text: the parsers above read it back to the same value. */
+export function formatUpstream(upstream: Upstream): string {
+  const host = upstream.host.includes(':') ? `[${upstream.host}]` : upstream.host;
+  const place = `${host}:${upstream.port}`;
+  return upstream.scheme === 'tcp' ? place : `${upstream.scheme}://${place}`;
+}
+
+/**
+ * `same`, `upstream` or a name: the Host that an upstream gets with `--upstream-host`. Null leaves the visitor's.
+ * As browsers write it: without the port if that is the scheme's own (RFC 9110 7.2). A loopback address becomes `localhost`,
+ * the name under which people open a service of their machine: some development servers accept no other.
+ */
+export function parseUpstreamHost(text: string, { scheme, host, port }: Upstream): Parsed<string | null> {
+  const trimmed = text.trim();
+  if (trimmed === 'same') return accept(null);
+  const place = trimmed === 'upstream' ? { host, port } : parsePlace(trimmed, noPort);
+  if (place === null) return refuse('Upstream host must be same, upstream or a name like app.example.com');
+  const isLoopback = trimmed === 'upstream' && (host === '127.0.0.1' || host === '::1');
+  const name = isLoopback ? 'localhost' : place.host.includes(':') ? `[${place.host}]` : place.host;
+  const isImplied = place.port === noPort || place.port === (scheme === 'tcp' ? noPort : schemePorts[scheme]);
+  return accept(isImplied ? name : `${name}:${place.port}`);
+}
+
+function parseBothPorts(text: string): Parsed<readonly IngressUpstream[]> {
+  const trimmed = text.trim();
+  if (trimmed === '') return refuse(upstreamRequired);
+  const host = parseHost(trimmed);
+  if (host === null) return refuse('Upstream must be a host name or an address, or 80=HOST:PORT');
+  return accept(ingressPorts.map((port) => ({ port, upstream: { scheme: 'tcp', host, port } })));
+}
+
+function parsePlace(text: string, defaultPort: number | undefined): { host: string; port: number } | null {
+  const match = /^(\[[^\]]*\]|[^:[\]]*)(?::([0-9]{1,5}))?$/.exec(text);
+  if (match === null) return null;
+  const host = parseHost(match[1]!);
+  const port = match[2] === undefined ? defaultPort : parsePort(match[2]);
+  return host === null || port === undefined ? null : { host, port };
+}
+
+function parsePort(digits: string): number | undefined {
+  const port = Number(digits);
+  return port >= 1 && port <= 65_535 && !digits.startsWith('0') ? port : undefined;
+}
+
+/** A name may hold underscores inside: container networks hand them out. */
+function parseHost(text: string): string | null {
+  const bare = text.startsWith('[') && text.endsWith(']') ? text.slice(1, -1) : text;
+  const address = parseAddress(bare);
+  if (address !== null && (bare === text || bare.includes(':'))) return formatAddress(address);
+  const name = lowerAscii(text);
+  return isCanonicalHostname(name.replaceAll(/(?<=[a-z0-9])_+(?=[a-z0-9])/g, (run) => '-'.repeat(run.length))) ? name : null;
+}
+
+function mapParsed<A, B>(parsed: Parsed<A>, change: (value: A) => B): Parsed<B> {
+  return parsed.ok ? accept(change(parsed.value)) : parsed;
+}
