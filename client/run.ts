@@ -76,7 +76,7 @@ function wantsJson(argv: readonly string[]): boolean {
   return argv.slice(0, end === -1 ? undefined : end).includes('--json');
 }
 
-/** With every command, or only with those of the file that `first`, the first word of a command line, names. */
+/** Adds every command, or only those of the file that `first`, the first word of a command line, names. */
 export async function createProgram(shell: Shell, first?: string): Promise<Command> {
   const program = new Command('underpass')
     .description('Underpass puts a service of yours on the internet: the way under the firewall.')
@@ -96,7 +96,7 @@ export async function createProgram(shell: Shell, first?: string): Promise<Comma
 /** Columns of a description: a terminal of 60 columns leaves 24 beside the longest option. */
 const minWidthToWrap = 20;
 
-/** In a narrower terminal the description goes below its option. */
+/** Columns from which a description fits beside its option; in a narrower terminal it goes below. */
 const leastColumnsBeside = 60;
 
 function formatItem(term: string, termWidth: number, description: string, helper: Help): string {
@@ -108,7 +108,7 @@ function formatItem(term: string, termWidth: number, description: string, helper
 
 type Group = readonly [firstWords: readonly string[], load: () => Promise<(program: Command, shell: Shell) => void>];
 
-/** In the order in which --help lists them. A command line loads only the file of its first word: modules cost memory and time. */
+/** Commands in the order of --help. A command line loads only the file of its first word: modules cost memory and time. */
 const groups: readonly Group[] = [
   [['http', 'ingress', 'serve'], async () => (await import('./command/quick.ts')).addQuickCommands],
   [['connect'], async () => (await import('./command/connect.ts')).addConnectCommand],

@@ -73,7 +73,7 @@ export async function openProject(io: Io, flags: AccountFlags): Promise<ProjectA
   return { api, project };
 }
 
-/** By id first, because a name may look like another project's id. */
+/** Looks for the id first, because a name may look like another project's id. */
 function chooseProject(projects: readonly Project[], wanted: string): Project {
   const named = projects.filter(({ name }) => name === wanted);
   if (named.length > 1) missingProject(`${named.length} projects are named '${wanted}': give the id`);

@@ -25,7 +25,7 @@ const maxAnswerBytes = 16 * 1024 * 1024;
 
 const temporary: ReadonlySet<string> = new Set(['server-unreachable', 'proxy-failed', 'server-failed', 'too-many-requests']);
 
-/** For those who wait anyway: the network may change, or the server restart. */
+/** True if waiting may help: the network may change, or the server restart. */
 export const isTemporary = (error: unknown): boolean => error instanceof ClientError && temporary.has(error.code);
 
 export function createApi(io: Io, { origin, token, refusedFix }: ApiOptions): Api {
@@ -55,8 +55,8 @@ export async function saveChange<T>(read: () => Promise<T>, save: (before: T) =>
   }
 }
 
-/** One POST of the device login, without a token. 428 (not confirmed yet) and 410 (denied or expired) are answers, not errors. */
-export async function exchange<Row extends Call>(
+/** Makes a call without a token. A device login counts 428 (not confirmed yet) and 410 (denied or expired) as answers. */
+export async function callWithoutToken<Row extends Call>(
   io: Io,
   origin: string,
   row: Row,
@@ -154,18 +154,18 @@ function refusedSignIn(origin: string, fix: string | undefined): ClientError {
 }
 
 function refusal(response: Response, text: string, origin: string): ClientError {
-  const words = publicText(response, text);
-  const code = refusalCode(response.status, words !== undefined);
-  const detail = words ?? `${origin} answers ${response.status}`;
+  const message = publicText(response, text);
+  const code = refusalCode(response.status, message !== undefined);
+  const detail = message ?? `${origin} answers ${response.status}`;
   const wait = response.headers.get('retry-after');
   return new ClientError(code, detail, code === 'too-many-requests' && wait ? { fix: `Try again in ${wait} s.` } : {});
 }
 
 /** A refusal without the API's plain text comes from something else, except 429: a load balancer in front may send it. */
-function refusalCode(status: number, hasWords: boolean): ErrorCode {
+function refusalCode(status: number, hasMessage: boolean): ErrorCode {
   // Web servers say 501 to a method that they do not know, such as POST.
   if (status >= 500 && status !== 501) return 'server-failed';
-  if (!hasWords && status !== 429) return 'server-unknown';
+  if (!hasMessage && status !== 429) return 'server-unknown';
   return codeOfStatus[status] ?? 'request-refused';
 }
 

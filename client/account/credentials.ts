@@ -38,7 +38,7 @@ export function credentialsPath(io: Io): string {
   return join(configFolder(io), 'credentials.json');
 }
 
-/** Under sudo, root without a sign-in of its own uses that of the user who called sudo. */
+/** Reads the sign-in; root under sudo without its own uses that of the user who called sudo. */
 export async function readCredentials(io: Io): Promise<Credentials> {
   const own = await readFrom(credentialsPath(io));
   if (own !== undefined && Object.keys(own.servers).length > 0) return own;
@@ -89,7 +89,7 @@ function isSignIns(servers: unknown): boolean {
   );
 }
 
-/** Without `caPem` the server keeps the CA that it has. */
+/** Keeps the CA that the server has if `caPem` is absent. */
 export async function saveSignIn(io: Io, origin: string, signIn: SignIn, caPem?: string): Promise<void> {
   const before = (await readFrom(credentialsPath(io)).catch(() => none)) ?? none;
   const authorities = { ...before.authorities, ...(caPem === undefined ? {} : { [origin]: caPem }) };
@@ -125,7 +125,7 @@ export async function writePrivateFile(path: string, text: string): Promise<void
   }
 }
 
-/** On a read-only file system Node's recursive mkdir reports ENOENT; the plain mkdir reports the true reason. */
+/** Makes the folder. Node's recursive mkdir reports ENOENT on a read-only file system; the plain mkdir the true reason. */
 async function makeFolder(path: string): Promise<void> {
   await mkdir(path, { recursive: true, mode: 0o700 }).catch((cause: NodeJS.ErrnoException) => mkdir(cause.path ?? path, 0o700));
 }

@@ -12,10 +12,10 @@ import { openBrowser } from '../process/open-browser.ts';
 import { waitMs } from '../process/wait.ts';
 import { type Output, printable } from '../terminal/output.ts';
 import { type AccountFlags, openProject, openServer, type ProjectAccount } from './account.ts';
-import { createApi, exchange, isTemporary } from './api.ts';
+import { callWithoutToken, createApi, isTemporary } from './api.ts';
 import { saveSignIn } from './credentials.ts';
 
-/** Without TLS everyone on the network path can read the token. */
+/** Warns without TLS: everyone on the network path can read the token. */
 export function warnOfPlainHttp(origin: string, output: Output): void {
   const { protocol, hostname } = new URL(origin);
   if (protocol === 'http:' && !isLoopbackHost(hostname))
@@ -23,7 +23,7 @@ export function warnOfPlainHttp(origin: string, output: Output): void {
 }
 
 interface DeviceOptions {
-  /** In the list of tokens. */
+  /** The name in the list of tokens. */
   readonly name?: string | undefined;
   readonly browser: boolean;
 }
@@ -31,7 +31,7 @@ interface DeviceOptions {
 /** Returns the token that the server gave for this machine. */
 export async function signInByDevice(io: Io, origin: string, options: DeviceOptions): Promise<string> {
   const name = options.name ?? io.hostName.slice(0, limits.apiTokenNameChars);
-  const { value: device } = await exchange(io, origin, accountCalls.startDevice, { payload: { name } });
+  const { value: device } = await callWithoutToken(io, origin, accountCalls.startDevice, { payload: { name } });
   if (device === undefined) throw new ClientError('server-unknown', `${origin} does not answer with a code`);
   const link = webLink(device.verificationUrl);
   const opened = options.browser && io.stderr.isTTY && (await openBrowser(io, link));
@@ -54,7 +54,7 @@ async function pollDevice(io: Io, origin: string, device: DeviceStart): Promise<
   const endMs = io.now() + device.expiresIn * 1000;
   while (io.now() < endMs) {
     await waitMs(Math.max(0, device.interval) * 1000);
-    const { status, value } = await exchange(io, origin, accountCalls.pollDevice, {
+    const { status, value } = await callWithoutToken(io, origin, accountCalls.pollDevice, {
       payload: { deviceCode: device.deviceCode },
     }).catch(notYet);
     if (value !== undefined) return value.token;
@@ -63,7 +63,7 @@ async function pollDevice(io: Io, origin: string, device: DeviceStart): Promise<
   throw new ClientError('login-expired', '');
 }
 
-/** Such errors only delay the answer. */
+/** Lets errors that only delay the answer pass. */
 function notYet(error: unknown): { status: number; value: undefined } {
   if (isTemporary(error)) return { status: 0, value: undefined };
   throw error;
@@ -94,7 +94,7 @@ export async function keepSignIn(io: Io, { origin, token, refusedFix, caPem }: S
 export const signedInText = (origin: string, { email, project }: SignedIn): string =>
   `Signed in to ${origin} as ${email}${project ? `, project ${project.name}` : ''}.`;
 
-/** Without a sign-in of this machine it begins one. A token from the environment is for programs: nobody could confirm. */
+/** Begins a sign-in if this machine has none. A token from the environment is for programs: nobody could confirm. */
 export async function openOrSignIn(io: Io, flags: AccountFlags, output: Output): Promise<ProjectAccount> {
   try {
     return await openProject(io, flags);

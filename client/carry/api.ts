@@ -33,7 +33,7 @@ export interface CarryOptions {
   /** Read for HTTPS_PROXY and NO_PROXY, in either case. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly onEvent: (event: CarryEvent) => void;
-  /** For an upstream in this process: it learns here for which visitor a connection is, so it gets no PROXY header. */
+  /** Tells an upstream in this process for which visitor a connection is, so it gets no PROXY header. */
   readonly onDialled?: OnDialled;
   /** The inspector's. */
   readonly openTap?: OpenTap;
@@ -86,7 +86,7 @@ export interface CarryStatus {
   readonly carriers: readonly CarrierStatus[];
   readonly upstreams: readonly UpstreamStatus[];
   readonly openStreams: number;
-  /** Since the start, finished ones included. */
+  /** Streams since the start, finished ones included. */
   readonly totalStreams: number;
   /** Payload bytes: rx from visitors to the upstream, tx towards visitors. */
   readonly rxBytes: number;

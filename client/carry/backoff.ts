@@ -4,7 +4,7 @@ import type { ProblemCode } from './problem.ts';
 
 const firstMs = 1_000;
 const maxMs = 30_000;
-/** For problems that a person must solve. The first tries are quicker: the edge may not have received the tunnel's data yet. */
+/** The first pause for a problem that a person must solve. It is short: the edge may not have received the tunnel's data yet. */
 const firstSlowMs = 5_000;
 const maxSlowMs = 60_000;
 /** Bounds Retry-After: it may come from a captive portal or a load balancer in maintenance, and ask for a day. */

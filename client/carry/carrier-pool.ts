@@ -14,7 +14,7 @@ export interface CarrierPoolOptions {
   readonly clock: SessionClock;
   readonly random: () => number;
   readonly open: (
-    turn: number,
+    dialIndex: number,
     hooks: Pick<CarrierOptions, 'isUnwanted' | 'onSessionStart' | 'onSessionEnd'>,
   ) => Promise<Carrier>;
   /** A carrier is connected: time to send the edge an OFFER. */
@@ -27,11 +27,11 @@ export interface CarrierPoolOptions {
 /** Two edges if the region has them, so that one may fail. Two carriers to a single edge measured 10 to 20 % faster than one. */
 const leastCarriers = 2;
 /**
- * With a carrier at each of three edges no visitor needs the way between edges. More would cost every client of a large region
- * more than the hops that they spare.
+ * Three edges with a carrier each spare visitors the way between edges. More would cost every client of a large region more than
+ * the hops that they spare.
  */
 const mostCarriers = 3;
-/** Of the order of the longest pause between two dials for a problem that a person must solve. */
+/** About the longest pause between two dials for a problem that a person must solve. */
 const repeatProblemMs = 120_000;
 
 export class CarrierPool {
@@ -57,7 +57,7 @@ export class CarrierPool {
     this.#extras = new ExtraCarriers({
       kept: () => this.#members.flatMap(({ current }) => current ?? []),
       clock: options.clock,
-      open: (turn) => options.open(turn, { isUnwanted: () => false, ...this.#hooks }),
+      open: (dialIndex) => options.open(dialIndex, { isUnwanted: () => false, ...this.#hooks }),
       renew: (slow) => void this.#members.find(({ current }) => current === slow)?.renew(),
       onConnected: options.onConnected,
     });
@@ -68,7 +68,7 @@ export class CarrierPool {
     return new ReconnectingCarrier({
       clock,
       random,
-      dial: (turn, isUnwanted) => open(turn + index, { isUnwanted, ...this.#hooks }),
+      dial: (dialIndex, isUnwanted) => open(dialIndex + index, { isUnwanted, ...this.#hooks }),
       isDuplicate: (edge) =>
         this.#regionEdges() > 1 && this.#members.slice(0, index).some(({ current }) => current?.edge === edge),
       onConnected: (carrier) => this.#connected(carrier),

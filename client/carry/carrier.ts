@@ -24,7 +24,7 @@ export interface CarrierOptions extends DialOptions {
   /** The type of the tunnel that this client carries. */
   readonly type: TunnelType;
   readonly clock: SessionClock;
-  /** Of all carriers of the client together. */
+  /** The budget of all carriers of the client together. */
   readonly budget: WindowBudget;
   /** Called before the HELLO, so before the edge can send visitors. */
   readonly isUnwanted: (edge: string) => boolean;
@@ -34,7 +34,7 @@ export interface CarrierOptions extends DialOptions {
   readonly onSessionEnd: (session: Session) => void;
 }
 
-/** From the 101 response to the answer to the first PING, which follows the HELLO. */
+/** Time from the 101 response to the answer to the first PING, which follows the HELLO. */
 const greetingTimeoutMs = 10_000;
 
 export async function openCarrier(options: CarrierOptions): Promise<Carrier> {

@@ -22,7 +22,7 @@ export interface DialOptions {
   readonly software: string;
   readonly caPem: string | undefined;
   /** Rotates the addresses: each try and each carrier begins with another one. */
-  readonly turn: number;
+  readonly dialIndex: number;
   readonly signal: AbortSignal;
 }
 
@@ -117,7 +117,7 @@ function presentedChain(socket: TLSSocket): X509Certificate[] {
 
 /** TLS to the host, over TCP or through the proxy. `trust` says which certificate is accepted. */
 export async function dialTls(
-  options: Pick<DialOptions, 'region' | 'proxy' | 'turn' | 'signal'>,
+  options: Pick<DialOptions, 'region' | 'proxy' | 'dialIndex' | 'signal'>,
   trust: ConnectionOptions,
 ): Promise<TLSSocket> {
   const { region } = options;
@@ -144,11 +144,11 @@ function translateTls(error: NodeJS.ErrnoException | null, { host }: RegionUrl):
   return new CarryError('connection-lost', `${host} (${code || error.message})`);
 }
 
-/** Races the region's addresses, in an order that `turn` rotates. */
-async function dialRegion({ region, turn, signal }: Pick<DialOptions, 'region' | 'turn' | 'signal'>): Promise<Socket> {
+/** Races the region's addresses, in an order that `dialIndex` rotates. */
+async function dialRegion({ region, dialIndex, signal }: Pick<DialOptions, 'region' | 'dialIndex' | 'signal'>): Promise<Socket> {
   const found = await lookUp(region.host).catch(() => []);
   if (found.length === 0) throw new CarryError('name-unresolved', region.host);
-  const first = turn % found.length;
+  const first = dialIndex % found.length;
   const addresses = [...found.slice(first), ...found.slice(0, first)].map(({ address }) => address);
   return raceAddresses(addresses, signal, (address, either) =>
     dialTcp(address, region.port, either, (error) => translateTcp(error, `${region.authority} at ${address}`)),

@@ -19,9 +19,9 @@ export const lookEveryMs = 100;
 const busyBytes = 16_384;
 /** A hiccup of one look is no reason. */
 const leastFullLooks = 2;
-/** After so many looks without a full carrier, the next PING begins again. */
+/** Looks without a full carrier before they stop until the next PING. */
 const restAfterLooks = 20;
-/** Of PINGs, a minute: a visitor who reads a page comes back to the same number of carriers. */
+/** PINGs, one a minute: a visitor who reads a page comes back to the same number of carriers. */
 const idlePingsToDrain = 12;
 
 export function nextLoad(before: Load, { isFar, isFull, openStreams, receivedBytes }: Seen): Load {
@@ -29,14 +29,14 @@ export function nextLoad(before: Load, { isFar, isFull, openStreams, receivedByt
   return { receivedBytes, fullLooks: isBusy ? before.fullLooks + 1 : 0 };
 }
 
-/** For two round trips: the first windows of a connection double in that time. */
+/** True after two round trips: the first windows of a connection double in that time. */
 export const isFullLong = ({ fullLooks }: Load, { leastRttMs }: Pick<Seen, 'leastRttMs'>): boolean =>
   fullLooks >= Math.max(leastFullLooks, (2 * leastRttMs) / lookEveryMs);
 
 export interface ExtraCarriersOptions {
   /** The carriers that the pool keeps in any case, as connected now. */
   readonly kept: () => readonly Carrier[];
-  readonly open: (turn: number) => Promise<Carrier>;
+  readonly open: (dialIndex: number) => Promise<Carrier>;
   /** Dials a successor for a kept carrier whose window has collapsed. */
   readonly renew: (slow: Carrier) => void;
   readonly onConnected: (session: Session) => void;
@@ -56,14 +56,14 @@ export class ExtraCarriers {
   /** Looks in a row without a full carrier. */
   #calmLooks = 0;
   #isDialling = false;
-  #turn = 0;
+  #dialIndex = 0;
   #stopped = false;
 
   constructor(options: ExtraCarriersOptions) {
     this.#options = options;
   }
 
-  /** Without draining ones. */
+  /** The carriers without draining ones. */
   get carriers(): readonly Carrier[] {
     return [...this.#carriers];
   }
@@ -119,7 +119,7 @@ export class ExtraCarriers {
   async #add(most: number, carriers: number): Promise<void> {
     if (this.#stopped || this.#isDialling || carriers >= most) return;
     this.#isDialling = true;
-    const carrier = await this.#options.open(this.#turn++).catch(() => null);
+    const carrier = await this.#options.open(this.#dialIndex++).catch(() => null);
     this.#isDialling = false;
     if (carrier === null || carrier.session.closed) return;
     if (this.#stopped) carrier.session.drain();

@@ -30,8 +30,8 @@ export function createHostEditor(upstream: Upstream, sentHost: string): HeadEdit
 }
 
 /**
- * Of a form or a link, where frameworks compare Origin with Host, as they do for WebSockets. What scripts fetch keeps the public
- * Origin: there frameworks compare it with X-Forwarded-Host. Another site's Origin always stays, so that it can be refused.
+ * Matches a form or a link, where frameworks compare Origin with Host, as they do for WebSockets. What scripts fetch keeps the
+ * public Origin: there frameworks compare it with X-Forwarded-Host. Another site's Origin always stays, so that it can be refused.
  */
 const navigates = /\nsec-fetch-mode:[ \t]*navigate[ \t]*\r/i;
 

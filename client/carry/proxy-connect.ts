@@ -10,7 +10,7 @@ import { raceAddresses } from './race.ts';
 import { connected, dialTcp, stepTimeoutMs, type Translate, unlessAborted } from './socket.ts';
 
 export interface ConnectTarget {
-  /** Without brackets. */
+  /** The host without brackets. */
   readonly host: string;
   readonly port: number;
 }

@@ -11,8 +11,8 @@ import { CarryError, type Problem, type ProblemCode } from './problem.ts';
 export interface ReconnectingOptions {
   readonly clock: SessionClock;
   readonly random: () => number;
-  /** Rejects with a CarryError. `turn` counts the dials. */
-  readonly dial: (turn: number, isUnwanted: (edge: string) => boolean) => Promise<Carrier>;
+  /** Rejects with a CarryError. `dialIndex` counts the dials. */
+  readonly dial: (dialIndex: number, isUnwanted: (edge: string) => boolean) => Promise<Carrier>;
   /** True if an earlier place uses the same edge and the region has another edge. */
   readonly isDuplicate: (edge: string) => boolean;
   readonly onConnected: (carrier: Carrier) => void;
@@ -23,7 +23,7 @@ export interface ReconnectingOptions {
 /** The first and the longest pause between two searches for another edge. */
 const firstSeekMs = 5_000;
 const maxSeekMs = 300_000;
-/** After a carrier that lasted this long, the pause before the next dial is short again: one dial in ten seconds is no load. */
+/** The life of a carrier after which the pause before the next dial is short again: one dial in ten seconds is no load. */
 const steadyMs = 10_000;
 
 /** Where the path keeps losing packets, or is narrow, each new window collapses again. */
@@ -37,7 +37,7 @@ export class ReconnectingCarrier {
   #failures = 0;
   /** Carriers in a row that were lost after a moment: an edge that flaps is dialled less and less often. */
   #flaps = 0;
-  #turn = 0;
+  #dialIndex = 0;
   #stopped = false;
   #isWanted = false;
   #isDialling = false;
@@ -86,7 +86,7 @@ export class ReconnectingCarrier {
     this.#cancelWait();
     this.#isDialling = true;
     const found = await this.#options
-      .dial(this.#turn++, () => false)
+      .dial(this.#dialIndex++, () => false)
       .catch((error) => (error instanceof CarryError ? error : new CarryError('connection-lost', String(error))));
     this.#isDialling = false;
     if (found instanceof CarryError) this.#fail(found);
@@ -149,7 +149,7 @@ export class ReconnectingCarrier {
   /** Two carriers to one edge work, but fail together: looks for another edge while both serve. */
   async #seek(): Promise<void> {
     const { dial, isDuplicate } = this.#options;
-    const found = await dial(this.#turn++, isDuplicate).catch(() => null);
+    const found = await dial(this.#dialIndex++, isDuplicate).catch(() => null);
     // If the carrier was lost and replaced during the dial, another search is scheduled: cancel it.
     this.#cancelSeek?.();
     this.#cancelSeek = null;
@@ -166,7 +166,7 @@ export class ReconnectingCarrier {
     const slow = this.current;
     if (slow === null || this.#stopped || clock.now() - this.#renewedAtMs < renewEveryMs) return;
     this.#renewedAtMs = clock.now();
-    const fresh = await dial(this.#turn++, () => false).catch(() => null);
+    const fresh = await dial(this.#dialIndex++, () => false).catch(() => null);
     if (fresh === null || fresh.session.closed) return;
     if (this.#stopped || this.current !== slow) fresh.session.drain();
     else this.#replace(slow, fresh);

@@ -3,7 +3,7 @@
 import { connect as connectTcp, type Socket } from 'node:net';
 import { adaptControl } from '@underpass/wire/tcp-path.ts';
 
-/** For each step: the TCP connection, the TLS handshake, the HTTP response. */
+/** Time for each step: the TCP connection, the TLS handshake, the HTTP response. */
 export const stepTimeoutMs = 10_000;
 
 /** Null: the time is over. */

@@ -98,8 +98,8 @@ function prepareOpen(options: FullOptions, signal: AbortSignal, onStream: (strea
   const budget = new WindowBudget(clientWindowBytes);
   const { token, software, caPem, clock } = options;
   const { type } = options.upstreams;
-  return (turn, hooks) =>
-    openCarrier({ region, proxy, clientId, type, token, software, caPem, clock, budget, turn, signal, onStream, ...hooks });
+  return (dialIndex, hooks) =>
+    openCarrier({ region, proxy, clientId, type, token, software, caPem, clock, budget, dialIndex, signal, onStream, ...hooks });
 }
 
 const needsEdits = (upstreams: TunnelUpstreams): boolean =>

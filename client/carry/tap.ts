@@ -11,15 +11,15 @@ import type { Problem } from './problem.ts';
 export interface Tap {
   /** The upstream accepted the connection. */
   connected(): void;
-  /** From the visitor. */
+  /** Bytes from the visitor. */
   rx(bytes: Buffer): void;
-  /** From the upstream. */
+  /** Bytes from the upstream. */
   tx(bytes: Uint8Array): void;
   /** The upstream ended its direction. May be called twice. */
   txEnd(): void;
   /** The visitor ended theirs. */
   rxEnd(): void;
-  /** Of the request that was answered last, at the edge. */
+  /** Times of the request that was answered last, at the edge. */
   times(times: Times): void;
   failed(problem: Problem): void;
   /** The edge reset the stream, or its carrier was lost. */

@@ -21,7 +21,7 @@ export interface TlsCheck {
   speaksTls(upstream: Upstream, preface: Uint8Array): Promise<boolean>;
 }
 
-/** At most one handshake in this time for each upstream, however many visitors get an unclear answer. */
+/** The time between two handshakes with an upstream, however many visitors get an unclear answer. */
 const askEveryMs = 60_000;
 
 export function createTlsCheck(clock: Pick<SessionClock, 'now'>): TlsCheck {

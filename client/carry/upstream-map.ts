@@ -5,7 +5,7 @@ import { kindsOfType, type OpenRequest, type StreamKind } from '@underpass/wire/
 import type { TunnelUpstreams } from './api.ts';
 
 export interface OfferedUpstream {
-  /** As in the protocol's OFFER: a host name, `*`, `:80`, `:443`. */
+  /** The key in the protocol's OFFER: a host name, `*`, `:80`, `:443`. */
   readonly key: string;
   readonly upstream: Upstream;
   /** See CarriedHttpUpstream. */

@@ -126,7 +126,7 @@ async function providerOf(shell: Shell, flags: PolicyFlags): Promise<Change['pro
 /** Longer than any password or client secret. */
 const maxSecretBytes = 4_096;
 
-/** Without the line ending that editors add. */
+/** Reads a file, and removes the line ending that editors add. */
 async function readSecretFile({ io }: Shell, file: string): Promise<string> {
   const path = resolve(io.cwd, file);
   try {

@@ -53,7 +53,7 @@ export function requireOption<T>(value: T | undefined, flags: string): T {
   return value;
 }
 
-/** For options that would have no effect. */
+/** Refuses options that would have no effect. */
 export function refuseOptions<Flags extends object>(
   flags: Flags,
   options: readonly (keyof Flags & string)[],
@@ -65,12 +65,12 @@ export function refuseOptions<Flags extends object>(
   if (given.length > 0) throw new ClientError('usage', `${given.join(' and ')} ${given.length === 1 ? 'is' : 'are'} ${what}`);
 }
 
-/** For options that may be repeated. */
+/** Collects an option that may be repeated. */
 export function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];
 }
 
-/** For options of names and addresses: a value may be a list, such as `10.0.0.1,10.0.0.2`. */
+/** Collects an option of names or addresses: a value may be a list, such as `10.0.0.1,10.0.0.2`. */
 export function collectEntries(value: string, before: readonly string[] = []): readonly string[] {
   const entries = splitEntries(value);
   return [...before, ...(entries.length === 0 ? [value] : entries)];
@@ -86,7 +86,7 @@ export function parseWhole(text: string): number {
   return Number(text);
 }
 
-/** Of a page that people open. */
+/** Parses the port of a page that people open. */
 export function parsePagePort(text: string): number {
   const port = parsePort(text);
   if (!isBrowserPort(port)) throw new InvalidArgumentError(browserPortMessage(port));

@@ -41,7 +41,7 @@ export async function confirmFile(io: Io, found: FoundFile, output: Output): Pro
   return file.config;
 }
 
-/** For a reload: the live status has the terminal then, so nobody can be asked. */
+/** Throws unless the file is confirmed: on a reload the live status has the terminal, so nobody can be asked. */
 export async function requireConfirmed(io: Io, found: FoundFile): Promise<Config> {
   const file = await withoutLinks(found);
   if (await isConfirmed(io, file)) return file.config;
@@ -104,7 +104,7 @@ function secretOf(token: TunnelConfig['token']): string {
   }
 }
 
-/** Of the file and of the secrets that it leads to, so that a changed link asks again. */
+/** A digest of the file and of the secrets that it leads to, so that a changed link asks again. */
 function digestOf({ text, config }: FoundFile): string {
   const secrets = config.tunnels.map(({ token }) => token && secretOf(token));
   return createHash('sha256')
@@ -133,7 +133,7 @@ async function isConfirmed(io: Io, file: FoundFile): Promise<boolean> {
   return (await readConfirmed(io)).get(file.path) === digestOf(file);
 }
 
-/** Also for a file that this user has just had written. */
+/** Marks a file as confirmed: the user has said so, or has just had it written. */
 export async function rememberFile(io: Io, file: FoundFile): Promise<void> {
   const others = [...(await readConfirmed(io))].filter(([key]) => key !== file.path).slice(1 - maxConfirmed);
   const confirmed = Object.fromEntries([...others, [file.path, digestOf(file)]]);

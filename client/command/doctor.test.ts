@@ -390,7 +390,7 @@ describe('TLS of an upstream', () => {
 
 describe('the Host for an upstream', () => {
   const isOwn = (host: string | undefined) => /^localhost:\d+$/.test(host ?? '');
-  /** As the real servers answer, in short. */
+  /** Answers of the real servers, in short. */
   const refusals: readonly (readonly [string, number, string, RegExp])[] = [
     ['Vite', 403, 'Blocked request. This host ("shop.example.com") is not allowed.', /status 403, as Vite does/],
     ['webpack-dev-server', 403, 'Invalid Host header', /as webpack-dev-server does/],

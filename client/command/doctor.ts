@@ -6,7 +6,7 @@ import type { ProxyProtocol, Tunnel, TunnelType } from '@underpass/rules/entity/
 import { tunnelTypeNames } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { type Command, Option } from 'commander';
 import { openProject, openServer, type ProjectAccount, serverOf } from '../account/account.ts';
-import { exchange, request } from '../account/api.ts';
+import { callWithoutToken, request } from '../account/api.ts';
 import { readCredentials } from '../account/credentials.ts';
 import type { TunnelUpstreams } from '../carry/api.ts';
 import { parseRegionUrl } from '../carry/region-url.ts';
@@ -127,7 +127,7 @@ async function checkServer(io: Io, flags: DoctorFlags, report: Report): Promise<
 /** Any web server accepts connections, and has a clock. */
 async function checkIdentity(io: Io, origin: string): Promise<Finding> {
   try {
-    const { value } = await exchange(io, origin, publicCalls.getMeta, {});
+    const { value } = await callWithoutToken(io, origin, publicCalls.getMeta, {});
     if (typeof value?.version === 'string') return ok('server', `${origin} runs Underpass ${value.version}`);
     return problem('server', `${origin} is not Underpass`, errors['server-unknown'].fix);
   } catch (error) {

@@ -31,7 +31,7 @@ const otherServices: Readonly<Record<number, string>> = {
 
 /** A screen of 24 lines. A port that is not shown can be typed all the same. */
 const mostRows = 20;
-/** As many questions as a person answers. */
+/** The most questions that a person answers. */
 const mostPorts = 20;
 
 /** Enter alone takes the ports of programs that were started in the current folder: nothing else is opened by accident. */

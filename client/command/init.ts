@@ -56,7 +56,7 @@ async function init(shell: Shell, flags: CommonFlags): Promise<void> {
   output.result({ file: path, tunnels: result }, renderResult(path, chosen, [...known, ...made], flags));
 }
 
-/** Without the inspectors of running clients, and the clients themselves: their ports are for this machine only. */
+/** Finds ports, leaving out the clients that run and their inspectors, which are for this machine only. */
 async function findServices(io: Io): Promise<readonly ListeningPort[]> {
   const inspectors = (await readRunFiles(io)).map(({ port }) => port);
   return (await findListening(io)).filter(({ port, program }) => program !== 'underpass' && !inspectors.includes(port));
@@ -110,7 +110,7 @@ async function writeNew(path: string, text: string, mayReplace: boolean): Promis
   }
 }
 
-/** Its author need not confirm it once more. If that cannot be kept, `underpass run` asks. */
+/** Saves the author from confirming the file once more. If that cannot be kept, `underpass run` asks. */
 async function remember(io: Io, path: string, text: string): Promise<void> {
   const parsed = parseConfig(text, io.cwd, io.home);
   if (!parsed.ok) throw new Error(`init wrote a wrong file: ${JSON.stringify(parsed.problems)}`);

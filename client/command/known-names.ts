@@ -22,7 +22,7 @@ interface Known {
   readonly names: readonly string[];
 }
 
-/** Without a sign-in or an answer in time: what was known before, else nothing. A failure counts as an answer, for as long. */
+/** Answers what was known before, else nothing, if there is no sign-in or no answer in time. Keeps a failure for as long. */
 export async function knownNames(io: Io, kind: KnownNames, flags: AccountFlags): Promise<readonly string[]> {
   const path = await cachePath(io, kind, flags);
   const before = await readKnown(path);

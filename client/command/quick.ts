@@ -7,7 +7,7 @@ import type { ServeFlags } from './carry-quick.ts';
 import { describe, refuseOptions, type Shell } from './command-line.ts';
 import { type QuickFlags, quickOptions, withQuickOptions } from './quick-options.ts';
 
-/** With an argument, `http` makes its tunnel; without one it is the form of the snippets (spec 2, Connect section). */
+/** Adds `http PORT`, which makes its tunnel; without an argument `http` is the form of the snippets (spec 2, Connect section). */
 export function addQuickCommands(program: Command, shell: Shell): void {
   addCarryCommands(program, shell);
   const http = program.commands.find((command) => command.name() === 'http')!;

@@ -9,11 +9,11 @@ import type { CarriedHttpUpstream, TunnelUpstreams } from '../carry/api.ts';
 export type TokenSource =
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'env'; readonly name: string }
-  /** Already read: from standard input or the API. */
+  /** A token that is already read: from standard input or the API. */
   | { readonly kind: 'value'; readonly token: string };
 
 export interface TunnelConfig {
-  /** Its name in the log and on screen; unique in a file. */
+  /** The tunnel's name in the log and on screen; unique in a file. */
   readonly name: string;
   /** The name is only that of the region: the name that an edge sends replaces it. */
   readonly isUnnamed?: boolean;
@@ -46,7 +46,7 @@ export function parseQuickUpstream(text: string): Parsed<TunnelUpstreams> {
   return isForDomain ? refuse(`'${text}' is not a port, HOST:PORT or URL`) : parsed;
 }
 
-/** For http: one upstream for all domains, or one per domain. For ingress: one per port. Refuses two for the same visitors. */
+/** Parses one upstream for all domains or one per domain (http), or one per port (ingress). Refuses two for the same visitors. */
 export function parseUpstreams(type: TunnelType, texts: readonly string[]): Parsed<TunnelUpstreams> {
   if (texts.length === 0) return refuse('Please provide an upstream');
   const parsed = listParsers[type](texts);

@@ -6,7 +6,7 @@ import { type Finding, ok, warning } from './finding.ts';
 const allowBbr =
   'On Linux: "sudo modprobe tcp_bbr", then "sudo sysctl -w net.ipv4.tcp_allowed_congestion_control=\'reno cubic bbr\'"; the operations page shows how to keep both.';
 
-/** Of a connection that has just opened. `controls` is null where the control cannot be chosen or may not be. */
+/** Judges a connection that has just opened. `controls` is null where the control cannot be chosen or may not be. */
 export function judgeCongestion(control: string, roundTripMs: number, controls: Controls | null): Finding {
   const check = 'region congestion';
   const detail = `${control}, with a round trip of ${roundTripMs < 1 ? 'less than 1' : Math.round(roundTripMs)} ms`;

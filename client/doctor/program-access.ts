@@ -108,7 +108,7 @@ function isWithin(address: URL, resource: string): boolean {
   return origin === address.origin && whole(address.pathname).startsWith(whole(pathname));
 }
 
-/** In the order in which the MCP SDK asks. */
+/** The addresses in the order in which the MCP SDK asks. */
 export function metadataUrls(issuer: string): readonly string[] {
   const { origin, pathname } = new URL(issuer);
   const path = pathname.replace(/\/$/, '');

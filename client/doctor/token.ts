@@ -24,7 +24,7 @@ export interface TokenTarget {
 
 export async function checkToken(io: Io, { url, token, type, upstreams, caPem }: TokenTarget): Promise<readonly Finding[]> {
   const region = parseRegionUrl(url);
-  const options = { proxy: proxyFor(io.env, region.host, region.port), clientId: randomBytes(16).toString('hex'), turn: 0 };
+  const options = { proxy: proxyFor(io.env, region.host, region.port), clientId: randomBytes(16).toString('hex'), dialIndex: 0 };
   const { signal } = new AbortController();
   try {
     const dialled = await dialEdge({ ...options, region, token, caPem, signal, software });

@@ -22,7 +22,7 @@ export interface UpstreamTarget {
   readonly port: 80 | 443 | null;
 }
 
-/** For a tunnel of which only the URL is known. */
+/** The name for a tunnel of which only the URL is known. */
 export const unknownHost = 'localhost';
 
 export interface UpstreamExpectation {

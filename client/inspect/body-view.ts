@@ -22,7 +22,7 @@ const maxDecodedBytes = 4 * 1024 * 1024;
 const maxCodings = 3;
 const maxFields = 500;
 
-/** In a thread of its own: 4 MiB take 20 ms, in which the process that carries the tunnels would do nothing else. */
+/** Decodes in a thread of its own: 4 MiB take 20 ms, in which the process that carries the tunnels would do nothing else. */
 type Decode = (bytes: Buffer) => Promise<Buffer>;
 
 const decode = {

@@ -9,7 +9,7 @@ import { isSecretHeader } from './core/secret-header.ts';
 import type { KeptExchange } from './exchange-log.ts';
 import { type CheckSignature, summarize } from './view.ts';
 
-/** Of each body, from its start. A page shows fewer; 4 MiB of line ends would be gigabytes of objects and JSON. */
+/** Lines of each body, from its start. A page shows fewer; 4 MiB of line ends would be gigabytes of objects and JSON. */
 const maxLines = 10_000;
 
 export async function compareAnswers(

@@ -9,12 +9,12 @@ import { Ring } from './ring.ts';
 export const inspectLimits = {
   /** Heads, bodies, frames and events of all exchanges. */
   bytes: 64 * 1024 * 1024,
-  /** Of one body; what follows is counted and not kept. */
+  /** Bytes of one body; what follows is counted and not kept. */
   bodyBytes: 1024 * 1024,
   exchanges: 1_000,
   /** The newest of one exchange. */
   frames: 500,
-  /** Of the text of one frame or event. */
+  /** Bytes of the text of one frame or event. */
   frameBytes: 16 * 1024,
 } as const;
 
@@ -26,7 +26,7 @@ const baseBytes = 2_048;
 /** A body as it passed, its first bytes kept. A chunk of text is Latin-1: its characters are the bytes. */
 export interface KeptBody {
   chunks: readonly (Buffer | string)[];
-  /** Of the last chunk, still to be filled. */
+  /** Room in the last chunk. */
   freeBytes: number;
   keptBytes: number;
   bytes: number;
@@ -79,9 +79,9 @@ export interface KeptExchange {
   responseHead: string;
   readonly request: KeptBody;
   readonly response: KeptBody;
-  /** After an upgrade: bytes each way, which belong to no body. */
+  /** Bytes each way after an upgrade, which belong to no body. */
   readonly upgradedBytes: { request: number; response: number };
-  /** From the start; 0 if the connection was open. */
+  /** Milliseconds from the start; 0 if the connection was open. */
   connectMs: number;
   requestEndMs: number;
   responseStartMs: number;
@@ -96,7 +96,7 @@ export interface KeptExchange {
   droppedEvents: number;
   /** What it counts for in the limit on bytes. */
   heldBytes: number;
-  /** It has left the list: nothing more is kept of it. */
+  /** True once the exchange has left the list: nothing more is kept of it. */
   dropped: boolean;
 }
 

@@ -12,7 +12,7 @@ const madeByOthers =
 
 const hidden = 'HIDDEN';
 
-/** For a POSIX shell. Null if the body was not kept whole. */
+/** Renders a line for a POSIX shell. Null if the body was not kept whole. */
 export function renderCurl(exchange: KeptExchange, secrets: boolean): string | null {
   const { request, requestHead } = exchange;
   if (request.keptBytes < request.bytes) return null;
@@ -64,7 +64,7 @@ function plainText(body: Buffer): string | null {
   return /[\ufffd\u0000-\u0008\u000b-\u001f\u007f-\u009f]/.test(text) ? null : text;
 }
 
-/** For bodies without their content codings: those that are kept could unpack to a thousand times their size. */
+/** Room for bodies without their content codings: those that are kept could unpack to a thousand times their size. */
 interface Room {
   bytes: number;
 }

@@ -3,7 +3,7 @@
 /** A visitor's few bytes may inflate to a megabyte, which takes 2 ms of the process that carries the tunnels. */
 const inflatedBytesPerSecond = 16 * 1024 * 1024;
 
-/** Of all connections together. */
+/** The budget of all connections together. */
 export class InflateBudget {
   readonly #now: () => number;
   #secondBeganMs = Number.NEGATIVE_INFINITY;

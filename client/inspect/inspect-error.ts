@@ -60,7 +60,7 @@ export function errorOfEnd(resetBy: ResetCode | null, wasAnswered: boolean): Exc
   }
 }
 
-/** After 101, a visitor may leave at any time. `wasCut`: the upstream ended a WebSocket without a word. */
+/** No error if the visitor leaves after 101, as they may at any time. `wasCut`: the upstream ended a WebSocket without a word. */
 export function errorOfUpgradedEnd(resetBy: ResetCode | null, wasCut: boolean): ExchangeError | null {
   const error = errorOfEnd(resetBy, true);
   if (resetBy === null) return wasCut ? errorOf('websocket-cut') : null;

@@ -33,7 +33,7 @@ export interface InspectOptions {
   readonly secretFile?: string | undefined;
 }
 
-/** Before a tunnel is made: the failures of the options that the user gave. */
+/** Throws for options that cannot work, before a tunnel is made. */
 export async function checkInspector({ port, secretFile }: InspectOptions): Promise<void> {
   if (secretFile !== undefined) await readSecrets(secretFile);
   if (port !== undefined) await checkPort(port);

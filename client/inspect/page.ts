@@ -7,7 +7,7 @@ export interface PageFile {
   readonly encoding: 'gzip' | '';
 }
 
-/** By path: `/`, `/assets/…`. From source, the page may not be built. */
+/** Files by path: `/`, `/assets/…`. From source, the page may not be built. */
 export async function loadPage(): Promise<ReadonlyMap<string, PageFile>> {
   const files = await import('./page-files.mjs').then(
     ({ pageFiles }) => pageFiles,

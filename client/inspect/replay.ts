@@ -14,9 +14,9 @@ import { isSecretHeader } from './core/secret-header.ts';
 import { bytesOf, type ExchangeLog, type KeptExchange, type Route } from './exchange-log.ts';
 import { errorOf } from './inspect-error.ts';
 
-/** Until the answer is complete; an endless stream of events is cut then. */
+/** Time until the answer is complete; an endless stream of events is cut then. */
 const replayTimeoutMs = 60_000;
-/** At once. */
+/** Replays at once. */
 const maxReplays = 8;
 
 export interface Replays {
@@ -169,7 +169,7 @@ interface Answers {
   readonly end: () => void;
 }
 
-/** With the Host that the tunnel's own requests get; the capture has the public one, as theirs do. */
+/** Sends the Host that the tunnel's own requests get; the capture has the public one, as theirs do. */
 function sendEdited(capture: Capture, { upstream, sentHost }: Route, message: Buffer, socket: Socket): Answers {
   if (sentHost === undefined) {
     socket.write(message);

@@ -36,7 +36,7 @@ export async function writeOpenFile(io: Io, { port, link }: { readonly port: num
   return pathToFileURL(path).href;
 }
 
-/** Those that can be read; the clients may have gone. */
+/** The files that can be read; the clients may have gone. */
 export async function readRunFiles(io: Io): Promise<readonly RunFile[]> {
   const names = await readdir(folderOf(io)).catch(() => []);
   const files = await Promise.all(

@@ -8,12 +8,12 @@ import { viewExchange } from './view.ts';
 
 const maxWords = 8;
 const maxWordLength = 100;
-/** Of text between two turns of the event loop: at most 2 ms. */
+/** Text between two turns of the event loop: at most 2 ms. */
 const sliceLength = 256 * 1024;
 /** Packed bodies could unpack to gigabytes, and the page waits 15 s. */
 const maxSearchMs = 5_000;
 
-/** In lower case, each once; null if there are too many, or if one is too long. */
+/** Words in lower case, each once; null if there are too many, or if one is too long. */
 export function parseWords(text: string): readonly string[] | null {
   const words = [...new Set(text.toLowerCase().split(/\s+/).filter(Boolean))];
   return words.length <= maxWords && words.every((word) => word.length <= maxWordLength) ? words : null;
@@ -27,7 +27,7 @@ export interface Search {
   readonly signal: AbortSignal;
 }
 
-/** In the order given. The second part is false if time ran out before the last exchange. */
+/** Searches in the order given. The second part is false if time ran out before the last exchange. */
 export async function searchExchanges(
   exchanges: Iterable<KeptExchange>,
   { words, now, signal }: Search,

@@ -23,7 +23,7 @@ import { summarize, viewExchange } from './view.ts';
 export interface InspectServer {
   readonly port: number;
   readonly token: string;
-  /** With the token in the fragment, which browsers do not send. */
+  /** The address with the token in the fragment, which browsers do not send. */
   readonly link: string;
   readonly close: () => void;
 }
@@ -211,7 +211,7 @@ async function sendHar(response: ServerResponse, { log, version }: InspectSource
   sendJson(response, 200, await renderHar(chosen(log, query), version, query.get('secrets') === '1'));
 }
 
-/** Those of `ids`, or all. */
+/** The exchanges of `ids`, or all. */
 function chosen(log: ExchangeLog, query: URLSearchParams): KeptExchange[] {
   const ids = query.has('ids') ? new Set(query.get('ids')!.split(',').map(Number)) : null;
   return [...log.all()].filter(({ id }) => ids === null || ids.has(id));

@@ -19,7 +19,7 @@ export interface FrameOptions {
 
 /** The longest header: 2 bytes, a length of 8, a mask of 4. */
 const maxHeaderBytes = 14;
-/** Of a message that needs inflating; a longer one is shown by its size, and ends the context. */
+/** Bytes of a message that needs inflating; a longer one is shown by its size, and ends the context. */
 const maxPackedBytes = 64 * 1024;
 const maxInflatedBytes = 1024 * 1024;
 /** RFC 7692 7.1.2: the largest window. */
@@ -34,7 +34,7 @@ const kinds: Readonly<Record<number, Frame['kind']>> = { 1: 'text', 2: 'binary',
 interface Message {
   readonly kind: Frame['kind'];
   readonly packed: boolean;
-  /** In one span: a visitor may send a message byte by byte, in frames that never end it. */
+  /** One span: a visitor may send a message byte by byte, in frames that never end it. */
   readonly kept: HeldBytes;
   bytes: number;
 }

@@ -22,7 +22,7 @@ interface Owner {
 
 type Found = ListeningSocket & Partial<Owner>;
 
-/** In the order of the ports. Empty if the system does not say. */
+/** The ports in their order. Empty if the system does not say. */
 export async function findListening(io: Io): Promise<readonly ListeningPort[]> {
   const found = await finders[io.platform](io);
   const ports = new Map<number, ListeningPort>();

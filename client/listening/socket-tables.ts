@@ -4,7 +4,7 @@
 import { formatAddress, parseAddress } from '@underpass/rules/address/address.ts';
 
 export interface ListeningSocket {
-  /** In canonical text; `*` is every address. */
+  /** The address in canonical text; `*` is every address. */
   readonly address: string;
   readonly port: number;
 }

@@ -17,7 +17,7 @@ export interface TextOut {
 export interface TextIn {
   readonly isTTY: boolean;
   [Symbol.asyncIterator](): AsyncIterator<Uint8Array | string>;
-  /** As Readable.iterator: with `destroyOnReturn: false` others can read on after it. */
+  /** Readable.iterator: with `destroyOnReturn: false` others can read on after it. */
   iterator(options: { readonly destroyOnReturn: boolean }): AsyncIterable<Uint8Array | string>;
 }
 

@@ -16,7 +16,7 @@ export interface HttpProxy {
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/** For TLS to a host, without brackets. Null means: dial directly. */
+/** Chooses the proxy for TLS to a host, without brackets. Null means: dial directly. */
 export function chooseProxy(env: Env, host: string, port: number): Parsed<HttpProxy | null> {
   const text = setting(env, 'HTTPS_PROXY');
   const name = host.replace(/\.$/, '');
@@ -29,7 +29,7 @@ export function chooseProxyOfUrl(env: Env, { protocol, hostname, port }: URL): P
   return chooseProxy(env, hostname.replace(/^\[(.*)\]$/, '$1'), Number(port || 443));
 }
 
-/** For a runtime that dials the proxy itself. Holds the password. */
+/** The address for a runtime that dials the proxy itself. Holds the password. */
 export function formatProxy({ tls, host, port, authorization }: HttpProxy): string {
   const [, user = '', password = ''] = /^([^:]*):(.*)$/s.exec(fromBasic(authorization)) ?? [];
   const credentials = authorization === null ? '' : `${encodeURIComponent(user)}:${encodeURIComponent(password)}@`;

@@ -6,7 +6,7 @@ import type { Io } from '../process/io.ts';
 /** The X11 and Wayland programs stay, to hand the text out, and keep their output open: silence means that they have it. */
 const patienceMs = 300;
 
-/** In the order of trial. */
+/** Programs in the order of trial. */
 export function clipboardPrograms({ platform, env }: Pick<Io, 'platform' | 'env'>): readonly (readonly string[])[] {
   if (platform === 'darwin') return [['pbcopy']];
   if (platform === 'win32') return [['clip.exe']];

@@ -77,7 +77,7 @@ async function served(t: TestContext, list = false) {
   return { get, port: server.port, folder };
 }
 
-/** As written: fetch would resolve dots away, and ask for the whole file again. */
+/** Sends the target as written: fetch would resolve dots away, and ask for the whole file again. */
 async function raw(port: number, target: string, header = 'A: a'): Promise<string> {
   const socket = connect(port, '127.0.0.1').setTimeout(5_000, () => socket.destroy());
   socket.write(`GET ${target} HTTP/1.1\r\nHost: localhost:${port}\r\nConnection: close\r\n${header}\r\n\r\n`);

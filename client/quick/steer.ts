@@ -20,11 +20,11 @@ interface SteerOptions {
 const tickMs = 1_000;
 /** The server deletes after five minutes without a client. Less than that was no reason for it to do so. */
 const leaseLostMs = 4 * 60_000;
-/** After a sleep the carriers may look alive until their pings fail. */
+/** Time after a sleep in which the carriers may look alive until their pings fail. */
 const wakingMs = 2 * 60_000;
 
 interface Absence {
-  /** Since when no carrier is connected. */
+  /** The moment when the last carrier was lost. */
   readonly lostAtMs: number | undefined;
   /** When this machine last woke from a sleep as long as the lease. */
   readonly wokeAtMs: number | undefined;

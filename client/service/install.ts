@@ -27,7 +27,7 @@ export async function installService(io: Io, plan: ServicePlan, token: string): 
   return changed;
 }
 
-/** Not through a link, which would lead the commands to another folder. */
+/** Refuses a link, which would lead the commands to another folder. */
 async function closeFolder(io: Io, folder: string, commands: readonly ServiceCommand[]): Promise<void> {
   await mkdir(folder, { recursive: true });
   if (!(await lstat(folder)).isDirectory()) throw new ClientError('service-failed', `${folder} is a link; remove it first`);
@@ -81,7 +81,7 @@ async function readText(path: string, encoding: 'utf8' | 'utf16le' = 'utf8'): Pr
   }
 }
 
-/** Also removes our folder if it is empty. */
+/** Removes the file, and our folder if it is empty. */
 async function remove(path: string): Promise<void> {
   try {
     await rm(path, { force: true });

@@ -37,7 +37,7 @@ export function planWindowsTask(spec: ServiceSpec): ServicePlan {
   };
 }
 
-/** As mode 0600 elsewhere. */
+/** Does what mode 0600 does elsewhere. */
 const closeToken = (path: string, { userName }: ServiceSpec): ServiceCommand => ({
   argv: ['icacls', path, '/inheritance:r', ...grants(`${userName}:F`, `${systemSid}:F`, `${administratorsSid}:F`)],
 });

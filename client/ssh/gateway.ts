@@ -33,12 +33,12 @@ export interface Gateway {
 }
 
 export const gatewayLimits = {
-  /** From the connection to a host that answers: TLS, the CONNECT and the dial. The dial alone may take 10 s. */
+  /** Time from the connection to a host that answers: TLS, the CONNECT and the dial. The dial alone may take 10 s. */
   waitMs: 25_000,
   headMs: 10_000,
   /** Visitors without a host yet. Each costs a TLS handshake and some 50 KB. */
   waiting: 256,
-  /** Of those, from one address: a tool that copies to many hosts opens a dozen at once. */
+  /** Waiting visitors from one address: a tool that copies to many hosts opens a dozen at once. */
   waitingPerAddress: 32,
   /** Refusals and failures are logged at most this often. */
   logEveryMs: 1_000,
@@ -55,7 +55,7 @@ const loopback = '127.0.0.1';
 
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const limits = { ...gatewayLimits, ...options.limits };
-  /** By the port from which this process dials the gateway. */
+  /** Visitors by the port from which this process dials the gateway. */
   const visitors = new Map<number, Visitor>();
   const waiting = createWaitingRoom(limits);
   const log = limitLog(options, limits.logEveryMs);

@@ -53,7 +53,7 @@ async function dialGateway(env: Io['env'], { domain, port }: SshTarget, signal: 
   const region = { host: domain, port, authority: port === 443 ? domain : `${domain}:${port}`, pin: null };
   // The pin stands in for the authorities: only the gateway has the key of that certificate.
   const trust = { rejectUnauthorized: false, minVersion: 'TLSv1.3' } as const;
-  const socket = await dialTls({ region, proxy: proxyFor(env, domain, port), turn: 0, signal }, trust);
+  const socket = await dialTls({ region, proxy: proxyFor(env, domain, port), dialIndex: 0, signal }, trust);
   socket.allowHalfOpen = true;
   return socket;
 }

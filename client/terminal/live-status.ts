@@ -51,7 +51,7 @@ const stateStyles: Readonly<Record<TunnelView['state'], Style>> = {
   stopped: 'dim',
 };
 
-/** At most rows - 1 lines, and none wider than the terminal, so that it neither scrolls nor wraps. */
+/** Renders at most rows - 1 lines, and none wider than the terminal, so that it neither scrolls nor wraps. */
 export function renderLiveStatus(tunnels: readonly TunnelView[], options: LiveStatusOptions): readonly string[] {
   const hint = block('dim', '', hintText(tunnels), options.columns);
   const lines = [...tunnels.flatMap((tunnel) => tunnelSpans(tunnel, options.columns)), ...hint];

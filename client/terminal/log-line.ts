@@ -31,7 +31,7 @@ export interface LogEvent {
   readonly from?: string;
   /** Code of a problem: stable, for programs to match. */
   readonly code?: string;
-  /** For a problem: what is wrong and what to do. */
+  /** What is wrong, and what to do: the text of a problem. */
   readonly text?: string;
   readonly retryMs?: number;
   /** Connections of visitors that reached the client. Several requests may follow each other on one. */

@@ -78,7 +78,7 @@ export function printable(text: string): string {
   return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '\ufffd');
 }
 
-/** For texts that must not begin a line of their own. */
+/** Makes one line of a text that must not begin a line of its own. */
 export function oneLine(text: string): string {
   return printable(text).replace(/[\n\t]/g, ' ');
 }

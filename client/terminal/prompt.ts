@@ -8,7 +8,7 @@ export type Ask = (question: string) => Promise<string>;
 /** The terminal hands over lines of at most 4096 bytes. */
 const maxTypedChars = 4_096;
 
-/** For several questions: a line that is typed ahead answers the next one. */
+/** Asks several questions: a line that is typed ahead answers the next one. */
 export function createAsk(io: Io): Ask {
   let typed = '';
   const readLine = async (): Promise<string | undefined> => {
@@ -41,7 +41,7 @@ export async function askYes(ask: Ask, question: string, byDefault: boolean): Pr
   return answer === '' ? byDefault : /^y(es)?$/i.test(answer);
 }
 
-/** Before something that cannot be undone. With --yes it returns at once. It asks in a terminal, and throws without one. */
+/** Asks before something that cannot be undone; throws without a terminal. With --yes it returns at once. */
 export async function confirm(io: Io, warning: string, question: string, yes: boolean | undefined): Promise<void> {
   if (yes) return;
   if (!io.stdin.isTTY) throw new ClientError('confirmation-needed', question);

@@ -27,7 +27,7 @@ function fakeTerminal(columns: number) {
     else if (token === '\r') column = 0;
     else if (token.length === 1) rows[row] = line.slice(0, column) + token + line.slice(++column);
   };
-  /** As in xterm: lines longer than the new width become several rows. */
+  /** Acts as xterm does: lines longer than the new width become several rows. */
   const resize = (width: number) => {
     const next = rows.flatMap((line) => (line === '' ? [''] : (line.match(new RegExp(`.{1,${width}}`, 'g')) ?? [''])));
     row += next.length - rows.length;

@@ -10,8 +10,8 @@ const framesOf = (text: string): readonly string[] => text.split('\x1b[?2026l').
 const isNarrow = (frame: string): boolean => frame.includes('Ctrl-C') && !frame.includes('at once');
 
 /**
- * Once it is connected somebody types, and makes the terminal 40 wide; at the first frame that is cut to that width Ctrl-C is
- * pressed. A frame that was on its way when the width changed is still a wide one.
+ * Types once the client is connected, makes the terminal 40 wide, and presses Ctrl-C at the first frame that is cut to that width.
+ * A frame that was on its way when the width changed is still a wide one.
  */
 async function watched(t: TestContext, env: Record<string, string>) {
   await using edge = await startFakeEdge();

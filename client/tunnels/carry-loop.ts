@@ -32,7 +32,7 @@ export interface Steering {
   readonly views: TunnelSet['views'];
   /** Carries these tunnels instead, as a reload does. Nothing happens once the end has begun. */
   readonly apply: (tunnels: readonly LoadedTunnel[]) => void;
-  /** As the first Ctrl-C. */
+  /** Does what the first Ctrl-C does. */
   readonly stop: () => void;
 }
 
@@ -152,7 +152,7 @@ function untilStopped(io: Io, tunnels: TunnelSet, display: Display, { reload, on
   });
 }
 
-/** If the file is invalid, the tunnels go on unchanged. */
+/** Lets the tunnels go on unchanged if the file is invalid. */
 async function reloadTunnels(
   tunnels: TunnelSet,
   display: Display,

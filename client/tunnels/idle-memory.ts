@@ -5,10 +5,10 @@ import { unmapProgram } from '@underpass/runtime/program-pages.ts';
 
 /** How often to look whether a crowd has gone. */
 const checkMs = 1_000;
-/** By then a client has connected, and the runtime has compiled what the start ran often. */
+/** Time until a client has connected, and the runtime has compiled what the start ran often. */
 const startedMs = 10_000;
 
-/** For the process as a whole: a collection costs the same for one tunnel as for all. Returns a function that ends it. */
+/** Watches the whole process: a collection costs the same for one tunnel as for all. Returns a function that ends it. */
 export function startIdleMemory(streams: () => Closings): () => void {
   const reclaim = new MemoryReclaim(streams, collectHeap, () => {
     trimHeap();

@@ -24,7 +24,7 @@ export interface TunnelSetChange {
 export interface TunnelSet {
   readonly apply: (tunnels: readonly LoadedTunnel[]) => TunnelSetChange;
   readonly views: () => readonly TunnelView[];
-  /** Of the tunnels that `views` shows. */
+  /** The streams of the tunnels that `views` shows. */
   readonly streams: () => Closings;
   /** Drains all tunnels, including those that earlier changes already drain. */
   readonly drain: () => Promise<void>;

@@ -2,7 +2,7 @@
 
 import type { DiffLine } from '@underpass/rules/inspect/exchange.ts';
 
-/** Of the table of the middle part, after the common start and end: 16 MB. Larger parts show as wholly different. */
+/** Cells for the middle part, after the common start and end: 16 MB. Larger parts show as wholly different. */
 const maxCells = 4_000_000;
 
 export function diffLines(left: readonly string[], right: readonly string[]): DiffLine[] {
@@ -25,7 +25,7 @@ function diffMiddle(left: readonly string[], right: readonly string[]): DiffLine
 
 const lineOf = (side: DiffLine['side'], text: string): DiffLine => ({ side, text });
 
-/** For each pair of positions the length of the longest common subsequence after them. */
+/** The length of the longest common subsequence after each pair of positions. */
 function lengthsOf(left: readonly string[], right: readonly string[]): Uint32Array {
   const width = right.length + 1;
   const lengths = new Uint32Array((left.length + 1) * width);
