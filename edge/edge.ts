@@ -54,7 +54,7 @@ export interface Edge {
   /** Stops accepting and lets open connections finish, for at most graceMs. */
   drain(graceMs: number): Promise<void>;
   close(): Promise<void>;
-  /** For a successor: the sockets by socketKey, and the paths of a Legacy. */
+  /** What a successor takes over: the sockets by socketKey, and the paths of a Legacy. */
   bequeath(): Promise<{ readonly sockets: readonly NamedSocket[]; readonly siblingPaths: readonly string[] }>;
   /** Leaves the copy of the routes, and the feed if both processes dial the same control, to the successor; or takes them back. */
   hold(held: boolean, isFeedShared: boolean): Promise<void>;
@@ -74,7 +74,7 @@ export async function createEdge(options: EdgeOptions): Promise<Edge> {
   const parts = { ...rest, balancers: options.balancers ?? [], snapshot, elderPaths };
   countBuffersWithHeap();
   log.info({ congestion: offeredControls() ?? 'system' }, 'congestion control: what long and short paths get');
-  const body =
+  const serving =
     workers > 1
       ? await WorkerPool.start({ ...parts, workers, inherited })
       : await startAlone({ ...parts, workers, ticketKeys: createTicketKeys() }, inherited);
@@ -82,20 +82,23 @@ export async function createEdge(options: EdgeOptions): Promise<Edge> {
   const metricsServer =
     metrics === undefined
       ? null
-      : await openMetrics(body, snapshot, { listen: inherited?.take('metrics', metrics) ?? metrics, draining: () => draining });
+      : await openMetrics(serving, snapshot, {
+          listen: inherited?.take('metrics', metrics) ?? metrics,
+          draining: () => draining,
+        });
   return {
-    ports: { ...body.ports, metrics: metricsServer === null ? null : portOf(metricsServer) },
-    stats: () => body.stats(),
-    registry: createEdgeRegistry(figuresOf(body, snapshot)),
-    feed: () => body.feed,
+    ports: { ...serving.ports, metrics: metricsServer === null ? null : portOf(metricsServer) },
+    stats: () => serving.stats(),
+    registry: createEdgeRegistry(figuresOf(serving, snapshot)),
+    feed: () => serving.feed,
     copy: () => snapshot?.state ?? null,
     drain: (graceMs) => {
       draining = true;
-      return body.drain(graceMs);
+      return serving.drain(graceMs);
     },
     async close() {
       metricsServer?.close();
-      await body.close();
+      await serving.close();
     },
     bequeath: async () => {
       const handle = metricsServer === null ? null : handleOf(metricsServer);
@@ -106,27 +109,27 @@ export async function createEdge(options: EdgeOptions): Promise<Edge> {
         hop: options.hop?.listen,
         metrics,
       };
-      const sockets = [...body.sockets(), ...own].map(({ name, handle }) => ({
+      const sockets = [...serving.sockets(), ...own].map(({ name, handle }) => ({
         name: socketKey(name, wheres[name] ?? { port: 0 }),
         handle,
       }));
-      return { sockets, siblingPaths: await body.siblingPaths() };
+      return { sockets, siblingPaths: await serving.siblingPaths() };
     },
     hold: async (held, isFeedShared) => {
-      if (isFeedShared) body.holdFeed(held);
+      if (isFeedShared) serving.holdFeed(held);
       await snapshot?.hold(held);
     },
     leave: (graceMs) => {
       draining = true;
       metricsServer?.close();
-      return body.leave(graceMs);
+      return serving.leave(graceMs);
     },
-    elderLeft: () => body.elderLeft(),
+    elderLeft: () => serving.elderLeft(),
   };
 }
 
 /** An edge of one process opens a door for its successor only when there is one. */
-async function startAlone(options: EdgeProcessOptions, inherited: InheritedSockets | undefined): Promise<Body> {
+async function startAlone(options: EdgeProcessOptions, inherited: InheritedSockets | undefined): Promise<ServingEdge> {
   const { https, http, hop } = options;
   const taken = (name: string, where: Listen): Listen => inherited?.take(name, where) ?? where;
   const edge = await EdgeProcess.start({
@@ -169,27 +172,28 @@ async function startAlone(options: EdgeProcessOptions, inherited: InheritedSocke
   };
 }
 
-type Body = Pick<
+/** The part that serves: one process, or a pool of workers. */
+type ServingEdge = Pick<
   WorkerPool,
   'ports' | 'ready' | 'feed' | 'stats' | 'drain' | 'close' | 'sockets' | 'siblingPaths' | 'holdFeed' | 'leave' | 'elderLeft'
 >;
 
-const figuresOf = (body: Body, snapshot: SnapshotFile | null) => ({
+const figuresOf = (serving: ServingEdge, snapshot: SnapshotFile | null) => ({
   copy: snapshot === null ? undefined : () => snapshot.state,
-  stats: () => body.stats(),
-  feedConnected: () => body.feed.connected,
-  ready: () => body.ready,
+  stats: () => serving.stats(),
+  feedConnected: () => serving.feed.connected,
+  ready: () => serving.ready,
 });
 
 async function openMetrics(
-  body: Body,
+  serving: ServingEdge,
   snapshot: SnapshotFile | null,
   options: Pick<MetricsOptions, 'listen' | 'draining'>,
 ): Promise<Server> {
   try {
-    return await createMetricsServer({ ...options, ...figuresOf(body, snapshot) });
+    return await createMetricsServer({ ...options, ...figuresOf(serving, snapshot) });
   } catch (error) {
-    await body.close();
+    await serving.close();
     throw error;
   }
 }

@@ -24,7 +24,7 @@ const leaseLostMs = 4 * 60_000;
 const wakingMs = 2 * 60_000;
 
 interface Absence {
-  /** The moment when the last carrier was lost. */
+  /** When the last carrier was lost; undefined while one is connected. */
   readonly lostAtMs: number | undefined;
   /** When this machine last woke from a sleep as long as the lease. */
   readonly wokeAtMs: number | undefined;

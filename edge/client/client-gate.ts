@@ -15,7 +15,7 @@ import { TunnelClient } from '../routes/tunnel-client.ts';
 import type { TunnelState } from '../routes/tunnel-state.ts';
 import { ProjectWindows } from './project-windows.ts';
 
-/** For one tunnel in one process: clients, and carriers of one client. As many more carriers may be draining. */
+/** The most clients of one tunnel in one process, and carriers of one client. As many more carriers may be draining. */
 const maxClients = 64;
 /**
  * The limit that clients are sent. Two more are accepted: a client may dial both carriers again before the edge notices that

@@ -3,11 +3,11 @@
 
 import { WindowBudget } from '@underpass/wire/core/credit.ts';
 
-/** As much as four sessions: sixteen streams that fill 1 Gbit/s over a round trip of 130 ms. */
+/** Four sessions' worth: sixteen streams that fill 1 Gbit/s over a round trip of 130 ms. */
 const projectWindowBytes = 268_435_456;
 
 export class ProjectWindows {
-  /** By project; only projects that have carriers here. */
+  /** Budgets by project; only projects that have carriers here. */
   readonly #budgets = new Map<string, { readonly budget: WindowBudget; carriers: number }>();
 
   get projects(): number {

@@ -23,11 +23,11 @@ function rank(client: ClientState): number {
 /** False if a working client elsewhere is worth a hop. */
 export const isWorking = (client: ClientState): boolean => client.canOpen && rank(client) === 0;
 
-/** The index of the best client, or -1. `turn` breaks ties, so equal clients take turns. */
-export function chooseClient(clients: readonly ClientState[], turn: number): number {
+/** The index of the best client, or -1. `start` breaks ties: another one each time, so equal clients take turns. */
+export function chooseClient(clients: readonly ClientState[], start: number): number {
   let best = -1;
   for (let offset = 0; offset < clients.length; offset++) {
-    const index = (turn + offset) % clients.length;
+    const index = (start + offset) % clients.length;
     const client = clients[index] as ClientState;
     if (client.canOpen && (best < 0 || isBetter(client, clients[best] as ClientState))) best = index;
   }

@@ -17,7 +17,7 @@ export interface Hello {
   readonly kind: 'hello';
   readonly serverName: string | null;
   readonly protocols: readonly string[];
-  /** It offers TLS 1.3, and so gets it. */
+  /** True if it offers TLS 1.3, and so gets it. */
   readonly tls13: boolean;
 }
 

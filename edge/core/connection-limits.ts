@@ -1,9 +1,9 @@
 // Decides how many connections of visitors and clients one edge process takes: in all, and from one address. Pure.
 
 export interface ConnectionLimits {
-  /** On both public ports together. */
+  /** Connections on both public ports together. */
   readonly total: number;
-  /** From one IPv4 address or one IPv6 /64. */
+  /** Connections from one IPv4 address or one IPv6 /64. */
   readonly perAddress: number;
 }
 
@@ -20,7 +20,7 @@ const connectionBytes = 64 * 1024;
 const memoryShare = 0.5;
 /** An office or a mobile network may share one address: some hundreds of browsers with six connections each. */
 const addressMost = 2_000;
-/** However small the total is, it takes at least four addresses to fill it. */
+/** A quarter: however small the total is, it takes at least four addresses to fill it. */
 const addressShare = 0.25;
 /** The last tenth of the total is reserved for clients: without them visitors reach nothing. */
 const clientShare = 0.1;
@@ -33,7 +33,7 @@ export function decideConnectionLimits(
   return { total, perAddress: set.perAddress ?? Math.max(1, Math.min(addressMost, Math.floor(total * addressShare))) };
 }
 
-/** Above this many connections only clients are admitted. */
+/** The number of connections above which only clients are admitted. */
 export const visitorLimit = ({ total }: ConnectionLimits): number => total - Math.floor(total * clientShare);
 
 /**

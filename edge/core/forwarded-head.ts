@@ -51,7 +51,7 @@ export function buildRequest(
   return at + 2 === length ? out : out.subarray(0, at + 2);
 }
 
-/** With the target in origin-form: at least eight bytes of scheme and host go, and at most one comes for an empty path. */
+/** Writes the target in origin-form: at least eight bytes of scheme and host go, and at most one comes for an empty path. */
 function copyStartLine(head: RequestHead, bytes: Buffer, out: Buffer): number {
   const at = copy(bytes, out, 0, head.lineStart, head.methodEnd + 1);
   const pathless = head.targetStart === head.targetEnd;

@@ -90,7 +90,7 @@ function forwardedOf({ head, bytes, end }: { head: RequestHead; bytes: Buffer; e
 const valuesOf = (fields: readonly string[], name: string): string[] =>
   fields.flatMap((field, i) => (i % 2 === 0 && field.toLowerCase() === name ? [fields[i + 1] ?? ''] : []));
 
-/** If our parser accepts, Node's must accept with the same target, host, framing and body, before and after forwarding. */
+/** Asserts that Node's parser accepts what ours does: same target, host, framing and body, before and after forwarding. */
 function assertAgreement(text: string): boolean {
   const ours = ourRequest(text);
   if (ours === null) return false;

@@ -33,7 +33,7 @@ const phrases: Readonly<Record<number, string>> = {
   508: 'Loop Detected',
 };
 
-/** In seconds. A client that lost its carrier is usually back by then. */
+/** Seconds. A client that lost its carrier is usually back by then. */
 const soon = { 'retry-after': '5' };
 
 /** The service has its own list; these are the methods that the edge passes on. */
@@ -49,7 +49,7 @@ const fieldsOf: Partial<Record<VisitorError, Readonly<Record<string, string>>>> 
   UNDERPASS_METHOD_NOT_ALLOWED: passed,
 };
 
-/** Of pages. They run no script, load nothing, and no other page may frame them. */
+/** Fields of pages. They run no script, load nothing, and no other page may frame them. */
 export const pageFields: Readonly<Record<string, string>> = {
   'content-type': 'text/html; charset=utf-8',
   'cache-control': 'no-store',
@@ -119,7 +119,7 @@ export function createErrorAnswer(code: VisitorError, more = '', fields: OwnAnsw
   return { code, status, fields: all, body: renderErrorPage(code, more) };
 }
 
-/** For a head that the parser refused. Its reasons are fixed texts; that of a 400 tells a developer more than the code does. */
+/** Answers a head that the parser refused. The reasons are fixed texts; that of a 400 tells developers more than the code. */
 export function answerOfRefusedHead({ refusedStatus, refusedWhy }: Pick<HeadScan, 'refusedStatus' | 'refusedWhy'>): OwnAnswer {
   const code = errorOfStatus(refusedStatus);
   return code === 'UNDERPASS_BAD_REQUEST' ? createErrorAnswer(code, `\n<p>${refusedWhy}</p>`) : answerOfError(code);

@@ -63,9 +63,9 @@ export function unauthorized(authority: string, host: string, path: string, badT
 }
 
 /** The path travels in base64url, which has no character that HTML treats specially. */
-function signInLink(returnPath: string, words: string): string {
+function signInLink(returnPath: string, label: string): string {
   const query = returnPath === '' ? '' : `?return=${encodeReturnPath(returnPath)}`;
-  return `\n<p><a href="${signInPath}${query}">${words}</a></p>`;
+  return `\n<p><a href="${signInPath}${query}">${label}</a></p>`;
 }
 
 export const notKept = (returnPath: string): OwnAnswer =>

@@ -27,7 +27,7 @@ export class VisitCookies {
   sessions = 0;
   sessionStart = 0;
   sessionEnd = 0;
-  /** Of each visit's cookie and, behind them, of `enteredCookie`. */
+  /** Counts of each visit's cookie and, behind them, of `enteredCookie`. */
   readonly #counts = new Int32Array(mostVisits + 1);
   readonly #starts = new Int32Array(mostVisits + 1);
   readonly #ends = new Int32Array(mostVisits + 1);

@@ -56,7 +56,7 @@ function subjectOf({ claims, token }: VisitorSubject): string {
 
 /** Visible ASCII as it is; everything else, and "%", percent-encoded as UTF-8. */
 const fieldText = (text: string): string => percentEncode(text, /[\x21-\x24\x26-\x7e]/);
-/** Also without the comma that separates groups. */
+/** Encodes one of several groups, and the comma that separates them too. */
 const listed = (text: string): string => percentEncode(text, /[A-Za-z0-9._~@ /:-]/).trim();
 
 function percentEncode(text: string, kept: RegExp): string {

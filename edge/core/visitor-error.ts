@@ -170,7 +170,7 @@ const byFailure: Partial<Record<UpstreamFailure, VisitorError>> = {
   denied: 'UNDERPASS_SOURCE_DENIED',
 };
 
-/** After these a request that may be repeated has one more try. */
+/** Failures after which a request that may be repeated has one more try. */
 export const retryOn: ReadonlySet<UpstreamFailure> = new Set<UpstreamFailure>(['broke', 'upstream-reset', 'carrier-lost']);
 
 export function errorOfFailure(failure: UpstreamFailure): VisitorError {

@@ -4,9 +4,9 @@
 import type { Socket } from 'node:net';
 import { HandshakeQueue } from './handshake-queue.ts';
 
-/** Between two; the timer runs after 1 to 2 ms. A client costs 1 ms or so until it serves, so visitors have time between. */
+/** The pause between two; the timer takes 1 to 2 ms. A client costs some 1 ms until it serves: visitors have time between. */
 const betweenMs = 2;
-/** With a round trip of 100 ms some 50 are under way at once. */
+/** More than twice as many as the 50 or so that are under way at once with a round trip of 100 ms. */
 const mostUnderWay = 128;
 /** A quarter of the slots is reserved for sources that use fewer than that, so one stalling source cannot take them all. */
 const reservedSlots = mostUnderWay / 4;
@@ -17,7 +17,7 @@ const longestWaitMs = 7_000;
 
 export class ClientHandshakes {
   readonly #waiting = new HandshakeQueue(longestWaitMs);
-  /** In the order in which they began; at most mostUnderWay. */
+  /** Handshakes in the order in which they began; at most mostUnderWay. */
   readonly #underWay = new Map<Socket, { readonly sinceMs: number; readonly source: string }>();
   /** When the next handshake may begin. */
   #nextMs = 0;

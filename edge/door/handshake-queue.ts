@@ -13,7 +13,7 @@ interface Waiting {
 const none: ReadonlySet<string> = new Set();
 
 export class HandshakeQueue {
-  /** By source; the next to begin comes first. Bounded by the connections that the limiter admits. */
+  /** Connections by source; the next to begin comes first. Bounded by the connections that the limiter admits. */
   readonly #bySource = new Map<string, Waiting[]>();
   readonly #longestWaitMs: number;
 

@@ -63,7 +63,7 @@ function holdNoPool(server: TlsServer): void {
   if (protocols !== undefined) own.ALPNProtocols = new DataView(Uint8Array.from(protocols as Buffer).buffer);
 }
 
-/** Of every TLS server here. */
+/** Rules of every TLS server here. */
 const tlsRules = {
   minVersion: 'TLSv1.2',
   ciphers: ciphers.join(':'),

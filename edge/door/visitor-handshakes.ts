@@ -9,7 +9,7 @@ import { HandshakeQueue } from './handshake-queue.ts';
 const beginsPerTurn = 8;
 /** Connections to accept for each handshake that was begun: 0.1 ms each, so half of the time is left for handshakes. */
 const acceptsPerBegin = 4;
-/** As long as the handshake itself may take; a visitor has given up by then. */
+/** The time that the handshake itself may take; a visitor has given up by then. */
 const longestWaitMs = 10_000;
 
 export class VisitorHandshakes {

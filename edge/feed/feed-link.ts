@@ -36,7 +36,7 @@ export interface FeedLinkOptions {
   readonly report: (which: ReportScope) => readonly FeedTunnelReport[];
   /** Workers report to their primary more often than it reports to control. */
   readonly pace: keyof typeof paces;
-  /** Of the routes' copy on disk; missing where none is kept. */
+  /** The state of the routes' copy on disk; missing where none is kept. */
   readonly copy?: () => FeedCopy | undefined;
   readonly log: Logger;
   /** 0 to 1, for the jitter of redialling. */
@@ -59,7 +59,7 @@ const dialMs = 10_000;
  * also sends nobody to control to sign in. A restart of control takes less.
  */
 export const feedSilentMs = 15_000;
-/** For status: an error of a proxy can quote a page. */
+/** Room in the status: an error of a proxy can quote a page. */
 const mostErrorChars = 200;
 /** Silence is counted in checks, not read from a clock: a process that was stopped does not take its own pause for silence. */
 const silenceCheckMs = 1_000;
@@ -122,7 +122,7 @@ export class FeedLink {
   }
 
   /**
-   * For how long control has said nothing. It sends a ping every 5 s: a process that is stopped or hangs counts as away long before
+   * How long control has said nothing. It sends a ping every 5 s: a process that is stopped or hangs counts as away long before
    * its connection ends.
    */
   get awayMs(): number {

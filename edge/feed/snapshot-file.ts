@@ -23,7 +23,7 @@ const pieceEntries = 200;
 const firstRetryMs = 1_000;
 const mostRetryMs = 15_000;
 
-/** It travels in each pong. */
+/** A bound, because each pong carries the error. */
 const mostErrorChars = 200;
 
 type Current = () => Omit<Snapshot, 'format'>;
@@ -76,7 +76,7 @@ export class SnapshotFile {
     } else if (this.#pending !== null) this.save(this.#pending);
   }
 
-  /** Before the end: writes what waits at once, and does not retry. */
+  /** Writes what waits at once, and does not retry: the end is near. */
   async flush(): Promise<void> {
     this.#closing = true;
     this.#endPause();

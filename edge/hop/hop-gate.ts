@@ -13,7 +13,7 @@ export interface HopGateOptions {
   /** Reaches clients of this process and, for streams of other edges, of its siblings; never other edges. */
   readonly dialer: Dialer;
   /** Tunnels with clients at the siblings to which the dialer leads. */
-  readonly beyond?: () => Iterable<Offer>;
+  readonly siblingOffers?: () => Iterable<Offer>;
   readonly software: string;
 }
 
@@ -23,7 +23,7 @@ export interface HopGateOptions {
  */
 const coalesceMs = 100;
 /** A value that no list of offers has. */
-const untold = ' ';
+const nothingSent = ' ';
 /** No event tells that a client is no longer proven, so look this often. */
 const lookEveryMs = 2_000;
 
@@ -96,7 +96,7 @@ export class HopGate {
       return;
     }
     const session = createSession(carrier, { side: 'acceptor', peerMayOpen: true, info: { software: this.#options.software } });
-    this.#sessions.set(session, untold);
+    this.#sessions.set(session, nothingSent);
     session.onStream = (stream) => void this.#lead(stream);
     session.onReady = () => this.#tellNews();
     session.onClose = () => void this.#sessions.delete(session);
@@ -124,10 +124,10 @@ export class HopGate {
   #tellNews(): void {
     if (this.#sessions.size === 0) return;
     const offers = this.#offers();
-    const words = offers.map(({ key, healthy, times }) => `${key} ${healthy} ${times}`).join();
-    for (const [session, told] of this.#sessions) {
-      if (told === words || session.version === 0) continue;
-      this.#sessions.set(session, words);
+    const text = offers.map(({ key, healthy, times }) => `${key} ${healthy} ${times}`).join();
+    for (const [session, sent] of this.#sessions) {
+      if (sent === text || session.version === 0) continue;
+      this.#sessions.set(session, text);
       session.offer(offers);
     }
   }
@@ -148,7 +148,7 @@ export class HopGate {
       const times = clients.some(({ session }) => asksTimes(session.peerOffers, null));
       add({ key: feed.id, healthy: clients.some((client) => client.isWorking(nowMs)), times });
     }
-    for (const offer of this.#options.beyond?.() ?? []) add(offer);
+    for (const offer of this.#options.siblingOffers?.() ?? []) add(offer);
     return byKey.size > maxOffers ? [{ key: '*', healthy: false }] : [...byKey.values()];
   }
 

@@ -36,7 +36,7 @@ export interface Reach {
   readonly cutOff: number;
 }
 
-/** After a restart clients dial again with growing pauses (client/carry/backoff.ts); most are back within this time. */
+/** Time within which most clients are back after a restart: they dial again with growing pauses (client/carry/backoff.ts). */
 const returnMs = 30_000;
 /** A live neighbour answers within milliseconds; a dead one must not delay the start of a whole region. */
 const meetMs = 2_000;
@@ -54,7 +54,7 @@ export class HopNetwork {
   readonly #siblingGate: HopGate;
   readonly #peerGate: HopGate;
   readonly #key: Buffer | null;
-  /** By unix socket or host:port. */
+  /** Neighbours by unix socket or host:port. */
   readonly #neighbours = new Map<string, Neighbour>();
   #meeting: NodeJS.Timeout | undefined;
   #returnUntilMs = 0;
@@ -73,7 +73,7 @@ export class HopNetwork {
     this.#peerGate = new HopGate({
       table,
       dialer: new Dialer(this.#forPeers),
-      beyond: () => this.#siblings().flatMap(({ offers }) => offers),
+      siblingOffers: () => this.#siblings().flatMap(({ offers }) => offers),
       software,
     });
   }

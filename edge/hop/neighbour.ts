@@ -7,7 +7,7 @@ import type { Offer } from '@underpass/wire/core/offer.ts';
 import { createSession } from '@underpass/wire/session.ts';
 import type { Logger } from 'pino';
 
-/** After a failed dial it is skipped for this long, so that not every visitor waits for it. */
+/** The time for which a neighbour is skipped after a failed dial, so that not every visitor waits for it. */
 const restMs = 2_000;
 const readyMs = 5_000;
 /** A neighbour sends its offers right after its HELLO. Without them it is used after this long. */
@@ -28,11 +28,11 @@ export class Neighbour {
   #connecting: Promise<Session | null> | null = null;
   #restUntilMs = 0;
   #closed = false;
-  /** Its offers by tunnel, made when they are first asked for. */
+  /** The neighbour's offers by tunnel, made when they are first asked for. */
   #index: { readonly of: readonly Offer[]; readonly byKey: ReadonlyMap<string, Offer> } = { of: [], byKey: new Map() };
-  /** Its last offers, also while it cannot be reached. */
+  /** The neighbour's last offers, also while it cannot be reached. */
   #lastOffers: readonly Offer[] = [];
-  /** Its offers changed. */
+  /** Called when the offers have changed. */
   onOffers: () => void = () => {};
 
   constructor(name: string, dial: () => Promise<Duplex>, software: string, log: Logger) {

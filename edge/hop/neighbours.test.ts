@@ -1,4 +1,4 @@
-// To which neighbour a visitor's stream goes, with fake neighbours.
+// Tests to which neighbour a visitor's stream goes, with fake neighbours.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Session } from '@underpass/wire/api.ts';

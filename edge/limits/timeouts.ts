@@ -1,11 +1,11 @@
 // How long a connection may take for each of its steps, or stay quiet between them.
 
 export interface Timeouts {
-  /** From the first byte of a connection or head to the end of the head. */
+  /** Time from the first byte of a connection or head to the end of the head. */
   readonly headMs: number;
   /** A kept-alive visitor connection without a request. */
   readonly keepAliveMs: number;
-  /** From the last byte of a request to the head of its response, and between bytes of a request body. */
+  /** Time from the last byte of a request to the head of its response, and between bytes of a request body. */
   readonly responseMs: number;
   /** Bytes wait for a visitor that does not read. */
   readonly stallMs: number;

@@ -12,7 +12,7 @@ export interface MetricsOptions {
   readonly feedConnected: () => boolean;
   /** True once the edge has routes, and knows which clients its neighbours have. */
   readonly ready: () => boolean;
-  /** Of the routes' copy on disk; missing if none is kept. */
+  /** The state of the routes' copy on disk; missing if none is kept. */
   readonly copy?: (() => FeedCopy) | undefined;
   /** True from the moment that the edge accepts no more visitors: balancers that ask /readyz then send them elsewhere. */
   readonly draining: () => boolean;

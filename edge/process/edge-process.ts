@@ -56,7 +56,7 @@ export class EdgeProcess {
   readonly #hops: HopNetwork;
   readonly #hopServers: Server[] = [];
   readonly #sockets = new Set<Socket>();
-  /** From other workers. They stay open until close(), so a drain does not wait for them. */
+  /** Sockets from other workers. They stay open until close(), so a drain does not wait for them. */
   readonly #siblingSockets = new Set<Socket>();
   #elderPaths: readonly string[];
   #peerServer: Server | null = null;
@@ -65,9 +65,9 @@ export class EdgeProcess {
   #tending: NodeJS.Timeout | undefined;
   #rotation: NodeJS.Timeout | undefined;
   #hopPort: number | null = null;
-  /** It knows which clients its neighbours have. */
+  /** True once this process knows which clients its neighbours have. */
   #hasMet = false;
-  /** As the primary says; an edge of one process sees it itself. */
+  /** What the primary says; an edge of one process sees it itself. */
   hasControl = true;
 
   private constructor(options: EdgeProcessOptions) {

@@ -5,7 +5,7 @@ import type { Reach } from '../hop/hop-network.ts';
 import type { EdgeStats } from '../metrics/stats.ts';
 import type { VisitorContext } from '../visitor/visitor-context.ts';
 
-/** Of a carrier before its first PING, and where the system does not say. */
+/** The control of a carrier before its first PING, and where the system does not say. */
 const unknown = 'unknown';
 
 export function readStats({ table, deadlines, limiter, counters }: VisitorContext, reach: Reach, sockets: number): EdgeStats {

@@ -46,7 +46,7 @@ export class RouteTable {
     return tunnel.refusal(address);
   }
 
-  /** Also by a token that was valid before: the caller checks that (TunnelState.holdsToken). */
+  /** Finds a tunnel also by a token that was valid before: the caller checks that (TunnelState.holdsToken). */
   tunnelByToken(hash: string): TunnelState | null {
     return this.#tokens.get(hash) ?? null;
   }

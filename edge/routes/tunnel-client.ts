@@ -20,7 +20,7 @@ export class TunnelClient {
   readonly sinceMs: number;
   /** The INFO that was last sent to it. */
   sentInfo: Info;
-  /** Its upstreams or their health changed. */
+  /** Called when the upstreams or their health have changed. */
   onOffers: () => void = () => {};
   #answer = compileOffers(null);
   #look = { atMs: 0, receivedBytes: 0, isMuch: false };

@@ -39,7 +39,7 @@ export class TunnelState {
   /** Hashes of tokens that are no longer valid, the newest first. */
   formerTokens: readonly string[] = [];
   /** Rotates the choice among equal clients. */
-  turn = 0;
+  dialCount = 0;
   /** Gets this tunnel at its first client or visitor. */
   readonly #active: Set<TunnelState>;
   /** Compiled for the first visitor: most of many tunnels have none for a long time. */
@@ -129,7 +129,7 @@ export class TunnelState {
     }
   }
 
-  /** Of every token that names this tunnel, valid or not. */
+  /** Hashes of every token that names this tunnel, valid or not. */
   tokenHashes(): readonly string[] {
     return [...this.feed.tokens.map(({ hash }) => hash), ...this.formerTokens];
   }
@@ -145,7 +145,7 @@ export class TunnelState {
   }
 }
 
-/** Of an http tunnel alone. A tunnel of another type that has a policy keeps its own list, which is empty then. */
+/** The policy of an http tunnel. A tunnel of another type that has a policy keeps its own list, which is empty then. */
 const visitOf = ({ type, visit }: FeedTunnel): VisitPolicy | null =>
   type === 'http' && visit !== undefined ? new VisitPolicy(visit) : null;
 

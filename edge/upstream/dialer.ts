@@ -75,7 +75,7 @@ function localClient(tunnel: TunnelState, request: OpenRequest, tried: ReadonlyS
   if (clients.length === 0) return null;
   const nowMs = performance.now();
   const states = clients.map((client) => client.stateFor(kind, host, nowMs));
-  const index = chooseClient(states, tunnel.turn++);
+  const index = chooseClient(states, tunnel.dialCount++);
   const chosen = clients[index];
   return chosen === undefined ? null : { session: chosen.session, working: isWorking(states[index] as ClientState) };
 }

@@ -73,7 +73,7 @@ export class Link {
   readonly startMs: number = performance.now();
   /** The client inspects, here or behind the hop. */
   asksTimes = false;
-  /** From the start until there was a client; 0 once it was sent to the client. */
+  /** Time from the start until there was a client; 0 once it was sent to the client. */
   #waitedMs = 0;
   /** Both directions of the stream have ended. */
   onClosed: () => void = () => {};
@@ -93,9 +93,9 @@ export class Link {
   #firstFailure: ResetCode | null = null;
   /** The upstream of one client timed out, here or at the edge that this stream comes from. */
   #timedOut: boolean;
-  /** Its way is silent, and it waits for another one. */
+  /** The stream whose way is silent, while the link waits for another one. */
   #doubted: Stream | null = null;
-  /** That client, so that another edge that has it too does not try it again. */
+  /** The client left behind, so that another edge that has it too does not try it again. */
   #leftClientId: string;
 
   constructor(dialer: Dialer, tunnel: TunnelState, request: OpenRequest, owner: LinkOwner, counts: ByteCounts = tunnel) {
@@ -217,7 +217,7 @@ export class Link {
     if (this.#doubted === stream) this.#doubted = null;
   }
 
-  /** It does no harm that another client gets the request too. */
+  /** True if it does no harm that another client gets the request too. */
   #mayLeave(stream: Stream): boolean {
     if (this.over || this.#stream !== stream || stream.closed) return false;
     return this.#replay === null || isRepeatable(this.request.kind, this.#replay.parts);
@@ -301,7 +301,7 @@ export class Link {
     this.#waitedMs = 0;
   }
 
-  /** Its client is silent. */
+  /** True while the client is silent. */
   get isQuiet(): boolean {
     return this.#session?.isQuiet === true;
   }

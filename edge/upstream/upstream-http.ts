@@ -177,7 +177,7 @@ export class UpstreamHttp implements LinkOwner {
     return this.#upgrade !== null ? 'bad-upgrade' : 'bad-response';
   }
 
-  /** After an interim head, scan the next one from its own start. */
+  /** Scans the next head from its own start, after an interim one. */
   #hold(held: HeldBytes | null, bytes: Buffer, from: number): void {
     if (from > 0) this.#head.reset();
     this.#held = held ?? new HeldBytes(bytes.subarray(from));

@@ -22,7 +22,7 @@ import { httpDate } from './http-date.ts';
 import { countsReading, type Http1Phase, isServing, maxQuietMs } from './http1-phase.ts';
 import type { VisitorContext } from './visitor-context.ts';
 
-/** After our last answer, reads and drops the rest of the request for a moment: a TCP reset would destroy the answer. */
+/** Time to read and drop the rest of a request after our last answer: a TCP reset would destroy the answer. */
 const lingerMs = 2_000;
 const lingerBytes = 1024 * 1024;
 
@@ -152,7 +152,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
     return -1;
   }
 
-  /** For a head that never became a request: the start of the next one is unknown, so the connection ends. */
+  /** Refuses a head that never became a request: the start of the next one is unknown, so the connection ends. */
   #refuse(answer: OwnAnswer): void {
     this.#held = null;
     this.#isLast = true;

@@ -23,7 +23,7 @@ export interface ExchangeConnection {
   readonly context: VisitorContext;
   readonly tunnel: TunnelState | null;
   readonly uploads: UploadWindows;
-  /** Of requests: their heads as HTTP/1.1, and their payload. */
+  /** Bytes of requests: their heads as HTTP/1.1, and their payload. */
   headBytes: number;
   bodyBytes: number;
   /** Payload of responses. */
@@ -49,7 +49,7 @@ export interface ExchangeConnection {
  */
 type Http2Phase = 'body' | 'waiting' | 'early answer' | 'answer' | 'reset' | 'over';
 
-/** After an early response is written, its end has left by then if it can leave. */
+/** Time for the end of an early response to leave, if it can. */
 const endMs = 20;
 
 export class Http2Exchange implements ResponseOwner, BodySink, Deadline {

@@ -19,7 +19,7 @@ import type { VisitorContext } from './visitor-context.ts';
 export const maxStreams = 100;
 /** Idle upstream connections that are kept; a page rarely loads more at once. */
 const maxKept = 16;
-/** After GOAWAY the visitor has this long to finish. */
+/** Time for the visitor to finish after GOAWAY. */
 const goawayMs = 10_000;
 /** How often the visitor's overhead is checked. */
 const overheadEveryMs = 500;

@@ -82,7 +82,7 @@ export class Passthrough implements LinkOwner, Visitor, Deadline {
     this.#touch();
   }
 
-  /** If both sides ended properly, the bytes in transit still reach the upstream; otherwise the link is reset. */
+  /** Lets the bytes in transit reach the upstream if both sides ended properly; otherwise resets the link. */
   #closed(): void {
     if (this.#visitorEnded && this.#upstreamEnded && !this.#over) {
       this.#forget();
@@ -134,7 +134,7 @@ export class Passthrough implements LinkOwner, Visitor, Deadline {
   /** Does nothing: everything on the connection belongs to the host that it was routed by. */
   endOtherHosts(): void {}
 
-  /** Its tunnel cannot have an access policy: the edge does not see the requests. */
+  /** Cuts at once: a passed-through tunnel cannot have an access policy, as the edge does not see the requests. */
   endUnadmitted(): void {
     this.cut();
   }

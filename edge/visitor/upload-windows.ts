@@ -8,11 +8,11 @@ import { streamWindowBytes } from '../core/http2-overhead.ts';
 
 /** 20 MB/s over a round trip of 100 ms. */
 const mostWindowBytes = 2 * 1024 * 1024;
-/** For one connection, beyond the first windows: as much again as those allow all its streams to hold. */
+/** Bytes of one connection beyond the first windows: as much again as those allow all its streams to hold. */
 const visitorBytes = 100 * streamWindowBytes;
-/** For the whole process, beyond the first windows: some 36 windows of the largest size. Further uploads keep the first window. */
+/** Bytes of the whole process beyond the first windows: some 36 of the largest size. Further uploads keep the first window. */
 const processBytes = 64 * 1024 * 1024;
-/** With a shorter round trip the first window is enough: it carries 25 MB/s. */
+/** The round trip below which the first window is enough: it carries 25 MB/s. */
 const nearMs = 10;
 
 export const createUploadBudget = (): WindowBudget => new WindowBudget(processBytes);
@@ -82,7 +82,7 @@ export class UploadWindows {
     if (this.#uploads.size === 0) this.#shrink();
   }
 
-  /** Its upstream took this many bytes. */
+  /** Tells how many bytes the upstream took. */
   taken(upload: Upload, bytes: number): void {
     upload.roundBytes += bytes;
     if (this.#measuring || this.#near || upload.roundBytes < this.#windowBytes || this.#windowBytes === mostWindowBytes) return;

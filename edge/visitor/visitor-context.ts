@@ -18,10 +18,10 @@ export interface VisitorContext {
   readonly timeouts: Timeouts;
   readonly counters: VisitorCounters;
   readonly limiter: ConnectionLimiter;
-  /** Of all HTTP/2 visitors together. */
+  /** The budget of all HTTP/2 visitors together. */
   readonly uploadBudget: WindowBudget;
-  /** Those whose host has no tunnel; the others are in the set of their tunnel. */
+  /** Visitors whose host has no tunnel; the others are in the set of their tunnel. */
   readonly strangers: Set<Visitor>;
-  /** Once true, kept connections end with their next response. */
+  /** Makes kept connections end with their next response. */
   draining: boolean;
 }

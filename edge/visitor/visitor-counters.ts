@@ -9,7 +9,7 @@ export class VisitorCounters {
   /** Connections that ended before they could be routed. */
   unrouted = 0;
 
-  /** By congestion control, where it can be read. */
+  /** Counts by congestion control, where it can be read. */
   readonly accepted: Map<string, number> = new Map();
 
   countAccepted(control: string | null): void {

@@ -13,15 +13,15 @@ interface Member {
   readonly feed: FeedStream<ToEdge, FromEdge>;
   readonly name: string;
   ackedSeq: number;
-  /** Its worker has ended, but its last report may not have been read yet. */
+  /** True once the worker has ended; its last report may not have been read yet. */
   hasEnded: boolean;
 }
 
 /** Tunnels, certificates and so on in one message: with 16 KiB each, far below the limit in wire/feed-stream.ts. */
 const pieceEntries = 1_000;
-/** After this long the primary acknowledges a change without the workers that have not applied it. */
+/** Time after which the primary acknowledges a change without the workers that have not applied it. */
 const ackMs = 3_000;
-/** As often as control: a worker treats a silent feed like an edge does (feed-link.ts). */
+/** The interval of control: a worker treats a silent feed like an edge does (feed-link.ts). */
 const pingEveryMs = 5_000;
 
 export class WorkerFeed {

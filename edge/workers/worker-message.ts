@@ -22,12 +22,12 @@ export interface WorkerStart {
   >;
   /** The worker's name on the feed: the edge's id, the worker's number and its process id. */
   readonly name: string;
-  /** Its number among the workers. */
+  /** The worker's number among the workers. */
   readonly index: number;
   readonly edgeId: string;
   readonly feedPath: string;
   readonly socketPath: string;
-  /** Of the workers that run already. */
+  /** Paths of the workers that run already. */
   readonly siblingPaths: readonly string[];
   readonly isRestart: boolean;
   readonly ticketKeys: string;
@@ -41,7 +41,7 @@ export type ToWorker =
   /** Whether control can be expected to answer visitors. */
   | { readonly type: 'control'; readonly present: boolean }
   | { readonly type: 'drain'; readonly graceMs: number }
-  /** Like `drain`, but a successor accepts on the same sockets (EdgeProcess.leave). */
+  /** Drains, while a successor accepts on the same sockets (EdgeProcess.leave). */
   | { readonly type: 'leave'; readonly graceMs: number };
 
 export type FromWorker =

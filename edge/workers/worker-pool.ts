@@ -187,7 +187,7 @@ export class WorkerPool {
     return this.#feedLink.standing;
   }
 
-  /** From the workers' last messages, at most a second old. */
+  /** The sum of the workers' last messages, at most a second old. */
   stats(): EdgeStats {
     return sumStats([this.#past, ...[...this.#workers.values()].flatMap(({ stats }) => stats ?? [])]);
   }

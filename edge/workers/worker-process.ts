@@ -19,16 +19,16 @@ export interface Worker {
   readonly name: string;
   readonly child: ChildProcess;
   readonly socketPath: string;
-  /** Its listening sockets, held open here too, so that a successor can go on with them. */
+  /** The worker's listening sockets, held open here too, so that a successor can go on with them. */
   readonly sockets: NamedSocket[];
   stats: EdgeStats | null;
-  /** It has routes, and knows which clients the others have. */
+  /** True once the worker has routes, and knows which clients the others have. */
   ready: boolean;
   /** Ticks since its last message; it sends one each second. Not a time: a primary that was itself paused has read none. */
   silentTicks: number;
 }
 
-/** After standard input, output and error, and the process channel. */
+/** The number after standard input, output and error, and the process channel. */
 const firstPassedFd = 4;
 const startMs = 20_000;
 /** Extra time after a drain, and for a worker to end before it is killed. */
