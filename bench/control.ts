@@ -168,7 +168,7 @@ const took = async (run: () => Promise<unknown>): Promise<number> => {
   return performance.now() - began;
 };
 
-/** As control writes it for tunnels that have a client. */
+/** Writes a minute as control does for tunnels that have a client. */
 const writeMinute = async ({ store, time }: TestControl, index: number): Promise<void> => {
   const tunnels = await store.db.selectFrom('tunnels').select('id').orderBy('id').limit(1_000).execute();
   const tally = new MinuteTally();

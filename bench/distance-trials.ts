@@ -9,7 +9,7 @@ import { firstJson, type Started, type start } from './peers/processes.ts';
 export interface Course {
   readonly running: Running;
   readonly host: string;
-  /** Of each transfer, at most; of each half of the small calls. */
+  /** The longest time of each transfer, and of each half of the small calls. */
   readonly seconds: number;
   /** Where visitors are. */
   readonly startVisitor: typeof start;
@@ -46,7 +46,7 @@ async function load<T>(course: Course, workload: string, more: Load): Promise<T>
 const page = async (course: Course, http2: boolean): Promise<number> =>
   (await load<{ ms: number }>(course, 'page', { http2 })).ms;
 
-/** Of visitors who come one after another. */
+/** Measures visitors who come one after another. */
 async function laterPages(course: Course, http2: boolean): Promise<readonly number[]> {
   const times: number[] = [];
   while (times.length < 3) times.push(await page(course, http2));

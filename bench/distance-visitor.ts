@@ -120,7 +120,7 @@ async function begin(method: string, path: string, length: number): Promise<read
 const callEveryMs = 40;
 /** The download has filled the path by then. */
 const filledAfterMs = 1_000;
-/** Of a call that is never answered. */
+/** The time of a call that is never answered. */
 const callAtMostMs = 10_000;
 
 async function api(): Promise<Result> {

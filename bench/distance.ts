@@ -34,10 +34,10 @@ export interface DistanceRun {
   readonly host: string;
 }
 
-/** In each direction. The queue is as long as the path at 50 ms of round trip, which is a common rule. */
+/** The rate of each direction. The queue is as long as the path at 50 ms of round trip, which is a common rule. */
 const rate = { megabits: 200, queueMs: 50 };
 const spellLossPercent = 1;
-/** Not below localhost, which resolvers answer without /etc/hosts. */
+/** A name that is not below localhost, which resolvers answer without /etc/hosts. */
 const regionHost = 'region.example';
 
 interface Origin {

@@ -19,7 +19,7 @@ export interface Backend {
 
 export interface BalancerOptions {
   readonly folder: string;
-  /** From where it dials the edges. */
+  /** The address from which it dials the edges. */
   readonly address: string;
   readonly ports: { readonly eu: number; readonly us: number; readonly http: number; readonly control: number };
   readonly eu: readonly Backend[];

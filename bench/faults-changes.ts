@@ -24,7 +24,7 @@ type Content = Readonly<Record<string, unknown>> | null;
 
 interface Step {
   readonly method: string;
-  /** Of the call. */
+  /** The path of the call. */
   readonly path: string;
   readonly body?: Content;
   /** Path of the object. */

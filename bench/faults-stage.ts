@@ -50,7 +50,7 @@ export interface FaultStage {
   readonly balancer: FaultsBalancer;
   readonly names: NameServer;
   readonly region: StartedRegion;
-  /** By which controls read the address of the database when they start. */
+  /** The file from which controls read the address of the database when they start. */
   readonly databaseUrlFile: string;
   /** Settings of control, for commands of underpass-server. */
   readonly env: Readonly<Record<string, string>>;
@@ -103,7 +103,7 @@ async function startMailSink(t: TestContext): Promise<{ url: string; mails: Read
 
 interface Certificates {
   readonly caPem: string;
-  /** Of the upstream of the ingress tunnel. */
+  /** The certificate of the upstream of the ingress tunnel. */
   readonly upstream: { readonly cert: string; readonly key: string };
 }
 

@@ -31,9 +31,9 @@ const requestEveryMs = 12.5;
 const calmMs = 2_000;
 /** A client finds its second edge at the latest after 35 s. */
 const asBeforeWithinMs = 120_000;
-/** Without NATS a change reaches the edges of the other control within a minute. */
+/** Time in which a change reaches the edges of the other control without NATS: a minute. */
 const equalWithinMs = 90_000;
-/** After a control was killed, another one takes over its mail once its lease is over. */
+/** Time in which another control takes over the mail of one that was killed: its lease must be over. */
 const mailsWithinMs = 90_000;
 
 interface Scene {
@@ -114,7 +114,7 @@ const stoppedStore = (key: 'postgres' | 'nats', title: string): Fault => ({
 
 const backOf = (stage: FaultStage): Promise<unknown> => eventually(stage.missing, (reason) => reason === null, asBeforeWithinMs);
 
-/** As the chart does: a pod leaves its Service, gets SIGTERM, and the next one follows once clients have connected to its successor. */
+/** Replaces a pod as the chart does: it leaves its Service, gets SIGTERM, and the next one follows once clients have moved. */
 async function replace({ stage, broke }: Scene, part: Part): Promise<void> {
   await awayWhile(stage, part, async () => {
     await stage.balancer.set(part.name, 'drain');
@@ -174,7 +174,7 @@ const allFaults = (t: TestContext): readonly Fault[] => [
 
 const problems: string[] = [];
 
-/** Of the balancer, in turns with the addresses of the edges of the near region. The far region counts unless it is the fault. */
+/** Addresses of the balancer, in turns with those of the near region's edges. The far region counts unless it is the fault. */
 function addressesOf({ tunnels, farTunnel, ingressTunnel, ports, edges, doorOf }: FaultStage): readonly Address[] {
   const near = edges.filter(({ region }) => region === 'eu');
   const far = edges.find(({ region }) => region === 'us');

@@ -14,7 +14,7 @@ interface NodeParser {
   [callback: number]: unknown;
 }
 
-// Not a public module: read here only to be measured.
+// Read only to be measured: this module is not public.
 const { HTTPParser } = createRequire(import.meta.url)('_http_common') as {
   HTTPParser: { new (): NodeParser; readonly REQUEST: number; readonly kOnHeadersComplete: number };
 };

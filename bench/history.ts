@@ -38,7 +38,7 @@ const { values } = parseArgs({
 const tunnels = Number(values.tunnels);
 const minutes = Number(values.minutes);
 const hourMs = 60 * minuteMs;
-/** As edges report (edge/feed/feed-link.ts). */
+/** The pace of edges (edge/feed/feed-link.ts). */
 const reportEveryMs = 5_000;
 
 /** The other process: two edges, each with a client of every tunnel. */
@@ -185,7 +185,7 @@ async function measureFilled(database: Database, ids: readonly string[]): Promis
   print('pruning two hours of minutes and what is older than a week', await costOf(database, drop));
 }
 
-/** As autovacuum does: one partition after the other, within the time that a statement may take. */
+/** Analyses as autovacuum does: one partition after the other, within the time that a statement may take. */
 async function analyze({ db }: Store): Promise<void> {
   const partitions = sql<{ name: string }>`select inhrelid::regclass::text as name from pg_inherits
     where inhparent in ('history_minutes'::regclass, 'history_quarters'::regclass)`;

@@ -77,7 +77,7 @@ const portOf = (listening: Pick<Server, 'listen' | 'address'>): Promise<number> 
     listening.listen(0, '127.0.0.1', () => resolve((listening.address() as AddressInfo).port));
   });
 
-/** For visitors whose TLS ends here. */
+/** Serves visitors whose TLS ends here. */
 function createTlsServer(certificate: string, key: string) {
   const options = { cert: readFileSync(certificate), key: readFileSync(key), allowHTTP1: true };
   return createSecureServer(options, (request, response) => {

@@ -10,7 +10,7 @@ const mark = 'BENCH_OWN_NETWORK';
 const folder = '/proc/sys/net/ipv4';
 const needs = ['ip', 'unshare', 'setpriv', 'mount'];
 
-/** For temporary files: keys and configurations of peers. */
+/** The folder of temporary files: keys and configurations of peers. */
 const temporary = '/run/underpass-bench';
 /** Private mounts keep the names of network namespaces, their hosts files and temporary files from other programs. */
 const privateFolders = ['/run/netns', '/etc/netns', temporary];
@@ -33,7 +33,7 @@ const read = (name: string): string => readFileSync(`${folder}/${name}`, 'utf8')
 
 export const congestionInUse = (): string => read('tcp_congestion_control');
 
-/** Those that a namespace may choose as its system's. */
+/** The controls that a namespace may choose as its system's. */
 export const allowedCongestion = (): readonly string[] => read('tcp_allowed_congestion_control').split(' ');
 
 /** Throws what to do about those that the system keeps from namespaces. */
@@ -47,7 +47,7 @@ export function requireCongestion(names: readonly string[]): void {
   );
 }
 
-/** For new connections of this network and of the far machine's. */
+/** Chooses the control of new connections of this network and of the far machine's. */
 export function useCongestion(name: string, far?: FarMachine): void {
   // The system's memory of earlier connections must not help later ones.
   const setting = ['-c', `cd ${folder} && echo 1 > tcp_no_metrics_save && echo "$0" > tcp_congestion_control`, name];

@@ -14,7 +14,7 @@ import { oneMachine, type Running } from './peers/peer.ts';
 import { cpuSeconds, firstJson, residentBytes, type Started, start, stopAll } from './peers/processes.ts';
 import { startTunnels } from './peers/underpass.ts';
 
-/** As many as there are idle WebSockets in one wave: each visitor has a session of their own. */
+/** Visitors with a session of their own: as many as there are idle WebSockets in one wave. */
 const visitors = 5_000;
 /** Turns until the edge's code is compiled. */
 const warmTurns = 6;

@@ -21,7 +21,7 @@ import {
 
 const calls = 100;
 const restMs = 5_000;
-/** After control is back: an edge reconnects within 15 s, then applies what it gets. */
+/** Time after control is back: an edge reconnects within 15 s, then applies what it gets. */
 const afterMs = 10_000;
 
 export const measureTunnels = (sizes: readonly number[]): Promise<void> =>

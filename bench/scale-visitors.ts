@@ -25,7 +25,7 @@ import {
 /** A client takes 16,384 streams, and an edge process 64 clients of one tunnel. */
 const clientsOfOne = 4;
 const spreadOver = 200;
-/** Of one process of an edge: seven tenths of 20,000 descriptors, a usual limit. More visitors get more processes. */
+/** Visitors of one process of an edge: seven tenths of 20,000 descriptors, a usual limit. More get more processes. */
 const mostOfProcess = 14_000;
 const processes = 2;
 const openWithinMs = 120_000;
@@ -42,7 +42,7 @@ export interface VisitorsPart {
 export interface VisitorsStatus {
   readonly open: number;
   readonly failed: number;
-  /** Of the messages since the last status. */
+  /** Round trips of the messages since the last status. */
   readonly roundTripsMs: readonly number[];
 }
 

@@ -136,7 +136,7 @@ function bytesIn(folder: string): number {
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
-/** Of the visits that met no restart. */
+/** Samples the visits that met no restart. */
 function sampleLatency(): void {
   const taken = visits
     .filter((each) => !isDuring(each, restarts))

@@ -51,7 +51,7 @@ export function open(): Promise<Socket> {
   });
 }
 
-/** As browsers give a stream. */
+/** The window that browsers give a stream. */
 const windowBytes = 6 * 1024 * 1024;
 
 export async function openHttp2(): Promise<ClientHttp2Session> {

@@ -103,9 +103,9 @@ export const easyBotCheck: BotCheck = {
   verify: async (answer) => answer.startsWith(rightAnswer),
 };
 
-type Body = object | URLSearchParams | FormData | string;
+type SentBody = object | URLSearchParams | FormData | string;
 
-const bodyOf = (body: Body | undefined): { body?: NonNullable<RequestInit['body']>; headers: Record<string, string> } => {
+const bodyOf = (body: SentBody | undefined): { body?: NonNullable<RequestInit['body']>; headers: Record<string, string> } => {
   if (body === undefined) return { headers: {} };
   if (body instanceof URLSearchParams || body instanceof FormData) return { body, headers: {} };
   if (typeof body === 'string') return { body, headers: { 'content-type': 'text/csv' } };
@@ -115,9 +115,9 @@ const bodyOf = (body: Body | undefined): { body?: NonNullable<RequestInit['body'
 /** A browser with a cookie jar, or a program with a bearer token. */
 export interface TestClient {
   readonly cookies: Map<string, string>;
-  send(method: string, path: string, body?: Body, headers?: Record<string, string>): Promise<Response>;
+  send(method: string, path: string, body?: SentBody, headers?: Record<string, string>): Promise<Response>;
   /** Returns the JSON. Fails the test unless the status is 2xx. */
-  call<T = unknown>(method: string, path: string, body?: Body): Promise<T>;
+  call<T = unknown>(method: string, path: string, body?: SentBody): Promise<T>;
 }
 
 const keepCookies = (jar: Map<string, string>, response: Response): void => {
@@ -157,7 +157,7 @@ export const createTestClient = (control: Control, token?: string, address = '19
   return {
     cookies,
     send,
-    call: async <T>(method: string, path: string, body?: Body) =>
+    call: async <T>(method: string, path: string, body?: SentBody) =>
       (await readAnswer(await send(method, path, body), `${method} ${path}`)) as T,
   };
 };

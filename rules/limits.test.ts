@@ -48,7 +48,7 @@ test('the largest payloads that rules allow fit into the body limit', () => {
   assert.ok(JSON.stringify({ ingressDomains: domains }).length < bodyMaxBytes.json);
 });
 
-/** Beyond these, the server leaves something out; no caller is refused. */
+/** Limits beyond which the server leaves something out; no caller is refused. */
 const withoutRefusal: readonly string[] = ['noticePerSubject', 'refusalInAudit', 'accessRefusalInLog'];
 
 test('every rate limit has room for a person, and a sentence for whom it refuses', (t) => {

@@ -37,7 +37,7 @@ export const durations = {
   operatorSessionMaxDays: 7,
   /** How long a browser is recognised after a sign-in with it. 400 days is the longest that browsers keep a cookie. */
   knownBrowserDays: 400,
-  /** After a rotation the old token still opens carriers for this long. */
+  /** How long the old token still opens carriers after a rotation. */
   tokenOverlapHours: 24,
   /** A released generated name is not given to another tunnel for this long. */
   generatedNameRestDays: 90,
@@ -140,12 +140,12 @@ const programSentence = 'Too many programs were registered. Please try again lat
 export const rateLimits = {
   loginLinkPerAddress: { points: 20, windowSeconds: 3600, sentence: linkSentence },
   /**
-   * Beyond it no mail is sent, and the answer is the same: nobody can lock a person out. The window ends before the links of
-   * its mails do, so the person can always use the newest one.
+   * The limit from which no mail is sent, while the answer is the same: nobody can lock a person out. The window ends before the
+   * links of its mails do, so the person can always use the newest one.
    */
   loginMailPerEmail: { points: 5, windowSeconds: 600, sentence: linkSentence },
   loginLinkOverall: { points: 300, windowSeconds: 60, sentence: linkSentence },
-  /** Once `loginLinkOverall` is used up, each network gets these for itself, so a flood locks out no other network. */
+  /** What each network gets for itself once `loginLinkOverall` is used up, so a flood locks out no other network. */
   loginLinkPerNetwork: { points: 5, windowSeconds: 3600, sentence: linkSentence },
   /** Only links that do not work: a person with a right one is never kept out by others at the same address. */
   wrongLink: { points: 30, windowSeconds: 900, sentence: 'Too many login attempts. Please try again later.' },
@@ -156,7 +156,7 @@ export const rateLimits = {
   recoveryCodePerUser: { points: 10, windowSeconds: 900, sentence: 'Too many recovery codes. Please try again later.' },
   register: { points: 10, windowSeconds: 3600, sentence: registerSentence },
   registerOverall: { points: 200, windowSeconds: 60, sentence: registerSentence },
-  /** As `loginLinkPerNetwork`. */
+  /** What `loginLinkPerNetwork` is for login links. */
   registerPerNetwork: { points: 5, windowSeconds: 3600, sentence: registerSentence },
   botCheck: { points: 60, windowSeconds: 600, sentence: 'Too many bot checks were requested. Please try again later.' },
   deviceStart: { points: 20, windowSeconds: 3600, sentence: deviceSentence },
@@ -207,9 +207,9 @@ export const rateLimits = {
   accessCodePerAddress: { points: 20, windowSeconds: 3600, sentence: codeSentence },
   accessCodeOverall: { points: 300, windowSeconds: 60, sentence: codeSentence },
   accessCodePerPolicy: { points: 120, windowSeconds: 60, sentence: codeSentence },
-  /** Once one of the two above is used up, each network gets these for itself, at each policy. */
+  /** What each network gets for itself, at each policy, once one of the two above is used up. */
   accessCodePerNetwork: { points: 5, windowSeconds: 3600, sentence: codeSentence },
-  /** Beyond them no mail is sent, and the answer is the same. */
+  /** The limits from which no mail is sent, while the answer is the same. */
   accessMailPerEmailAndNetwork: { points: 5, windowSeconds: 600, sentence: codeSentence },
   accessMailPerEmail: { points: 30, windowSeconds: 3600, sentence: codeSentence },
   /** Only codes that are wrong. */
@@ -219,7 +219,7 @@ export const rateLimits = {
   accessPassword: { points: 20, windowSeconds: 900, sentence: passwordSentence },
   accessPasswordDay: { points: 60, windowSeconds: 86_400, sentence: passwordSentence },
   accessPasswordPerPolicy: { points: 300, windowSeconds: 900, sentence: passwordSentence },
-  /** Once `accessPasswordPerPolicy` is used up, each network gets these for itself. */
+  /** What each network gets for itself once `accessPasswordPerPolicy` is used up. */
   accessPasswordPerNetwork: { points: 5, windowSeconds: 900, sentence: passwordSentence },
   /** Wrong ones of a browser that has entered the right one before: as many as an address has in a day, apart from those. */
   accessPasswordKnown: { points: 60, windowSeconds: 86_400, sentence: passwordSentence },

@@ -8,7 +8,7 @@ import { trimMemory } from './libc.ts';
 
 export interface Closings {
   readonly open: number;
-  /** Since the start. */
+  /** Connections closed since the start. */
   readonly closed: number;
 }
 
@@ -26,7 +26,7 @@ export function trimHeap(): void {
   trimMemory?.(0n);
 }
 
-/** Since the start. */
+/** Connections since the start. */
 interface Counts {
   readonly opened: number;
   readonly closed: number;

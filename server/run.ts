@@ -14,7 +14,7 @@ import type { Io } from './process/io.ts';
 import { translateFault } from './process/refusal.ts';
 import { build } from './process/version.ts';
 
-/** In the order of --help. */
+/** Commands in the order of --help. */
 const groups = [
   addStartCommand,
   addStatusCommand,

@@ -1,4 +1,4 @@
-// For tests: a server in this process on free ports, a browser with a cookie, a client of a tunnel and its visitor.
+// A server in this process for tests, on free ports, with a browser with a cookie, a client of a tunnel and its visitor.
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';

@@ -4,7 +4,20 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Folders whose comments are checked. */
-const folders = ['client', 'control', 'edge'];
+const folders = [
+  'rules',
+  'wire',
+  'runtime',
+  'control',
+  'edge',
+  'client',
+  'dashboard',
+  'server',
+  'bench',
+  'tests',
+  'deploy',
+  'tools',
+];
 
 /** First words that are no subject. Questions that the code answers are one: What, How, Which, Who, Whether, When, Where, Why. */
 const midSentence = new Set(

@@ -5,7 +5,7 @@ import { accessSync, constants, readdirSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 
-/** Without optimisation: these programs run for moments in tests, and build for minutes. */
+/** Flags without optimisation: these programs run for moments in tests, and build for minutes. */
 const quickBuild = ['-gcflags=all=-N -l', '-ldflags=-s -w'];
 
 export const systemTools = {

@@ -56,7 +56,7 @@ export interface SessionEnd {
   readonly code: GoawayCode | 'closed' | 'lost';
   /** The side that ended it. With code `lost` the transport broke without a GOAWAY. */
   readonly by: 'us' | 'peer';
-  /** For the log. */
+  /** Text for the log. */
   readonly detail: string;
 }
 

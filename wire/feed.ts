@@ -87,7 +87,7 @@ export type ToEdge =
       readonly version: number;
       readonly epoch: string;
       readonly region: string;
-      /** This control reads `partial` in a report. One that does not takes the tunnels that a report leaves out for empty. */
+      /** True if control reads `partial` in a report. One that does not takes the tunnels that a report leaves out for empty. */
       readonly takesPartial?: boolean;
     }
   | {
@@ -115,7 +115,7 @@ export type ToEdge =
 export interface FeedCopy {
   /** When it was written; null if there is none. */
   readonly writtenAtMs: number | null;
-  /** Of the last write; null once one succeeds. */
+  /** The error of the last write; null once one succeeds. */
   readonly error: string | null;
 }
 
@@ -158,7 +158,7 @@ export type FromEdge =
       readonly edgeId: string;
       readonly region: string;
       readonly software: string;
-      /** Its hop listener, if it has one. */
+      /** The address of its hop listener, if it has one. */
       readonly hopAddress?: string;
       /** When its counters were zero. A new value tells control that they start again. */
       readonly startedAtMs?: number;

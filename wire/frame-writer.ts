@@ -24,12 +24,12 @@ export class FrameWriter {
   readonly #queue: WriteQueue;
   readonly #onDrain: (bytes: number) => void;
   readonly #clock: SessionClock;
-  /** Above this the streams wait. Measured: 1 MiB is a little better than 16 KiB for bulk transfers. */
+  /** Bytes from which on the streams wait. Measured: 1 MiB is a little better than 16 KiB for bulk transfers. */
   #highWaterBytes = maxHighWaterBytes;
   /** When the write that is under way began, to the turn. */
   #startMs = 0;
   #finished = false;
-  /** They wait for a frame to leave with. */
+  /** Frames that wait for another one to leave with. */
   #late: LateFrame[] = [];
   #stopTimer: (() => void) | null = null;
 

@@ -165,7 +165,7 @@ class Duel {
     return last;
   }
 
-  /** In pieces that cut frames anywhere. */
+  /** Sends in pieces that cut frames anywhere. */
   async send(bytes: Buffer): Promise<void> {
     for (let at = 0; at < bytes.length; ) {
       const size = 1 + this.#random(this.#random(4) === 0 ? 20 : 4_000);

@@ -8,7 +8,7 @@ import { readU32, WireError, writeU32 } from './core/frame.ts';
 export interface KeepAliveOptions {
   readonly clock: SessionClock;
   readonly sendPing: (payload: Uint8Array) => void;
-  /** This side opens streams, so it wants to know early that the peer is quiet: each PING asks. */
+  /** True for the side that opens streams: it wants to know early that the peer is quiet, so each PING asks. */
   readonly opens?: boolean;
   readonly onProof: (rttMs: number) => void;
   /** The peer has become quiet. */
@@ -32,7 +32,7 @@ const recentPings = 12;
 /** The path may have become longer when this many pings in a row took this many times the shortest: 10 to 15 s. */
 const doubtedPings = 3;
 const doubtedTimes = 2;
-/** Below this a first window carries 13 MB/s, and on a busy machine pings wait as long for the processor. */
+/** The round trip below which a first window carries 13 MB/s, and pings on a busy machine wait as long for the processor. */
 const leastDoubtedMs = 20;
 
 export class KeepAlive implements RoundTrips {
@@ -54,7 +54,7 @@ export class KeepAlive implements RoundTrips {
   #sentAtMs: number | null = null;
   /** The PING under way is one of every five seconds, so that a minute of them stays a minute. */
   #isRegular = true;
-  /** At most recentPings. */
+  /** Round trips of the last PINGs, at most recentPings. */
   readonly #recentMs: number[] = [];
 
   constructor(options: KeepAliveOptions) {

@@ -6,12 +6,12 @@ import type { MuxStream } from './stream.ts';
 
 /** A page's head, an API's answer. */
 const littleBytes = 16_384;
-/** After so many turns of streams with little, one with much has its turn, so that many small answers cannot stop it. */
+/** Turns of streams with little before one with much has its turn, so that many small answers cannot stop it. */
 const littleTurns = 8;
 
 export class RoundRobin {
   readonly #writer: FrameWriter;
-  /** In the order of their turns, each stream in one of them at most once. */
+  /** Streams in the order of their turns, each in one of these lists at most once. */
   #little: MuxStream[] = [];
   #much: MuxStream[] = [];
   #turns = 0;
@@ -23,8 +23,8 @@ export class RoundRobin {
 
   /** Calls stream.proceed() in its turn, at once if there is room. */
   add(stream: MuxStream): void {
-    if (!stream.awaiting) {
-      stream.awaiting = true;
+    if (!stream.isQueued) {
+      stream.isQueued = true;
       (stream.queuedBytes <= littleBytes ? this.#little : this.#much).push(stream);
     }
     this.run();
@@ -34,7 +34,7 @@ export class RoundRobin {
     if (this.#state !== 'idle') return;
     this.#state = 'running';
     for (let next = this.#next(); next !== undefined; next = this.#next()) {
-      next.awaiting = false;
+      next.isQueued = false;
       next.proceed();
     }
     if (this.#state === 'running') this.#state = 'idle';

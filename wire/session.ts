@@ -67,7 +67,7 @@ export interface SessionOptions {
   readonly newestVersion?: number;
 }
 
-/** After a GOAWAY the peer has this long to read it before the carrier is destroyed. */
+/** Time for the peer to read a GOAWAY before the carrier is destroyed. */
 const lingerMs = 2_000;
 
 /** What the peer's HELLO said, and the version that follows from it. */
@@ -77,7 +77,7 @@ interface Peer {
   readonly windowBytes: number;
 }
 
-/** On a long path, in the kernel and not yet sent: 5 ms at 200 Mbit/s, so that a busy event loop does not stall the carrier. */
+/** Bytes in the kernel, not yet sent, on a long path: 5 ms at 200 Mbit/s, so a busy event loop does not stall the carrier. */
 const unsentBytes = 131_072;
 
 const nothing = (): void => {};
@@ -120,7 +120,7 @@ class MuxSession implements Session, StreamHost, FrameSink {
   /** -1 before the first look. */
   #adaptedAtBytes = -1;
   #congestion: string | null = null;
-  /** Of the TCP connection, where the kernel says; else of PINGs. */
+  /** The round trip of the TCP connection, where the kernel says; else of PINGs. */
   #minRttMs = 0;
   #state: SessionState = 'open';
   /** Null until the peer's HELLO has arrived. */

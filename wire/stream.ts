@@ -46,7 +46,7 @@ export class MuxStream implements Stream {
   onQuiet: () => void = nothing;
   onClose: () => void = nothing;
   /** True while the stream is in the session's list of streams that wait for the carrier. */
-  awaiting = false;
+  isQueued = false;
 
   readonly #host: StreamHost;
   readonly #window: ReceiveWindow;

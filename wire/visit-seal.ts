@@ -15,7 +15,7 @@ export interface Sealed {
   readonly claims: VisitorClaims;
   /** When the text itself ends: seconds for a ticket, the session's end for the others. */
   readonly untilMs: number;
-  /** Of a ticket: SHA-256, base64url, of the nonce in the visitor's cookie, so no other browser can use it. */
+  /** SHA-256, base64url, of the nonce in the visitor's cookie, so no other browser can use the ticket. */
   readonly state?: string;
 }
 

@@ -16,7 +16,7 @@ export interface Trial {
   readonly case: Case;
   readonly carries: Carries;
   readonly http2: boolean;
-  /** Of `bulk`: what moves. */
+  /** What `bulk` moves. */
   readonly transfer?: keyof typeof transfers;
 }
 
@@ -127,7 +127,7 @@ export type Figure = Omit<Column, 'bound'>;
 const ms = (name: string): Figure => ({ name, unit: 'ms', better: 'less' });
 const speed = (name: string): Figure => ({ name, unit: 'MB/s', better: 'more' });
 
-/** In the order in which a trial measures them. */
+/** Figures in the order in which a trial measures them. */
 export function figuresOf({ case: name, http2, transfer }: Trial): readonly Figure[] {
   const page = `page, HTTP/${http2 ? 2 : 1.1}`;
   switch (name) {
@@ -187,7 +187,7 @@ export function shortfallsOf(
   return behind.sort((a, b) => a.times - b.times).map(({ text }) => text);
 }
 
-/** Above 1 is better than the baseline, whichever way the figure reads. */
+/** A ratio: above 1 is better than the baseline, whichever way the figure reads. */
 export function timesAsGood(samples: readonly Sample[], peer: string, baseline: string, { name, better }: Figure): number {
   const ratio = ratioOf(samples, peer, baseline, name);
   return better === 'more' ? ratio : 1 / ratio;

@@ -45,7 +45,7 @@ export interface Row {
   readonly sockets: { readonly cut: number; readonly failedLater: number };
   /** API calls of the writer: all, refused, and lost although they were acknowledged. */
   readonly changes: { readonly acknowledged: number; readonly refused: number; readonly lost: number };
-  /** From the fault, and from the return of the part; null if it did not happen in time. */
+  /** Time from the fault, and from the return of the part; null if it did not happen in time. */
   readonly asBeforeMs: number | null;
   readonly routesEqual: boolean;
   readonly mails: Once;

@@ -31,7 +31,7 @@ export function start(command: string, args: readonly string[], env: Record<stri
 
 const alive = new Set<Started>();
 
-/** Also the processes of a peer that failed to start. */
+/** Stops all processes, those of a peer that failed to start included. */
 export async function stopAll(): Promise<void> {
   await Promise.all([...alive].map((one) => one.stop()));
 }

@@ -36,8 +36,8 @@ export async function startTunnels(setup: Setup, carries: Peer['carries'], tunne
   const { folder, regionHost, edgeAddress: address } = setup;
   const { certificate } = makeCertificate(folder, regionHost, ...tunnels.map(({ host }) => host));
   const tokens = tunnels.map(() => randomBytes(32).toString('base64url'));
-  const fed = tunnels.map(({ host, visit }, at): Tunnel => ({ host, tokenHash: hashOf(tokens[at] as string), visit }));
-  const argument = { folder, address, regionHost, type: isHttp ? 'http' : 'ingress', tunnels: fed };
+  const edgeTunnels = tunnels.map(({ host, visit }, at): Tunnel => ({ host, tokenHash: hashOf(tokens[at] as string), visit }));
+  const argument = { folder, address, regionHost, type: isHttp ? 'http' : 'ingress', tunnels: edgeTunnels };
   const edge = start(process.execPath, weighable([edgeMain, JSON.stringify(argument)]), weighed);
   const ports = await firstJson<{ https: number; http: number }>(edge);
   const authority = hashOf(new X509Certificate(readFileSync(certificate)).raw);
@@ -90,7 +90,7 @@ export const underpassHttps: Peer = {
   needs,
   start: (setup) => startUnderpass(setup, 'https'),
 };
-/** With the inspector on and no page open. */
+/** A client with the inspector on and no page open. */
 export const underpassInspected: Peer = {
   name: 'underpass, inspected',
   carries: 'https',

@@ -13,13 +13,13 @@ import { useAutoRetry } from './use-auto-retry.ts';
 
 export interface LoadProps<T> {
   readonly promise: Promise<T>;
-  /** As tall as the content, so that nothing jumps. */
+  /** A view as tall as the content, so that nothing jumps. */
   readonly fallback?: ReactNode;
-  /** Above the spinner, if the page's header depends on the data. */
+  /** A header above the spinner, if the page's header depends on the data. */
   readonly fallbackHeader?: ReactNode;
   /** Replaces the generic error panel, and the old content when a refresh fails. */
   readonly failed?: ReactNode;
-  /** Above the error panel. */
+  /** A header above the error panel. */
   readonly failedHeader?: ReactNode;
   /** Back shows the last value at once, where it was, while it loads again. For one part of a page. */
   readonly isKept?: boolean;

@@ -11,7 +11,7 @@ import { passkeyCalls } from '@underpass/rules/api/passkey-calls.ts';
 import type { PasskeyOptions } from '@underpass/rules/entity/resource.ts';
 import { callApi } from './request.ts';
 
-/** By the name of the browser's error (WebAuthn 5.1.3, 5.1.4). Its own texts are for developers. */
+/** Reasons by the name of the browser's error (WebAuthn 5.1.3, 5.1.4). Its own texts are for developers. */
 const reasons: Readonly<Record<string, string>> = {
   NotAllowedError: 'No passkey was confirmed. Try again when you are ready.',
   AbortError: 'No passkey was confirmed. Try again when you are ready.',

@@ -21,7 +21,7 @@ export type ProofKind = 'any' | 'passkey';
 type Prove = (kind: ProofKind) => Promise<boolean>;
 let prove: Prove | undefined;
 
-/** While a page of the shell is open, its dialog answers refusals that ask for a proof. */
+/** Sets the dialog that answers refusals that ask for a proof, while a page of the shell is open. */
 export function onProofNeeded(listener: Prove): () => void {
   prove = listener;
   return () => {
@@ -97,7 +97,7 @@ async function send(url: string, init: RequestInit, signal: AbortSignal | undefi
 /** A 401 of `getUser` is an ordinary answer (spec 6). A 401 of a call that needs no sign-in is about a link. */
 const isSessionEnd = ({ status }: Response, row: Call) => status === 401 && row.who !== 'anyone' && row !== sessionCalls.getUser;
 
-/** After a failed change the page stays, so that its form keeps the input. The next GET of the page leads to the sign-in. */
+/** Keeps the page after a failed change, so that its form keeps the input. The next GET of the page leads to the sign-in. */
 function endSession({ method }: Call, { background = false }: CallOptions): ApiError {
   if (method === 'GET' && !background) signedOut.dispatchEvent(new Event('signed-out'));
   return new ApiError(401, 'Your session has ended. Sign in again in another tab, then try once more here.');

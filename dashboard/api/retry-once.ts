@@ -1,5 +1,5 @@
-// For requests that change nothing and for page code: when the network changes, browsers fail requests that wait for a connection
-// (ERR_NETWORK_CHANGED).
+// Repeats requests that change nothing, and loads of page code: when the network changes, browsers fail requests that wait for a
+// connection (ERR_NETWORK_CHANGED).
 
 const PAUSE_MS = 500;
 

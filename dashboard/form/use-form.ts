@@ -19,7 +19,7 @@ export interface Form<Values> {
   readonly ref: RefObject<HTMLFormElement | null>;
   readonly values: Values;
   readonly set: <Field extends FieldOf<Values>>(field: Field, value: Values[Field]) => void;
-  /** For an edit that touches several fields. */
+  /** Makes an edit that touches several fields. */
   readonly change: (edit: (values: Values) => Values) => void;
   /** Names a field whose value is still being computed (undefined: none). If only that field is missing, a submit waits for it. */
   readonly await: (field: FieldOf<Values> | undefined) => void;
@@ -95,7 +95,7 @@ function useSubmit<Value, Field extends string>(parsed: ParsedForm<Value, Field>
   return { held, run, await: setAwaited };
 }
 
-/** After a refused submit the focus goes to the first field that needs a change. */
+/** Moves the focus after a refused submit to the first field that needs a change. */
 function useFocusOnFirstError(ref: RefObject<HTMLFormElement | null>, tries: number): void {
   useEffect(() => {
     if (tries > 0) ref.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();

@@ -145,7 +145,7 @@ function Requests({ live, shown, connection, isPaused, onPause }: RequestsProps)
   );
 }
 
-/** While nothing is open, the arrow keys only move along the list. `wantsFocus`: the request that opens next takes the focus. */
+/** Lets arrow keys only move along the list while nothing is open. `wantsFocus`: the next request that opens takes the focus. */
 function useOpen(isOpen: boolean, wantsFocus: RefObject<boolean>) {
   return useCallback(
     (id: number, how: 'click' | 'move' | 'enter') => {
@@ -159,7 +159,7 @@ function useOpen(isOpen: boolean, wantsFocus: RefObject<boolean>) {
   );
 }
 
-/** However a request is closed, the focus goes back to its row. */
+/** Moves the focus back to its row, however a request is closed. */
 function useFocusListAfter(isOpen: boolean, focusRef: RefObject<(() => void) | null>): void {
   const wasOpen = useRef(isOpen);
   useEffect(() => {

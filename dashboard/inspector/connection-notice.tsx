@@ -21,7 +21,7 @@ export function ConnectionNotice({ connection }: { readonly connection: Connecti
   );
 }
 
-/** Before the client has answered once. */
+/** Shown before the client has answered once. */
 export function FirstConnection({ connection }: { readonly connection: Connection }): ReactNode {
   if (connection.kind === 'opening') return <LoadingArea className="flex-1" />;
   return (

@@ -30,10 +30,10 @@ let calls: string[] = [];
 let stop = () => {};
 let got: LiveTunnel[] = [];
 let caughtUp = 0;
-/** Of a poll; 0 is no answer. */
+/** The status of a poll; 0 is no answer. */
 let status = 200;
 let listChanges = 0;
-/** Of a poll. */
+/** The tunnels of a poll. */
 let names = ['web'];
 
 const handlers: LiveFeedHandlers = {
@@ -72,7 +72,7 @@ const source = () => FakeEventSource.opened.at(-1)!;
 const fail = (times: number) => {
   for (let i = 0; i < times; i++) source().dispatchEvent(new Event('error'));
 };
-/** In small steps: a timer that starts during a step counts from the end of the step. */
+/** Advances in small steps: a timer that starts during a step counts from the end of the step. */
 const tick = async (ms: number) => {
   for (let passed = 0; passed < ms; passed += 500) {
     mock.timers.tick(500);

@@ -10,7 +10,7 @@ import { Button } from '../ui/button.tsx';
 export interface AuthCardProps {
   readonly title: string;
   readonly text?: ReactNode;
-  /** Under the card: a link to the other form. */
+  /** A link to the other form, under the card. */
   readonly foot?: ReactNode;
   readonly wide?: boolean;
   readonly children: ReactNode;
@@ -65,7 +65,7 @@ export interface AuthOutcomeProps {
   readonly text?: ReactNode;
   readonly illustration?: ReactNode;
   readonly action?: ReactNode;
-  /** It replaces a form: it takes the focus, so that screen readers read it. */
+  /** Takes the focus, so that screen readers read what replaces a form. */
   readonly takesFocus?: boolean;
 }
 

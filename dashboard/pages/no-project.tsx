@@ -1,4 +1,4 @@
-// For a signed-in user without a project.
+// The page of a signed-in user without a project.
 import { paths } from '../routing/paths.ts';
 import { ButtonLink } from '../ui/button-link.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';

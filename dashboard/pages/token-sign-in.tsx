@@ -22,7 +22,7 @@ export async function loader({ params }: LoaderFunctionArgs) {
   return { token, sameBrowser: await wasRequestedHere(token) };
 }
 
-/** If the check fails, the page shows the button, which is safe. */
+/** False if the check fails: the page shows the button, which is safe. */
 async function wasRequestedHere(token: string): Promise<boolean> {
   const check = await callApi(sessionCalls.checkLoginLink, { payload: { token } }).catch(() => undefined);
   return check?.sameBrowser === true;

@@ -5,7 +5,7 @@ import { roleLabels } from '@underpass/rules/people/permission.ts';
 /** Ids begin with a timestamp, so their ends differ more. */
 const TELLING_CHARS = 6;
 
-/** By project id, for projects that share a name: the user's role, and the end of the id if the roles are the same too. */
+/** Notes by project id, for projects that share a name: the user's role, and the end of the id if the roles are the same too. */
 export function namesakeNotes(projects: readonly Project[]): ReadonlyMap<string, string> {
   const notes = new Map<string, string>();
   for (const namesakes of Map.groupBy(projects, ({ name }) => name).values()) {

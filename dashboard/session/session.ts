@@ -62,7 +62,7 @@ async function fetchSession(): Promise<Session | undefined> {
   return user && { user, projects: await projects };
 }
 
-/** For loaders of pages that need a session: throws a redirect to /login, which leads back to the page. */
+/** Throws a redirect to /login, which leads back to the page: for loaders of pages that need a session. */
 export async function requireSession(request: Request): Promise<Session> {
   const session = await loadSession();
   if (session) return session;
@@ -77,14 +77,14 @@ export function projectOfScreen({ user, projects }: Session, projectId: string |
   return selectProject(projects, rememberedProject(), user.defaultProject);
 }
 
-/** For components inside the project shell. */
+/** Call it in components inside the project shell. */
 export function useShell(): ShellData {
   const data = useRouteLoaderData<ShellData>(SHELL_ROUTE);
   if (!data) throw new Error('useShell is for pages inside the project shell');
   return data;
 }
 
-/** For pages whose URL names a project: the shell has checked that it exists. */
+/** Call it in pages whose URL names a project: the shell has checked that it exists. */
 export function useProject(): Project {
   const { project } = useShell();
   if (!project) throw new Error('useProject is for pages of a project');

@@ -76,7 +76,7 @@ function useShortcut(onPressed: () => void): void {
   });
 }
 
-/** Until the palette's input has the focus, collects the typed keys and keeps them from the page. */
+/** Collects the typed keys until the palette's input has the focus, and keeps them from the page. */
 function useTypedAhead(waits: boolean, change: (edit: (query: string) => string) => void, onCancel: () => void): void {
   useLayoutEffect(() => {
     if (!waits) return;

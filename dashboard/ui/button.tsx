@@ -30,7 +30,7 @@ export interface ButtonProps extends Omit<ComponentProps<'button'>, 'className'>
   readonly variant?: ButtonVariant;
   readonly size?: ButtonSize;
   readonly icon?: ReactNode;
-  /** While true, clicks do nothing and the focus stays. */
+  /** Makes clicks do nothing, and keeps the focus. */
   readonly busy?: boolean;
   readonly className?: string;
 }

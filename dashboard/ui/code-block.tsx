@@ -39,7 +39,7 @@ export function CodeBlock({ sections, label }: CodeBlockProps) {
   );
 }
 
-/** While a changed text is being highlighted, its unchanged lines keep their colours. */
+/** Keeps the colours of unchanged lines while a changed text is being highlighted. */
 function Section({ section, coloured }: { readonly section: CodeSection; readonly coloured: boolean }) {
   const known = useHighlight(section, coloured);
   return section.text.split('\n').map((line, index, all) => (

@@ -26,7 +26,7 @@ const AGO_UNITS = [
   ['minute', 60],
 ] as const;
 
-/** Such as `4 minutes ago`. A clock that runs ahead of the server's counts as now. */
+/** Text such as `4 minutes ago`. A clock that runs ahead of the server's counts as now. */
 export function formatAgo(at: string, nowMs: number): string {
   const seconds = (nowMs - Date.parse(at)) / 1000;
   if (Number.isNaN(seconds)) return 'n/a';

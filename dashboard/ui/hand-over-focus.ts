@@ -1,7 +1,7 @@
 // What to do with the focus when a part of the page that has it is replaced: a placeholder by its data, an error panel by the page.
 import { useLayoutEffect } from 'react';
 
-/** If this component disappears with the focus inside, the page's heading gets the focus, not the body (WCAG 2.4.3). */
+/** Gives the focus to the page's heading, not the body, if this component disappears with the focus inside (WCAG 2.4.3). */
 export function useHandOverFocus(): void {
   // The cleanup of a layout effect runs while the old part is still in the document, the microtask when the new one is.
   useLayoutEffect(
@@ -13,7 +13,7 @@ export function useHandOverFocus(): void {
   );
 }
 
-/** Not on a page that has moved the focus by itself. */
+/** Leaves a page alone that has moved the focus by itself. */
 export function focusHeading(): void {
   if (document.activeElement === document.body) document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true });
 }

@@ -360,7 +360,7 @@ describe('the image of the server', { skip: skip || skipWithout('postgres', 'nat
   });
 });
 
-/** As Kubernetes makes one for a pod with `fsGroup: 1000`. */
+/** Makes a folder as Kubernetes does for a pod with `fsGroup: 1000`. */
 function emptyDir(): string {
   const folder = mkdtempSync(join(work, 'empty-'));
   chownSync(folder, 0, 1000);

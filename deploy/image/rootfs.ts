@@ -108,7 +108,7 @@ function copySource(from: string, to: string): void {
   cpSync(from, to, { recursive: true, filter: isShipped });
 }
 
-/** For the listing after a build. */
+/** Lists the top after a build. */
 export function topOf(rootfs: string): string {
   return readdirSync(rootfs)
     .map((name) => `/${basename(name)}`)

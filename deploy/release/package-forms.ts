@@ -36,7 +36,7 @@ const textForm = (update: string, file: string, render: (release: PackedRelease,
   make: (release, folder) => writeFileSync(join(folder, file), render(release, update)),
 });
 
-/** Without npm, whose package comes first. */
+/** Forms other than npm, whose package comes first. */
 const forms: Readonly<Record<string, PackageForm>> = {
   homebrew: textForm('brew upgrade underpass', 'underpass.rb', renderFormula),
   apt: { update: 'sudo apt-get install --only-upgrade underpass', make: makeAptRepository },

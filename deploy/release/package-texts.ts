@@ -7,7 +7,7 @@ export const license = 'MIT';
 /** Read by client/command/update.ts from the folder of the program. */
 export const managedBy = 'managed-by';
 
-/** For a tap. The program lies in libexec beside the file that says who updates it. */
+/** The formula of a tap. The program lies in libexec beside the file that says who updates it. */
 export function renderFormula({ version, from, programs }: PackedRelease, update: string): string {
   const systems = [
     ['on_macos', 'darwin'],

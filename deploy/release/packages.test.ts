@@ -184,7 +184,7 @@ test('Homebrew finds the program of each system in the formula, and installs it'
   }
 });
 
-/** As much of Homebrew as the formula uses. */
+/** What the formula uses of Homebrew. */
 const formulaStub = `
 require "fileutils"
 require "json"

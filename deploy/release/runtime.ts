@@ -6,12 +6,12 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } 
 import { join } from 'node:path';
 
 export interface Runtime {
-  /** Its name for `underpass update` and the download page. */
+  /** The name for `underpass update` and the download page. */
   readonly platform: string;
-  /** Its name for the compiler. */
+  /** The name for the compiler. */
   readonly target: string;
   readonly packageName: string;
-  /** Of the package's archive, as the registry states it for this version. */
+  /** The hash of the package's archive, as the registry states it for this version. */
   readonly integrity: string;
 }
 

@@ -17,14 +17,14 @@ export interface Call {
   readonly path: string;
   /** A schema of query.ts. */
   readonly query?: keyof Queries;
-  /** At most one of these four says what the body is: a schema of payload.ts and how it travels, or lines of CSV. */
+  /** What the body is, by at most one of these four: a schema of payload.ts and how it travels, or lines of CSV. */
   readonly json?: keyof Payloads;
   readonly form?: keyof Payloads;
   readonly multipart?: keyof Payloads;
   readonly csv?: true;
   /** A schema of entity.ts or resource.ts, `[]` for a list, or a media type. Absent: the answer is empty. */
   readonly answer?: AnswerName | `${AnswerName}[]` | 'text/csv' | 'text/event-stream';
-  /** To a browser that navigates there, the answer is 303 to the home page. */
+  /** Answers a browser that navigates there with 303 to the home page. */
   readonly seeOther?: true;
   /** An action of permission.ts means the caller's role in the project of the query. */
   readonly who: 'anyone' | 'user' | 'operator' | Action;

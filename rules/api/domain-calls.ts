@@ -29,7 +29,7 @@ export const domainCalls = {
     answer: 'Domain',
     who: 'domain.verify',
   },
-  /** For the words in which a provider's form takes a record. */
+  /** Finds the provider, because each one's form takes a record in its own words. */
   getDomainDns: {
     method: 'GET',
     path: '/api/domains/:apexName/dns',

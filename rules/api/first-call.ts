@@ -24,7 +24,7 @@ const lists: ReadonlyMap<string, Find> = new Map([
 /** Other names are not taken apart: a page without a first call only loads a little later. */
 const plainPath = /^\/projects\/([\w-]+)\/([\w-]+)(?:\/([\w-]+))?$/;
 
-/** Its URL; undefined for a page that it does not know. */
+/** The URL of a page's first call; undefined for a page that it does not know. */
 export function findFirstCall({ pathname, searchParams }: URL): string | undefined {
   const [, project, area = '', name] = plainPath.exec(pathname) ?? [];
   if (project === undefined) return undefined;

@@ -70,7 +70,7 @@ export const operatorCalls = {
     who: 'operator',
     needs: 'fresh',
   },
-  /** For a user who has lost theirs, with the recovery codes: they sign in by e-mail and add a new one. */
+  /** Removes them, and the recovery codes, of a user who has lost theirs: they sign in by e-mail and add a new one. */
   removeUserPasskeys: { method: 'DELETE', path: '/api/operator/users/:id/passkeys', who: 'operator', needs: 'fresh' },
   /** Whether operators need a passkey. */
   getPasskeyRule: { method: 'GET', path: '/api/operator/passkeys', answer: 'PasskeyRule', who: 'operator', needs: 'session' },

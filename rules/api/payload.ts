@@ -35,7 +35,7 @@ const email = { format: 'email', ...filled(emailMaxChars) };
 const botCheck = filled(botCheckMaxChars);
 const projectName = filled(limits.projectNameChars);
 const apiTokenName = filled(limits.apiTokenNameChars);
-/** At least two labels. */
+/** A name of at least two labels. */
 const hostname = { format: 'idn-hostname', pattern: '[^.]\\.[^.]' };
 const objectName = { pattern: objectNamePattern.source, maxLength: objectNameMaxChars };
 const ingressDomains = textsField(hostname, { maxItems: limits.ingressDomainsPerTunnel });
@@ -70,14 +70,14 @@ export const NewTunnel = z.object({
   ingressDomains: optionalField(ingressDomains),
   proxyProtocol: optionalField(wordField(ProxyProtocol)),
   type: optionalField(wordField(TunnelType)),
-  /** Of http tunnels only. */
+  /** The policy of an http tunnel. */
   accessPolicy: optionalField(textField()),
 });
 export const TunnelChange = z.object({
   ingressDomains: optionalField(ingressDomains),
   proxyProtocol: optionalField(wordField(ProxyProtocol)),
   securityGroup: optionalField(textField()),
-  /** Of http tunnels only; empty: none. */
+  /** The policy of an http tunnel; empty: none. */
   accessPolicy: optionalField(textField()),
 });
 export const QuickTunnel = z.object({
@@ -147,7 +147,7 @@ const policy = {
 export const NewAccessPolicy = z.object({ name: textField(objectName), ...policy });
 export const AccessPolicyChange = z.object(policy);
 export const AccessTestRequest = z.object({
-  /** At a tunnel of the policy. */
+  /** A page at a tunnel of the policy. */
   url: textField({ format: 'uri' }),
   /** Who visits: an e-mail address, or a machine's token; neither: somebody who has not signed in. */
   email: optionalField(textField()),

@@ -14,7 +14,7 @@ export const projectCalls = {
     who: 'project.require-passkeys',
     needs: 'fresh',
   },
-  /** With its tunnels, domains, groups, members and tokens. The caller types `name` again to confirm. */
+  /** Deletes its tunnels, domains, groups, members and tokens too. The caller types `name` again to confirm. */
   deleteProject: {
     method: 'DELETE',
     path: '/api/projects/:id',

@@ -43,7 +43,7 @@ export const DomainListQuery = z.object({ ...listQuery(domainList), status: stat
 export const SecurityGroupListQuery = z.object(listQuery(securityGroupList));
 export const AccessPolicyListQuery = z.object(listQuery(accessPolicyList));
 export const AccessSignInQuery = z.object({ project, before, policy: textField().optional() });
-/** Without a project: the only project of the caller that has the group. */
+/** The project; absent: the only project of the caller that has the group. */
 export const InProjectOrOnly = z.object({ project: project.optional() });
 export const TunnelQuery = z.object({ project, metrics: wordField(z.enum(['1'])).optional() });
 /** `overlap=0` ends the old token at once, for one that leaked. */

@@ -12,7 +12,7 @@ export const sessionCalls = {
    */
   checkLoginLink: { method: 'POST', path: '/auth/link', form: 'LoginToken', answer: 'LoginLinkCheck', who: 'anyone' },
   logOut: { method: 'GET', path: '/auth/logout', seeOther: true, who: 'anyone' },
-  /** With a CLI token: ends that token. */
+  /** Ends the token of a caller with a CLI token. */
   logOutByPost: { method: 'POST', path: '/auth/logout', seeOther: true, who: 'anyone' },
   requestLoginLink: {
     method: 'POST',
@@ -23,7 +23,7 @@ export const sessionCalls = {
   },
   /** Mails a link that proves, in this session, who the caller is. */
   requestProof: { method: 'POST', path: '/api/proof', who: 'user', needs: 'session' },
-  /** With the link's token, in the session that asked for it: calls that need a recent proof are then open for a while. */
+  /** Takes the link's token, in the session that asked for it: calls that need a recent proof are then open for a while. */
   redeemProof: { method: 'POST', path: '/api/proof/redeem', json: 'LoginToken', who: 'user', needs: 'session' },
   register: { method: 'POST', path: '/auth/register', multipart: 'RegistrationForm', who: 'anyone' },
 } as const satisfies Readonly<Record<string, Call>>;

@@ -51,7 +51,7 @@ export function defaultConnectInputs(tunnel: ConnectTarget, tab: SnippetTab): Co
   }
 }
 
-/** In a pod, 127.0.0.1 is the client itself: the default is the Service that is named like the tunnel. */
+/** The Service that is named like the tunnel: in a pod, 127.0.0.1 is the client itself. */
 const clusterUpstream = (tunnelName: string): string =>
   `http://${serviceHost({ service: resourceName(tunnelName), namespace: 'default' })}:80`;
 

@@ -7,7 +7,7 @@ import { quoteContainerArgument, quoteYamlScalar } from './yaml-scalar.ts';
 
 const imageRepository = 'ghcr.io/underpass/underpass';
 const userId = 1000;
-/** In decimal: YAML 1.1 and 1.2 read `0400` as two different numbers. */
+/** Written in decimal: YAML 1.1 and 1.2 read `0400` as two different numbers. */
 const ownerReadsOnly = 0o400;
 const tokenDirectory = '/var/run/secrets/underpass';
 

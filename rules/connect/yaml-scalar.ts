@@ -5,7 +5,7 @@ export function quoteYamlScalar(text: string): string {
   return `"${Array.from(text.toWellFormed(), escapeCharacter).join('')}"`;
 }
 
-/** For args: of a container, where Kubernetes would expand `$(NAME)`; `$$` is a dollar sign. */
+/** Quotes for args: of a container, where Kubernetes would expand `$(NAME)`; `$$` is a dollar sign. */
 export function quoteContainerArgument(text: string): string {
   return quoteYamlScalar(text.replaceAll('$', '$$$$'));
 }

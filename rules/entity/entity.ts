@@ -85,7 +85,7 @@ export const Tunnel = entity({
   updatedAt: time(),
   /** Only of a quick tunnel that nobody keeps: it is deleted then. While a client is connected, the time moves on, up to `endsAt`. */
   expiresAt: maybe(time()),
-  /** It is deleted then, connected or not. */
+  /** The time at which it is deleted, connected or not. */
   endsAt: maybe(time()),
   /** Absent if the caller's role may not read it. */
   token: maybe(secret()),

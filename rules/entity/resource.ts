@@ -52,7 +52,7 @@ export const BotCheck = z.union([
 ]);
 export type BotCheck = Described<typeof BotCheck>;
 
-/** Its fields are ALTCHA's. */
+/** A challenge with ALTCHA's fields. */
 export const BotChallenge = z.looseObject({});
 
 export const Member = entity({
@@ -172,7 +172,7 @@ const DomainCertificate = entity({
 
 export const CheckedDomain = entity({
   name: hostname(),
-  /** Its public addresses; absent if they are not known, or the name is a generated one, whose DNS is ours. */
+  /** The public addresses; absent if they are not known, or the name is a generated one, whose DNS is ours. */
   ips: maybe(array(string())),
   /** Why the addresses are not known. `limited`: the caller has asked for too many. `unverified`: only the answer for this host looks it up. */
   unchecked: maybe(z.enum(['unanswered', 'limited', 'unverified'])),
@@ -208,7 +208,7 @@ export type ConnectedClient = Described<typeof ConnectedClient>;
 export const ClientErrorCode = z.enum(['token-refused', 'tunnel-suspended', 'too-many-clients', 'upstream-down']);
 export type ClientErrorCode = Described<typeof ClientErrorCode>;
 
-/** As long as the server has been running. */
+/** What is known since the server started. */
 export const LastClient = entity({
   seen: nullable(entity({ at: time(), address: string() })),
   error: nullable(entity({ at: time(), address: string(), code: ClientErrorCode })),
@@ -335,7 +335,7 @@ export const OperatorTunnel = entity({
   connectedClients: maybe(count()),
   ingressDomains: array(hostname()),
   suspended: boolean(),
-  /** Of a quick tunnel: as in Tunnel. */
+  /** The expiry of a quick tunnel, as in Tunnel. */
   expiresAt: maybe(time()),
 });
 export type OperatorTunnel = Described<typeof OperatorTunnel>;

@@ -29,7 +29,7 @@ export const rate = () => number().nonnegative();
 export const hostname = () => string().meta({ format: 'hostname' });
 /** A text that gives its reader a right. Answers that hold one are never compressed. */
 export const secret = () => string().meta({ format: 'password' });
-/** Of this server. */
+/** A path of this server. */
 export const path = () => string().meta({ format: 'uri-reference' });
 export const email = () => string().meta({ format: 'email' });
 

@@ -24,7 +24,7 @@ export interface ExchangeSummary {
   readonly target: string;
   /** Null while there is no answer. */
   readonly status: number | null;
-  /** From the first byte of the request to the end of the answer; null while it is open. */
+  /** Time from the first byte of the request to the end of the answer; null while it is open. */
   readonly durationMs: number | null;
   /** Bytes of the bodies as they passed, compressed if they are; of a WebSocket all bytes after the upgrade. */
   readonly requestBytes: number;
@@ -61,10 +61,10 @@ export interface Exchange extends ExchangeSummary {
   /** Null while there is no answer. */
   readonly response: (MessageView & { readonly status: number; readonly reason: string }) | null;
   readonly timing: Timing;
-  /** Of a WebSocket, oldest first; the newest are kept. */
+  /** Frames of a WebSocket, oldest first; the newest are kept. */
   readonly frames: readonly FrameView[];
   readonly droppedFrames: number;
-  /** Of an event stream, oldest first; the newest are kept. */
+  /** Events of an event stream, oldest first; the newest are kept. */
   readonly events: readonly EventView[];
   readonly droppedEvents: number;
   readonly signatureCheck: SignatureCheck | null;
@@ -91,9 +91,9 @@ export interface BodyView {
   readonly decoded: readonly string[];
   /** Why the codings were not removed; empty if they were. Then `text` is null. */
   readonly problem: string;
-  /** Of json, form and text. JSON is as sent: the page indents it. */
+  /** The text of json, form and text. JSON is as sent: the page indents it. */
   readonly text: string | null;
-  /** Of form and multipart. */
+  /** Fields of form and multipart. */
   readonly fields: readonly FormField[];
 }
 
@@ -101,7 +101,7 @@ export interface FormField {
   readonly name: string;
   /** Null if the part is a file that is no text. */
   readonly value: string | null;
-  /** Of a file in a multipart form. */
+  /** The name of a file in a multipart form. */
   readonly fileName: string | null;
   readonly mediaType: string;
   readonly bytes: number;
@@ -109,17 +109,17 @@ export interface FormField {
 
 /** Where the time went. Null is unknown. With `edgeMs`, the sum is the time from the request's whole head at the edge to the end of its answer there. */
 export interface Timing {
-  /** From then on until the edge had a client for it: 0 on a connection that was open. Null until the edge says so. */
+  /** Time until the edge had a client for it: 0 on a connection that was open. Null until the edge says so. */
   readonly edgeMs: number | null;
-  /** Between edge and client, both ways, with what waits there. While `edgeMs` is null, the last measured round trip. */
+  /** Time between edge and client, both ways, with what waits there. While `edgeMs` is null, the last measured round trip. */
   readonly tunnelMs: number | null;
-  /** In the client: from the first byte of the request to the upstream's connection; 0 on one that was open. */
+  /** Time in the client, from the first byte of the request to the upstream's connection; 0 on one that was open. */
   readonly connectMs: number | null;
-  /** From then on, or from the first byte of the request, to its last byte. */
+  /** Time until the last byte of the request, from the connection or, on one that was open, from its first byte. */
   readonly sendMs: number | null;
-  /** From the last byte of the request to the first byte of the answer. 0 if the answer came earlier. */
+  /** Time from the last byte of the request to the first byte of the answer. 0 if the answer came earlier. */
   readonly waitMs: number | null;
-  /** From the first to the last byte of the answer. */
+  /** Time from the first to the last byte of the answer. */
   readonly receiveMs: number | null;
 }
 
@@ -130,7 +130,7 @@ export interface FrameView {
   readonly kind: 'text' | 'binary' | 'close' | 'ping' | 'pong';
   /** Payload after permessage-deflate. */
   readonly bytes: number;
-  /** Of text; of close its reason. Null if it is not text or could not be read. */
+  /** The text, or the reason of a close. Null if it is not text or could not be read. */
   readonly text: string | null;
   /** The first bytes of a binary payload. */
   readonly base64: string | null;
@@ -191,7 +191,7 @@ export interface ExchangeList {
 export type InspectEvent =
   /** New or changed rows. */
   | { readonly kind: 'exchanges'; readonly exchanges: readonly ExchangeSummary[] }
-  /** These left the list: the oldest ones, or all after a clear. */
+  /** Exchanges that left the list: the oldest ones, or all after a clear. */
   | { readonly kind: 'removed'; readonly ids: readonly number[] }
   | { readonly kind: 'state'; readonly state: InspectState };
 
@@ -217,9 +217,9 @@ export interface Comparison {
   readonly right: ExchangeSummary;
   /** Headers that differ, in order of their name; a missing one is an empty list, a hidden value is null. */
   readonly headers: readonly HeaderDifference[];
-  /** Of the bodies as text, JSON indented. Null if one of them is no text. */
+  /** Lines of the bodies as text, JSON indented. Null if one of them is no text. */
   readonly lines: readonly DiffLine[] | null;
-  /** If a body has more lines: only so many of each were compared. */
+  /** How many lines of each body were compared, if one has more. */
   readonly comparedLines: number | null;
   /** True if the bodies are the same byte for byte. */
   readonly hasSameBody: boolean;
@@ -247,7 +247,7 @@ export interface SearchResult {
 }
 
 export interface FoundWord {
-  /** In lower case. */
+  /** The word in lower case. */
   readonly word: string;
   readonly ids: readonly number[];
 }

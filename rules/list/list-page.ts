@@ -6,7 +6,7 @@ import { type DisplayStatus, statusTones } from '../tunnel/tunnel-status.ts';
 export const searchMostChars = 100;
 /** The most that `limit` may ask for. */
 export const pageMostRows = 200;
-/** Of a page of the dashboard. A row is some 20 elements, so that a page stays under 2,000. */
+/** Rows of a page of the dashboard. A row is some 20 elements, so that a page stays under 2,000. */
 export const pageRows = 50;
 
 /** What the query of a list may ask for. */
@@ -35,7 +35,7 @@ export interface AskedList {
 }
 
 export interface ListQuery {
-  /** In lower case. A row must contain each. */
+  /** Words in lower case. A row must contain each. */
   readonly words: readonly string[];
   readonly status: string | undefined;
   /** Undefined: in the order of creation. */
@@ -70,7 +70,7 @@ const either = (words: readonly string[]) => words.map((word) => `'${word}'`).jo
 
 export const searchWords = (q: string): readonly string[] => [...new Set(q.toLowerCase().split(/\s+/).filter(Boolean))];
 
-/** Of several texts of a row the one with most words of the search, else the first. */
+/** The one of a row's texts with most words of the search, else the first. */
 export function findShown(texts: readonly string[], words: readonly string[]): string | undefined {
   const hits = (text: string) => words.filter((word) => text.includes(word)).length;
   return texts.reduce<string | undefined>(
@@ -97,7 +97,7 @@ export interface ListPage<Row> {
   readonly total: number;
   /** Rows of each status, without the filter by status. */
   readonly counts: Readonly<Record<string, number>>;
-  /** Over the same rows: what else the list adds up. */
+  /** What else the list adds up, over the same rows. */
   readonly sums?: Readonly<Record<string, number>>;
 }
 

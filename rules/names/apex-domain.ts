@@ -12,8 +12,8 @@ export const apexDomainMessage = "Domain must be a valid apex domain, e.g. 'exam
 const specialUse = new Set(['localhost', 'local', 'invalid', 'onion', 'internal', 'alt', 'arpa']);
 
 /**
- * Without a lookup (in the browser) any name with a TLD passes; with one, only a registrable domain does,
- * so a public suffix, a subdomain and an unknown TLD are refused.
+ * Accepts any name with a TLD without a lookup (in the browser); with one, only a registrable domain, so a public suffix, a
+ * subdomain and an unknown TLD are refused.
  */
 export function parseApexDomain(text: string, registrableDomain?: RegistrableDomain): Parsed<string> {
   const name = parseHostname(text.trim());

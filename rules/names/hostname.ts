@@ -4,7 +4,7 @@
 export const labelMaxChars = 63;
 export const hostnameMaxChars = 253;
 
-/** Not `xn---…`, an A-label that decodes to the same characters as the one without the third hyphen (RFC 3492 6.2). */
+/** One label. `xn---…` is none: it decodes to the same characters as the one without the third hyphen (RFC 3492 6.2). */
 const label = /^(?!xn---)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/;
 /** The characters allowed before conversion. A character that a URL parser would decode or cut at is refused. */
 const asciiOrForeignLetters = /^[a-z0-9.\-\u0080-\u{10ffff}]+$/u;

@@ -5,7 +5,7 @@ import { accept, type Parsed, refuse } from '../parsed.ts';
 import { splitEntries, unwrapHost } from '../text/typed-list.ts';
 import { isSameOrUnder, parseHostname } from './hostname.ts';
 
-/** At least two labels; a wildcard is not a name that one tunnel can own. */
+/** Accepts at least two labels; a wildcard is not a name that one tunnel can own. */
 export function parseIngressDomain(text: string): Parsed<string> {
   const name = parseHostname(text.trim());
   return name?.includes('.') ? accept(name) : refuse('Please enter a valid domain name.');

@@ -13,7 +13,7 @@ export function generateUserCode(pick: (bound: number) => number): string {
   return grouped(letters);
 }
 
-/** As people type it: any case, with or without the hyphen. */
+/** Parses what people type: any case, with or without the hyphen. */
 export function parseUserCode(text: string): Parsed<string> {
   const letters = text.length > 64 ? '' : text.replace(/[\s-]/g, '').replace(/[a-z]/g, (letter) => letter.toUpperCase());
   const isCode = letters.length === codeChars && [...letters].every((letter) => alphabet.includes(letter));

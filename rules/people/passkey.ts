@@ -54,7 +54,7 @@ export function generateRecoveryCode(pick: (bound: number) => number): string {
   return grouped(Array.from({ length: codeChars }, () => alphabet[pick(alphabet.length)]!).join(''));
 }
 
-/** As people type it: any case, with or without the hyphens. */
+/** Parses what people type: any case, with or without the hyphens. */
 export function parseRecoveryCode(text: string): Parsed<string> {
   const letters = text.length > 64 ? '' : text.replace(/[\s-]/g, '').replace(/[a-z]/g, (letter) => letter.toUpperCase());
   const isCode = letters.length === codeChars && [...letters].every((letter) => alphabet.includes(letter));

@@ -2,7 +2,7 @@
 
 import { accept, type Parsed, refuse } from '../parsed.ts';
 
-/** From most to least powerful. Each role may do everything that the roles after it may do. */
+/** Roles from most to least powerful. Each role may do everything that the roles after it may do. */
 export const roles = ['owner', 'admin', 'member', 'viewer'] as const;
 
 export type Role = (typeof roles)[number];

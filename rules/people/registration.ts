@@ -5,7 +5,7 @@ import { parseSingleLine } from '../text/single-line.ts';
 import { botCheckField, parseBotCheck } from './bot-check.ts';
 import { parseEmail } from './email.ts';
 
-/** In the order of the form. */
+/** Fields in the order of the form. */
 export const registrationFields = [
   'first-name',
   'last-name',

@@ -14,7 +14,7 @@ export const uncheckedReasons = {
 
 type DataPlane = Pick<TunnelDomains, 'dataPlaneIps'>;
 
-/** Without the addresses of the region there is nothing to compare with. */
+/** Answers `unknown` without the addresses of the region: there is nothing to compare with. */
 export function decideDnsOutcome({ ips }: Pick<CheckedDomain, 'ips'>, { dataPlaneIps = [] }: DataPlane): DnsOutcome {
   return ips === undefined || dataPlaneIps.length === 0 ? 'unknown' : decideDnsCheck(ips, dataPlaneIps);
 }

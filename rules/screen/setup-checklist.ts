@@ -16,7 +16,7 @@ export interface ChecklistDomain {
   readonly badge: DomainBadge;
 }
 
-/** In a text's `X/Y`, X counts the domains that still need work and Y all domains of the tunnel. */
+/** Renders the steps. In a text's `X/Y`, X counts the domains that still need work and Y all domains of the tunnel. */
 export function renderChecklist(domains: readonly ChecklistDomain[], connectedClients: number): readonly ChecklistItem[] {
   return [verifiedItem(domains), dnsItem(domains), connectedItem(connectedClients)];
 }

@@ -4,8 +4,8 @@ const controls = /\p{Cc}/u;
 /** Control characters except tab and line ends, which a text of several lines may hold. */
 const controlsInText = /[^\P{Cc}\t\n\r]/u;
 
-/** For a path segment or a query parameter. */
+/** True for what may be in a path segment or a query parameter. */
 export const isPlainWord = (text: string): boolean => text.isWellFormed() && !controls.test(text);
 
-/** For a field of a body, which may have several lines. */
+/** True for what may be in a field of a body, which may have several lines. */
 export const isPlainText = (text: string): boolean => text.isWellFormed() && !controlsInText.test(text);

@@ -27,7 +27,7 @@ export function renderQuickLabel(digest: Uint8Array): string {
 
 const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
 export const lastsSecondsLeast = 60;
-/** For longer, a person keeps the tunnel. */
+/** The longest time; for more, a person keeps the tunnel. */
 export const lastsSecondsMost = 30 * 86_400;
 
 /** `90m`, `2h`, `1d` or `1h30m`, in seconds. */

@@ -4,7 +4,7 @@ import { lowerAscii } from '../names/hostname.ts';
 import { accept, type Parsed, refuse } from '../parsed.ts';
 
 export const tunnelNameMaxChars = 252;
-/** Of the canonical name. */
+/** Matches the canonical name. */
 export const tunnelNamePattern = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/;
 
 /** What the input shows for what was typed. */

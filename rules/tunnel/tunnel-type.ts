@@ -10,7 +10,7 @@ interface TunnelTypeFacts {
   readonly edgeEndsTls: boolean;
 }
 
-/** In the order in which the form shows them. */
+/** Types in the order in which the form shows them. */
 export const tunnelTypes = {
   http: { label: 'HTTP endpoint', description: 'TLS is terminated by the service.', edgeEndsTls: true },
   ingress: { label: 'Ingress', description: 'Ports 80 and 443 are passed through.', edgeEndsTls: false },

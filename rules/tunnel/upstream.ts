@@ -99,7 +99,7 @@ export function parseIngressUpstreams(text: string): Parsed<readonly string[]> {
   return twice === undefined ? accept(words) : refuse(`Two upstreams for port ${twice}`);
 }
 
-/** This machine itself, by name or address; as `hostname` of a URL too. */
+/** True for this machine itself, by name or address; as `hostname` of a URL too. */
 export const isLoopbackHost = (host: string): boolean => isLocalhostName(host) || isLoopbackAddress(host.replace(/^\[|\]$/g, ''));
 
 const isLoopbackAddress = compileAllowList(['127.0.0.0/8', '::1']);

@@ -13,7 +13,7 @@ export interface VisitorClaims {
   readonly subject: string;
   /** Empty for passwords and links. */
   readonly email: string;
-  /** From the group claim of an OpenID Connect provider, bounded. */
+  /** Groups of the claim of an OpenID Connect provider, bounded. */
   readonly groups: readonly string[];
   /** Which provider, password or link: another one ends the session. Empty for members and e-mail. */
   readonly source: string;
@@ -25,7 +25,7 @@ export interface VisitorClaims {
   readonly programId?: string;
 }
 
-/** As which subject the list of those who were signed out names one program. */
+/** The subject that names one program in the list of those who were signed out. */
 export const programSubject = (programId: string): string => `program:${programId}`;
 
 /** Whom a policy admits now. Edges hold it and test every session against it, so a change ends what it no longer admits. */

@@ -3,7 +3,7 @@
 import { accept, type Parsed, refuse } from '../parsed.ts';
 import { policyLimits } from './policy-limits.ts';
 
-/** As browsers send it in `Origin`. A page without TLS could be anybody's, so it must have TLS. */
+/** Parses what browsers send in `Origin`. A page without TLS could be anybody's, so it must have TLS. */
 export function parseOrigin(text: string): Parsed<string> {
   const typed = text.trim();
   if (typed === '') return refuse('Required.');

@@ -41,11 +41,11 @@ export const isAscii = (text: string): boolean => !outsideAscii.test(text);
 /** The folds of a path or of a rule's path. Both sides of a comparison need the same one. */
 export type Fold = (text: string) => string;
 
-/** For a path in ASCII: lower case. A rule may hold more, which a server may bring to ASCII. */
+/** Folds a path in ASCII: lower case. A rule may hold more, which a server may bring to ASCII. */
 export const foldAscii: Fold = (text) => (isAscii(text) ? text.toLowerCase() : lowerAscii(foldLetters(text)));
 
 /**
- * For any other path: letters and digits alone, because code pages and collations differ most in signs. "S" is written once,
+ * Folds any other path: letters and digits alone, because code pages and collations differ most in signs. "S" is written once,
  * because "ß" is one S or two.
  */
 export const foldNames: Fold = (text) =>

@@ -90,7 +90,7 @@ function compileRule(rule: PathRule, fold: Fold): CompiledRule {
   return { decision: { action: rule.action, rule }, own, below, folded: endsInSlash ? folded.slice(0, -1) : folded };
 }
 
-/** Without regard to a last slash, as some servers do. */
+/** Ignores a last slash, as some servers do. */
 const mayMatch = (rule: CompiledRule, path: string): boolean =>
   covers(path, rule.folded, rule.below) || (path.length === rule.folded.length + 1 && path === `${rule.folded}/`);
 
@@ -101,7 +101,7 @@ function partsOf(path: string): { readonly own: string; readonly below: boolean 
   return { own: below ? path.slice(0, -2) : path, below };
 }
 
-/** Also the rules for what is below the path: deleting a folder deletes what is in it. */
+/** Applies the rules for what is below the path too: deleting a folder deletes what is in it. */
 function compileTree(rules: readonly PathRule[], fold: Fold): Match {
   const match = compileReading(rules, fold);
   const inner = rules.map((rule) => ({ decision: { action: rule.action, rule }, own: fold(partsOf(rule.path).own) }));

@@ -72,7 +72,7 @@ function renderTable(rows: readonly Readonly<Record<string, unknown>>[]): string
     .join('');
 }
 
-/** Without its server's settings, a command would create an empty database and find nothing in it. */
+/** Throws without the database: a command without its server's settings would create an empty one and find nothing in it. */
 function expectDatabase({ databaseUrl, home }: Settings): void {
   if (databaseUrl !== undefined || hasDatabase(home)) return;
   throw new ServerError('no-state', home);

@@ -43,7 +43,7 @@ const pick = ({ ok, part, name, state, since, build }: StatusRow): object => ({
   ...{ '': ok ? 'ok' : '!!', part, name, state, since, build },
 });
 
-/** Below the table, because an error is longer than a cell. */
+/** Errors go below the table, because one is longer than a cell. */
 const renderErrors = (rows: readonly StatusRow[]): string =>
   rows
     .flatMap(({ part, name, lastError }) =>

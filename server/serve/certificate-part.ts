@@ -161,7 +161,7 @@ export async function startUpkeep(settings: Settings, state: State, core: Upkeep
   };
 }
 
-/** For a server that uses only given files: logs which names they do not cover, now and after each change of a tunnel. */
+/** Logs which names the given files of a server without an authority do not cover, now and after each change of a tunnel. */
 async function keepNotice({ store, clock, log, bus }: State, { hub, sources }: UpkeepNeeds): Promise<RunningUpkeep> {
   const tell = createUncoveredNotice({ store, clock, log, givenCertificates: sources.certificates });
   const tellAgain = (): void => void tell().catch((error) => log.warn({ err: error }, 'certificates: not looked through'));

@@ -19,7 +19,7 @@ export interface ControlCore {
   readonly hub: FeedHub;
   readonly dns: DnsPort;
   readonly sources: CertificateSources;
-  /** Of this process alone: the mail server, if there is one. */
+  /** Dependencies of this process alone: the mail server, if there is one. */
   readonly dependencies: readonly Dependency[];
   close(): Promise<void>;
 }

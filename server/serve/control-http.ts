@@ -23,9 +23,9 @@ const requestGraceMs = 5_000;
 
 interface Http {
   readonly server: Server;
-  /** For the dashboard's visitors that come through the edge. */
+  /** The door for the dashboard's visitors that come through the edge. */
   readonly door: ConsoleDoor | undefined;
-  /** From now on each response closes its connection. */
+  /** Makes each response close its connection from now on. */
   beginStop(): void;
   /** A successor accepts on the same socket. Resolves when no first request of a connection is on its way any more. */
   leave(): Promise<void>;

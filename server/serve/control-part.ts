@@ -27,7 +27,7 @@ export interface RunningControl {
   readonly consolePath: string | undefined;
   /** Call it once the edge of this process can answer the challenges of an authority. */
   orderCertificates(): void;
-  /** For a successor, which opens its port last. */
+  /** Opens the port of a successor, which does so last. */
   open(): Promise<void>;
   /** Reads the store again: another process changed it. */
   refresh(): void;

@@ -21,7 +21,7 @@ function hopOf({ hopPort: port, hopAddress: address, hopSecret, edgeKey, listen:
   return { hop: { listen: { host, port }, address, secret } };
 }
 
-/** In role edge, the edge serves the metrics port; in role all, control serves the metrics of both there (metrics-door.ts). */
+/** The metrics port, which the edge serves in role edge. In role all, control serves it for both (metrics-door.ts). */
 function metricsOf({ role, metricsPort: port, metricsListen: host }: Settings): Pick<EdgeOptions, 'metrics'> {
   return role === 'edge' && port !== undefined ? { metrics: { host, port } } : {};
 }

@@ -43,12 +43,12 @@ export interface Running {
 }
 
 /**
- * After a handover connections have this long to finish. No more than a minute: changes of control may not reach them in the process
+ * Time for connections to finish after a handover. No more than a minute: changes of control may not reach them in the process
  * that is left, and a suspension takes effect within a minute.
  */
 export const leaveMs = ({ drainSeconds }: Settings): number => Math.min(drainSeconds, 60) * 1_000;
 
-/** With an `elder` it takes over from a running server: the home folder is locked last. */
+/** Takes over from a running server if there is an `elder`: the home folder is locked last. */
 export async function startServer(settings: Settings, log: Logger, replaced: Replaced = {}, elder?: Elder): Promise<Running> {
   let unlock = elder === undefined ? await lockHome(settings) : () => {};
   try {
@@ -156,7 +156,7 @@ interface First {
   readonly tunnel: FirstTunnel | undefined;
 }
 
-/** Without these settings, a start would give a region of the database, as after a restore, the values of a laptop. */
+/** Settings without which a start would give a region of the database, as after a restore, the values of a laptop. */
 const regionRows = [
   [settingTable.regionDescription, 'description'],
   [settingTable.dataPlaneHost, 'data_plane_host'],

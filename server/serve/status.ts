@@ -73,7 +73,7 @@ export function backupRow({ madeAtMs, dueAtMs, error, failedAtMs }: BackupNote =
   return row({ ...own, ok: !late, state: late ? 'late' : 'made', since: at(madeAtMs) });
 }
 
-/** From the metrics, which know what the authority cannot issue. */
+/** Reads the metrics, which know what the authority cannot issue. */
 async function certificateRows(metrics: ControlCore['control']['metrics']): Promise<StatusRow[]> {
   const read = async (name: string): Promise<Map<string, number>> => {
     const { values } = (await metrics.getSingleMetric(name)?.get()) ?? { values: [] };

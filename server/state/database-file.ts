@@ -15,7 +15,7 @@ export const hasDatabase = (home: string): boolean => (statSync(databasePath(hom
 /** A server makes these only after its database. `keys` is missing if UNDERPASS_MASTER_KEY is set, and `ca-key.pem` in production. */
 const laterFiles = ['keys', 'ca-key.pem', 'edge-id'] as const;
 
-/** Without its database, a used home would look like a first start: everything would be gone without a word. */
+/** Throws if a used home has lost its database: it would look like a first start, and everything would be gone without a word. */
 export function expectNoLostDatabase({ home, databaseUrl }: Settings): void {
   if (databaseUrl !== undefined || hasDatabase(home)) return;
   const left = laterFiles.find((name) => existsSync(join(home, name)));

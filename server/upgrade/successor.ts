@@ -10,7 +10,7 @@ import type { Running } from '../serve/start.ts';
 
 export interface Successor {
   readonly pid: number;
-  /** Its exit code. */
+  /** The exit code. */
   readonly ended: Promise<number>;
   signal(name: NodeJS.Signals): void;
   tell(type: 'followed' | 'quiet'): void;

@@ -41,7 +41,7 @@ async function carry(from: Authenticator, to: Authenticator): Promise<void> {
   }
 }
 
-/** As if the person's sessions had signed in long ago. Others keep theirs: the operator adds a passkey later. */
+/** Makes the person's sessions look old. Others keep theirs: the operator adds a passkey later. */
 function outdateProofs({ home }: Product, email: string): void {
   const database = new DatabaseSync(join(home, 'underpass.db'), { timeout: 10_000 });
   const old = 'proven_at = 0, passkey_at = case when passkey_at is null then null else 0 end';

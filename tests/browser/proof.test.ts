@@ -9,7 +9,7 @@ import { linkIn, waitForMail } from '../helpers/mail.ts';
 import type { Product } from '../helpers/product.ts';
 import { checkScreen } from '../helpers/screens.ts';
 
-/** As if every session had signed in long ago. */
+/** Makes every session look old. */
 function outdateProofs({ home }: Product): void {
   const database = new DatabaseSync(join(home, 'underpass.db'), { timeout: 10_000 });
   database.exec('update sessions set proven_at = 0');

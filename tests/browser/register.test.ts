@@ -1,4 +1,4 @@
-// From the registration to the first sign-in: the person, the operator, and the mails between them (spec 2 and 5, Register).
+// Follows a registration to the first sign-in: the person, the operator, and the mails between them (spec 2 and 5, Register).
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Browser, Page } from '@playwright/test';

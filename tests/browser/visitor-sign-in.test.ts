@@ -33,7 +33,7 @@ async function startApp(t: TestContext): Promise<string> {
 
 interface Place {
   readonly stage: Stage;
-  /** Of the tunnel, with a path and a query. */
+  /** The address of the tunnel, with a path and a query. */
   readonly url: string;
   readonly provider: IdentityProvider;
   readonly makeLink: () => Promise<string>;

@@ -34,7 +34,7 @@ const visitMs = 8_000;
 /** Pauses are random over their whole range, which is two seconds after the first failure. In step, nearly all would end together. */
 const mostInOneTenth = 0.2;
 
-/** At most half of the files that one process may open: an edge keeps a reserve for visitors. */
+/** Half of the files that one process may open, at most: an edge keeps a reserve for visitors. */
 function herdSize(): number {
   Object.assign(report, { excludeNetwork: true });
   const { userLimits } = report.getReport() as { userLimits?: { open_files?: { soft: unknown } } };

@@ -26,7 +26,7 @@ const turns = 12;
 class Path {
   readonly clock: FakeClock = createFakeClock();
   readonly ends: readonly [dialer: Duplex, acceptor: Duplex];
-  /** In each direction. It may only rise, so that bytes keep their order. */
+  /** The delay of each direction. It may only rise, so that bytes keep their order. */
   delayMs = 0;
   readonly #underWay: { readonly atMs: number; readonly arrive: () => void }[] = [];
 

@@ -30,7 +30,7 @@ interface Scene {
   readonly client: ProcessOf;
   readonly door: Door;
   carriers(): Promise<number>;
-  /** Of the metrics, by its name. */
+  /** Reads one of the metrics by its name. */
   figure(name: string): Promise<number>;
 }
 

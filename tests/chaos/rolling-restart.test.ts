@@ -11,7 +11,7 @@ import { startUpstream } from './stage.ts';
 
 interface Member {
   readonly edge: StartedEdge;
-  /** Its way to control. */
+  /** The edge's way to control. */
   readonly path: Balancer;
   visitors: Load | null;
 }

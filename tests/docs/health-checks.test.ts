@@ -24,7 +24,7 @@ interface Edge {
   readonly name: string;
   readonly port: number;
   readonly checkPort: number;
-  /** Until the answer to the next check; null: none comes. */
+  /** Time until the answer to the next check; null: none comes. */
   delayMs: () => number | null;
 }
 

@@ -28,7 +28,7 @@ const show = (line: string): void => {
   if (process.env.UNDERPASS_SHOW === '1') process.stdout.write(`${line}\n`);
 };
 
-/** As `fetch`, but every host is this machine, and its https hosts have certificates of the local authority. */
+/** Fetches, but every host is this machine, and its https hosts have certificates of the local authority. */
 const createFetch =
   (caPem: string): typeof fetch =>
   async (input, init) => {
@@ -207,7 +207,7 @@ const connect = async ({ wireFetch }: Stage, address: URL, program: Program) => 
   return { client, transport };
 };
 
-/** As a program does it: it is refused, sends its user to the sign-in, takes the code, and connects again. */
+/** Does what a program does: it is refused, sends its user to the sign-in, takes the code, and connects again. */
 const authorize = async (stage: Stage, program: Program): Promise<void> => {
   const transport = new StreamableHTTPClientTransport(stage.notes, { authProvider: program, fetch: stage.wireFetch });
   const client = new Client({ name: 'scribe', version: '1.0.0' });

@@ -13,9 +13,9 @@ export interface Persona {
 
 export interface IdentityProvider {
   readonly issuer: string;
-  /** By the name with which they sign in. */
+  /** Personas by the name with which they sign in. */
   readonly people: Map<string, Persona>;
-  /** From the authorization request to the redirect back to control. */
+  /** Goes from the authorization request to the redirect back to control. */
   signIn(authorizationUrl: string, name: string): Promise<URL>;
 }
 

@@ -10,10 +10,10 @@ import { type ProcessOf, startProgram, weighable } from './process.ts';
 import { requireTool, skipWithout, skipWithoutRoot } from './tool.ts';
 
 export interface WireState {
-  /** In each direction. */
+  /** The delay of each direction. */
   readonly delayMs?: number;
   readonly lossPercent?: number;
-  /** In each direction; no limit if absent. A packet that would wait longer than `queueMs` for its turn is dropped. */
+  /** The rate of each direction; no limit if absent. A packet that would wait longer than `queueMs` for its turn is dropped. */
   readonly rate?: { readonly megabits: number; readonly queueMs: number };
   /** Drops packets silently: those that leave this side (`out`), those that come back (`back`), or both. */
   readonly drop?: 'both' | 'out' | 'back';
@@ -25,13 +25,13 @@ export interface FarMachine {
   readonly farAddress: string;
   /** The command that runs this program on the far machine. */
   command(program: string, args: readonly string[]): [program: string, args: string[]];
-  /** Like startProcess, but on the far machine. */
+  /** Does what startProcess does, but on the far machine. */
   start(t: TestContext, args: readonly string[], env?: Record<string, string>): ProcessOf;
   /** Sets the wire's state; fields left out return to a perfect wire. */
   spoil(state: WireState): Promise<void>;
 }
 
-/** For node:test's `skip`: false if this process can create such a machine. */
+/** The `skip` of node:test: false if this process can create such a machine. */
 export const skipWithoutFarMachine = (): string | false =>
   skipWithout('ip', 'python3') ||
   skipWithoutRoot('a network of its own') ||

@@ -9,7 +9,7 @@ interface Puzzle {
   readonly signature: string;
 }
 
-/** Above the most tries that a puzzle can need. */
+/** More than the most tries that a puzzle can need. */
 const maxTries = 20_000;
 const keyBytes = 32;
 /** Asynchronous: while the event loop is blocked, the product in this process cannot tell fetch that it closed idle connections. */

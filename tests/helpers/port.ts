@@ -3,8 +3,8 @@ import { randomInt } from 'node:crypto';
 import { createServer, type Server } from 'node:net';
 
 /**
- * Below the ports that the system gives to outgoing connections (from 32,768 on Linux, 49,152 elsewhere): one of those could
- * take the port before its program opens it, or while the program is down. Above the last port that fetch refuses (10,080).
+ * Ports below those that the system gives to outgoing connections (from 32,768 on Linux, 49,152 elsewhere): one of those could
+ * take the port before its program opens it, or while it is down. The last port that fetch refuses, 10,080, is lower.
  */
 const [firstPort, endPort] = [11_000, 21_500];
 /** A claim for port P is a listener on P + claimOffset. It stays open until this process ends, so no other test gets P. */

@@ -13,7 +13,7 @@ const paths = ['package.json', 'tools', 'rules', 'runtime', 'wire', 'control', '
 
 const git = (...args: readonly string[]) => spawnSync('git', args, { cwd: root, encoding: 'utf8' });
 
-/** For node:test's `skip`: false if this copy has the commit, or should have it because its history is complete. */
+/** The `skip` of node:test: false if this copy has the commit, or should have it because its history is complete. */
 export function skipWithoutPrevious(): string | false {
   const { commit } = previous;
   if (git('cat-file', '-e', `${commit}^{commit}`).status === 0) return false;

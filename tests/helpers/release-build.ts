@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 export const root = join(import.meta.dirname, '../..');
-/** This machine, as a release names it. */
+/** The name of this machine in a release. */
 export const platform = `${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`;
 export const { version } = JSON.parse(readFileSync(join(root, 'client/package.json'), 'utf8')) as { version: string };
 

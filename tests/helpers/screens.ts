@@ -11,7 +11,7 @@ import type { Stage } from './dashboard.ts';
 import type { Account } from './product.ts';
 
 export interface Screen {
-  /** In kebab-case: it names the screenshots. */
+  /** The name in kebab-case: it names the screenshots. */
   readonly name: string;
   readonly path: string;
   /** Brings the screen into the state to check, and waits until the page shows it. */

@@ -4,7 +4,7 @@ import { findTool, type systemTools, wayTo } from '../../tools/system-tools.mjs'
 
 export type ToolName = keyof typeof systemTools;
 
-/** For node:test's `skip`: false if the test can run, and always in CI, where a missing tool must fail. */
+/** The `skip` of node:test: false if the test can run, and always in CI, where a missing tool must fail. */
 export function skipWithout(...names: ToolName[]): string | false {
   const missing = names.filter((name) => findTool(name) === undefined);
   if (missing.length === 0 || process.env.CI) return false;
@@ -18,7 +18,7 @@ export function requireTool(name: ToolName): string {
   return path;
 }
 
-/** For tests that need root, for example to mount a disk. For node:test's `skip`: false if this process may do it. */
+/** The `skip` of tests that need root, for example to mount a disk: false if this process may do it. */
 export function skipWithoutRoot(what: string): string | false {
   if (process.getuid?.() !== 0) return `needs root for ${what}`;
   const allowed = spawnSync('unshare', ['--mount', '--net', 'true'], { stdio: 'ignore' }).status === 0;

@@ -2,7 +2,7 @@
 import type { Browser, Page } from '@playwright/test';
 
 export interface LoadTimings {
-  /** From the start of the navigation. */
+  /** Time from the start of the navigation. */
   readonly firstContentfulPaintMs: number;
   readonly largestContentfulPaintMs: number;
   /** Total blocking time: the sum, over main-thread tasks after the first paint, of the time above 50 ms. */

@@ -26,7 +26,7 @@ function guards([from, , to]: Fold): boolean {
   return decide(`/x${to.split(structure)[0]}`, `/x${from}`) === 'deny';
 }
 
-/** Also the other way round: the server may do the same to the name of its own page. */
+/** Tests both ways: the server may do the same to the name of its own page. */
 const guardsBoth = (fold: Fold): boolean => {
   const [from, , to] = fold;
   const key = `${from}\0${to}`;
@@ -41,7 +41,7 @@ const guardsBoth = (fold: Fold): boolean => {
 /** Go, Python and Node make the same of most characters, in several ways. */
 const known = new Map<string, boolean>();
 
-/** At most twenty: thousands of lines take minutes to compare. */
+/** Lists at most twenty: thousands of lines take minutes to compare. */
 const weakOf = (folds: readonly Fold[], holds = guardsBoth): string[] =>
   folds
     .filter((fold) => !holds(fold))

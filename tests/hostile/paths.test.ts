@@ -59,7 +59,7 @@ const around = (x: string): readonly string[] => [
   `/open/${x}${x}/${name}/${file}`,
 ];
 
-/** Of each letter every character that some rule of Unicode brings to it. */
+/** Every character that some rule of Unicode brings to a letter, by letter. */
 const relatives = new Map([...name].map((letter): [string, string[]] => [letter, []]));
 const base = (form: string): string => form.toLowerCase().replace(/\p{M}/gu, '');
 for (let code = 0x80; code < 0x110000; code++) {

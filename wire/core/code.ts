@@ -4,9 +4,9 @@
 export const resetCodes = {
   /** The peer or its visitor went away, or a TCP reset arrived; passed on as a reset. */
   cancelled: 0,
-  /** Not accepted, and nothing reached the upstream: safe to try another client. */
+  /** The stream was not accepted, and nothing reached the upstream: safe to try another client. */
   refused: 1,
-  /** Too many streams open or waiting; safe to try another client. */
+  /** The peer has too many streams open or waiting; safe to try another client. */
   busy: 2,
   /** The client offers no upstream for this host or port. */
   'no-upstream': 3,

@@ -12,11 +12,11 @@ export interface Controls {
 
 export type LossBased = 'cubic' | 'reno';
 
-/** From this round trip on the path is long. */
+/** The round trip from which on the path is long. */
 const farMs = 5;
-/** Up to this round trip the path is a machine, a rack or a building. */
+/** The round trip up to which the path is a machine, a rack or a building. */
 const nearMs = 1;
-/** Between the two, a loss of one segment in a thousand makes it a far one. Fewer segments say nothing. */
+/** A loss of one segment in a thousand makes a path between the two a far one. Fewer segments say nothing. */
 const lossyShare = 0.001;
 const judgedSegments = 1_000;
 

@@ -64,7 +64,7 @@ const doubtedWindowBytes = 1_048_576;
 
 /** Half a window consumed within this many round trips: the window held the sender back, not the consumer. */
 const growthRounds = 2;
-/** On loopback a round trip is shorter than the inaccuracy of timers. */
+/** The inaccuracy of timers: on loopback a round trip is shorter. */
 const shortestRttMs = 1;
 
 export class ReceiveWindow {

@@ -19,7 +19,7 @@ export function encodeGoaway(code: GoawayCode, detail: string): Uint8Array {
 
 export interface Goaway {
   readonly code: GoawayCode;
-  /** For the log. */
+  /** Text for the log. */
   readonly detail: string;
 }
 

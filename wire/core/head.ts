@@ -31,7 +31,7 @@ export function parseHead(text: string): Head | null {
   return { start: [start[1]!, start[2]!, start[3]!], headers };
 }
 
-/** In V8 a substring keeps the whole text in memory. Without a copy, a field that is kept would keep the token of its head, too. */
+/** Copies: in V8 a substring keeps the whole text in memory, so a kept field would keep the token of its head, too. */
 const ownCopy = (text: string): string => Buffer.from(text, 'latin1').toString('latin1');
 
 /** True if a comma-separated value such as Connection holds the word, in upper or lower case. */

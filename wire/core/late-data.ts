@@ -6,7 +6,7 @@ export class LateDataAllowance {
   #bytes = 0;
   #ends = 0;
 
-  /** This side has reset a stream on which its peer may still send this many bytes. */
+  /** Notes that this side has reset a stream on which its peer may still send this many bytes. */
   add(bytes: number): void {
     this.#bytes += bytes;
     this.#ends++;

@@ -30,7 +30,7 @@ const limitTimes = 1.05;
 const limitLooks = 8;
 /** What was best 20 looks ago counts half. */
 const fade = 0.97;
-/** After a pause of so many looks the past says nothing. */
+/** Looks without data after which the past says nothing. */
 const pauseLooks = 4;
 
 /** Two round trips: one would see each burst. */

@@ -17,12 +17,12 @@ export class RateLimit {
     this.#atMs = nowMs;
   }
 
-  /** For what a peer does: beyond the limit the session ends. */
+  /** Counts what a peer does: beyond the limit the session ends. */
   take(nowMs: number): void {
     if (!this.tryTake(nowMs)) throw new WireError('flood', `more than ${this.#perSecond} ${this.#what} a second`);
   }
 
-  /** For what this side does: false means wait, and takes nothing. */
+  /** Counts what this side does: false means wait, and takes nothing. */
   tryTake(nowMs: number): boolean {
     const filled = this.#level + (Math.max(0, nowMs - this.#atMs) / 1000) * this.#perSecond;
     this.#atMs = nowMs;

@@ -7,7 +7,7 @@ export interface TcpInfo {
   readonly rttMs: number;
   /** What the congestion control lets be under way at once. */
   readonly windowSegments: number;
-  /** Up to this window the control doubles it with each round trip. Very large until the first loss. */
+  /** The window up to which the control doubles it with each round trip. Very large until the first loss. */
   readonly thresholdSegments: number;
   /** Segments with data: sent, of which sent again. */
   readonly sentSegments: number;
@@ -16,7 +16,7 @@ export interface TcpInfo {
   readonly deliveredBytes: number;
 }
 
-/** Up to tcpi_delivered, Linux 4.18. A longer buffer would only be filled with what nobody reads. */
+/** Bytes up to tcpi_delivered, Linux 4.18. A longer buffer would only be filled with what nobody reads. */
 export const tcpInfoBytes = 196;
 
 /** Null if the kernel is too old to say all of it. Numbers are in the order of this machine: little-endian where Node runs. */

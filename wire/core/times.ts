@@ -3,9 +3,9 @@
 import { readU32, writeU32 } from './frame.ts';
 
 export interface Times {
-  /** Until the edge had a client for the request. */
+  /** Time until the edge had a client for the request. */
   readonly edgeMs: number;
-  /** Until the last byte of the answer had arrived at the edge. */
+  /** Time until the last byte of the answer had arrived at the edge. */
   readonly totalMs: number;
 }
 

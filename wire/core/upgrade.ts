@@ -18,7 +18,7 @@ export const carrierPath = '/underpass';
 export const carrierProtocol = 'underpass';
 /** Random, and the same for every carrier of one client process: carriers with equal ids belong to one client. */
 export const clientIdHeader = 'underpass-client-id';
-/** For example `underpass/0.1.0`. */
+/** The program and its version: `underpass/0.1.0`. */
 export const softwareHeader = 'underpass-software';
 /** The edge's id, in its 101. */
 export const edgeHeader = 'underpass-edge';

@@ -71,7 +71,7 @@ export class ExchangeFollower {
   #heldRequest: HeldBytes | null = null;
   #heldResponse: HeldBytes | null = null;
 
-  /** Without `out` it only follows; then it needs no editor. */
+  /** Follows only, without an editor, if `out` is null. */
   constructor(out: FollowedBytes | null, editor: HeadEditor | null, observer: ExchangeObserver | null) {
     this.#out = out;
     this.#editor = editor;
@@ -190,7 +190,7 @@ export class ExchangeFollower {
     else this.takeResponse(bytes.subarray(from));
   }
 
-  /** After an interim head, scan the next one from its own start. */
+  /** Scans the next head from its own start, after an interim one. */
   #holdResponse(held: HeldBytes | null, bytes: Buffer, from: number): void {
     if (from > 0) this.#responseHead.reset();
     this.#heldResponse = held ?? new HeldBytes(bytes.subarray(from));

@@ -117,7 +117,7 @@ const prefixKinds: readonly PrefixKind[] = [
   ...assertedPrefixes.map((prefix) => ({ prefix, kind: fieldKind.asserted })),
 ];
 const noPrefixes: readonly PrefixKind[] = [];
-/** By their first byte, so that most names are compared with none. */
+/** Prefixes by their first byte, so that most names are compared with none. */
 const prefixesAt: (readonly PrefixKind[] | undefined)[] = new Array(256).fill(undefined);
 for (const each of prefixKinds) {
   const first = each.prefix.charCodeAt(0);

@@ -33,11 +33,11 @@ export class RequestHead extends HeadScan {
   hostStart = -1;
   hostEnd = -1;
   trailersWelcome = false;
-  /** Of an OPTIONS request: how many more proxies it may pass; 0 asks this one to answer (RFC 9110 7.6.2). -1 without the field. */
+  /** How many more proxies an OPTIONS request may pass; 0 asks this one to answer (RFC 9110 7.6.2). -1 without the field. */
   maxForwards = -1;
   cookieCount = 0;
   authorizationCount = 0;
-  /** Of the first Authorization field: the start of its line, the start and the end of its value. */
+  /** The first Authorization field: the start of its line, the start and the end of its value. */
   authorizationLine = 0;
   authorizationStart = 0;
   authorizationEnd = 0;

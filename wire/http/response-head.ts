@@ -12,7 +12,7 @@ const timeoutName = 'timeout=';
 
 export class ResponseHead extends HeadScan {
   status = 0;
-  /** Just after "HTTP/1.x": from here on the status line is passed on unchanged. */
+  /** The end of "HTTP/1.x": from here on the status line is passed on unchanged. */
   versionEnd = 0;
   /** Keep-Alive: timeout=, in seconds; -1 without one. */
   keepAliveSeconds = -1;
@@ -39,7 +39,7 @@ export class ResponseHead extends HeadScan {
     return !this.chunked && this.contentLength < 0;
   }
 
-  /** There is no body, whatever the fields say. */
+  /** True if there is no body, whatever the fields say. */
   bodiless(method: Method): boolean {
     return method === 'HEAD' || this.status < 200 || this.status === 204 || this.status === 304;
   }

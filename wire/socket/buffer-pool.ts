@@ -10,7 +10,7 @@ export interface PooledBuffer {
 export interface BufferPool {
   readonly bytes: number;
   readonly free: PooledBuffer[];
-  /** Beyond this many, a buffer that comes back is left to the garbage collector. */
+  /** The most free buffers; one more that comes back is left to the garbage collector. */
   readonly maxFree: number;
 }
 

@@ -14,7 +14,7 @@ export function resetSocket(socket: Duplex): void {
   else socket.destroy();
 }
 
-/** While an end() is under way libuv refuses to reset, and Node (26.10) then never closes the descriptor. */
+/** True while an end() is under way: libuv refuses to reset, and Node (26.10) then never closes the descriptor. */
 const isEnding = (socket: Duplex): boolean => socket.writableEnded && !socket.writableFinished;
 
 /** The connection that a TLS socket was put on; undefined if the TLS socket dialled it itself. */

@@ -18,7 +18,7 @@ import { listChange } from '../../request/caller/audit.ts';
 import type { CallContext } from '../../request/caller/call.ts';
 import { orInvalid, refuse } from '../../request/http/refusal.ts';
 
-type Body = CallContext<'updateAccessPolicy'>['body'];
+type PolicyBody = CallContext<'updateAccessPolicy'>['body'];
 
 /** A new policy admits nobody until its maker says whom. */
 export const newContent: PolicyContent = {
@@ -42,7 +42,7 @@ export interface PolicyChange {
 type Options = { readonly plainLoopback: boolean };
 type GivenSecret = GivenProvider & { readonly clientSecret?: string | null | undefined };
 
-const parseContent = (body: Body, options: Options): Partial<PolicyContent> => ({
+const parseContent = (body: PolicyBody, options: Options): Partial<PolicyContent> => ({
   ...(body.rules === undefined ? {} : { rules: orInvalid(parsePathRules(body.rules)) }),
   ...(body.members === undefined ? {} : { members: body.members }),
   ...(body.people === undefined ? {} : { people: orInvalid(parsePeople(body.people)) }),
@@ -64,7 +64,7 @@ const parseSecret = (given: false | GivenSecret | undefined): string | null | un
 };
 
 /** Hashes a new password, which takes a while: before the transaction. */
-export const parseChange = async (body: Body, options: Options): Promise<PolicyChange> => {
+export const parseChange = async (body: PolicyBody, options: Options): Promise<PolicyChange> => {
   const content = parseContent(body, options);
   const clientSecret = parseSecret(body.provider);
   if (body.password === undefined) return { content, clientSecret, passwordHash: undefined };

@@ -69,7 +69,7 @@ export const getBody = async (id: number, side: Side, signal?: AbortSignal): Pro
 export const getCurl = async (id: number, secrets: boolean): Promise<string> =>
   (await get(`/api/exchanges/${id}/curl${secrets ? '?secrets=1' : ''}`)).text();
 
-/** Without ids: everything that is kept. */
+/** Everything that is kept, if there are no ids. */
 export const getHar = async (ids: readonly number[], secrets: boolean): Promise<Blob> => {
   const query = new URLSearchParams();
   if (ids.length > 0) query.set('ids', ids.join(','));
@@ -80,7 +80,7 @@ export const getHar = async (ids: readonly number[], secrets: boolean): Promise<
 export const compareExchanges = async (left: number, right: number, signal: AbortSignal): Promise<Comparison> =>
   (await get(`/api/compare?left=${left}&right=${right}`, signal)).json();
 
-/** Of these requests. */
+/** Searches these requests. */
 export const searchExchanges = async (text: string, ids: readonly number[], signal: AbortSignal): Promise<SearchResult> =>
   (await get(`/api/search?${new URLSearchParams({ text, ids: ids.join(',') })}`, signal)).json();
 

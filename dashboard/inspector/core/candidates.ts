@@ -1,4 +1,4 @@
-// With which requests a person probably compares one: those that repeat it or that it repeats, then those with its method and path.
+// Requests to compare one with: those that repeat it or that it repeats, then those with its method and path.
 import type { ExchangeSummary } from '@underpass/rules/inspect/exchange.ts';
 
 /** A longer list is no choice any more. */

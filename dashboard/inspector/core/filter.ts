@@ -19,7 +19,7 @@ export const isFiltering = ({ text, method, status }: Filter): boolean => text.t
 export const hasFailed = ({ state, status, error }: ExchangeSummary): boolean =>
   state === 'failed' || error !== null || (status ?? 0) >= 400;
 
-/** For each word of the search the requests that hold it in a header, a body, a frame or an event. */
+/** The requests that hold a word of the search in a header, a body, a frame or an event, by word. */
 export type Found = ReadonlyMap<string, ReadonlySet<number>>;
 
 export const nothingFound: Found = new Map();

@@ -68,7 +68,7 @@ export function ExchangePane({ route, summary, exchanges, isAway, wantsFocus, on
 
 export const focusPaneTitle = (): void => document.querySelector<HTMLElement>('[data-pane-title]')?.focus();
 
-/** After the Enter key, and where the pane replaces the list, the focus has to follow. */
+/** Moves the focus into the pane after the Enter key, and where the pane replaces the list. */
 function useFocusOnOpen(wantsFocus: RefObject<boolean>): void {
   useEffect(() => {
     if (wantsFocus.current || !matchMedia('(width >= 64rem)').matches) focusPaneTitle();

@@ -45,7 +45,7 @@ export function StreamCard({ exchange }: { readonly exchange: Exchange }) {
   );
 }
 
-/** With their numbers since the start of the stream, which stay when older ones are dropped. */
+/** Adds their numbers since the start of the stream, which stay when older ones are dropped. */
 const numbered = <Entry,>(entries: readonly Entry[], first: number, dropped: number): readonly (readonly [number, Entry])[] =>
   entries.slice(first).map((entry, at) => [dropped + first + at, entry]);
 

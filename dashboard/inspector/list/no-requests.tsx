@@ -1,4 +1,4 @@
-// Before the first request: where it has to go, and a command that sends one.
+// Where the first request has to go, and a command that sends one.
 import type { InspectState } from '@underpass/rules/inspect/exchange.ts';
 import { CommandLine } from '../../ui/command-line.tsx';
 import { NoTunnelsIllustration } from '../../ui/illustrations/no-tunnels.tsx';

@@ -10,7 +10,7 @@ import { countOf } from '../core/format.ts';
 import { rowsInView, scrollToRow, type Viewport } from '../core/rows-in-view.ts';
 import { COLUMNS, RequestRow, WIDE_GRID } from './request-row.tsx';
 
-/** From this width on, a row is one line of columns. */
+/** The width from which on a row is one line of columns. */
 const WIDE_PX = 880;
 const WIDE_ROW_PX = 40;
 const NARROW_ROW_PX = 60;

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from 'react';
 import { searchExchanges } from '../api/calls.ts';
 import { type Found, nothingFound, wordsOf } from '../core/filter.ts';
 
-/** Between two searches: a person types several letters, and requests arrive in a row. */
+/** The pause between two searches: a person types several letters, and requests arrive in a row. */
 const PAUSE_MS = 300;
 
 export interface ContentSearch {

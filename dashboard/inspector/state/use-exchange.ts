@@ -4,7 +4,7 @@ import { useEffect, useState } from 'react';
 import { getExchange } from '../api/calls.ts';
 
 export interface LoadedExchange {
-  /** Of the requested id; a failed refresh keeps it. */
+  /** The exchange of the requested id; a failed refresh keeps it. */
   readonly exchange: Exchange | undefined;
   readonly error: unknown;
 }

@@ -1,7 +1,7 @@
 // How long tokens and links last. Pure.
 import { limits } from '@underpass/rules/limits.ts';
 
-/** Without an end. */
+/** The choice without an end. */
 const never = { value: '', label: 'Never' } as const;
 
 export const tokenDays = [

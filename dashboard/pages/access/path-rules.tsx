@@ -81,7 +81,7 @@ export function PathRules({ form, readOnly }: PolicyPartProps) {
   );
 }
 
-/** After a render, focuses the new rule, or the neighbour of a removed one. React keeps the focus in a row that moves. */
+/** Focuses the new rule after a render, or the neighbour of a removed one. React keeps the focus in a row that moves. */
 function useFocusAfterChange() {
   const place = useRef<HTMLDivElement>(null);
   const next = useRef<string>(undefined);

@@ -90,7 +90,7 @@ const ORDER = [
   'connectedClients',
 ] as const satisfies readonly (keyof DashboardSums)[];
 
-/** Without sums the row shows dashes at the same height, so nothing moves when they arrive. */
+/** Shows dashes at the same height while there are no sums, so nothing moves when they arrive. */
 function SumsView({ sums }: { readonly sums: DashboardSums | undefined }) {
   return (
     <div aria-busy={sums === undefined} className="rounded-lg border bg-surface">

@@ -6,7 +6,7 @@ import { keep, readKept } from '../../session/kept.ts';
 export const firstSteps = ['install', 'create', 'connect', 'open'] as const;
 export type FirstStep = (typeof firstSteps)[number];
 
-/** With more tunnels than this a project is not new. */
+/** The most tunnels of a new project. */
 export const newProjectTunnels = 3;
 
 /** What the tunnels' present state does not tell. */

@@ -17,7 +17,7 @@ export interface DnsRecordViewProps {
   readonly checksAgain: boolean;
 }
 
-/** Without an answer the record shows as for any provider. */
+/** Undefined without an answer: the record shows as for any provider. */
 function useDnsProvider(apexName: string): DnsProviderName | undefined {
   const project = useProject().id;
   const { data } = useFetched(`${project} ${apexName}`, (signal) =>

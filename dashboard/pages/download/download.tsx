@@ -43,7 +43,7 @@ interface InstallingProps {
   readonly origin: string;
 }
 
-/** Also shown if the releases fail to load: the installers may work, and the card below shows the failure. */
+/** Shown too if the releases fail to load: the installers may work, and the card below shows the failure. */
 function Installing({ releases, origin }: InstallingProps) {
   const [name, setName] = useState(() => guessSystem(navigator.userAgent));
   const system = systems.find((other) => other.name === name)!;
@@ -66,7 +66,7 @@ function Installing({ releases, origin }: InstallingProps) {
   );
 }
 
-/** Without a release the installers have nothing to fetch, but a clone of the source contains the client. */
+/** Shown without a release: the installers have nothing to fetch, but a clone of the source contains the client. */
 function FromClone({ origin }: { readonly origin: string }) {
   return (
     <Card

@@ -56,7 +56,7 @@ export const systems: readonly System[] = [
   },
 ];
 
-/** For a clone of the source when there is no release: npm is the installer tool, with the same commands on every system. */
+/** Steps in a clone of the source when there is no release: npm is the installer tool, with the same commands on every system. */
 export const cloneSteps: InstallSteps = { getInstaller: 'npm --version', fetchCli: 'npm install' };
 
 const PLATFORM_LABELS: Readonly<Record<string, string>> = {

@@ -6,7 +6,7 @@ import { Load } from '../../api/load.tsx';
 import { ButtonLink } from '../../ui/button-link.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 
-/** For the loader of the same page: where to begin. */
+/** Where the loader of the same page begins. */
 export const beforeOf = (request: Request): string | undefined => new URL(request.url).searchParams.get('before') || undefined;
 
 export interface PagedListProps<Row> {

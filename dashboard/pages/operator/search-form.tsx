@@ -4,7 +4,7 @@ import { TYPED } from '../../list/list-address.ts';
 import { useTyped } from '../../list/use-typed.ts';
 import { SearchField } from '../../ui/table/list-toolbar.tsx';
 
-/** For the loader of the same page: the query. */
+/** The query for the loader of the same page. */
 export const searchOf = (request: Request): string | undefined => new URL(request.url).searchParams.get('q') || undefined;
 
 export function SearchForm({ label }: { readonly label: string }) {

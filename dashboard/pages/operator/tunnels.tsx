@@ -29,7 +29,7 @@ interface ShownTunnel extends OperatorTunnel {
   readonly regionLabel: string;
 }
 
-/** If the regions fail to load, the tunnels show region names. */
+/** Shows region names if the regions fail to load. */
 async function readTunnels(request: Request): Promise<readonly ShownTunnel[]> {
   const [tunnels, regions] = await Promise.all([
     callApi(operatorCalls.listAllTunnels, { q: searchOf(request), before: beforeOf(request) }, { signal: request.signal }),
@@ -129,7 +129,7 @@ function Hosts({ hosts }: { readonly hosts: readonly string[] }) {
   );
 }
 
-/** As its project sees it, except that the operator sees the real status behind Unknown. */
+/** The state that the project sees, except that the operator sees the real status behind Unknown. */
 function stateOf(tunnel: OperatorTunnel): string {
   if (tunnel.suspended) return 'Suspended';
   const shown = decideDisplayStatus(tunnel);

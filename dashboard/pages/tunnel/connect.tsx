@@ -53,7 +53,7 @@ const TAB_KEY = 'connect-tab';
 /** The tab that the user chose last; at first CLI, which works on every machine. */
 const lastTab = (): SnippetTab => snippetTabs.find(({ id }) => id === readKept(TAB_KEY))?.id ?? 'cli';
 
-/** After the tunnel's domains change: a domain keeps its typed upstream, a new domain gets the default. */
+/** Follows the tunnel's domains: a domain keeps its typed upstream, a new domain gets the default. */
 function withDomainsOf(fresh: ConnectInputs, inputs: ConnectInputs = fresh): ConnectInputs {
   if (inputs.type !== 'http' || fresh.type !== 'http') return inputs;
   const typed = new Map(inputs.upstreams.map(({ domain, upstream }) => [domain, upstream]));

@@ -14,7 +14,7 @@ const ERRORS: Record<ClientErrorCode, string> = {
   'upstream-down': 'upstream does not answer',
 };
 
-/** Also renews how long ago it was. */
+/** The interval; a refresh also renews how long ago it was. */
 const REFRESH_MS = 15_000;
 
 /** Shows nothing until it is known: it must not push anything down. */

@@ -83,8 +83,8 @@ const MOST_HELD_MS = 3500;
 type Hold = 'waits' | 'over' | 'given-up';
 
 /**
- * At first, the rest of the page waits for the checks: a checklist that appeared above it would push it down. Once that has taken
- * too long, the checklist comes last instead, until the page is opened again.
+ * Holds the rest of the page until the checks are there: a checklist that appeared above it would push it down. Once that has
+ * taken too long, the checklist comes last instead, until the page is opened again.
  */
 function useHold(waits: boolean): Hold {
   const [hold, setHold] = useState<Hold>(waits ? 'waits' : 'over');

@@ -156,7 +156,7 @@ function SecurityGroupField({ project, value, onChange }: SecurityGroupFieldProp
   );
 }
 
-/** While the list loads, the tunnel's own group is the only option. */
+/** Options of the list; the tunnel's own group alone while it loads. */
 function groupOptions(groups: readonly SecurityGroup[] | undefined, current: string) {
   const names = groups ? securityGroupChoices(groups.map(({ name }) => name)) : [current];
   return names.map((name) => ({ value: name, label: name }));

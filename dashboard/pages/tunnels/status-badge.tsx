@@ -30,7 +30,7 @@ export function StatusBadge({ tunnel, asOfMs }: StatusBadgeProps) {
   );
 }
 
-/** On pages that follow their tunnels. */
+/** The badge on pages that follow their tunnels. */
 export const LiveStatusBadge = ({ tunnel }: Pick<StatusBadgeProps, 'tunnel'>) => (
   <StatusBadge tunnel={tunnel} asOfMs={useStoppedAt()} />
 );

@@ -107,7 +107,7 @@ function addEntries(items: readonly string[], text: string, add: ListEditorProps
   return { items: next, refused: refused.join(' '), refusal };
 }
 
-/** Before an entry's button disappears, moves the focus to the next entry's button, the previous one's, or Add. */
+/** Moves the focus, before an entry's button disappears, to the next entry's button, the previous one's, or Add. */
 function focusBeside(place: HTMLElement, index: number): void {
   const [add, ...removals] = place.querySelectorAll('button');
   (removals[index + 1] ?? removals[index - 1] ?? add)?.focus();

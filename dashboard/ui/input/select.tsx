@@ -7,7 +7,7 @@ import type { ControlProps } from './field.tsx';
 interface Option<Value extends string> {
   readonly value: Value;
   readonly label: string;
-  /** In parentheses after the label. */
+  /** Text in parentheses after the label. */
   readonly description?: string;
   readonly disabled?: boolean;
 }
@@ -16,7 +16,7 @@ export interface SelectProps<Value extends string> extends Partial<ControlProps>
   readonly value: Value;
   readonly options: readonly Option<Value>[];
   readonly onChange: (value: Value) => void;
-  /** For use without a Field. */
+  /** The label of one without a Field. */
   readonly label?: string;
   readonly name?: string;
   readonly disabled?: boolean;

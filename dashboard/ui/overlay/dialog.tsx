@@ -15,7 +15,7 @@ export interface DialogProps {
   /** The content has its own padding and footer, as a form that includes both. */
   readonly flush?: boolean;
   readonly initialFocus?: RefObject<HTMLElement | null>;
-  /** Its content shows only once: a click beside it must not lose it. */
+  /** True if the content shows only once: a click beside it must not lose it. */
   readonly once?: boolean;
   readonly children?: ReactNode;
   readonly className?: string;
@@ -23,7 +23,7 @@ export interface DialogProps {
 
 const SendingContext = createContext<(isSending: boolean) => void>(() => {});
 
-/** While its form is being sent, a dialog stays open: a failure shows only there. */
+/** Keeps a dialog open while its form is being sent: a failure shows only there. */
 export function useSending(isSending: boolean): void {
   const setSending = useContext(SendingContext);
   useLayoutEffect(() => {

@@ -5,7 +5,7 @@ import { useRef } from 'react';
 
 export interface KeepTyped {
   readonly onOpenChange: (open: boolean, details: Dialog.Root.ChangeEventDetails) => void;
-  /** For the popup: hears every field in it. */
+  /** Hears every field in the popup. */
   readonly onInput: () => void;
   /** Closes it by another way, such as a Cancel button. */
   readonly leave: (close: () => void) => void;

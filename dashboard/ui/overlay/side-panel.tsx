@@ -104,7 +104,7 @@ export function PanelActions({ children }: { readonly children: ReactNode }) {
   return <div className="flex justify-end gap-2 border-t bg-sunken/60 px-5 py-3 sm:px-6">{children}</div>;
 }
 
-/** At the upper edge of a panel's form while it is being sent. */
+/** A bar at the upper edge of a panel's form while it is being sent. */
 export function ProgressBar() {
   const { setSending } = useContext(PanelContext);
   useLayoutEffect(() => {

@@ -1,4 +1,4 @@
-// Above a list: the search, the filter by status, and how many rows there are.
+// The bar above a list: the search, the filter by status, and how many rows there are.
 import { searchMostChars } from '@underpass/rules/list/list-page.ts';
 import clsx from 'clsx';
 import { Search } from 'lucide-react';

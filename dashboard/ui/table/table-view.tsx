@@ -134,7 +134,7 @@ function SortButton({ header, direction, onClick }: SortButtonProps) {
   );
 }
 
-/** From this many rows on, the browser skips rows out of view. */
+/** The number of rows from which the browser skips rows out of view. */
 const SKIP_FROM_ROWS = 100;
 /** The height of a card's or a one-line row's content, for rows that the browser has not laid out yet. */
 const SKIPPED = '[content-visibility:auto] [contain-intrinsic-size:auto_9rem] columns:[contain-intrinsic-size:auto_35px]';

@@ -30,8 +30,8 @@ export function isHello({ software, hopAddress, startedAtMs, epoch, seq }: Unkno
 function isClient(value: Unknown<FeedClient> | null): boolean {
   if (typeof value !== 'object' || value === null) return false;
   const { id, address, version, sinceMs, rttMs, provenAtMs, healthy } = value;
-  const words = isText(id) && isText(address) && isText(version) && typeof healthy === 'boolean';
-  return words && isTime(sinceMs) && orNull(rttMs, Number.isFinite) && orNull(provenAtMs, isTime);
+  const isValid = isText(id) && isText(address) && isText(version) && typeof healthy === 'boolean';
+  return isValid && isTime(sinceMs) && orNull(rttMs, Number.isFinite) && orNull(provenAtMs, isTime);
 }
 
 function isRefusal(value: unknown): boolean {
