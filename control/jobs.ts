@@ -50,7 +50,7 @@ const sendLoginLink = async (deps: Deps, payload: JobPayloads['login-link']): Pr
     .where('email', '=', email)
     .where('state', '=', 'waiting')
     .executeTakeFirst();
-  // Also without a user, so that the time it takes does not reveal whether the account exists.
+  // Makes a link without a user too, so that the time it takes does not reveal whether the account exists.
   const link = { userId: user?.id ?? null, browserHash, ...(sessionId === undefined ? {} : { sessionId }) };
   const token = await createLoginLink(db, link, deps.clock());
   const { origin } = deps.settings;

@@ -76,7 +76,7 @@ test('the memory of a crowd of streams that has gone is collected', { skip: bina
   const carrier = await edge.next();
   const collected = new Promise<void>((resolve) => {
     const observer = new PerformanceObserver((list) => {
-      // As runtime/heap.ts collects. V8 itself collects so only before it runs out of memory.
+      // Matches what runtime/heap.ts collects. V8 itself collects so only before it runs out of memory.
       const isForced = (entry: PerformanceEntry) =>
         ((entry as PerformanceEntry & { detail: { flags: number } }).detail.flags &
           constants.NODE_PERFORMANCE_GC_FLAGS_ALL_AVAILABLE_GARBAGE) !==

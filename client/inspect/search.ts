@@ -46,7 +46,7 @@ export async function searchExchanges(
 
 async function wordsIn(exchange: KeptExchange, words: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>> {
   const held = new Set<string>();
-  // Without a check of signatures, which would hash each body.
+  // Signatures are not checked: that would hash each body.
   const shown = await viewExchange(exchange, () => null, false);
   for (const slice of slicesOf(textsOf(shown))) {
     if (slice === null) {

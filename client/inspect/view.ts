@@ -85,7 +85,7 @@ export function shownHeaders({ headers }: ReadHead, reveal: boolean): readonly S
 
 export function timingOf(exchange: KeptExchange): Timing {
   const { startMs, edgeMs, tunnelMs, connectMs, requestEndMs, responseStartMs, endMs } = exchange;
-  // Without the connection's own time: the request waits in the client until the upstream is connected.
+  // The connection's own time does not count: the request waits in the client until the upstream is connected.
   const sentMs = Math.max(requestEndMs, startMs + (Number.isNaN(connectMs) ? 0 : connectMs));
   return {
     edgeMs,

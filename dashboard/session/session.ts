@@ -54,7 +54,7 @@ export const lastUser = (): User | undefined => last;
 
 async function fetchSession(): Promise<Session | undefined> {
   if (isKnownSignedOut) return undefined;
-  // At the same time as the user. In the background, because a 401 is an ordinary answer here.
+  // Asked at the same time as the user, in the background, because a 401 is an ordinary answer here.
   const projects = callApi(sessionCalls.listProjects, {}, { background: true });
   projects.catch(() => {});
   const user = await getUser();

@@ -391,7 +391,7 @@ function frameChunk(piece: Buffer): Buffer {
 
 /** Names and values for those calls of Node's http2 that take no list; a repeated name becomes an array. */
 function grouped(fields: readonly string[]): Record<string, string | string[]> {
-  // Without a prototype: a trailer may be called "constructor".
+  // An object without a prototype: a trailer may be called "constructor".
   const values: Record<string, string | string[]> = Object.create(null);
   for (let i = 0; i + 1 < fields.length; i += 2) {
     const [name, value] = [fields[i] as string, fields[i + 1] as string];

@@ -63,7 +63,7 @@ export async function openState(settings: Settings, log: Logger): Promise<State>
   const broker = new Dependency('bus', { clock: Date.now, log });
   const store = await openStore(settings, log, database);
   try {
-    // After the database: keys without a database are the sign of a lost one.
+    // Keys are opened after the database: keys without a database are the sign of a lost one.
     const keyRing = createKeyRing(await openKeys(settings.home, settings.masterKey));
     const bus = await openBus(settings, log, broker);
     return {

@@ -124,7 +124,7 @@ async function endOfPiece(trx: Queries, afterId: string, tunnels: number): Promi
 }
 
 async function rollUpPiece(trx: Queries, quarter: number, afterId: string, lastId: string | undefined): Promise<void> {
-  // By name, because the key begins with the minute: fifteen short ranges of it.
+  // Reads by name, because the key begins with the minute: fifteen short ranges of it.
   const minutes = Array.from({ length: quarterMs / minuteMs }, (_, index) => quarter + index * minuteMs);
   const upToLast = lastId === undefined ? sql`` : sql`and tunnel_id <= ${lastId}`;
   const sum = (column: string) => sql`cast(sum(${sql.ref(column)}) as bigint)`;

@@ -55,7 +55,7 @@ const startDevice = async (deps: DeviceDeps, { body, address, nowMs }: CallConte
       expires_at: nowMs + lifeMs,
     })
     .execute();
-  // Without the code: a link that carried it would let a stranger have their terminal approved with one click.
+  // Leaves the code out: a link that carried it would let a stranger have their terminal approved with one click.
   const verificationUrl = `${deps.origin}/activate`;
   return { deviceCode, userCode, verificationUrl, expiresIn: lifeMs / 1000, interval: durations.devicePollSeconds };
 };

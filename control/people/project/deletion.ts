@@ -23,7 +23,7 @@ export const deleteProject = async (trx: Queries, projectId: string, nowMs: numb
   await reserveNames(trx, projectId, await generatedNames(trx, projectId), nowMs);
   await dropCertificates(trx, projectId);
   await trx.deleteFrom('device_logins').where('project_id', '=', projectId).execute();
-  // Before the groups that they refer to.
+  // Tunnels go before the groups that they refer to.
   const tunnels = await trx.deleteFrom('tunnels').where('project_id', '=', projectId).returning('id').execute();
   await trx.updateTable('users').set({ default_project: null }).where('default_project', '=', projectId).execute();
   await trx.deleteFrom('projects').where('id', '=', projectId).execute();
