@@ -18,6 +18,7 @@ import type { DnsPort } from '@underpass/control/edges/dns/port.ts';
 import { compileGiven } from '@underpass/control/edges/feed/core/given-names.ts';
 import type { FeedHub } from '@underpass/control/edges/feed/hub.ts';
 import type { HubMessages } from '@underpass/control/edges/feed/hub-bus.ts';
+import type { BackgroundWork } from '@underpass/control/platform/job/background.ts';
 import { addJob } from '@underpass/control/platform/job/queue.ts';
 import { certificateTroubleMail } from '@underpass/control/platform/mail/mails.ts';
 import { createWithLease } from '@underpass/control/platform/store/lease.ts';
@@ -136,8 +137,11 @@ async function openUpkeep(
   });
 }
 
+const passEveryMs = 60_000;
+
 export interface RunningUpkeep {
   readonly order: () => void;
+  readonly background: readonly BackgroundWork[];
   readonly close: () => Promise<void>;
 }
 
@@ -149,11 +153,12 @@ export async function startUpkeep(settings: Settings, state: State, core: Upkeep
   const unsubscribe = state.bus.subscribe('feed.tunnels', (message) =>
     upkeep.nudge((message as HubMessages['feed.tunnels']).ids),
   );
-  upkeep.start();
   // The first tunnel needs its certificate now, and the local authority answers at once. ACME has to wait for the edge (`order`).
   if (sources.localCa !== undefined) await upkeep.run();
   return {
     order: () => void (sources.localCa === undefined && upkeep.run()),
+    // Waits for no pass: the next ends it early and goes on.
+    background: [{ name: 'certificates', everyMs: passEveryMs, run: async () => void upkeep.run() }],
     close: async () => {
       unsubscribe();
       await upkeep.close();
@@ -171,5 +176,5 @@ async function keepNotice({ store, clock, log, bus }: State, { hub, sources }: U
     tellAgain();
   });
   const unsubscribe = bus.subscribe('feed.tunnels', tellAgain);
-  return { order: () => {}, close: async () => unsubscribe() };
+  return { order: () => {}, background: [], close: async () => unsubscribe() };
 }

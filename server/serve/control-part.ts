@@ -2,10 +2,8 @@
 
 import type { Server } from 'node:http';
 import { resealCertificates } from '@underpass/control/edges/certificate/reseal.ts';
-import { createRecheck } from '@underpass/control/edges/dns/recheck.ts';
 import { resealPolicies } from '@underpass/control/edges/policies/sealed-policies.ts';
 import { resealSettings } from '@underpass/control/platform/secret/sealed-setting.ts';
-import { createWithLease } from '@underpass/control/platform/store/lease.ts';
 import { resealTunnelTokens } from '@underpass/control/tunnels/tunnel/token.ts';
 import type { InheritedSockets } from '@underpass/edge/door/inherited-sockets.ts';
 import type { Listen } from '@underpass/edge/door/listen.ts';
@@ -40,9 +38,6 @@ export interface RunningControl {
 
 export const controlPlace = ({ controlListen: host, port }: Settings): Listen => ({ host, port });
 
-/** How often a pass looks for due domains; each domain is due once a day. */
-const recheckEveryMs = 5 * 60_000;
-
 /**
  * `prepare` runs once the port is open. Requests may come from then on, but /readyz answers 200 only at the end. With `inherited`,
  * the sockets of the process before this one, the port waits for open().
@@ -69,8 +64,7 @@ export async function startControl(
   await prepare(core);
   await core.hub.start();
   const upkeep = await startUpkeep(settings, state, core);
-  const stopRecheck = startRecheck(state, core);
-  core.control.start();
+  core.control.start(upkeep.background);
   return {
     core,
     get port() {
@@ -92,7 +86,6 @@ export async function startControl(
       http.beginStop();
     },
     close: async () => {
-      stopRecheck();
       await upkeep.close();
       const closed = closeHttp(http.server);
       await core.close();
@@ -108,13 +101,4 @@ async function resealAll({ store, keyRing, log }: State): Promise<void> {
   for (const reseal of [resealTunnelTokens, resealCertificates, resealSettings, resealPolicies])
     count += await reseal(store.db, keyRing);
   if (count > 0) log.info({ count }, 'keys: sealed with the newest key');
-}
-
-function startRecheck(state: State, { control, dns }: ControlCore): () => void {
-  const { store, clock, log } = state;
-  const withLease = createWithLease(store, clock);
-  const recheck = createRecheck({ store, dns, clock, log, withLease, onLost: control.onDomainLost });
-  const run = (): void => void recheck.run().catch((error: unknown) => log.error({ err: error }, 'dns: the re-check failed'));
-  const timer = setInterval(run, recheckEveryMs);
-  return () => clearInterval(timer);
 }

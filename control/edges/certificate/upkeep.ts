@@ -41,14 +41,12 @@ export interface Upkeep {
   run(): Promise<void>;
   /** A pass soon over the names of these tunnels: many calls at once cause one pass. */
   nudge(tunnelIds: readonly string[]): void;
-  start(): void;
   close(): Promise<void>;
 }
 
 const ordersAtOnce = 4;
 /** The other names wait for the next pass. */
 const namesPerPass = 2_000;
-const everyMs = 60_000;
 const nudgeMs = 250;
 /** All questions of a pass about renewals. */
 const adviceTimeoutMs = 30_000;
@@ -146,7 +144,6 @@ export function createUpkeep(deps: UpkeepDeps): Upkeep {
     });
   const passes = createPasses(pass, parts.orders, stopping.signal);
   const changed = new Set<string>();
-  let timer: NodeJS.Timeout | undefined;
   let soon: NodeJS.Timeout | undefined;
   return {
     run: () => passes.run('all'),
@@ -159,12 +156,8 @@ export function createUpkeep(deps: UpkeepDeps): Upkeep {
         changed.clear();
       }, nudgeMs);
     },
-    start: () => {
-      timer = setInterval(() => void passes.run('all'), everyMs);
-    },
     close: async () => {
       stopping.abort();
-      clearInterval(timer);
       clearTimeout(soon);
       await passes.settled();
     },

@@ -81,7 +81,11 @@ const exportAudit = async (db: Queries, projectId: string): Promise<Response> =>
 
 export type AuditCalls = 'listAudit' | 'exportAudit' | 'listServiceAudit';
 
-export const createAuditCalls = ({ store: { db } }: { readonly store: Pick<Store, 'db'> }): Handlers<AuditCalls> => ({
+export interface AuditDeps {
+  readonly store: Pick<Store, 'db'>;
+}
+
+export const createAuditCalls = ({ store: { db } }: AuditDeps): Handlers<AuditCalls> => ({
   listAudit: ({ access, query }) => readPage(db, access.id, query),
   exportAudit: ({ access }) => exportAudit(db, access.id),
   listServiceAudit: ({ query }) => readPage(db, null, query),

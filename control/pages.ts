@@ -1,0 +1,36 @@
+// What answers besides the calls of the table: the webhook, the pages on which visitors sign in, the site, and in development
+// the mailbox.
+
+import type { App } from './api/app.ts';
+import type { Parts } from './parts.ts';
+import { takeSubscriptionWebhook } from './people/registration/webhook.ts';
+import { answerMethod } from './request/http/method.ts';
+import { addMailbox, mailboxPath } from './site/mailbox-page.ts';
+import { addSite } from './site/site.ts';
+import { findVisitPolicy } from './visitors/policies/find-visit-policy.ts';
+import { createDocumentReader, publicNet } from './visitors/programs/document.ts';
+import { addOAuth } from './visitors/programs/routes.ts';
+import { addVisits } from './visitors/sign-in/routes.ts';
+
+/** The mails that development keeps; undefined in production. */
+const keptMails = ({ settings, mailbox }: Parts): Parts['mailbox'] => (settings.production ? undefined : mailbox);
+
+/** Where people read those mails, as the meta call names it. */
+export const mailboxOf = (parts: Parts): { readonly mailbox?: string } =>
+  keptMails(parts) === undefined ? {} : { mailbox: mailboxPath };
+
+export const addPages = (app: App, parts: Parts, isRunning: () => boolean): void => {
+  const { settings, store, keyRing, clock, dns, documentNet = publicNet(dns) } = parts;
+  const webhook = { ...parts, secret: settings.subscriptionWebhookSecret };
+  app.post('/hooks/subscriptions', (c) => takeSubscriptionWebhook(webhook, c.req.raw, c.env.address));
+  app.all('/hooks/subscriptions', (c) => answerMethod(c.req.raw, ['POST']));
+  const mailbox = keptMails(parts);
+  if (mailbox !== undefined) addMailbox(app, { ...parts, mailbox });
+  const programs = addOAuth(app, {
+    ...parts,
+    findPolicy: (host) => findVisitPolicy(store.db, keyRing, host, clock()),
+    readDocument: createDocumentReader(documentNet),
+  });
+  addVisits(app, { ...parts, production: settings.production, providerNetworks: settings.providerNetworks, programs });
+  addSite(app, { ...parts, isRunning });
+};

@@ -1,0 +1,41 @@
+// What the areas may ask for, made once from deps.ts. Each area takes the few things that its own deps name.
+
+import { limits, rateLimits } from '@underpass/rules/limits.ts';
+import type { ControlDeps } from './deps.ts';
+import { createSilentZones } from './edges/dns/core/silent-zones.ts';
+import { createJobHandlers } from './jobs.ts';
+import { createAltcha } from './people/auth/altcha.ts';
+import type { BotCheck } from './people/auth/bot-check.ts';
+import { createTurnstile } from './people/auth/turnstile.ts';
+import { createJobQueue } from './platform/job/queue.ts';
+import { createLimiter } from './platform/limit/limiter.ts';
+import { createTurns } from './platform/limit/turns.ts';
+import { cookieNames } from './request/http/cookie.ts';
+
+// A name server that never answers occupies two of the resolver's 32 places for 5 s. The page of a tunnel asks for all of its domains.
+const dnsAtOnce = 4;
+const dnsWaiting = 2 * limits.ingressDomainsPerTunnel;
+/** About 100 bytes each. */
+const silentZonesMost = 10_000;
+
+const chooseBotCheck = ({ settings, store, keyRing, clock, log }: ControlDeps): BotCheck =>
+  settings.turnstile
+    ? createTurnstile({ ...settings.turnstile, origin: settings.origin, log })
+    : createAltcha({ store, clock, secret: keyRing.derive('altcha'), cost: 5_000 });
+
+export const createParts = (deps: ControlDeps, limiter = deps.limiter ?? createLimiter(deps.store)) => ({
+  ...deps,
+  origin: deps.settings.origin,
+  version: deps.settings.version,
+  operatorEmail: deps.settings.operatorEmail,
+  quickTunnels: deps.settings.quickTunnels,
+  botCheck: deps.botCheck ?? chooseBotCheck(deps),
+  cookies: cookieNames(deps.settings.origin),
+  jobs: createJobQueue({ ...deps, handlers: createJobHandlers({ ...deps, limiter }) }),
+  limiter,
+  silentZones: createSilentZones(silentZonesMost),
+  /** DNS look-ups, limited for each user. */
+  dnsTurns: createTurns(dnsAtOnce, dnsWaiting, rateLimits.dnsPerUser.sentence),
+});
+
+export type Parts = ReturnType<typeof createParts>;
