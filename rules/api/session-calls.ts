@@ -12,7 +12,7 @@ export const sessionCalls = {
    */
   checkLoginLink: { method: 'POST', path: '/auth/link', form: 'LoginToken', answer: 'LoginLinkCheck', who: 'anyone' },
   logOut: { method: 'GET', path: '/auth/logout', seeOther: true, who: 'anyone' },
-  /** Ends the token of a caller with a CLI token. */
+  /** Ends the session, or the CLI token that the caller uses. */
   logOutByPost: { method: 'POST', path: '/auth/logout', seeOther: true, who: 'anyone' },
   requestLoginLink: {
     method: 'POST',
