@@ -35,7 +35,7 @@ const batchRows = 250;
 
 const keyRing = createKeyRing([Buffer.alloc(32, 7)]);
 
-const seedProject = async (test: TestControl, index: number): Promise<void> => {
+async function seedProject(test: TestControl, index: number): Promise<void> {
   const { store } = test;
   const now = test.time.now;
   await store.write(async (trx) => {
@@ -88,9 +88,9 @@ const seedProject = async (test: TestControl, index: number): Promise<void> => {
       .execute();
     for (const id of ids) await insertTunnelToken(trx, keyRing, id, now);
   });
-};
+}
 
-const grow = async (test: TestControl, from: number, to: number): Promise<void> => {
+async function grow(test: TestControl, from: number, to: number): Promise<void> {
   for (let made = from; made < to; made += tunnelsPerProject * batchRows) {
     const count = Math.min(batchRows, Math.ceil((to - made) / tunnelsPerProject));
     for (let i = 0; i < count; i++) await seedProject(test, made + i);
@@ -99,7 +99,7 @@ const grow = async (test: TestControl, from: number, to: number): Promise<void> 
     const { sql } = await import('kysely');
     await sql`analyze`.execute(test.store.db);
   }
-};
+}
 
 interface Figures {
   readonly perSecond: number;
@@ -118,7 +118,7 @@ let names = 0;
 /** A column that makes more than one call says how long the one that it measures took. */
 type Column = (index: number) => Promise<unknown>;
 
-const measure = async (run: Column): Promise<Figures> => {
+async function measure(run: Column): Promise<Figures> {
   const times: number[] = [];
   const end = performance.now() + seconds * 1000;
   let index = 0;
@@ -139,9 +139,9 @@ const measure = async (run: Column): Promise<Figures> => {
     p99: percentile(times, 0.99),
     cpuMicros: (user + system) / times.length,
   };
-};
+}
 
-const columns = (test: TestControl, user: SignedUp): Readonly<Record<string, Column>> => {
+function columns(test: TestControl, user: SignedUp): Readonly<Record<string, Column>> {
   const p = `?project=${user.projectId}`;
   const pair = async (): Promise<{ readonly createMs: number; readonly deleteMs: number }> => {
     const name = `n${names++}`;
@@ -160,26 +160,26 @@ const columns = (test: TestControl, user: SignedUp): Readonly<Record<string, Col
     'DELETE tunnel (CPU: and POST)': async () => (await pair()).deleteMs,
     'history of a minute, 1,000 tunnels': (i) => writeMinute(test, i),
   };
-};
+}
 
-const took = async (run: () => Promise<unknown>): Promise<number> => {
+async function took(run: () => Promise<unknown>): Promise<number> {
   const began = performance.now();
   await run();
   return performance.now() - began;
-};
+}
 
 /** Writes a minute as control does for tunnels that have a client. */
-const writeMinute = async ({ store, time }: TestControl, index: number): Promise<void> => {
+async function writeMinute({ store, time }: TestControl, index: number): Promise<void> {
   const tunnels = await store.db.selectFrom('tunnels').select('id').orderBy('id').limit(1_000).execute();
   const tally = new MinuteTally();
   const nowMs = time.now - index * 60_000;
   for (const { id } of tunnels) tally.add(id, { rxBytes: 1, txBytes: 1, connections: 1 }, 1, nowMs);
   await writeTally(store, tally, nowMs, true);
-};
+}
 
 const row = (cells: readonly (string | number)[]): string => `| ${cells.join(' | ')} |`;
 
-const runStore = async (store: Store): Promise<void> => {
+async function runStore(store: Store): Promise<void> {
   const test = await createTestControl({ store, keyRing });
   const user = await test.signUp('bench@example.com');
   for (let i = 0; i < tunnelsPerProject; i++)
@@ -197,9 +197,9 @@ const runStore = async (store: Store): Promise<void> => {
   }
   await test.close();
   await store.close();
-};
+}
 
-const main = async (): Promise<void> => {
+async function main(): Promise<void> {
   console.log(row(['database', 'tunnels', 'call', 'per second', 'p50 ms', 'p99 ms', 'CPU µs']));
   console.log(row(Array(7).fill('---')));
   const databases = values.databases.split(',');
@@ -210,6 +210,6 @@ const main = async (): Promise<void> => {
   const postgres = await startPostgres({ fsync: true });
   await runStore(await openPostgresStore(await postgres.createDatabase(), console.error));
   await postgres.close();
-};
+}
 
 await main();

@@ -285,9 +285,9 @@ async function report(stage: FaultStage, results: readonly [Changes, Row][]): Pr
 }
 
 const closers: (() => unknown)[] = [];
-const close = async (): Promise<void> => {
+async function close(): Promise<void> {
   for (const each of closers.splice(0).reverse()) await each();
-};
+}
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => {
     process.stderr.write(`  ${(performance.now() / 1_000).toFixed(1)} the run was ended by ${signal}\n`);

@@ -150,10 +150,10 @@ async function fill(store: Store, table: 'history_minutes' | 'history_quarters',
 
 const megabytes = (bytes: number): string => `${Math.round(bytes / 1e6).toLocaleString('en')} MB`;
 const share = (cpu: number, wallMs: number): string => `${((cpu / (wallMs / 1_000)) * 100).toFixed(1)} % of a core`;
-const ownSeconds = (): number => {
+function ownSeconds(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1e6;
-};
+}
 
 /** Wall time, and the CPU of control and of the database. */
 async function costOf(database: Database, run: () => Promise<unknown>): Promise<string> {

@@ -231,9 +231,9 @@ function report(): boolean {
 }
 
 const closers: (() => unknown)[] = [];
-const close = async (): Promise<void> => {
+async function close(): Promise<void> {
   for (const each of closers.splice(0).reverse()) await each();
-};
+}
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void close().finally(() => process.exit(1)));
 try {
   await soak({ after: (run: () => unknown) => void closers.push(run) } as unknown as TestContext);

@@ -141,8 +141,8 @@ test('Ctrl-C ends the command at once while a proxy does not answer', async (t) 
 test('a DNS query that cannot be cancelled does not delay the end', {
   skip: binary && 'the runtime takes no options',
 }, async (t) => {
-  const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent('setInterval(() => {}, 60_000)')}`;
-  const { code, stdout } = await underpass(t, ['completion', 'bash'], { NODE_OPTIONS }).ended;
+  const nodeOptions = `--import=data:text/javascript,${encodeURIComponent('setInterval(() => {}, 60_000)')}`;
+  const { code, stdout } = await underpass(t, ['completion', 'bash'], { nodeOptions }).ended;
   assert.equal(code, 0);
   assert.match(stdout, /underpass/);
 });

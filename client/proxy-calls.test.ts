@@ -333,12 +333,12 @@ for (const [how, NO_PROXY, origin] of [
   });
 }
 
-const closedPort = async (t: TestContext): Promise<number> => {
+async function closedPort(t: TestContext): Promise<number> {
   const server = createTcpServer();
   const port = await listening(t, server);
   await new Promise((resolve) => server.close(resolve));
   return port;
-};
+}
 
 const proxyAdvice = /Check HTTPS_PROXY, or exempt the host with NO_PROXY\.\n {2}code: proxy-failed/;
 

@@ -41,7 +41,7 @@ export interface Control {
 
 const minuteMs = 60_000;
 
-const createHandlers = (parts: Parts, events: EventStreams): Handlers => {
+function createHandlers(parts: Parts, events: EventStreams): Handlers {
   const { version, origin, operatorIdentity: operator, releases } = parts.settings;
   return {
     ...createPeopleCalls(parts),
@@ -52,10 +52,10 @@ const createHandlers = (parts: Parts, events: EventStreams): Handlers => {
     ...createOperatorCalls(parts),
     ...createSiteCalls({ version, origin, operator, ...mailboxOf(parts) }, createReleases(releases)),
   };
-};
+}
 
 /** Everything that control repeats by the clock. A domain is due once a day; a pass looks for those that are. */
-const createBackground = (deps: ControlDeps, onLost: Control['onDomainLost']): readonly BackgroundWork[] => {
+function createBackground(deps: ControlDeps, onLost: Control['onDomainLost']): readonly BackgroundWork[] {
   const { store, clock, log } = deps;
   const recheck = createRecheck({ ...deps, withLease: createWithLease(store, clock), onLost });
   return [
@@ -63,9 +63,9 @@ const createBackground = (deps: ControlDeps, onLost: Control['onDomainLost']): r
     { name: 'quick tunnels: expiring', everyMs: minuteMs, atStart: true, run: () => expireTunnels(deps) },
     { name: 'dns: the re-check', everyMs: 5 * minuteMs, run: recheck.run },
   ];
-};
+}
 
-export const createControl = (deps: ControlDeps): Control => {
+export function createControl(deps: ControlDeps): Control {
   const parts = createParts(deps);
   const { settings, jobs, origin, version } = parts;
   const events = createEventStreams(parts);
@@ -103,4 +103,4 @@ export const createControl = (deps: ControlDeps): Control => {
       await jobs.stop();
     },
   };
-};
+}

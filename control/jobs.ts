@@ -34,7 +34,7 @@ const send = (deps: Deps, to: string, mail: MailText): Promise<void> => deps.sen
  * Sends nothing to an address without an account or with a suspended one; to one whose registration waits, that it waits. The
  * caller got the same answer in every case.
  */
-const sendLoginLink = async (deps: Deps, payload: JobPayloads['login-link']): Promise<void> => {
+async function sendLoginLink(deps: Deps, payload: JobPayloads['login-link']): Promise<void> {
   const { email, browserHash, isMailed = true, sessionId, path } = payload;
   if (!isMailed) return;
   const { db } = deps.store;
@@ -60,7 +60,7 @@ const sendLoginLink = async (deps: Deps, payload: JobPayloads['login-link']): Pr
       : proofLinkMail(first_name, proofUrl(origin, token));
   if (user) await send(deps, email, await mail(user));
   else if (waiting) await send(deps, email, registrationWaitsMail(waiting.first_name));
-};
+}
 
 /**
  * Anybody can cause such a mail. After this many within one hour of the clock, the operator reads the list instead; a flood
@@ -69,7 +69,7 @@ const sendLoginLink = async (deps: Deps, payload: JobPayloads['login-link']): Pr
 const registrationMailsPerHour = 20;
 const hourMs = 3600_000;
 
-const mailOperator = async (trx: Queries, origin: string, news: string, nowMs: number): Promise<void> => {
+async function mailOperator(trx: Queries, origin: string, news: string, nowMs: number): Promise<void> {
   const hour = Math.floor(nowMs / hourMs) * hourMs;
   const recent = trx
     .selectFrom('registrations')
@@ -80,9 +80,9 @@ const mailOperator = async (trx: Queries, origin: string, news: string, nowMs: n
   const last = count === registrationMailsPerHour ? 'No more mails about registrations in this hour.\n' : '';
   const text = `${news} Decide at ${origin}/operator/registrations\n${last}`;
   await addJob(trx, nowMs, 'operator-mail', { subject: 'A registration waits for your decision', text });
-};
+}
 
-const takeRegistration = async (deps: Deps, registration: JobPayloads['registration']): Promise<void> => {
+async function takeRegistration(deps: Deps, registration: JobPayloads['registration']): Promise<void> {
   const { store, settings, clock } = deps;
   const { email, firstName, lastName } = registration;
   const nowMs = clock();
@@ -95,7 +95,7 @@ const takeRegistration = async (deps: Deps, registration: JobPayloads['registrat
     const who = [plainName(firstName), plainName(lastName), `<${email}>`].filter((word) => word !== '').join(' ');
     await mailOperator(trx, settings.origin, `${who} has registered. ${found}`, nowMs);
   });
-};
+}
 
 const registrationMails = {
   received: (firstName: string) => registrationReceivedMail(firstName),
@@ -103,7 +103,7 @@ const registrationMails = {
   rejected: (firstName: string) => registrationRejectedMail(firstName),
 } as const;
 
-const sendInvitation = async (deps: Deps, { invitationId }: JobPayloads['invitation']): Promise<void> => {
+async function sendInvitation(deps: Deps, { invitationId }: JobPayloads['invitation']): Promise<void> {
   const { db } = deps.store;
   const token = createToken();
   const row = await db
@@ -118,7 +118,7 @@ const sendInvitation = async (deps: Deps, { invitationId }: JobPayloads['invitat
   const { origin } = deps.settings;
   const facts = { projectName: project.name, invitedBy: row.invited_by, url: `${origin}/invitations/${token}`, origin };
   await send(deps, row.email, invitationMail(facts));
-};
+}
 
 export const createJobHandlers = (deps: Deps): JobHandlers => ({
   'login-link': (payload) => sendLoginLink(deps, payload),

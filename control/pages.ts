@@ -19,7 +19,7 @@ const keptMails = ({ settings, mailbox }: Parts): Parts['mailbox'] => (settings.
 export const mailboxOf = (parts: Parts): { readonly mailbox?: string } =>
   keptMails(parts) === undefined ? {} : { mailbox: mailboxPath };
 
-export const addPages = (app: App, parts: Parts, isRunning: () => boolean): void => {
+export function addPages(app: App, parts: Parts, isRunning: () => boolean): void {
   const { settings, store, keyRing, clock, dns, documentNet = publicNet(dns) } = parts;
   const webhook = { ...parts, secret: settings.subscriptionWebhookSecret };
   app.post('/hooks/subscriptions', (c) => takeSubscriptionWebhook(webhook, c.req.raw, c.env.address));
@@ -33,4 +33,4 @@ export const addPages = (app: App, parts: Parts, isRunning: () => boolean): void
   });
   addVisits(app, { ...parts, production: settings.production, providerNetworks: settings.providerNetworks, programs });
   addSite(app, { ...parts, isRunning });
-};
+}

@@ -22,22 +22,22 @@ export interface TestPostgres {
 }
 
 // Postgres refuses to run as root, so root runs it as the user `postgres`.
-const runAs = (): { uid?: number; gid?: number } => {
+function runAs(): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {};
   const idOf = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
   return { uid: idOf('-u'), gid: idOf('-g') };
-};
+}
 
-const initCluster = (bin: string, home: string, user: { uid?: number; gid?: number }): void => {
+function initCluster(bin: string, home: string, user: { uid?: number; gid?: number }): void {
   if (user.uid !== undefined && user.gid !== undefined) chownSync(home, user.uid, user.gid);
   const flags = ['-D', join(home, 'data'), '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync', '--no-instructions'];
   execFileSync(join(bin, 'initdb'), flags, { ...user, cwd: home, stdio: ['ignore', 'ignore', 'inherit'] });
-};
+}
 
 const urlOf = (home: string, database: string): string =>
   `postgresql:///${database}?host=${encodeURIComponent(home)}&user=postgres`;
 
-const runSql = async (url: string, text: string): Promise<void> => {
+async function runSql(url: string, text: string): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
@@ -45,7 +45,7 @@ const runSql = async (url: string, text: string): Promise<void> => {
   } finally {
     await client.end();
   }
-};
+}
 
 const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode !== null || signalCode !== null;
 
@@ -56,24 +56,24 @@ const childrenOf = (parent: number): number[] =>
     .map(Number)
     .filter((pid) => parentOf(pid) === parent);
 
-const parentOf = (pid: number): number | undefined => {
+function parentOf(pid: number): number | undefined {
   try {
     return Number(/^PPid:\t(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
   } catch {
     return undefined;
   }
-};
+}
 
-const signalIfThere = (pid: number, signal: NodeJS.Signals): void => {
+function signalIfThere(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
     // The process has already ended.
   }
-};
+}
 
 /** Starts Postgres without fsync, which halves the time of a suite. Measurements need fsync. */
-export const startPostgres = async ({ fsync = false } = {}): Promise<TestPostgres> => {
+export async function startPostgres({ fsync = false } = {}): Promise<TestPostgres> {
   const bin = dirname(requireTool('postgres'));
   const home = mkdtempSync(join(tmpdir(), 'underpass-postgres-'));
   const user = runAs();
@@ -125,4 +125,4 @@ export const startPostgres = async ({ fsync = false } = {}): Promise<TestPostgre
       rmSync(home, { recursive: true, force: true });
     },
   };
-};
+}

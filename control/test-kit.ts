@@ -33,7 +33,7 @@ export interface FakeFeed extends FeedPort {
   move(ids: readonly string[]): void;
 }
 
-export const createFakeFeed = (): FakeFeed => {
+export function createFakeFeed(): FakeFeed {
   const listeners = new Set<(ids: readonly string[]) => void>();
   const changed: string[] = [];
   const serving = new Set<string>();
@@ -63,7 +63,7 @@ export const createFakeFeed = (): FakeFeed => {
       return () => listeners.delete(listener);
     },
   };
-};
+}
 
 export interface FakeDns extends DnsPort {
   /** The answer of the next checks for each apex; `missing` if there is none here. */
@@ -74,7 +74,7 @@ export interface FakeDns extends DnsPort {
   readonly looked: string[];
 }
 
-export const createFakeDns = (clock: () => number): FakeDns => {
+export function createFakeDns(clock: () => number): FakeDns {
   const proofs = new Map<string, ChallengeAnswer>();
   const addresses: FakeDns['addresses'] = new Map();
   const providerOf = new Map<string, DnsProviderName>();
@@ -94,7 +94,7 @@ export const createFakeDns = (clock: () => number): FakeDns => {
     providers: createSharedAnswers(async (zone) => providerOf.get(zone) ?? 'other', options),
   };
   return dns;
-};
+}
 
 /** Every answer that begins with `a-right-answer` is right. */
 export const easyBotCheck: BotCheck = {
@@ -105,12 +105,12 @@ export const easyBotCheck: BotCheck = {
 
 type SentBody = object | URLSearchParams | FormData | string;
 
-const bodyOf = (body: SentBody | undefined): { body?: NonNullable<RequestInit['body']>; headers: Record<string, string> } => {
+function bodyOf(body: SentBody | undefined): { body?: NonNullable<RequestInit['body']>; headers: Record<string, string> } {
   if (body === undefined) return { headers: {} };
   if (body instanceof URLSearchParams || body instanceof FormData) return { body, headers: {} };
   if (typeof body === 'string') return { body, headers: { 'content-type': 'text/csv' } };
   return { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
-};
+}
 
 /** A browser with a cookie jar, or a program with a bearer token. */
 export interface TestClient {
@@ -120,22 +120,22 @@ export interface TestClient {
   call<T = unknown>(method: string, path: string, body?: SentBody): Promise<T>;
 }
 
-const keepCookies = (jar: Map<string, string>, response: Response): void => {
+function keepCookies(jar: Map<string, string>, response: Response): void {
   for (const line of response.headers.getSetCookie()) {
     const [pair = ''] = line.split(';');
     const [name = '', value = ''] = pair.split('=');
     if (/max-age=0(;|$)/i.test(line)) jar.delete(name);
     else jar.set(name, value);
   }
-};
+}
 
-const readAnswer = async (response: Response, what: string): Promise<unknown> => {
+async function readAnswer(response: Response, what: string): Promise<unknown> {
   const text = await response.text();
   assert.ok(response.ok, `${what}: ${response.status} ${text}`);
   return response.headers.get('content-type')?.startsWith('application/json') ? JSON.parse(text) : text;
-};
+}
 
-export const createTestClient = (control: Control, token?: string, address = '192.0.2.1'): TestClient => {
+export function createTestClient(control: Control, token?: string, address = '192.0.2.1'): TestClient {
   const cookies = new Map<string, string>();
   const identity = (): Record<string, string> => {
     if (token !== undefined) return { authorization: `Bearer ${token}` };
@@ -160,7 +160,7 @@ export const createTestClient = (control: Control, token?: string, address = '19
     call: async <T>(method: string, path: string, body?: SentBody) =>
       (await readAnswer(await send(method, path, body), `${method} ${path}`)) as T,
   };
-};
+}
 
 export interface TestControl {
   readonly control: Control;
@@ -223,24 +223,24 @@ const localRegion = {
 const listLog = (logged: string[]) => pino({ level: 'info' }, { write: (line: string) => void logged.push(line) });
 
 /** The URL in the newest mail to this address. */
-export const linkIn = (mails: readonly Mail[], email: string): URL => {
+export function linkIn(mails: readonly Mail[], email: string): URL {
   const mail = mails.findLast((each) => each.to === email);
   const match = /https?:\/\/\S+/.exec(mail?.text ?? '');
   assert.ok(match, `no link was mailed to ${email}`);
   return new URL(match[0]);
-};
+}
 
 export const linkToken = (mails: readonly Mail[], email: string): string => linkIn(mails, email).pathname.split('/').at(-1)!;
 
-export const loginForm = (email: string, answer = rightAnswer): FormData => {
+export function loginForm(email: string, answer = rightAnswer): FormData {
   const form = new FormData();
   form.set('email', email);
   form.set('bot-check', answer);
   return form;
-};
+}
 
 /** Makes a control with the region `local`. Close it, and the store that you passed. */
-export const createTestControl = async (options: TestControlOptions = {}): Promise<TestControl> => {
+export async function createTestControl(options: TestControlOptions = {}): Promise<TestControl> {
   const store = options.store ?? (await openSqliteStore(':memory:'));
   const mails: Mail[] = [];
   const logged: string[] = [];
@@ -300,4 +300,4 @@ export const createTestControl = async (options: TestControlOptions = {}): Promi
       if (!options.store) await store.close();
     },
   };
-};
+}

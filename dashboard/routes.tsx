@@ -3,7 +3,7 @@
 import { type RouteObject, redirect, redirectDocument } from 'react-router';
 import { loadCode } from './api/retry-once.ts';
 import { paths } from './routing/paths.ts';
-import { loadSession, projectOfScreen, SHELL_ROUTE } from './session/session.ts';
+import { loadSession, projectOfScreen, shellRoute } from './session/session.ts';
 import { ApplicationError } from './shell/application-error.tsx';
 import { PageError } from './shell/page-error.tsx';
 import { FirstLoad, Root } from './shell/root.tsx';
@@ -95,7 +95,7 @@ export const routes: RouteObject[] = [
         children: [{ ErrorBoundary: PageError, children: publicPages }],
       },
       {
-        id: SHELL_ROUTE,
+        id: shellRoute,
         lazy: page(() => import('./shell/project-shell.tsx')),
         children: [{ ErrorBoundary: PageError, children: [...projectPages, ...beyondTheSpec] }],
       },

@@ -8,7 +8,7 @@ import { compressedFiles } from './bundle/compressed-files.ts';
 import { earlyScript } from './bundle/early-script.ts';
 import { firstLoad } from './bundle/first-load.ts';
 
-const CONTROL_IN_DEVELOPMENT = 'http://localhost:8400';
+const controlInDevelopment = 'http://localhost:8400';
 
 export default defineConfig({
   plugins: [basicFonts(), react(), tailwindcss(), earlyScript(), firstLoad(), compressedFiles()],
@@ -26,6 +26,6 @@ export default defineConfig({
     reportCompressedSize: true,
   },
   server: {
-    proxy: Object.fromEntries(['/api', '/auth', '/releases'].map((path) => [path, CONTROL_IN_DEVELOPMENT])),
+    proxy: Object.fromEntries(['/api', '/auth', '/releases'].map((path) => [path, controlInDevelopment])),
   },
 });

@@ -8,12 +8,12 @@ import { createControlFeed, createEdgeFeed, maxFeedMessageBytes } from './feed-s
 import { carrierKinds, createCarriers } from './fixture/carriers.ts';
 
 const ping = (id: number): ToEdge => ({ type: 'ping', id });
-const framed = (text: string): Buffer => {
+function framed(text: string): Buffer {
   const bytes = Buffer.alloc(4 + Buffer.byteLength(text));
   bytes.writeUInt32BE(Buffer.byteLength(text));
   bytes.write(text, 4);
   return bytes;
-};
+}
 
 for (const kind of carrierKinds) {
   describe(`a feed over ${kind}`, () => {

@@ -32,11 +32,11 @@ function createRandom(seed: number): Random {
   };
 }
 
-const u32 = (value: number): Buffer => {
+function u32(value: number): Buffer {
   const bytes = Buffer.alloc(4);
   bytes.writeUInt32BE(value);
   return bytes;
-};
+}
 const frame = (type: number, stream: number, payload: Uint8Array = new Uint8Array(0), fin = false): Buffer =>
   encodeNaive({ type, stream, fin, payload: Buffer.from(payload) });
 const hellos = encodeHello({ oldest: 1, newest: 2, maxStreams: 1_000, windowBytes, info: {} });

@@ -218,12 +218,12 @@ describe('after its own reset a session', () => {
 const opensFrom = (first: number, payload: Uint8Array): Buffer =>
   Buffer.concat(Array.from({ length: 1_000 }, (_, index) => frame(open, first + 2 * index, payload)));
 
-const heapAfterCollection = (): number => {
+function heapAfterCollection(): number {
   // The second collection waits until the first has freed its buffers.
   collectHeap();
   collectHeap();
   return process.memoryUsage().heapUsed + process.memoryUsage().external;
-};
+}
 
 describe('a carrier that is full', () => {
   it('gives each waiting stream one frame in turn', async () => {

@@ -80,7 +80,7 @@ interface Peer {
 /** Bytes in the kernel, not yet sent, on a long path: 5 ms at 200 Mbit/s, so a busy event loop does not stall the carrier. */
 const unsentBytes = 131_072;
 
-const nothing = (): void => {};
+function nothing(): void {}
 
 export function createSession(carrier: Duplex, options: SessionOptions): Session {
   return new MuxSession(carrier, options);

@@ -25,7 +25,7 @@ export interface StreamHost {
   forget(stream: MuxStream): void;
 }
 
-const nothing = (): void => {};
+function nothing(): void {}
 const noBytes = new Uint8Array(0);
 
 export class MuxStream implements Stream {

@@ -24,10 +24,10 @@ const isOn = process.env.UNDERPASS_CONGESTION !== 'system';
 
 /** Undefined until the first call: a client loads FFI only when it dials. */
 let calls: SocketCalls | null | undefined;
-const socketCalls = (): SocketCalls | null => {
+function socketCalls(): SocketCalls | null {
   calls ??= findSocketCalls();
   return calls;
-};
+}
 
 const descriptorOf = (socket: Duplex | Server): number =>
   (socket as { readonly _handle?: { readonly fd?: number } | null })._handle?.fd ?? -1;

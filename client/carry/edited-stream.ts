@@ -12,7 +12,7 @@ export function editStream(stream: Stream, { upstream, sentHost }: OfferedUpstre
   return sentHost === undefined ? stream : new EditedStream(stream, createHostEditor(upstream, sentHost));
 }
 
-const nothing = (): void => {};
+function nothing(): void {}
 
 class EditedStream implements RelayedStream {
   onData: (chunk: Buffer) => void = nothing;

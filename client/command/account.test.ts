@@ -55,8 +55,10 @@ test('login does not wait for a browser that stays in the foreground', {
     'POST /auth/device/token': { body: { token: 'tok', email: 'ada@example.com', projects: [] } },
   });
   const cli = await createCli(t);
-  const BROWSER = join(cli.home, 'browser');
-  await writeFile(BROWSER, '#!/bin/sh\necho "$$ $1" > "$0.begun"\nmv "$0.begun" "$0.started"\nexec sleep 600\n', { mode: 0o755 });
+  const browserPath = join(cli.home, 'browser');
+  await writeFile(browserPath, '#!/bin/sh\necho "$$ $1" > "$0.begun"\nmv "$0.begun" "$0.started"\nexec sleep 600\n', {
+    mode: 0o755,
+  });
   const written: string[] = [];
   const terminal = {
     write: (text: string) => void written.push(text),
@@ -65,12 +67,12 @@ test('login does not wait for a browser that stays in the foreground', {
     rows: () => 24,
     onResize: () => () => {},
   };
-  const { code } = await cli.run(['login', '--server', api.origin], { env: { BROWSER }, io: { stderr: terminal } });
+  const { code } = await cli.run(['login', '--server', api.origin], { env: { browserPath }, io: { stderr: terminal } });
   const stderr = written.join('');
   assert.equal(code, 0, stderr);
   assert.match(stderr, /^A browser window opens at\n\n {2}http:\/\/127/);
   let started = '';
-  while (started === '') started = await readFile(`${BROWSER}.started`, 'utf8').catch(() => '');
+  while (started === '') started = await readFile(`${browserPath}.started`, 'utf8').catch(() => '');
   const [pid = '', link] = started.trim().split(' ');
   process.kill(Number(pid));
   assert.equal(link, device.verificationUrl);

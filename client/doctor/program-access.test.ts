@@ -28,11 +28,11 @@ const metadata = (more: object = {}): object => ({
   ...more,
 });
 
-const walk = (changed: Readonly<Record<string, () => Response>> = {}) => {
+function walk(changed: Readonly<Record<string, () => Response>> = {}) {
   const answers = { ...right, ...changed };
   const fetch = async (url: string) => answers[url]?.() ?? new Response('', { status: 404 });
   return checkProgramAccess({ fetch } as unknown as Io, address);
-};
+}
 
 test('every step of a right installation is ok', async () => {
   const findings = await walk();

@@ -25,9 +25,9 @@ class Stop extends Error {
   }
 }
 
-const stop = (check: string, detail: string, fix: string): never => {
+function stop(check: string, detail: string, fix: string): never {
   throw new Stop(problem(check, detail, fix));
-};
+}
 
 export async function checkProgramAccess(io: Io, address: string): Promise<readonly Finding[]> {
   const findings: Finding[] = [];

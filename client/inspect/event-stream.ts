@@ -6,8 +6,8 @@ import { inspectLimits } from './exchange-log.ts';
 
 type Event = Omit<EventView, 'atMs'>;
 
-const LF = 10;
-const CR = 13;
+const lf = 10;
+const cr = 13;
 
 export class EventStreamReader {
   readonly #onEvent: (event: Event) => void;
@@ -29,18 +29,18 @@ export class EventStreamReader {
     let start = from;
     for (let i = from; i < to; i++) {
       const octet = bytes[i];
-      if (octet !== LF && octet !== CR) {
+      if (octet !== lf && octet !== cr) {
         this.#afterCr = false;
         continue;
       }
-      if (octet === LF && this.#afterCr) {
+      if (octet === lf && this.#afterCr) {
         this.#afterCr = false;
         start = i + 1;
         continue;
       }
       this.#keep(bytes, start, i);
       this.#endLine();
-      this.#afterCr = octet === CR;
+      this.#afterCr = octet === cr;
       start = i + 1;
     }
     this.#keep(bytes, start, to);

@@ -46,14 +46,14 @@ const closeToken = (path: string, { userName }: ServiceSpec): ServiceCommand => 
  * Any user may have made the folder, since all may add to ProgramData, and could change the task's file before it is read. A new
  * owner first: the old one could undo the rest. Files get the rights of the folder.
  */
-const closeFolder = (path: string): ServiceCommand[] => {
+function closeFolder(path: string): ServiceCommand[] {
   const own = grants(`*${localService}:(OI)(CI)RX`, `${systemSid}:(OI)(CI)F`, `${administratorsSid}:(OI)(CI)F`);
   return [
     { argv: ['icacls', path, '/setowner', administratorsSid] },
     { argv: ['icacls', path, '/reset'] },
     { argv: ['icacls', path, '/inheritance:r', ...own] },
   ];
-};
+}
 
 const grants = (...rights: readonly string[]): readonly string[] => rights.flatMap((right) => ['/grant:r', right]);
 

@@ -77,9 +77,9 @@ export function startTunnel(
   };
 }
 
-const trustOf = ({ config, upstreamCaPem }: LoadedTunnel): UpstreamTrust => {
+function trustOf({ config, upstreamCaPem }: LoadedTunnel): UpstreamTrust {
   return { caPem: upstreamCaPem, insecure: config.upstreamInsecure };
-};
+}
 
 /** Two carriers may lead to one edge: it appears once, with the better of their round-trip times. */
 export function edgesOf(carriers: readonly Pick<CarrierStatus, 'edge' | 'address' | 'rttMs'>[]): TunnelView['edges'] {

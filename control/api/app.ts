@@ -44,23 +44,23 @@ const plain = (text: string, status: number, headers: Record<string, string> = {
     headers: { 'content-type': 'text/plain; charset=utf-8', ...headers },
   });
 
-const refusalAnswer = ({ code, message, status, retryAfterSeconds }: Refusal): Response => {
+function refusalAnswer({ code, message, status, retryAfterSeconds }: Refusal): Response {
   const name = namedRefusals[code];
   return plain(message, status, {
     ...(retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }),
     ...(name === undefined ? {} : { [errorHeader]: name }),
   });
-};
+}
 
 /** What says nothing about caches may be private (RFC 9111 5.2.2.5). */
-const withHeaders = (response: Response, headers: readonly (readonly [string, string])[], requestId: string): Response => {
+function withHeaders(response: Response, headers: readonly (readonly [string, string])[], requestId: string): Response {
   const copy = new Response(response.body, response);
   // A page may be stricter.
   for (const [name, value] of headers) if (!copy.headers.has(name)) copy.headers.set(name, value);
   if (!copy.headers.has('cache-control')) copy.headers.set('cache-control', 'no-store');
   copy.headers.set('x-request-id', requestId);
   return copy;
-};
+}
 
 /** Facts about one request, for the routes and the log line. */
 interface Trace {
@@ -74,7 +74,7 @@ interface Trace {
 
 export type App = Hono<{ Bindings: Trace }>;
 
-const addCalls = (app: App, deps: AppDeps): void => {
+function addCalls(app: App, deps: AppDeps): void {
   for (const name of Object.keys(calls) as CallName[]) {
     const call: Call = calls[name];
     app.on(call.method, call.path, async (c) => {
@@ -95,11 +95,11 @@ const addCalls = (app: App, deps: AppDeps): void => {
       return methods.length === 0 ? plain('Page not found', 404) : answerMethod(c.req.raw, methods);
     });
   }
-};
+}
 
 const goneText = 'Something that this change belongs to has just been deleted.';
 
-const addErrors = (app: App, log: Logger): void => {
+function addErrors(app: App, log: Logger): void {
   app.onError((error, c) => {
     if (error instanceof Refusal) return refusalAnswer(error);
     if (error instanceof LimitReached) return refusalAnswer(new Refusal('tooMany', error.message, error.retryAfterSeconds));
@@ -113,22 +113,22 @@ const addErrors = (app: App, log: Logger): void => {
     log.error({ err: error, requestId }, 'call failed');
     return plain(`Something went wrong. Please try again. (${requestId})`, 500);
   });
-};
+}
 
 /** What load balancers and schedulers ask every few seconds, each of them. */
 const healthPaths = new Set(['/healthz', '/readyz']);
 
 /** Logs a health check at level debug unless its answer differs from the last one. */
-const createRequestLog = (log: Logger) => {
+function createRequestLog(log: Logger) {
   const lastHealth = new Map<string, number>();
   return (path: string, status: number, line: object): void => {
     const isNews = !healthPaths.has(path) || lastHealth.get(path) !== status;
     if (healthPaths.has(path)) lastHealth.set(path, status);
     log[isNews ? 'info' : 'debug'](line, 'request');
   };
-};
+}
 
-export const createApp = (deps: AppDeps) => {
+export function createApp(deps: AppDeps) {
   const { log, metrics, openApi } = deps;
   const app: App = new Hono();
   const headers = securityHeaders(deps);
@@ -152,4 +152,4 @@ export const createApp = (deps: AppDeps) => {
     logRequest(path, response.status, { ...facts, address, ...(user && { user }), ...(project && { project }) });
     return withHeaders(response, headers, requestId);
   };
-};
+}

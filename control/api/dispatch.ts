@@ -38,14 +38,14 @@ export interface Incoming extends Values {
 const notPlain = 'must not hold control characters.';
 
 /** No stored name has control characters, and Postgres would refuse a query that has NUL. */
-const refuseOddSegments = (segments: Values['segments']): void => {
+function refuseOddSegments(segments: Values['segments']): void {
   if (!Object.values(segments).every(isPlainWord)) refuse('invalid', `The path ${notPlain}`);
-};
+}
 
 const isOptional = (schema: z.ZodType): boolean => schema.safeParse(undefined).success;
 
 /** The parameters of the call: each at most once, and all required ones. Ignores others. */
-export const readQuery = (search: URLSearchParams, call: Call): Record<string, string> => {
+export function readQuery(search: URLSearchParams, call: Call): Record<string, string> {
   const query: Record<string, string> = {};
   for (const [name, schema] of Object.entries(queryShapeOf(call))) {
     const [value, ...more] = search.getAll(name);
@@ -56,13 +56,13 @@ export const readQuery = (search: URLSearchParams, call: Call): Record<string, s
     else if (!isOptional(schema) && name !== 'project') refuse('invalid', `Query parameter '${name}' is missing.`);
   }
   return query;
-};
+}
 
-const answerOf = (result: unknown): Response => {
+function answerOf(result: unknown): Response {
   if (result instanceof Response) return result;
   if (result === undefined) return new Response(null, { status: 204 });
   return Response.json(result);
-};
+}
 
 const isForeign = (origin: string, call: Call, { method, headers }: Request): boolean =>
   isUnsafe(method) ? !isOwnRequest(headers, origin) : call.who !== 'anyone' && isForeignRead(headers);
@@ -71,7 +71,7 @@ const isForeign = (origin: string, call: Call, { method, headers }: Request): bo
  * Counts before the look-up in the database, by credential and by address. If the caller is signed in, the address gets its
  * point back, for others who share it.
  */
-const identify = async (deps: DispatchDeps, { request, address }: Incoming): Promise<Caller | null> => {
+async function identify(deps: DispatchDeps, { request, address }: Incoming): Promise<Caller | null> {
   const { headers } = request;
   const credential = readCredential(headers, deps.cookies);
   if (credential !== undefined) await deps.limiter.take('apiPerCredential', hashToken(credential));
@@ -80,17 +80,17 @@ const identify = async (deps: DispatchDeps, { request, address }: Incoming): Pro
   const sender = await findCaller(deps, headers, deps.clock());
   if (sender) await deps.limiter.giveBack('apiPerAddress', source);
   return sender;
-};
+}
 
 const byAccess = new Set<RefusalCode>(['signedOut', 'forbidden', 'sessionNeeded', 'proofNeeded', 'passkeyNeeded', 'missing']);
 
 /** Runs the call. What access refuses counts by itself, so that it uses up no limit of what the caller may do. */
-const countRefused = async <T>(
+async function countRefused<T>(
   deps: DispatchDeps,
   caller: Caller | null,
   { name, address, segments, query }: Incoming,
   run: () => Promise<T>,
-): Promise<T> => {
+): Promise<T> {
   try {
     return await run();
   } catch (error) {
@@ -102,15 +102,15 @@ const countRefused = async <T>(
     }
     throw error;
   }
-};
+}
 
 /** Takes from the limits of permitted calls. */
-const takePermitted = async ({ limiter }: DispatchDeps, caller: Caller, { method }: Call): Promise<void> => {
+async function takePermitted({ limiter }: DispatchDeps, caller: Caller, { method }: Call): Promise<void> {
   await limiter.take('apiPerUser', userShare(caller));
   if (isUnsafe(method)) await takeAllowance(limiter, 'change', caller);
-};
+}
 
-export const dispatch = async (deps: DispatchDeps, handlers: Handlers, incoming: Incoming): Promise<Response> => {
+export async function dispatch(deps: DispatchDeps, handlers: Handlers, incoming: Incoming): Promise<Response> {
   const { name, request, address, segments, query } = incoming;
   const call: Call = calls[name];
   if (isForeign(deps.origin, call, request)) refuse('forbidden', 'This request came from another site.');
@@ -130,4 +130,4 @@ export const dispatch = async (deps: DispatchDeps, handlers: Handlers, incoming:
     const handle = handlers[name] as (context: CallContext) => Promise<unknown>;
     return answerOf(await handle(context as unknown as CallContext));
   });
-};
+}

@@ -15,36 +15,36 @@ beforeEach(async () => {
 });
 afterEach(() => test.close());
 
-const createToken = async (role: Role): Promise<TestClient> => {
+async function createToken(role: Role): Promise<TestClient> {
   const body = { name: 'ci', role, expiresInDays: 30 };
   const { token } = await ann.call<{ token: string }>('POST', `/api/tokens?project=${ann.projectId}`, body);
   return test.client(token);
-};
+}
 
-const signInAgain = async (): Promise<TestClient> => {
+async function signInAgain(): Promise<TestClient> {
   const browser = test.client();
   const url = new URL(await test.control.operator.createLoginLink(ann.email));
   await browser.call('POST', '/auth/login', new URLSearchParams({ token: url.pathname.split('/').at(-1)! }));
   return browser;
-};
+}
 
-const addMember = async (role: Role): Promise<SignedUp> => {
+async function addMember(role: Role): Promise<SignedUp> {
   const member = await test.signUp(`${role}@example.com`);
   await test.addMember(ann.projectId, member.userId, role);
   return member;
-};
+}
 
 type Send = (who: TestClient) => Promise<Response>;
 
 /** How often each status came. Sends in batches, for speed. */
-const statusesOf = async (who: TestClient, times: number, send: Send): Promise<Record<number, number>> => {
+async function statusesOf(who: TestClient, times: number, send: Send): Promise<Record<number, number>> {
   const counts: Record<number, number> = {};
   for (let sent = 0; sent < times; sent += 100) {
     const batch = await Promise.all(Array.from({ length: Math.min(100, times - sent) }, () => send(who)));
     for (const { status } of batch) counts[status] = (counts[status] ?? 0) + 1;
   }
   return counts;
-};
+}
 
 const read: Send = (who) => who.send('GET', '/api/regions');
 const rename: Send = (who) => who.send('PATCH', `/api/projects/${ann.projectId}`, { name: 'Renamed' });

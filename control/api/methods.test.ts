@@ -18,10 +18,10 @@ const send = (method: string, path: string): Promise<Response> =>
 const every = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND'] as const;
 
 /** A literal segment may also be a name: `/api/invitations/check` has the DELETE of `/api/invitations/:id`. */
-const covers = (pattern: string, path: string): boolean => {
+function covers(pattern: string, path: string): boolean {
   const [named, given] = [pattern.split('/'), path.split('/')];
   return named.length === given.length && named.every((segment, at) => segment.startsWith(':') || segment === given[at]);
-};
+}
 
 const rows = Object.values(calls);
 const paths = new Map(

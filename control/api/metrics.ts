@@ -15,12 +15,12 @@ export interface ControlMetrics {
 // A call takes from under a millisecond to the ten seconds that DNS may take.
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 
-const countJobs = async (store: Store): Promise<number> => {
+async function countJobs(store: Store): Promise<number> {
   const query = store.db.selectFrom('jobs').select((eb) => eb.fn.countAll<number>().as('n'));
   return Number((await query.executeTakeFirstOrThrow()).n);
-};
+}
 
-const addDependencies = (registry: Registry, dependencies: readonly Dependency[]): void => {
+function addDependencies(registry: Registry, dependencies: readonly Dependency[]): void {
   const gauge = (name: string, help: string, read: (state: DependencyState) => number): void => {
     new Gauge({
       ...{ registers: [registry], name, help, labelNames: ['dependency'] },
@@ -31,9 +31,9 @@ const addDependencies = (registry: Registry, dependencies: readonly Dependency[]
   };
   gauge('underpass_dependency_answers', '1 while the dependency answers', ({ answers }) => (answers ? 1 : 0));
   gauge('underpass_dependency_changed_timestamp_seconds', 'When that last changed, Unix time', ({ sinceMs }) => sinceMs / 1000);
-};
+}
 
-const addPool = (registry: Registry, store: Store): void => {
+function addPool(registry: Registry, store: Store): void {
   new Gauge({
     registers: [registry],
     name: 'underpass_database_pool',
@@ -43,10 +43,10 @@ const addPool = (registry: Registry, store: Store): void => {
       for (const [state, count] of Object.entries(store.pool?.() ?? {})) this.set({ state }, count);
     },
   });
-};
+}
 
 /** Only figures that exist are exported: an installation without backups of ours has none. */
-const addBackups = (registry: Registry, store: Store): void => {
+function addBackups(registry: Registry, store: Store): void {
   const gauge = (name: string, help: string, read: (note: BackupNote) => number | undefined): void => {
     new Gauge({
       ...{ registers: [registry], name, help },
@@ -64,9 +64,9 @@ const addBackups = (registry: Registry, store: Store): void => {
   gauge('underpass_backup_succeeded', '1 if the last backup succeeded', ({ error }) => (error === undefined ? 1 : 0));
   gauge('underpass_backup_timestamp_seconds', 'Last backup that succeeded, Unix time', ({ madeAtMs }) => seconds(madeAtMs));
   gauge('underpass_backup_due_timestamp_seconds', 'When the next backup is due, Unix time', ({ dueAtMs }) => seconds(dueAtMs));
-};
+}
 
-export const createControlMetrics = (store: Store, dependencies: readonly Dependency[]): ControlMetrics => {
+export function createControlMetrics(store: Store, dependencies: readonly Dependency[]): ControlMetrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   addDependencies(registry, dependencies);
@@ -106,4 +106,4 @@ export const createControlMetrics = (store: Store, dependencies: readonly Depend
       durations.observe({ call }, seconds);
     },
   };
-};
+}

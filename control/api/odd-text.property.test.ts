@@ -22,16 +22,16 @@ interface Place {
   readonly isList: boolean;
 }
 
-const places = (part: Place['part'], schema: z.ZodObject): Place[] => {
+function places(part: Place['part'], schema: z.ZodObject): Place[] {
   const { properties = {} } = z.toJSONSchema(schema, { io: 'input' });
   return Object.entries(properties).flatMap(([name, property]) => {
     const kinds = JSON.stringify(property);
     if (!kinds.includes('"string"') || kinds.includes('"properties"')) return [];
     return [{ part, name, isList: kinds.includes('"array"') }];
   });
-};
+}
 
-const placesOf = (call: Call): Place[] => {
+function placesOf(call: Call): Place[] {
   const segments = [...call.path.matchAll(/:([A-Za-z]+)/g)].map(([, name = '']) => ({ part: 'segments' as const, name }));
   const payload = payloadSchemaOf(call);
   return [
@@ -39,18 +39,18 @@ const placesOf = (call: Call): Place[] => {
     ...(call.query ? places('query', querySchemas[call.query]) : []),
     ...(payload ? places('body', payload) : []),
   ];
-};
+}
 
 const targets = (Object.keys(calls) as CallName[]).flatMap((name) => placesOf(calls[name]).map((place) => ({ name, place })));
 
-const putIn = (body: PreparedCall['body'], { name, isList }: Place, text: string): NonNullable<PreparedCall['body']> => {
+function putIn(body: PreparedCall['body'], { name, isList }: Place, text: string): NonNullable<PreparedCall['body']> {
   if (!(body instanceof FormData) && !(body instanceof URLSearchParams))
     return { ...(body as object), [name]: isList ? [text] : text };
   const copy = body instanceof FormData ? new FormData() : new URLSearchParams();
   for (const [key, value] of body) copy.append(key, value as string);
   copy.set(name, text);
   return copy;
-};
+}
 
 const odd = fc.oneof(
   { weight: 3, arbitrary: fc.string({ unit: fc.integer({ min: 0, max: 0xffff }).map((unit) => String.fromCharCode(unit)) }) },

@@ -127,7 +127,7 @@ after(async () => {
 type Change = (prepared: PreparedCall) => PreparedCall;
 
 /** Makes calls in which one value is another. A refused call leaves everything as it was, so the next one uses the same. */
-const createSender = (name: CallName): ((change: Change) => Promise<Response>) => {
+function createSender(name: CallName): (change: Change) => Promise<Response> {
   let ready: { readonly caller: SignedUp; readonly world: World; readonly prepared: PreparedCall } | undefined;
   const prepare = async () => {
     const world: World = { test, owner: await test.signUp(`person-${++count}@example.com`), operator };
@@ -142,7 +142,7 @@ const createSender = (name: CallName): ((change: Change) => Promise<Response>) =
     if (response.status !== 400) ready = undefined;
     return response;
   };
-};
+}
 
 const inBody =
   (field: string, value: unknown): Change =>
@@ -161,19 +161,19 @@ const inQuery =
   (prepared) => ({ ...prepared, query: { ...prepared.query, [name]: String(value) } });
 
 /** The start of the text; nothing of a stream of events, which does not end. */
-const beginningOf = async (response: Response): Promise<string> => {
+async function beginningOf(response: Response): Promise<string> {
   if (!response.headers.get('content-type')?.startsWith('text/event-stream')) return (await response.text()).slice(0, 80);
   await response.body?.cancel();
   return '';
-};
+}
 
 /** One line for each value on which the document and the server differ without a reason, and for each reason without a value. */
-const differences = async (
+async function differences(
   place: string,
   schema: object,
   values: readonly unknown[],
   change: (value: unknown) => Change,
-): Promise<string[]> => {
+): Promise<string[]> {
   const isValid = ajv.compile(schema);
   const send = createSender(place.split('.')[0] as CallName);
   const found = { refused: [] as string[], accepted: [] as string[] };
@@ -186,17 +186,17 @@ const differences = async (
     if (!isValid(value) && response.status !== 400) found.accepted.push(shown);
   }
   return [...explained(place, ruledElsewhere, found.refused), ...explained(place, otherSpellings, found.accepted)];
-};
+}
 
-const explained = (place: string, reasons: Readonly<Record<string, string>>, found: readonly string[]): readonly string[] => {
+function explained(place: string, reasons: Readonly<Record<string, string>>, found: readonly string[]): readonly string[] {
   if (!Object.hasOwn(reasons, place)) return found;
   return found.length > 0 ? [] : [`${place} needs no reason: ${reasons[place]}`];
-};
+}
 
-const operationOf = (name: CallName): Operation => {
+function operationOf(name: CallName): Operation {
   const all = Object.values(document.paths).flatMap((methods) => Object.values(methods));
   return all.find(({ operationId }) => operationId === name)!;
-};
+}
 
 describe('the document and the server agree on', () => {
   for (const name of Object.keys(calls) as CallName[]) {

@@ -66,13 +66,13 @@ const operations = (): Map<CallName, { path: string; method: string; operation: 
 
 const createWorld = async (): Promise<World> => ({ test, owner: await test.signUp(`person-${++count}@example.com`), operator });
 
-const callerOf = async (world: World, name: CallName): Promise<SignedUp> => {
+async function callerOf(world: World, name: CallName): Promise<SignedUp> {
   if (calls[name].who === 'operator') return operator;
   return callsOfInvited.has(name) ? test.signUp(`person-${++count}@example.com`) : world.owner;
-};
+}
 
 /** The document's answer for a success: its media type and the name of its schema. */
-const promised = ({ responses }: Operation) => {
+function promised({ responses }: Operation) {
   const [media, content] = Object.entries(responses[200]?.content ?? {})[0] ?? [];
   const reference = content?.schema.$ref ?? content?.schema.items?.$ref;
   return {
@@ -80,9 +80,9 @@ const promised = ({ responses }: Operation) => {
     isList: content?.schema.items !== undefined,
     name: reference?.split('/').at(-1) as AnswerName | undefined,
   };
-};
+}
 
-const assertAnswer = async (response: Response, operation: Operation): Promise<void> => {
+async function assertAnswer(response: Response, operation: Operation): Promise<void> {
   const { media, isList, name } = promised(operation);
   if (media === undefined) return assert.deepEqual([response.status, await response.text()], [204, '']);
   assert.equal(response.status, 200);
@@ -91,7 +91,7 @@ const assertAnswer = async (response: Response, operation: Operation): Promise<v
   const answer: unknown = await response.json();
   const isValid = ajv.getSchema(`document#/components/schemas/${name}`)!;
   for (const each of isList ? (answer as unknown[]) : [answer]) assert.ok(isValid(each), JSON.stringify(isValid.errors));
-};
+}
 
 it('is OpenAPI 3.1 and has every call of the table once', () => {
   assert.match(document.openapi, /^3\.1\./);

@@ -14,32 +14,32 @@ const namedSchemas = { ...answerSchemas, ...payloadSchemas };
 const schemaUri = (name: string): string => `#/components/schemas/${name}`;
 const schemaRef = (name: keyof typeof namedSchemas): object => ({ $ref: schemaUri(name) });
 
-const components = (): Record<string, object> => {
+function components(): Record<string, object> {
   const registry = z.registry<{ readonly id: string }>();
   for (const [id, schema] of Object.entries(namedSchemas)) registry.add(schema, { id });
   const { schemas } = z.toJSONSchema(registry, { io: 'input', uri: schemaUri });
   return Object.fromEntries(Object.entries(schemas).map(([name, { $schema: _, $id: __, ...schema }]) => [name, schema]));
-};
+}
 
-const bodyContent = ({ json, form, multipart, csv }: Call): object | null => {
+function bodyContent({ json, form, multipart, csv }: Call): object | null {
   if (json) return { 'application/json': { schema: schemaRef(json) } };
   if (form) return { 'application/x-www-form-urlencoded': { schema: schemaRef(form) } };
   if (multipart) return { 'multipart/form-data': { schema: schemaRef(multipart) } };
   return csv ? { 'text/csv': text } : null;
-};
+}
 
-const requestBody = (call: Call): object => {
+function requestBody(call: Call): object {
   const content = bodyContent(call);
   return content === null ? {} : { requestBody: { required: true, content } };
-};
+}
 
 const text = { schema: { type: 'string' } };
 
-const answerContent = (answer: string): object => {
+function answerContent(answer: string): object {
   if (answer.includes('/')) return { [answer]: text };
   const reference = schemaRef(answer.replace('[]', '') as AnswerName);
   return { 'application/json': { schema: answer.endsWith('[]') ? { type: 'array', items: reference } : reference } };
-};
+}
 
 const pageHeaders = {
   Link: { ...text, description: 'The pages beside it, `rel="prev"` and `rel="next"`, as far as there are any' },
@@ -47,10 +47,10 @@ const pageHeaders = {
   [sumsHeader]: { ...text, description: 'Of tunnels: `ingressDomains` and `connectedClients`, each added up over all pages' },
 };
 
-const success = ({ answer, paged }: Call): object => {
+function success({ answer, paged }: Call): object {
   if (answer === undefined) return { 204: { description: 'Done' } };
   return { 200: { description: 'OK', ...(paged ? { headers: pageHeaders } : {}), content: answerContent(answer) } };
-};
+}
 
 const redirect = { description: 'Done; a browser that navigates goes on', headers: { Location: text } };
 
@@ -66,10 +66,10 @@ const responses = (name: CallName, call: Call): object => ({
 
 const ifMatchText = 'The `updatedAt` that the change is based on, in quotes.';
 
-const queryParameters = (query: z.ZodObject): object[] => {
+function queryParameters(query: z.ZodObject): object[] {
   const { properties = {}, required = [] } = z.toJSONSchema(query, { io: 'input' });
   return Object.entries(properties).map(([name, schema]) => ({ name, in: 'query', required: required.includes(name), schema }));
-};
+}
 
 const parameters = ({ path, query, ifMatch }: Call): object[] => [
   ...[...path.matchAll(/:([A-Za-z]+)/g)].map(([, name]) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
@@ -77,21 +77,21 @@ const parameters = ({ path, query, ifMatch }: Call): object[] => [
   ...(ifMatch ? [{ name: 'If-Match', in: 'header', required: false, description: ifMatchText, ...text }] : []),
 ];
 
-const security = ({ who, needs }: Call): object[] => {
+function security({ who, needs }: Call): object[] {
   if (who === 'anyone') return [];
   return needs ? [{ session: [] }] : [{ session: [] }, { token: [] }];
-};
+}
 
 const proofNote = `for owners and operators a proof not older than ${durations.proofMinutes} minutes (${proofNeededCode})`;
 
 const passkeyNote = `from a person who has a passkey a session that it confirmed within ${durations.proofMinutes} minutes (${passkeyNeededCode})`;
 
-const described = ({ who, needs, lasting }: Call): object => {
+function described({ who, needs, lasting }: Call): object {
   const rights = who === 'anyone' || who === 'user' ? [] : [who];
   const fresh = needs === 'fresh';
   const all = [...rights, ...(fresh ? [proofNote] : []), ...(fresh || lasting ? [passkeyNote] : [])];
   return all.length === 0 ? {} : { description: `Needs: ${all.join('; ')}` };
-};
+}
 
 const operation = (name: CallName, call: Call): object => ({
   operationId: name,
@@ -102,14 +102,14 @@ const operation = (name: CallName, call: Call): object => ({
   responses: responses(name, call),
 });
 
-const paths = (): Record<string, Record<string, object>> => {
+function paths(): Record<string, Record<string, object>> {
   const all: Record<string, Record<string, object>> = {};
   for (const [name, call] of Object.entries(calls) as [CallName, Call][]) {
     const path = call.path.replace(/:([A-Za-z]+)/g, '{$1}');
     all[path] = { ...all[path], [call.method.toLowerCase()]: operation(name, call) };
   }
   return all;
-};
+}
 
 const description =
   'Names and addresses are described in their canonical spelling. Callers may also send them with blanks around them and, ' +

@@ -25,39 +25,39 @@ before(async () => {
 });
 after(() => test.close());
 
-const makeStale = ({ userId }: SignedUp) => {
+function makeStale({ userId }: SignedUp) {
   const longAgo = test.time.now - durations.proofMinutes * 60_000;
   return test.store.db.updateTable('sessions').set({ proven_at: longAgo }).where('user_id', '=', userId).execute();
-};
+}
 
 const nextEmail = (): string => `person-${++count}@example.com`;
 
 /** A new project for each pair of call and caller, so that no test sees what another left. */
-const createWorld = async (): Promise<World> => {
+async function createWorld(): Promise<World> {
   // The test makes more calls than the rate limits allow in a minute.
   test.time.now += 60_000;
   await test.makeFresh(operator);
   return { test, owner: await test.signUp(nextEmail()), operator };
-};
+}
 
-const memberWith = async ({ owner }: World, role: Role): Promise<SignedUp> => {
+async function memberWith({ owner }: World, role: Role): Promise<SignedUp> {
   const member = await test.signUp(nextEmail());
   await test.addMember(owner.projectId, member.userId, role);
   return member;
-};
+}
 
-const tokenWith = async (world: World, role: Role): Promise<TestClient> => {
+async function tokenWith(world: World, role: Role): Promise<TestClient> {
   const body = { name: 'ci', role };
   const { token } = await world.owner.call<{ token: string }>('POST', `/api/tokens?project=${world.owner.projectId}`, body);
   return test.client(token);
-};
+}
 
-const statusFor = async (world: World, caller: TestClient, name: CallName): Promise<number> => {
+async function statusFor(world: World, caller: TestClient, name: CallName): Promise<number> {
   const prepared = await prepareCall[name](world, caller);
   const response = await sendCall(caller, name, prepared, world.owner.projectId);
   await response.body?.cancel();
   return response.status;
-};
+}
 
 // The table allows these calls to every member; the handler decides by the request (decideMembershipChange).
 const decidedInside: Partial<Record<CallName, (role: Role) => boolean>> = {

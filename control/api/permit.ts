@@ -15,52 +15,52 @@ import { findGroupProjects } from '../tunnels/group/groups.ts';
 const withoutProject = new Set<Call['who']>(['anyone', 'user', 'operator']);
 
 /** The call's project: from the query, or from the path for calls about projects themselves. */
-const projectOf = async (db: Queries, call: Call, caller: Caller, values: Values): Promise<string> => {
+async function projectOf(db: Queries, call: Call, caller: Caller, values: Values): Promise<string> {
   if (call.path.startsWith('/api/projects/')) return values.segments.id!;
   if (values.query.project !== undefined) return values.query.project;
   if (call.query === 'InProjectOrOnly') return soleGroupProject(db, caller, values.segments.name!);
   return refuse('invalid', "Query parameter 'project' is missing.");
-};
+}
 
 /** The one project of the caller that has such a group, for a call that names no project. */
-const soleGroupProject = async (db: Queries, caller: Caller, group: string): Promise<string> => {
+async function soleGroupProject(db: Queries, caller: Caller, group: string): Promise<string> {
   const [only, ...others] = await findGroupProjects(db, caller, group);
   if (only === undefined || others.length > 0) return refuse('invalid', "Query parameter 'project' is missing.");
   return only;
-};
+}
 
 export interface Values {
   readonly segments: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string>>;
 }
 
-const permitAccount = (call: Call, caller: Caller | null): void => {
+function permitAccount(call: Call, caller: Caller | null): void {
   if (call.who === 'anyone') return;
   if (caller === null) throw new Refusal('signedOut', 'Sign in first.');
   if (call.needs && caller.token !== null) refuse('sessionNeeded', 'An API token may not do this. Use the dashboard.');
   if (call.who === 'operator' && !caller.operator) refuse('forbidden', 'Only operators may do this.');
-};
+}
 
 const proofText = `Your last sign-in was more than ${durations.proofMinutes} minutes ago. Confirm that it is you first.`;
 
 /** Holding a session for a moment, or the mailbox of a person with a passkey, must not give power that outlives it. */
-const expectProof = async (db: Queries, call: Call, caller: Caller | null, access: Access | null): Promise<void> => {
+async function expectProof(db: Queries, call: Call, caller: Caller | null, access: Access | null): Promise<void> {
   const fresh = call.needs === 'fresh';
   if (!(fresh || call.lasting) || caller === null || caller.token !== null) return;
   await expectOwnPasskey(db, caller);
   if (fresh && !caller.fresh && (caller.operator || access?.role === 'owner')) refuse('proofNeeded', proofText);
-};
+}
 
 /** The project that the call may act in, or null for calls that act in none. */
-export const permit = async (db: Queries, call: Call, caller: Caller | null, values: Values): Promise<Access | null> => {
+export async function permit(db: Queries, call: Call, caller: Caller | null, values: Values): Promise<Access | null> {
   permitAccount(call, caller);
   if (call.who === 'operator' && caller !== null) expectPasskey(await needsOperatorPasskey(db), caller);
   const access = await permitProject(db, call, caller, values);
   await expectProof(db, call, caller, access);
   return access;
-};
+}
 
-const permitProject = async (db: Queries, call: Call, caller: Caller | null, values: Values): Promise<Access | null> => {
+async function permitProject(db: Queries, call: Call, caller: Caller | null, values: Values): Promise<Access | null> {
   if (withoutProject.has(call.who) || caller === null) return null;
   const projectId = await projectOf(db, call, caller, values);
   const access = orMissing(await findAccess(db, caller, projectId), 'Project');
@@ -68,4 +68,4 @@ const permitProject = async (db: Queries, call: Call, caller: Caller | null, val
   if (!may(access.role, call.who as Action)) refuse('forbidden', forbiddenMessage);
   if (isUnsafe(call.method)) refuseStopped(access);
   return access;
-};
+}

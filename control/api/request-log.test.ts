@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createTestControl, type TestClient } from '../test-kit.ts';
 
-const open = async (t: { after(run: () => Promise<void>): void }) => {
+async function open(t: { after(run: () => Promise<void>): void }) {
   const control = await createTestControl();
   t.after(() => control.close());
   const lineOf = async (client: TestClient, path: string) => {
@@ -15,7 +15,7 @@ const open = async (t: { after(run: () => Promise<void>): void }) => {
       .map(({ status, user, project, address }) => ({ status, user, project, address }));
   };
   return { control, lineOf };
-};
+}
 
 test('a request names its user, project and address, also if it is refused', async (t) => {
   const { control, lineOf } = await open(t);

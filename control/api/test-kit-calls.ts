@@ -29,38 +29,38 @@ const uniqueApex = (): string => `${unique('d')}.com`;
 
 const withProject = ({ owner }: World) => `?project=${owner.projectId}`;
 
-export const makeTunnel = async (world: World): Promise<string> => {
+export async function makeTunnel(world: World): Promise<string> {
   const name = unique('tunnel');
   await world.owner.call('POST', `/api/tunnels${withProject(world)}`, { name, region: 'local', ingressDomains: [] });
   return name;
-};
+}
 
-const makeDomain = async (world: World): Promise<string> => {
+async function makeDomain(world: World): Promise<string> {
   const name = uniqueApex();
   await world.owner.call('POST', `/api/domains${withProject(world)}`, { name });
   return name;
-};
+}
 
-const makeGroup = async (world: World): Promise<string> => {
+async function makeGroup(world: World): Promise<string> {
   const name = unique('group');
   await world.owner.call('POST', `/api/security-groups${withProject(world)}`, { name, allow: ['192.0.2.0/24'] });
   return name;
-};
+}
 
-const makePolicy = async (world: World): Promise<string> => {
+async function makePolicy(world: World): Promise<string> {
   const name = unique('policy');
   const body = { name, members: true, rules: [{ path: '/docs/*', action: 'public' }] };
   await world.owner.call('POST', `/api/access-policies${withProject(world)}`, body);
   return name;
-};
+}
 
 /** A policy that a tunnel has, and the tunnel's host. */
-const attachPolicy = async (world: World): Promise<{ readonly name: string; readonly host: string }> => {
+async function attachPolicy(world: World): Promise<{ readonly name: string; readonly host: string }> {
   const accessPolicy = await makePolicy(world);
   const body = { name: unique('tunnel'), region: 'local', ingressDomains: [], accessPolicy };
   const { ingressDomains } = await world.owner.call<Tunnel>('POST', `/api/tunnels${withProject(world)}`, body);
   return { name: accessPolicy, host: ingressDomains[0]!.name };
-};
+}
 
 const addTo =
   (part: 'tokens' | 'links'): Prepare =>
@@ -71,47 +71,47 @@ const addTo =
     return { segments: { name, id } };
   };
 
-const makeMember = async ({ test, owner }: World): Promise<string> => {
+async function makeMember({ test, owner }: World): Promise<string> {
   const member = await test.signUp(`${unique('member')}@example.com`);
   await test.addMember(owner.projectId, member.userId, 'viewer');
   return member.userId;
-};
+}
 
-const makeInvitation = async (world: World, email = `${unique('guest')}@example.com`): Promise<string> => {
+async function makeInvitation(world: World, email = `${unique('guest')}@example.com`): Promise<string> {
   const body = { email, role: 'viewer' };
   const { id } = await world.owner.call<{ id: string }>('POST', `/api/invitations${withProject(world)}`, body);
   return id;
-};
+}
 
-const makeToken = async (world: World): Promise<string> => {
+async function makeToken(world: World): Promise<string> {
   const body = { name: 'ci', role: 'viewer' };
   const { id } = await world.owner.call<{ id: string }>('POST', `/api/tokens${withProject(world)}`, body);
   return id;
-};
+}
 
-const makeLink = async ({ test, owner }: World, browser: TestClient): Promise<string> => {
+async function makeLink({ test, owner }: World, browser: TestClient): Promise<string> {
   await browser.call('POST', '/auth/magiclink', loginForm(owner.email));
   await test.control.settle();
   return linkToken(test.mails, owner.email);
-};
+}
 
 /** A caller who cannot have asked gets a token that nobody has. */
-const makeProof = async ({ test }: World, caller: TestClient & { email?: string }): Promise<string> => {
+async function makeProof({ test }: World, caller: TestClient & { email?: string }): Promise<string> {
   const asked = await caller.send('POST', '/api/proof');
   await test.control.settle();
   return asked.ok ? linkToken(test.mails, caller.email!) : 'none';
-};
+}
 
 const startDevice = ({ test }: World) =>
   test.client().call<{ deviceCode: string; userCode: string }>('POST', '/auth/device', { name: 'laptop' });
 
-const approvedDevice = async (world: World): Promise<string> => {
+async function approvedDevice(world: World): Promise<string> {
   const { deviceCode, userCode } = await startDevice(world);
   await world.owner.call('POST', `/api/device/${userCode}/approve${withProject(world)}`, { role: 'viewer' });
   return deviceCode;
-};
+}
 
-export const makeRegistration = async ({ test }: World): Promise<string> => {
+export async function makeRegistration({ test }: World): Promise<string> {
   const email = `${unique('new')}@example.com`;
   // The mails of earlier calls would come first, 20 of them every two seconds.
   await test.store.db.deleteFrom('jobs').execute();
@@ -120,32 +120,32 @@ export const makeRegistration = async ({ test }: World): Promise<string> => {
   await test.control.settle();
   const row = await test.store.db.selectFrom('registrations').select('id').where('email', '=', email).executeTakeFirstOrThrow();
   return row.id;
-};
+}
 
-const registrationForm = (): FormData => {
+function registrationForm(): FormData {
   const form = new FormData();
   const fields = { 'first-name': 'Ann', 'last-name': 'Lee', email: `${unique('r')}@example.com`, 'accept-terms': 'on' };
   for (const [name, value] of Object.entries(fields)) form.set(name, value);
   form.set('bot-check', rightAnswer);
   return form;
-};
+}
 
-const makeRegion = async ({ operator }: World): Promise<string> => {
+async function makeRegion({ operator }: World): Promise<string> {
   const name = unique('r');
   const body = { name, description: 'There', dataPlaneHost: `${name}.example.net`, tlsTermination: true };
   await operator.call('POST', '/api/operator/regions', body);
   return name;
-};
+}
 
-const makeReport = async ({ test, operator }: World): Promise<string> => {
+async function makeReport({ test, operator }: World): Promise<string> {
   const body = { host: `${unique('bad')}.example.com`, email: 'a@example.com', text: 'Phishing', 'bot-check': rightAnswer };
   await test.client(undefined, `2001:db8:${randomBytes(2).toString('hex')}::1`).call('POST', '/api/abuse-reports', body);
   const [report] = await operator.call<{ id: string }[]>('GET', '/api/operator/abuse-reports?state=open');
   return report!.id;
-};
+}
 
 /** An invitation for the caller, with a token that the test knows. */
-const invitationToken = async (world: World, email: string): Promise<string> => {
+async function invitationToken(world: World, email: string): Promise<string> {
   const id = await makeInvitation(world, email);
   // Its mail would bring another token.
   await world.test.store.db.deleteFrom('jobs').execute();
@@ -156,20 +156,20 @@ const invitationToken = async (world: World, email: string): Promise<string> => 
     .where('id', '=', id)
     .execute();
   return token;
-};
+}
 
-const rowId = async ({ test }: World, table: 'tunnels' | 'projects', name: string): Promise<string> => {
+async function rowId({ test }: World, table: 'tunnels' | 'projects', name: string): Promise<string> {
   const query = test.store.db.selectFrom(table).select('id').where('name', '=', name);
   return (await query.executeTakeFirstOrThrow()).id;
-};
+}
 
 /** Options of a caller who may not even ask for a challenge. */
 const noOptions = { challenge: '', user: { id: '' } };
 
-const optionsFor = async (caller: TestClient, path: string): Promise<PasskeyOptions> => {
+async function optionsFor(caller: TestClient, path: string): Promise<PasskeyOptions> {
   const response = await caller.send('POST', path);
   return response.ok ? ((await response.json()) as PasskeyOptions) : noOptions;
-};
+}
 
 const answered =
   (path: string): Prepare =>
@@ -383,14 +383,14 @@ export const prepareCall: { readonly [Name in CallName]: Prepare } = {
 };
 
 /** The path of a call with its query; the project is the owner's unless the test gives another. */
-export const pathOf = (name: CallName, { segments = {}, query = {} }: PreparedCall, projectId: string | null): string => {
+export function pathOf(name: CallName, { segments = {}, query = {} }: PreparedCall, projectId: string | null): string {
   const call: Call = calls[name];
   const path = call.path.replace(/:([A-Za-z]+)/g, (_, key: string) => encodeURIComponent(segments[key]!));
   const search = new URLSearchParams(query);
   const asksProject = 'project' in queryShapeOf(call);
   if (asksProject && projectId !== null) search.set('project', projectId);
   return search.size === 0 ? path : `${path}?${search}`;
-};
+}
 
 export const sendCall = (
   caller: TestClient,

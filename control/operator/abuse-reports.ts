@@ -17,7 +17,7 @@ export interface AbuseDeps extends Pick<DeskDeps, 'store' | 'jobs' | 'origin'> {
   readonly botCheck: BotCheck;
 }
 
-export const reportAbuse = async (deps: AbuseDeps, { body, address, nowMs }: CallContext<'reportAbuse'>): Promise<void> => {
+export async function reportAbuse(deps: AbuseDeps, { body, address, nowMs }: CallContext<'reportAbuse'>): Promise<void> {
   const { host, email, text, botCheck } = orInvalidForm(parseAbuseReport(body));
   await deps.limiter.take('abuseReport', addressKey(address));
   await passBotCheck(deps.botCheck, botCheck, address);
@@ -32,7 +32,7 @@ export const reportAbuse = async (deps: AbuseDeps, { body, address, nowMs }: Cal
     await addJob(trx, nowMs, 'operator-mail', { subject: `Abuse report about ${host}`, text: mail });
   });
   deps.jobs.wake();
-};
+}
 
 const toReport = (row: AbuseReportsTable): AbuseReport => ({
   id: row.id,
@@ -46,13 +46,13 @@ const toReport = (row: AbuseReportsTable): AbuseReport => ({
 const parseState = (text: string): AbuseReport['state'] =>
   text === 'open' || text === 'closed' ? text : refuse('invalid', "State must be 'open' or 'closed'.");
 
-export const listAbuseReports = async ({ deps }: Desk, state?: string, page?: AskedPage): Promise<AbuseReport[]> => {
+export async function listAbuseReports({ deps }: Desk, state?: string, page?: AskedPage): Promise<AbuseReport[]> {
   const all = pageOf(deps.store.db.selectFrom('abuse_reports').selectAll(), 'id', page);
   const rows = await (state === undefined ? all : all.where('state', '=', parseState(state))).execute();
   return rows.map(toReport);
-};
+}
 
-export const changeAbuseReport = async (desk: Desk, id: string, stateText: string): Promise<AbuseReport> => {
+export async function changeAbuseReport(desk: Desk, id: string, stateText: string): Promise<AbuseReport> {
   const state = parseState(stateText);
   return desk.deps.store.write(async (trx) => {
     const row = await trx.updateTable('abuse_reports').set({ state }).where('id', '=', id).returningAll().executeTakeFirst();
@@ -60,4 +60,4 @@ export const changeAbuseReport = async (desk: Desk, id: string, stateText: strin
     await auditDesk(trx, desk, { action: `abuse-report.${state}`, target: report.host });
     return report;
   });
-};
+}

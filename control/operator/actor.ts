@@ -42,11 +42,11 @@ export interface AskedPage {
 const printedRows = 200;
 
 /** One page of rows, newest first. */
-export const pageOf = <DB, TB extends keyof DB, O>(
+export function pageOf<DB, TB extends keyof DB, O>(
   rows: SelectQueryBuilder<DB, TB, O>,
   id: string,
   { before, rows: most = printedRows }: AskedPage = {},
-) => {
+) {
   const page = rows.orderBy(sql.ref(id), 'desc').limit(most);
   return before === undefined ? page : page.where(sql<boolean>`${sql.ref(id)} < ${before}`);
-};
+}

@@ -29,7 +29,7 @@ const pageOf = ({ query }: { readonly query: AskedPage }): AskedPage => ({ befor
 
 type Request = Pick<CallContext<'listUsers'>, 'caller' | 'address' | 'nowMs'>;
 
-export const createOperatorCalls = (deps: OperatorDeps): Handlers<Exclude<keyof typeof table, AuditCalls> | 'reportAbuse'> => {
+export function createOperatorCalls(deps: OperatorDeps): Handlers<Exclude<keyof typeof table, AuditCalls> | 'reportAbuse'> {
   const deskOf = ({ caller, address, nowMs }: Request): Desk => ({ deps, by: caller.email, address, nowMs });
   return {
     listRegistrations: (context) => listRegistrations(deskOf(context), context.query, pageOf(context)),
@@ -59,4 +59,4 @@ export const createOperatorCalls = (deps: OperatorDeps): Handlers<Exclude<keyof 
     changeAbuseReport: (context) => changeAbuseReport(deskOf(context), context.segments.id, context.body.state),
     reportAbuse: (context) => reportAbuse(deps, context),
   };
-};
+}

@@ -33,11 +33,11 @@ export interface OperatorDeskDeps extends DeskDeps {
   readonly clock: () => number;
 }
 
-export const createOperatorDesk = (deps: OperatorDeskDeps): OperatorDesk => {
+export function createOperatorDesk(deps: OperatorDeskDeps): OperatorDesk {
   const bind =
     (run: (desk: Desk, ...rest: never[]) => unknown) =>
     (...rest: never[]): unknown =>
       run({ deps, by: 'operator', address: '', nowMs: deps.clock() }, ...rest);
   const bound = Object.entries(functions).map(([name, run]) => [name, bind(run)]);
   return Object.fromEntries(bound) as unknown as OperatorDesk;
-};
+}

@@ -45,14 +45,14 @@ after(async () => {
   for (const close of opened) await close();
 });
 
-const openWith = async (options: TestControlOptions): Promise<TestControl> => {
+async function openWith(options: TestControlOptions): Promise<TestControl> {
   const made = await createTestControl(options);
   opened.push(() => made.close());
   return made;
-};
+}
 const refusal = async (response: Response): Promise<[number, string]> => [response.status, await response.text()];
 
-const registrationForm = (email: string, over: Record<string, string> = {}): FormData => {
+function registrationForm(email: string, over: Record<string, string> = {}): FormData {
   const form = new FormData();
   const fields = {
     'first-name': 'Grace',
@@ -67,12 +67,12 @@ const registrationForm = (email: string, over: Record<string, string> = {}): For
   };
   for (const [name, value] of Object.entries(fields)) form.set(name, value);
   return form;
-};
-const register = async (on: TestControl, email: string, over?: Record<string, string>): Promise<Response> => {
+}
+async function register(on: TestControl, email: string, over?: Record<string, string>): Promise<Response> {
   const response = await on.client().send('POST', '/auth/register', registrationForm(email, over));
   await on.control.settle();
   return response;
-};
+}
 const waiting = (): Promise<OperatorRegistration[]> => operator.call('GET', '/api/operator/registrations?state=waiting');
 
 describe('a registration', () => {

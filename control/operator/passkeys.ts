@@ -18,7 +18,7 @@ export const readPasskeyRule = async ({ deps }: Desk): Promise<PasskeyRule> => (
 });
 
 /** Only an operator with a passkey can turn the rule on: it would lock out an operator without one. */
-export const changePasskeyRule = async (desk: Desk, caller: Caller, required: boolean): Promise<PasskeyRule> => {
+export async function changePasskeyRule(desk: Desk, caller: Caller, required: boolean): Promise<PasskeyRule> {
   const { deps } = desk;
   if (required && caller.passkey === 'none') refuse('conflict', ownPasskeyFirstMessage);
   await deps.store.write(async (trx) => {
@@ -31,10 +31,10 @@ export const changePasskeyRule = async (desk: Desk, caller: Caller, required: bo
     await auditDesk(trx, desk, { action: 'operator.require-passkey', target: 'operators', detail: { required } });
   });
   return { required };
-};
+}
 
 /** The user signs in by e-mail and adds a new passkey. Their sessions that a passkey signed in end. */
-export const removeUserPasskeys = async (desk: Desk, id: string): Promise<{ readonly email: string }> => {
+export async function removeUserPasskeys(desk: Desk, id: string): Promise<{ readonly email: string }> {
   const { deps, nowMs } = desk;
   const { email, tunnels } = await deps.store.write(async (trx) => {
     const query = trx.selectFrom('users').select('email').where('id', '=', id);
@@ -49,4 +49,4 @@ export const removeUserPasskeys = async (desk: Desk, id: string): Promise<{ read
   deps.jobs.wake();
   tellNarrowed(deps.bus, id);
   return { email };
-};
+}

@@ -14,15 +14,15 @@ import { orMissing, refuse } from '../request/http/refusal.ts';
 import { type AskedPage, auditDesk, type Desk, pageOf } from './actor.ts';
 import { countTunnels } from './tunnels.ts';
 
-const ownersOf = async (db: Queries, ids: readonly string[]): Promise<Map<string, string[]>> => {
+async function ownersOf(db: Queries, ids: readonly string[]): Promise<Map<string, string[]>> {
   const query = db.selectFrom('members as m').innerJoin('users as u', 'u.id', 'm.user_id').select(['m.project_id', 'u.email']);
   const rows = await query.where('m.role', '=', 'owner').where('m.project_id', 'in', ids).orderBy('m.created_at').execute();
   const owners = new Map<string, string[]>();
   for (const row of rows) owners.set(row.project_id, [...(owners.get(row.project_id) ?? []), row.email]);
   return owners;
-};
+}
 
-const toProjects = async (db: Queries, rows: readonly ProjectsTable[]): Promise<OperatorProject[]> => {
+async function toProjects(db: Queries, rows: readonly ProjectsTable[]): Promise<OperatorProject[]> {
   if (rows.length === 0) return [];
   const ids = rows.map((row) => row.id);
   const [owners, tunnels] = await Promise.all([ownersOf(db, ids), countTunnels(db, 'project_id', ids)]);
@@ -35,10 +35,10 @@ const toProjects = async (db: Queries, rows: readonly ProjectsTable[]): Promise<
     tunnels: tunnels.get(row.id) ?? 0,
     createdAt: new Date(row.created_at).toISOString(),
   }));
-};
+}
 
 /** `q` finds a name, an id, or an owner's e-mail. */
-export const listAllProjects = async ({ deps }: Desk, q = '', page?: AskedPage): Promise<OperatorProject[]> => {
+export async function listAllProjects({ deps }: Desk, q = '', page?: AskedPage): Promise<OperatorProject[]> {
   const { db } = deps.store;
   const pattern = containing(q);
   const found = db
@@ -48,16 +48,16 @@ export const listAllProjects = async ({ deps }: Desk, q = '', page?: AskedPage):
       select 1 from members m join users u on u.id = m.user_id
       where m.project_id = p.id and m.role = 'owner' and lower(u.email) like ${pattern} escape '\\'))`);
   return toProjects(db, await pageOf(found, 'p.id', page).execute());
-};
+}
 
-const parseQuotas = (given: Readonly<Record<string, number>>): Partial<ProjectQuotas> => {
+function parseQuotas(given: Readonly<Record<string, number>>): Partial<ProjectQuotas> {
   for (const [name, value] of Object.entries(given)) {
     if (!Object.hasOwn(projectQuotas, name)) refuse('invalid', `There is no limit '${name}'.`);
     const most = highestQuotas[name as keyof ProjectQuotas];
     if (value < 0 || value > most) refuse('invalid', `Limit '${name}' must be from 0 to ${most}, is ${value}.`);
   }
   return given;
-};
+}
 
 export interface ProjectChange {
   readonly suspended?: boolean;
@@ -72,7 +72,7 @@ const columnsOf = (row: ProjectsTable, { suspended, limits: given }: ProjectChan
 const tunnelIdsOf = async (db: Queries, projectId: string): Promise<string[]> =>
   (await db.selectFrom('tunnels').select('id').where('project_id', '=', projectId).execute()).map((row) => row.id);
 
-export const changeProject = async (desk: Desk, id: string, change: ProjectChange): Promise<OperatorProject> => {
+export async function changeProject(desk: Desk, id: string, change: ProjectChange): Promise<OperatorProject> {
   const { deps, nowMs } = desk;
   const { row, tunnelIds } = await deps.store.write(async (trx) => {
     await lockProject(trx, id);
@@ -85,10 +85,10 @@ export const changeProject = async (desk: Desk, id: string, change: ProjectChang
   });
   deps.feed.tunnelsChanged(tunnelIds);
   return (await toProjects(deps.store.db, [row]))[0]!;
-};
+}
 
 /** Deletes a project whose owners are gone, or that was suspended for good: a command. */
-export const removeProject = async (desk: Desk, id: string): Promise<{ readonly id: string; readonly name: string }> => {
+export async function removeProject(desk: Desk, id: string): Promise<{ readonly id: string; readonly name: string }> {
   const { deps, nowMs } = desk;
   const { name, tunnelIds } = await deps.store.write(async (trx) => {
     await lockProject(trx, id);
@@ -100,4 +100,4 @@ export const removeProject = async (desk: Desk, id: string): Promise<{ readonly 
   deps.feed.tunnelsChanged(tunnelIds);
   tellNarrowed(deps.bus, id);
   return { id, name };
-};
+}

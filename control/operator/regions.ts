@@ -13,7 +13,7 @@ import { orInvalid, orMissing, refuse } from '../request/http/refusal.ts';
 import { auditDesk, type Desk } from './actor.ts';
 import { countTunnels } from './tunnels.ts';
 
-export const listOperatorRegions = async ({ deps }: Desk): Promise<OperatorRegion[]> => {
+export async function listOperatorRegions({ deps }: Desk): Promise<OperatorRegion[]> {
   const { db } = deps.store;
   const rows = await listRegionRows(db);
   const names = rows.map((row) => row.name);
@@ -26,7 +26,7 @@ export const listOperatorRegions = async ({ deps }: Desk): Promise<OperatorRegio
     tunnels: tunnels.get(row.name) ?? 0,
     ...(problems.has(row.name) ? { certificateProblem: problems.get(row.name)! } : {}),
   }));
-};
+}
 
 const findOperatorRegion = async (desk: Desk, name: string): Promise<OperatorRegion> =>
   orMissing(
@@ -48,15 +48,15 @@ export interface NewRegion {
 const parseName = (text: string): string =>
   regionNamePattern.test(text) ? text : refuse('invalid', 'Name must be lower-case letters, digits and hyphens.');
 
-const parseHost = (text: string): string => {
+function parseHost(text: string): string {
   const host = parseHostname(text);
   return host?.includes('.') ? host : refuse('invalid', `'${text}' is not a valid domain name.`);
-};
+}
 
-const parseWildcard = (text: string | undefined): string | null => {
+function parseWildcard(text: string | undefined): string | null {
   const bare = (text ?? '').replace(/^\*\./, '');
   return bare === '' ? null : parseHost(bare);
-};
+}
 
 const parsePort = (port: number): number =>
   Number.isInteger(port) && port >= 1 && port <= 65_535 ? port : refuse('invalid', `A port must be from 1 to 65535, is ${port}.`);
@@ -76,7 +76,7 @@ const toRow = (region: NewRegion, nowMs: number): RegionsTable => ({
   created_at: nowMs,
 });
 
-export const createRegion = async (desk: Desk, region: NewRegion): Promise<OperatorRegion> => {
+export async function createRegion(desk: Desk, region: NewRegion): Promise<OperatorRegion> {
   const { deps, nowMs } = desk;
   const row = toRow(region, nowMs);
   try {
@@ -90,13 +90,13 @@ export const createRegion = async (desk: Desk, region: NewRegion): Promise<Opera
   }
   deps.feed.regionChanged(row.name);
   return findOperatorRegion(desk, row.name);
-};
+}
 
 /**
  * The first region of a server that runs everything. Every start applies the settings again, except to what an operator
  * changed.
  */
-export const ensureRegion = async (desk: Desk, region: NewRegion): Promise<void> => {
+export async function ensureRegion(desk: Desk, region: NewRegion): Promise<void> {
   const row = toRow(region, desk.nowMs);
   await desk.deps.store.write(async (trx) => {
     const kept = new Set<string>(['created_at', 'available', ...(await readChangedColumns(trx, row.name))]);
@@ -104,7 +104,7 @@ export const ensureRegion = async (desk: Desk, region: NewRegion): Promise<void>
     const insert = trx.insertInto('regions').values(row);
     await insert.onConflict((conflict) => conflict.column('name').doUpdateSet(settings)).execute();
   });
-};
+}
 
 export interface RegionChange {
   readonly description?: string;
@@ -120,19 +120,19 @@ const columnsOf = ({ description, available, tlsTermination, wildcardIngressDoma
   ...(wildcardIngressDomain === undefined ? {} : { wildcard_ingress_domain: parseWildcard(wildcardIngressDomain) }),
 });
 
-const refuseInUse = async (trx: Queries, name: string): Promise<void> => {
+async function refuseInUse(trx: Queries, name: string): Promise<void> {
   const count = (await countTunnels(trx, 'region', [name])).get(name) ?? 0;
   if (count > 0)
     refuse('conflict', `Region '${name}' has ${count} ${count === 1 ? 'tunnel' : 'tunnels'}. Delete its tunnels first.`);
-};
+}
 
 /** Locks the region's row until the transaction ends, so that no other transaction deletes it. */
-const lockRegion = async (trx: Queries, name: string): Promise<void> => {
+async function lockRegion(trx: Queries, name: string): Promise<void> {
   const update = trx.updateTable('regions').set({ name }).where('name', '=', name);
   orMissing(await update.returning('name').executeTakeFirst(), 'Region');
-};
+}
 
-export const changeRegion = async (desk: Desk, name: string, change: RegionChange): Promise<OperatorRegion> => {
+export async function changeRegion(desk: Desk, name: string, change: RegionChange): Promise<OperatorRegion> {
   const set = columnsOf(change);
   if (Object.keys(set).length === 0) refuse('invalid', 'Nothing to change.');
   await desk.deps.store.write(async (trx) => {
@@ -148,7 +148,7 @@ export const changeRegion = async (desk: Desk, name: string, change: RegionChang
   });
   desk.deps.feed.regionChanged(name);
   return findOperatorRegion(desk, name);
-};
+}
 
 const removeUnused = (desk: Desk, name: string): Promise<void> =>
   desk.deps.store.write(async (trx) => {
@@ -159,7 +159,7 @@ const removeUnused = (desk: Desk, name: string): Promise<void> =>
     await auditDesk(trx, desk, { action: 'region.delete', target: name });
   });
 
-export const deleteRegion = async (desk: Desk, name: string): Promise<void> => {
+export async function deleteRegion(desk: Desk, name: string): Promise<void> {
   try {
     await removeUnused(desk, name);
   } catch (error) {
@@ -168,9 +168,9 @@ export const deleteRegion = async (desk: Desk, name: string): Promise<void> => {
     refuse('conflict', `Region '${name}' has tunnels`);
   }
   desk.deps.feed.regionChanged(name);
-};
+}
 
-export const createRegionKey = async (desk: Desk, name: string, why: KeyRotation = 'overlap'): Promise<RegionKey> => {
+export async function createRegionKey(desk: Desk, name: string, why: KeyRotation = 'overlap'): Promise<RegionKey> {
   const key = await desk.deps.store.write(async (trx) => {
     await lockRegion(trx, name);
     await auditDesk(trx, desk, { action: 'region.key', target: name, detail: { why } });
@@ -178,4 +178,4 @@ export const createRegionKey = async (desk: Desk, name: string, why: KeyRotation
   });
   desk.deps.feed.regionChanged(name);
   return { key };
-};
+}

@@ -27,11 +27,11 @@ const toRegistration = async (db: Queries, row: RegistrationsTable, nowMs: numbe
   decidedBy: row.decided_by,
 });
 
-export const listRegistrations = async (
+export async function listRegistrations(
   { deps, nowMs }: Desk,
   { state: stateText, q = '' }: { readonly state?: string; readonly q?: string } = {},
   page?: AskedPage,
-): Promise<OperatorRegistration[]> => {
+): Promise<OperatorRegistration[]> {
   const { db } = deps.store;
   const state = states.find((each) => each === stateText);
   if (stateText !== undefined && !state) refuse('invalid', `State must be one of ${states.join(', ')}.`);
@@ -43,25 +43,25 @@ export const listRegistrations = async (
   const all = pageOf(found, 'id', page);
   const rows = await (state ? all.where('state', '=', state) : all).execute();
   return Promise.all(rows.map((row) => toRegistration(db, row, nowMs)));
-};
+}
 
 /** Finds it by id or by e-mail, also beyond the first page of the list. */
-export const findRegistration = async ({ deps }: Desk, key: string): Promise<string> => {
+export async function findRegistration({ deps }: Desk, key: string): Promise<string> {
   const query = deps.store.db.selectFrom('registrations').select('id');
   const row = await query.where((eb) => eb.or([eb('id', '=', key), eb('email', '=', key.toLowerCase())])).executeTakeFirst();
   return orMissing(row, 'Registration').id;
-};
+}
 
 const deciderOf = ({ deps, by, address, nowMs }: Desk) => ({ store: deps.store, by, address, nowMs });
 
-export const approve = async (desk: Desk, id: string): Promise<OperatorRegistration> => {
+export async function approve(desk: Desk, id: string): Promise<OperatorRegistration> {
   const row = await approveRegistration(deciderOf(desk), id);
   desk.deps.jobs.wake();
   return toRegistration(desk.deps.store.db, row, desk.nowMs);
-};
+}
 
-export const reject = async (desk: Desk, id: string): Promise<OperatorRegistration> => {
+export async function reject(desk: Desk, id: string): Promise<OperatorRegistration> {
   const row = await rejectRegistration(deciderOf(desk), id);
   desk.deps.jobs.wake();
   return toRegistration(desk.deps.store.db, row, desk.nowMs);
-};
+}

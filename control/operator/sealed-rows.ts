@@ -8,7 +8,7 @@ import type { Queries } from '../platform/store/store.ts';
 import { giveUpTunnelTokens } from '../tunnels/tunnel/token.ts';
 
 /** Leaves out expired challenges, which nothing opens again. */
-export const readSealed = async (db: Queries, nowMs: number): Promise<string[]> => {
+export async function readSealed(db: Queries, nowMs: number): Promise<string[]> {
   const tokens = await db.selectFrom('tunnel_tokens').select('token_sealed as sealed').execute();
   const certificates = await db.selectFrom('certificates').select('key_sealed as sealed').execute();
   const open = db.selectFrom('challenges').select('payload_sealed as sealed').where('expires_at', '>', nowMs);
@@ -16,14 +16,14 @@ export const readSealed = async (db: Queries, nowMs: number): Promise<string[]> 
   const settings = await sealedSettings(db);
   const policies = await readSealedPolicies(db, nowMs);
   return [...tokens, ...certificates, ...challenges, ...settings, ...policies].map(({ sealed }) => sealed);
-};
+}
 
 /**
  * Replaces what keys that are lost for good have sealed. Tunnels get new tokens; the old ones keep working for the overlap of a
  * rotation, by their hashes. Upkeep then makes new certificates and a new account at the authority; quick tunnels get new
  * addresses; visitors sign in again.
  */
-export const giveUpSealed = async (trx: Queries, keyRing: KeyRing, nowMs: number): Promise<void> => {
+export async function giveUpSealed(trx: Queries, keyRing: KeyRing, nowMs: number): Promise<void> {
   await giveUpTunnelTokens(trx, keyRing, nowMs, nowMs + durations.tokenOverlapHours * 3600_000);
   const isLost = ({ sealed }: { readonly sealed: string }): boolean => !keyRing.canOpen(sealed);
   const certificates = await trx.selectFrom('certificates').select(['id', 'key_sealed as sealed']).execute();
@@ -33,4 +33,4 @@ export const giveUpSealed = async (trx: Queries, keyRing: KeyRing, nowMs: number
   await giveUpPolicies(trx, keyRing);
   for (const { name } of (await sealedSettings(trx)).filter(isLost))
     await trx.deleteFrom('settings').where('name', '=', name).execute();
-};
+}

@@ -27,19 +27,19 @@ const toSubscription = (row: SubscriptionsTable): Subscription => ({
 });
 
 /** `q` finds an e-mail. */
-export const listSubscriptions = async (
+export async function listSubscriptions(
   { deps }: Desk,
   q = '',
   page: AskedPage = { rows: printedRows },
-): Promise<Subscription[]> => {
+): Promise<Subscription[]> {
   const found = deps.store.db
     .selectFrom('subscriptions')
     .selectAll()
     .where(sql<boolean>`email like ${containing(q)} escape '\\'`);
   return (await pageOf(found, 'id', page).execute()).map(toSubscription);
-};
+}
 
-export const createSubscription = async (desk: Desk, emailText: string, expiresAt?: string): Promise<Subscription> => {
+export async function createSubscription(desk: Desk, emailText: string, expiresAt?: string): Promise<Subscription> {
   const email = orInvalid(parseEmail(emailText));
   const change = { email, source: 'operator', active: true, expiresAt: parseExpiry(expiresAt) } as const;
   await desk.deps.store.write(async (trx) => {
@@ -48,7 +48,7 @@ export const createSubscription = async (desk: Desk, emailText: string, expiresA
   });
   const { db } = desk.deps.store;
   return toSubscription(await db.selectFrom('subscriptions').selectAll().where('email', '=', email).executeTakeFirstOrThrow());
-};
+}
 
 export const deleteSubscription = (desk: Desk, id: string): Promise<void> =>
   desk.deps.store.write(async (trx) => {
@@ -71,13 +71,13 @@ type Line = { readonly change: SubscriptionChange } | { readonly problem: string
 const plainColumns: readonly string[] = ['email', 'expires_at', 'active'];
 
 /** The order of the columns, if the first line names them. Accepts `expiresAt`, as the API spells it. */
-const columnsOf = (first: readonly string[] | undefined): readonly string[] | undefined => {
+function columnsOf(first: readonly string[] | undefined): readonly string[] | undefined {
   const names = first?.map((cell) => cell.toLowerCase().replace('expiresat', 'expires_at'));
   return names?.includes('email') ? names : undefined;
-};
+}
 
 /** A subscription is active unless its cell says false, no or 0. */
-const readLine = (cells: readonly string[] | undefined, columns: readonly string[]): Line => {
+function readLine(cells: readonly string[] | undefined, columns: readonly string[]): Line {
   if (!cells) return { problem: 'not CSV' };
   const cell = (name: string): string => cells[columns.indexOf(name)] ?? '';
   const email = parseEmail(cell('email'));
@@ -86,9 +86,9 @@ const readLine = (cells: readonly string[] | undefined, columns: readonly string
   const expiresAt = end === '' ? null : parseTime(end);
   if (end !== '' && expiresAt === null) return { problem: 'expires_at must be an ISO 8601 time' };
   return { change: { email: email.value, source: 'import', active: !/^(false|no|0)$/i.test(cell('active')), expiresAt } };
-};
+}
 
-const readTable = async (lines: readonly string[]): Promise<{ changes: SubscriptionChange[]; problems: string[] }> => {
+async function readTable(lines: readonly string[]): Promise<{ changes: SubscriptionChange[]; problems: string[] }> {
   const header = columnsOf(parseCsvLine(lines[0] ?? ''));
   const changes: SubscriptionChange[] = [];
   const problems: string[] = [];
@@ -99,10 +99,10 @@ const readTable = async (lines: readonly string[]): Promise<{ changes: Subscript
     else if (problems.length < problemsShown) problems.push(`line ${at + 1}: ${line.problem}`);
   }
   return { changes, problems };
-};
+}
 
 /** Imports the lines that it can read, and answers the problems of the others. */
-export const importSubscriptions = async (desk: Desk, csv: string): Promise<SubscriptionImport> => {
+export async function importSubscriptions(desk: Desk, csv: string): Promise<SubscriptionImport> {
   const lines = csvLines(csv);
   if (lines.length > importedAtMost) refuse('invalid', `A file may have at most ${importedAtMost} lines.`);
   const { changes, problems } = await readTable(lines);
@@ -116,4 +116,4 @@ export const importSubscriptions = async (desk: Desk, csv: string): Promise<Subs
     await nextTurn();
   }
   return { imported: changes.length, ...(problems.length === 0 ? {} : { problems }) };
-};
+}

@@ -20,7 +20,7 @@ const tunnelRows = (db: Queries) =>
 
 type Row = Awaited<ReturnType<ReturnType<typeof tunnelRows>['execute']>>[number];
 
-const toTunnels = async (deps: DeskDeps, rows: readonly Row[]): Promise<OperatorTunnel[]> => {
+async function toTunnels(deps: DeskDeps, rows: readonly Row[]): Promise<OperatorTunnel[]> {
   const hosts = await readHosts(
     deps.store.db,
     rows.map((row) => row.id),
@@ -40,30 +40,30 @@ const toTunnels = async (deps: DeskDeps, rows: readonly Row[]): Promise<Operator
       ...(row.expires_at === null ? {} : { expiresAt: new Date(row.expires_at).toISOString() }),
     };
   });
-};
+}
 
 /** How many tunnels each of these regions or projects has. One that has none is missing. */
-export const countTunnels = async (
+export async function countTunnels(
   db: Queries,
   by: 'region' | 'project_id',
   among: readonly string[],
-): Promise<Map<string, number>> => {
+): Promise<Map<string, number>> {
   if (among.length === 0) return new Map();
   const query = db.selectFrom('tunnels').select((eb) => [eb.ref(by).as('key'), eb.fn.countAll<number>().as('n')]);
   return new Map((await query.where(by, 'in', among).groupBy(by).execute()).map(({ key, n }) => [key, Number(n)]));
-};
+}
 
 /** `q` finds a tunnel's name, an ingress domain or a project's name. */
-export const listAllTunnels = async ({ deps }: Desk, q = '', page?: AskedPage): Promise<OperatorTunnel[]> => {
+export async function listAllTunnels({ deps }: Desk, q = '', page?: AskedPage): Promise<OperatorTunnel[]> {
   const pattern = containing(q);
   const found = tunnelRows(deps.store.db).where(
     sql<boolean>`(lower(t.name || ' ' || p.name) like ${pattern} escape '\\' or exists (
       select 1 from tunnel_hosts h where h.tunnel_id = t.id and h.host like ${pattern} escape '\\'))`,
   );
   return toTunnels(deps, await pageOf(found, 't.id', page).execute());
-};
+}
 
-export const changeTunnel = async (desk: Desk, id: string, change: { readonly suspended: boolean }): Promise<OperatorTunnel> => {
+export async function changeTunnel(desk: Desk, id: string, change: { readonly suspended: boolean }): Promise<OperatorTunnel> {
   const { deps, nowMs } = desk;
   await deps.store.write(async (trx) => {
     const known = trx.selectFrom('tunnels').select('project_id').where('id', '=', id);
@@ -78,4 +78,4 @@ export const changeTunnel = async (desk: Desk, id: string, change: { readonly su
   deps.feed.tunnelsChanged([id]);
   const row = await tunnelRows(deps.store.db).where('t.id', '=', id).executeTakeFirst();
   return (await toTunnels(deps, [orMissing(row, 'Tunnel')]))[0]!;
-};
+}

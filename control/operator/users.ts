@@ -27,23 +27,23 @@ const toUser = (row: UsersTable): OperatorUser => ({
   createdAt: new Date(row.created_at).toISOString(),
 });
 
-export const listUsers = async ({ deps }: Desk, q = '', page?: AskedPage): Promise<OperatorUser[]> => {
+export async function listUsers({ deps }: Desk, q = '', page?: AskedPage): Promise<OperatorUser[]> {
   const found = deps.store.db
     .selectFrom('users')
     .selectAll()
     .where(sql<boolean>`lower(email || ' ' || first_name || ' ' || last_name) like ${containing(q)} escape '\\'`);
   return (await pageOf(found, 'id', page).execute()).map(toUser);
-};
+}
 
 export interface UserChange {
   readonly suspended?: boolean;
   readonly operator?: boolean;
 }
 
-const countOperators = async (db: Queries): Promise<number> => {
+async function countOperators(db: Queries): Promise<number> {
   const query = db.selectFrom('users').select('id').where('operator', '=', 1).where('suspended_at', 'is', null);
   return (await query.execute()).length;
-};
+}
 
 /** Locks every operator's row: otherwise two operators could remove each other at once. */
 const lockOperators = (trx: Queries) =>
@@ -59,12 +59,12 @@ const columnsOf = ({ suspended, operator }: UserChange, nowMs: number) => ({
 });
 
 /** The tunnels of the projects that the user owns: a suspension may stop them. */
-const ownedTunnels = async (db: Queries, userId: string): Promise<string[]> => {
+async function ownedTunnels(db: Queries, userId: string): Promise<string[]> {
   const query = db.selectFrom('tunnels as t').innerJoin('members as m', 'm.project_id', 't.project_id').select('t.id');
   return (await query.where('m.user_id', '=', userId).where('m.role', '=', 'owner').execute()).map((row) => row.id);
-};
+}
 
-export const changeUser = async (desk: Desk, id: string, change: UserChange): Promise<OperatorUser> => {
+export async function changeUser(desk: Desk, id: string, change: UserChange): Promise<OperatorUser> {
   const { deps, nowMs } = desk;
   const set = columnsOf(change, nowMs);
   if (Object.keys(set).length === 0) refuse('invalid', "Nothing to change: give 'suspended' or 'operator'.");
@@ -85,10 +85,10 @@ export const changeUser = async (desk: Desk, id: string, change: UserChange): Pr
   deps.jobs.wake();
   tellNarrowed(deps.bus, id);
   return toUser(row);
-};
+}
 
 /** Deletes a user who asks by mail: a command. Does the same as the user's own call. */
-export const deleteUser = async ({ deps, nowMs }: Desk, id: string): Promise<{ readonly id: string; readonly email: string }> => {
+export async function deleteUser({ deps, nowMs }: Desk, id: string): Promise<{ readonly id: string; readonly email: string }> {
   const { user, tunnelIds } = await deps.store.write(async (trx) => {
     const row = orMissing(await trx.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirst(), 'User');
     return { user: row, tunnelIds: await eraseUser(trx, { user: row, byOperator: true, nowMs }) };
@@ -97,10 +97,10 @@ export const deleteUser = async ({ deps, nowMs }: Desk, id: string): Promise<{ r
   deps.jobs.wake();
   tellNarrowed(deps.bus, id);
   return { id, email: user.email };
-};
+}
 
 /** A one-time link for a known user, printed by a command. No browser asked for it, so its page shows a button. */
-export const createOperatorLink = async (desk: Desk, emailText: string): Promise<string> => {
+export async function createOperatorLink(desk: Desk, emailText: string): Promise<string> {
   const email = orInvalid(parseEmail(emailText));
   const { origin, store } = desk.deps;
   const token = await store.write(async (trx) => {
@@ -109,10 +109,10 @@ export const createOperatorLink = async (desk: Desk, emailText: string): Promise
     return createLoginLink(trx, { userId: user.id, browserHash: null }, desk.nowMs);
   });
   return loginUrl(origin, token);
-};
+}
 
 /** Makes the operator at the first start, when nobody can sign in yet. True if it made one. */
-export const ensureOperator = async (desk: Desk): Promise<boolean> => {
+export async function ensureOperator(desk: Desk): Promise<boolean> {
   const { deps, nowMs } = desk;
   const email = orInvalid(parseEmail(deps.operatorEmail));
   return deps.store.write(async (trx) => {
@@ -128,4 +128,4 @@ export const ensureOperator = async (desk: Desk): Promise<boolean> => {
     await auditDesk(trx, desk, { action: 'user.first-operator', target: email });
     return true;
   });
-};
+}

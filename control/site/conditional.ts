@@ -18,7 +18,7 @@ const matches = (header: string, etag: string): boolean =>
   header.trim() === '*' || header.split(',').some((each) => each.trim().replace(/^W\//, '') === etag);
 
 /** `undefined` for a range that we do not support: then the whole file is sent (RFC 9110 14.2). */
-const parseRange = (header: string, size: number): Delivery | undefined => {
+function parseRange(header: string, size: number): Delivery | undefined {
   const match = /^bytes=(\d{0,15})-(\d{0,15})$/i.exec(header.replaceAll(' ', ''));
   const [, first = '', last = ''] = match ?? [];
   if (!match || (first === '' && last === '')) return undefined;
@@ -30,9 +30,9 @@ const parseRange = (header: string, size: number): Delivery | undefined => {
   if (last !== '' && Number(last) < start) return undefined;
   if (start >= size) return { kind: 'unsatisfiable' };
   return { kind: 'part', start, end: last === '' ? size - 1 : Math.min(Number(last), size - 1) };
-};
+}
 
-export const decideDelivery = (method: string, headers: Headers, { size, etag }: FileFacts): Delivery => {
+export function decideDelivery(method: string, headers: Headers, { size, etag }: FileFacts): Delivery {
   const known = headers.get('if-none-match');
   if (known !== null && matches(known, etag)) return { kind: 'unchanged' };
   const range = headers.get('range');
@@ -40,4 +40,4 @@ export const decideDelivery = (method: string, headers: Headers, { size, etag }:
   // A part of a changed file would corrupt what the client has. Only the tag proves that it is the same file; a date is not exact enough.
   if (method !== 'GET' || range === null || (onlyIf !== null && onlyIf.trim() !== etag)) return { kind: 'whole' };
   return parseRange(range, size) ?? { kind: 'whole' };
-};
+}

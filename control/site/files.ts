@@ -40,28 +40,28 @@ interface Found {
   readonly etag: string;
 }
 
-const findFile = async (path: string): Promise<Found | undefined> => {
+async function findFile(path: string): Promise<Found | undefined> {
   const found = await stat(path).catch(() => undefined);
   return found?.isFile()
     ? { path, size: found.size, etag: `"${found.size.toString(36)}-${Math.trunc(found.mtimeMs).toString(36)}"` }
     : undefined;
-};
+}
 
 /** The smallest compressed form that the build left beside the file and the browser accepts. */
-const findEncoded = async (path: string, accepted: string): Promise<{ file: Found; encoding: string } | undefined> => {
+async function findEncoded(path: string, accepted: string): Promise<{ file: Found; encoding: string } | undefined> {
   for (const [encoding, suffix] of encodings) {
     if (!acceptsCoding(accepted, encoding)) continue;
     const file = await findFile(path + suffix);
     if (file) return { file, encoding };
   }
   return undefined;
-};
+}
 
 const streamOf = (path: string, start: number, end: number): ReadableStream =>
   Readable.toWeb(createReadStream(path, { start, end })) as ReadableStream;
 
 /** Sends the file, the requested part of it, or 304. */
-const deliver = (request: Request, { path, size, etag }: Found, headers: Headers): Response => {
+function deliver(request: Request, { path, size, etag }: Found, headers: Headers): Response {
   const delivery = decideDelivery(request.method, request.headers, { size, etag });
   if (delivery.kind === 'unchanged') return new Response(null, { status: 304, headers });
   if (delivery.kind === 'unsatisfiable') {
@@ -74,9 +74,9 @@ const deliver = (request: Request, { path, size, etag }: Found, headers: Headers
   headers.set('content-length', String(end - start + 1));
   const body = request.method === 'HEAD' || size === 0 ? null : streamOf(path, start, end);
   return new Response(body, { status: delivery.kind === 'part' ? 206 : 200, headers });
-};
+}
 
-const answer = async (request: Request, plain: Found, cacheControl: string): Promise<Response> => {
+async function answer(request: Request, plain: Found, cacheControl: string): Promise<Response> {
   const type = types[plain.path.split('.').at(-1) ?? ''] ?? 'application/octet-stream';
   const encoded = await findEncoded(plain.path, request.headers.get('accept-encoding') ?? '');
   const file = encoded?.file ?? plain;
@@ -84,7 +84,7 @@ const answer = async (request: Request, plain: Found, cacheControl: string): Pro
   headers.set('accept-ranges', 'bytes');
   if (encoded) headers.set('content-encoding', encoded.encoding);
   return deliver(request, file, headers);
-};
+}
 
 export interface FileFolder {
   /** `path` has no leading slash. Undefined if there is no such file. */

@@ -15,7 +15,7 @@ const renderMail = ({ at, to, subject, text }: KeptMail): string => `${at}\nTo: 
 
 export const mailboxPath = '/dev/mailbox';
 
-export const addMailbox = <E extends Env>(app: Hono<E>, deps: MailboxDeps): void => {
+export function addMailbox<E extends Env>(app: Hono<E>, deps: MailboxDeps): void {
   app.get(mailboxPath, async (c) => {
     const caller = await findCaller(deps, c.req.raw.headers, deps.clock());
     if (!caller?.operator) return refuse('forbidden', 'Only operators may do this.');
@@ -23,4 +23,4 @@ export const addMailbox = <E extends Env>(app: Hono<E>, deps: MailboxDeps): void
     const text = mails.length === 0 ? 'No mail yet.\n' : mails.map(renderMail).join(`\n${'='.repeat(72)}\n\n`);
     return c.text(text);
   });
-};
+}

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** SPKI in base64; empty if there is no Ed25519 key. */
-export const readReleaseKey = async (folder: string | undefined): Promise<string> => {
+export async function readReleaseKey(folder: string | undefined): Promise<string> {
   const pem = folder === undefined ? '' : await readFile(join(folder, 'release-key.pem'), 'utf8').catch(() => '');
   try {
     const key = createPublicKey(pem);
@@ -13,4 +13,4 @@ export const readReleaseKey = async (folder: string | undefined): Promise<string
   } catch {
     return '';
   }
-};
+}

@@ -11,14 +11,14 @@ const versionPattern = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/;
 // Matches programs, not the checksums, signature and manifest beside them. The hyphen keeps `darwin` from matching `win`.
 const platformPattern = /^underpass-(?:.*-)?((?:linux|darwin|win)-(?:x64|arm64))(?:\.exe)?$/;
 
-const hashFile = async (path: string): Promise<string> => {
+async function hashFile(path: string): Promise<string> {
   const hash = createHash('sha256');
   for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer);
   return hash.digest('hex');
-};
+}
 
 // Keeps hashes: a release has 100 MB.
-const createHashCache = () => {
+function createHashCache() {
   const known = new Map<string, { readonly stamp: string; readonly sha256: Promise<string> }>();
   return (path: string, stamp: string): Promise<string> => {
     const entry = known.get(path);
@@ -27,18 +27,18 @@ const createHashCache = () => {
     known.set(path, { stamp, sha256 });
     return sha256;
   };
-};
+}
 
 /** A release that is built again is away for a moment. */
-const unlessGone = (error: unknown): undefined => {
+function unlessGone(error: unknown): undefined {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-};
+}
 
 export interface Releases {
   list(): Promise<readonly Release[]>;
 }
 
-export const createReleases = (folder: string | undefined): Releases => {
+export function createReleases(folder: string | undefined): Releases {
   const hashOf = createHashCache();
   const readRelease = async (root: string, version: string): Promise<Release> => {
     const files: ReleaseFile[] = [];
@@ -66,4 +66,4 @@ export const createReleases = (folder: string | undefined): Releases => {
       return releases.filter((release) => release !== undefined);
     },
   };
-};
+}

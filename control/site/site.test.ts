@@ -13,10 +13,10 @@ import { createTestControl, type TestControl } from '../test-kit.ts';
 let root: string;
 let test: TestControl;
 
-const put = (path: string, text: string): void => {
+function put(path: string, text: string): void {
   mkdirSync(join(root, path, '..'), { recursive: true });
   writeFileSync(join(root, path), text);
-};
+}
 
 before(async () => {
   root = mkdtempSync(join(tmpdir(), 'underpass-site-'));

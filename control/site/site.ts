@@ -35,12 +35,12 @@ const serveCa = (pem: string | undefined): Response =>
 const signedInPage = 'signed-in.html';
 
 /** The page for browsers with a session cookie loads more at once. The others begin with the sign-in, and see it at once. */
-const pageOf = (request: Request, path: string, sessionCookie: string): string => {
+function pageOf(request: Request, path: string, sessionCookie: string): string {
   if (readCookie(request.headers, sessionCookie) !== undefined) return signedInPage;
   return path === '' || path === 'login' ? 'sign-in.html' : 'index.html';
-};
+}
 
-const servePage = async (dashboard: FileFolder, request: Request, path: string, sessionCookie: string): Promise<Response> => {
+async function servePage(dashboard: FileFolder, request: Request, path: string, sessionCookie: string): Promise<Response> {
   const file = path === '' ? undefined : await dashboard.serve(request, path);
   if (file) return file;
   if (path.startsWith('assets/') || !wantsPage(request)) return notFound();
@@ -50,26 +50,26 @@ const servePage = async (dashboard: FileFolder, request: Request, path: string, 
   const call = name === signedInPage ? findFirstCall(new URL(request.url)) : undefined;
   if (call !== undefined) page?.headers.append('link', `<${call}>; rel=preload; as=fetch; crossorigin`);
   return page ?? notFound();
-};
+}
 
 /** RFC 9116. The expiry changes once a day, and is never in the past. */
-const renderSecurityTxt = ({ origin, securityContact }: SiteSettings, nowMs: number): string => {
+function renderSecurityTxt({ origin, securityContact }: SiteSettings, nowMs: number): string {
   const dayMs = 24 * 3600_000;
   const expires = new Date((Math.floor(nowMs / dayMs) + 180) * dayMs).toISOString();
   const canonical = `${origin}/.well-known/security.txt`;
   return `Contact: ${securityContact}\nContact: ${origin}/abuse\nExpires: ${expires}\nCanonical: ${canonical}\nPreferred-Languages: en\n`;
-};
+}
 
 /** The installers are templates: they download from this server and trust its release key. */
-const serveInstaller = async ({ installers, releases, origin }: SiteSettings, name: string): Promise<Response> => {
+async function serveInstaller({ installers, releases, origin }: SiteSettings, name: string): Promise<Response> {
   const text = installers && (await readFile(join(installers, name), 'utf8').catch(() => undefined));
   return text === undefined
     ? notFound()
     : plain(text.replaceAll('@ORIGIN@', origin).replaceAll('@RELEASE_KEY@', await readReleaseKey(releases)));
-};
+}
 
 /** A write, because a full disk and a standby still answer reads. */
-const writeProbe = async ({ db }: Store): Promise<boolean> => {
+async function writeProbe({ db }: Store): Promise<boolean> {
   const row = { name: 'ready-probe', value: '0' };
   const write = db.insertInto('settings').values(row);
   return write
@@ -79,12 +79,12 @@ const writeProbe = async ({ db }: Store): Promise<boolean> => {
       () => true,
       () => false,
     );
-};
+}
 
 /** Anybody may ask, so an answer holds for a second. */
 const probeEveryMs = 1_000;
 
-const createWriteCheck = (store: Store): (() => Promise<boolean>) => {
+function createWriteCheck(store: Store): () => Promise<boolean> {
   let answer = Promise.resolve(false);
   let until = 0;
   return () => {
@@ -93,7 +93,7 @@ const createWriteCheck = (store: Store): (() => Promise<boolean>) => {
     answer = writeProbe(store);
     return answer;
   };
-};
+}
 
 export interface SiteDeps {
   readonly settings: SiteSettings;
@@ -104,7 +104,7 @@ export interface SiteDeps {
   readonly isRunning: () => boolean;
 }
 
-export const addSite = <E extends Env>(app: Hono<E>, { settings, store, cookies, clock, isRunning }: SiteDeps): void => {
+export function addSite<E extends Env>(app: Hono<E>, { settings, store, cookies, clock, isRunning }: SiteDeps): void {
   const dashboard = createFileFolder(settings.dashboard);
   const releases = createFileFolder(settings.releases);
   const takesWrites = createWriteCheck(store);
@@ -117,4 +117,4 @@ export const addSite = <E extends Env>(app: Hono<E>, { settings, store, cookies,
   app.get('*', (c) => servePage(dashboard, c.req.raw, c.req.path.slice(1), cookies.session));
   app.all('*', (c) => answerMethod(c.req.raw, ['GET']));
   app.notFound(notFound);
-};
+}

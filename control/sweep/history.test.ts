@@ -30,10 +30,10 @@ const minute = (tunnelId: string, minuteMs: number, rxBytes = 1, clients = 1) =>
 
 const totalOf = ({ points, stepSeconds }: TunnelHistory): number =>
   Math.round(points.reduce((sum, point) => sum + point.rx * stepSeconds, 0));
-const totals = async (store: Store, id: string, nowMs: number): Promise<readonly number[]> => {
+async function totals(store: Store, id: string, nowMs: number): Promise<readonly number[]> {
   const ranges: readonly HistoryRange[] = ['hour', 'day', 'week'];
   return Promise.all(ranges.map(async (range) => totalOf(await readHistory(store, id, range, nowMs))));
-};
+}
 const countRows = async ({ db }: Store, table: string): Promise<number> =>
   Number((await sql<{ n: number }>`select count(*) as n from ${sql.table(table)}`.execute(db)).rows[0]?.n);
 

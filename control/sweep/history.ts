@@ -19,31 +19,31 @@ const partitionedTables: readonly PartitionedTable[] = [
 /** Where Postgres keeps rows that have no partition. */
 export type RestTable = `${PartitionedTable['table']}_rest`;
 
-export const rollUpHistory = async (store: Store, nowMs: number): Promise<void> => {
+export async function rollUpHistory(store: Store, nowMs: number): Promise<void> {
   for (let pieces = 0; pieces < piecesOfASweep; pieces++) {
     if (!(await rollUp(store, nowMs))) return;
     // The embedded database answers within the turn: calls of the API need turns between.
     await nextTurn();
   }
-};
+}
 
 /** Minutes stay until they are rolled up. */
-const keptFrom = async ({ db }: Store, nowMs: number): Promise<Readonly<Record<PartitionedTable['table'], number>>> => {
+async function keptFrom({ db }: Store, nowMs: number): Promise<Readonly<Record<PartitionedTable['table'], number>>> {
   const { untilMs } = await readRolledUp(db);
   return { history_minutes: Math.min(untilMs, nowMs - minutesKeptMs), history_quarters: nowMs - historyKeptMs };
-};
+}
 
 /** What to delete row by row: all that has expired, but on Postgres only what has no partition. */
-export const expiredHistory = async (store: Store, nowMs: number) => {
+export async function expiredHistory(store: Store, nowMs: number) {
   const from = await keptFrom(store, nowMs);
   return partitionedTables.map(({ table }) => ({
     table: store.kind === 'postgres' ? (`${table}_rest` as const) : table,
     beforeMs: from[table],
   }));
-};
+}
 
 /** Drops nothing while the time is in doubt. */
-export const keepHistoryPartitions = async (store: Store, nowMs: number, isTimeKnown: boolean, log: Logger): Promise<void> => {
+export async function keepHistoryPartitions(store: Store, nowMs: number, isTimeKnown: boolean, log: Logger): Promise<void> {
   if (store.kind !== 'postgres') return;
   const from = await keptFrom(store, nowMs);
   for (const partitioned of partitionedTables) {
@@ -55,4 +55,4 @@ export const keepHistoryPartitions = async (store: Store, nowMs: number, isTimeK
         'partitions could not be changed while others read them; the next sweep tries again',
       );
   }
-};
+}

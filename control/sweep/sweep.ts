@@ -99,19 +99,19 @@ const historyRules = async (store: Store, nowMs: number): Promise<readonly Rule[
     expired: () => sql`start_at < ${beforeMs}`,
   }));
 
-const count = async (db: Queries, from: RawBuilder<unknown>): Promise<number> => {
+async function count(db: Queries, from: RawBuilder<unknown>): Promise<number> {
   const { rows } = await sql<{ n: number }>`select count(*) as n from ${from}`.execute(db);
   return Number(rows[0]?.n ?? 0);
-};
+}
 
 /** Whether most of a table has expired. Counts the whole table only if many rows have: the log is large. */
-const losesMost = async (db: Queries, { table, expired }: Rule, nowMs: number): Promise<boolean> => {
+async function losesMost(db: Queries, { table, expired }: Rule, nowMs: number): Promise<boolean> {
   const gone = sql`${sql.table(table)} where ${expired(nowMs)}`;
   if ((await count(db, sql`(select 1 from ${gone} limit ${fewRows + 1}) as found`)) <= fewRows) return false;
   return (await count(db, gone)) * 2 > (await count(db, sql.table(table)));
-};
+}
 
-const deleteExpired = async (db: Queries, rule: Rule, nowMs: number): Promise<void> => {
+async function deleteExpired(db: Queries, rule: Rule, nowMs: number): Promise<void> {
   const { table, key = 'id', expired, statements = statementsPerTable } = rule;
   const columns = sql.join([key].flat().map((column) => sql.ref(column)));
   for (let done = 0; done < statements; done++) {
@@ -121,15 +121,15 @@ const deleteExpired = async (db: Queries, rule: Rule, nowMs: number): Promise<vo
     // The embedded database answers within the turn: calls of the API need turns between.
     await nextTurn();
   }
-};
+}
 
-export const deleteAllExpired = async (store: Store, nowMs: number): Promise<void> => {
+export async function deleteAllExpired(store: Store, nowMs: number): Promise<void> {
   const { db, kind } = store;
   for (const rule of [...rules, ...(await historyRules(store, nowMs))]) await deleteExpired(db, rule, nowMs);
   if (kind === 'postgres') await sql`delete from rate_limits where expire <= ${nowMs}`.execute(db);
-};
+}
 
-export const sweepStore = async (store: Store, nowMs: number, log: Logger): Promise<void> => {
+export async function sweepStore(store: Store, nowMs: number, log: Logger): Promise<void> {
   const { waitMs, announced = [] } = await lookAtClock(store, nowMs, log);
   const isTimeKnown = waitMs === 0 || announced.length > 0;
   if (isTimeKnown) await rollUpHistory(store, nowMs);
@@ -144,4 +144,4 @@ export const sweepStore = async (store: Store, nowMs: number, log: Logger): Prom
   }
   await deleteAllExpired(store, nowMs);
   if (announced.length > 0 && heavy.length === 0) await announce(store.db, nowMs, []);
-};
+}

@@ -3,7 +3,7 @@
 import { CodeError } from './retry-once.ts';
 
 /** No answer: the network is down, or the call exceeded its time limit. */
-export const NO_ANSWER = 0;
+export const noAnswer = 0;
 
 export class ApiError extends Error {
   override readonly name = 'ApiError';
@@ -24,15 +24,14 @@ export const isApiError = (error: unknown): error is ApiError => error instanceo
 export const isAbort = (error: unknown): boolean => error instanceof DOMException && error.name === 'AbortError';
 
 /** Statuses that a retry does not change. A 404 may change, because somebody may create the object; spec 8 asks for a retry. */
-const FINAL_STATUSES: ReadonlySet<number> = new Set([400, 403, 410]);
+const finalStatuses: ReadonlySet<number> = new Set([400, 403, 410]);
 
 /** True if a retry may help. */
-export const mayRetry = (error: unknown): boolean => !(isApiError(error) && FINAL_STATUSES.has(error.status));
+export const mayRetry = (error: unknown): boolean => !(isApiError(error) && finalStatuses.has(error.status));
 
 /** True if the network or a busy server caused the error: the data on the page is most likely still correct. */
 export const isTemporary = (error: unknown): boolean =>
-  error instanceof CodeError ||
-  (isApiError(error) && (error.status === NO_ANSWER || error.status === 429 || error.status >= 500));
+  error instanceof CodeError || (isApiError(error) && (error.status === noAnswer || error.status === 429 || error.status >= 500));
 
 /** True if the object has changed since the form loaded it. */
 export const isStale = (error: unknown): boolean => isApiError(error) && error.status === 412;

@@ -28,12 +28,12 @@ export interface LoadProps<T> {
 
 /** The last value of each entry of the history. */
 const kept = new Map<string, unknown>();
-const KEPT_ENTRIES = 20;
+const keptEntries = 20;
 
 function keepValue(entry: string, value: unknown): void {
   kept.delete(entry);
   kept.set(entry, value);
-  if (kept.size > KEPT_ENTRIES) for (const oldest of kept.keys()) return void kept.delete(oldest);
+  if (kept.size > keptEntries) for (const oldest of kept.keys()) return void kept.delete(oldest);
 }
 
 export function Load<T>({ promise, fallback = <LoadingArea />, fallbackHeader, ...loaded }: LoadProps<T>) {

@@ -31,10 +31,10 @@ async function withReason<T>(ceremony: Promise<T>): Promise<T> {
 type Answer = PayloadOf<typeof passkeyCalls.proveByPasskey>['credential'];
 type Created = PayloadOf<typeof passkeyCalls.addPasskey>['credential'];
 
-const answer = async (options: PasskeyOptions): Promise<Answer> => {
+async function answer(options: PasskeyOptions): Promise<Answer> {
   const optionsJSON = options as unknown as PublicKeyCredentialRequestOptionsJSON;
   return (await withReason(startAuthentication({ optionsJSON }))) as Answer;
-};
+}
 
 export async function signInByPasskey(): Promise<void> {
   const credential = await answer(await callApi(passkeyCalls.startPasskeySignIn, {}));

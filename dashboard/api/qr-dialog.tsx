@@ -26,14 +26,19 @@ export function QrDialog({ address, onClose }: QrDialogProps) {
   );
 }
 
-const SIZE = 'mx-auto aspect-square w-full max-w-72';
+const codeClass = 'mx-auto aspect-square w-full max-w-72';
 
 function QrCode({ text }: { readonly text: string }) {
   const { data, error, busy, reload } = useFetched(text, () => encode(text));
   if (error !== undefined) return <ErrorPanel message="The QR code could not be loaded." onRetry={reload} busy={busy} />;
-  if (data === undefined) return <LoadingArea className={SIZE} />;
+  if (data === undefined) return <LoadingArea className={codeClass} />;
   return (
-    <svg role="img" aria-label={`QR code of ${text}`} viewBox={`0 0 ${data.size} ${data.size}`} className={`${SIZE} rounded-md`}>
+    <svg
+      role="img"
+      aria-label={`QR code of ${text}`}
+      viewBox={`0 0 ${data.size} ${data.size}`}
+      className={`${codeClass} rounded-md`}
+    >
       <rect width="100%" height="100%" fill="#fff" />
       <path d={data.path} fill="#000" shapeRendering="crispEdges" />
     </svg>
@@ -41,11 +46,11 @@ function QrCode({ text }: { readonly text: string }) {
 }
 
 /** Modules of quiet zone: what ISO/IEC 18004 asks for. */
-const BORDER = 4;
+const borderModules = 4;
 
 async function encode(text: string) {
   const { default: encodeQr } = await import('qr');
-  const rows = encodeQr(text, 'raw', { border: BORDER });
+  const rows = encodeQr(text, 'raw', { border: borderModules });
   const path = rows.flatMap((row, y) => row.map((dark, x) => (dark ? `M${x} ${y}h1v1h-1z` : ''))).join('');
   return { size: rows.length, path };
 }

@@ -111,13 +111,13 @@ test('a network failure is an ApiError without a status', async () => {
 });
 
 /** An answer whose body breaks off. */
-const cutOff = (reason: unknown) => {
+function cutOff(reason: unknown) {
   const body = new ReadableStream({
     start: (controller) => controller.enqueue(new TextEncoder().encode('[{"name"')),
     pull: (controller) => controller.error(reason),
   });
   return new Response(body, { headers: { 'Content-Type': 'application/json' } });
-};
+}
 
 test('an answer that breaks off is an ApiError without a status, unless the caller ended it', async () => {
   for (const reason of [new TypeError('network error'), new DOMException('signal timed out', 'TimeoutError')]) {

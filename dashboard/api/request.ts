@@ -3,10 +3,10 @@ import { type AnswerOf, type Call, type InputOf, requestOf } from '@underpass/ru
 import { errorHeader, passkeyNeededCode, proofNeededCode } from '@underpass/rules/api/refusal-code.ts';
 import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
 import { type ListPage, readPage } from '@underpass/rules/list/list-page.ts';
-import { ApiError, isAbort, NO_ANSWER } from './error.ts';
+import { ApiError, isAbort, noAnswer } from './error.ts';
 import { retryOnce } from './retry-once.ts';
 
-const TIMEOUT_MS = 20_000;
+const timeoutMs = 20_000;
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
@@ -82,15 +82,15 @@ export async function fetchJson<T>(url: string, signal: AbortSignal): Promise<T>
 }
 
 async function send(url: string, init: RequestInit, signal: AbortSignal | undefined): Promise<Response> {
-  const timeout = AbortSignal.timeout(TIMEOUT_MS);
+  const timeout = AbortSignal.timeout(timeoutMs);
   const either = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
   const attempt = () => fetch(url, { ...init, credentials: 'same-origin', signal: either });
   try {
     return await (init.method === 'GET' ? retryOnce(attempt) : attempt());
   } catch (error) {
     if (isAbort(error) && signal?.aborted) throw error;
-    if (timeout.aborted) throw new ApiError(NO_ANSWER, 'The server took too long to answer.');
-    throw new ApiError(NO_ANSWER, navigator.onLine ? 'The server cannot be reached.' : 'You are offline.');
+    if (timeout.aborted) throw new ApiError(noAnswer, 'The server took too long to answer.');
+    throw new ApiError(noAnswer, navigator.onLine ? 'The server cannot be reached.' : 'You are offline.');
   }
 }
 
@@ -116,6 +116,6 @@ async function readBody<T>(response: Response): Promise<T> {
     return (isJson ? await response.json() : undefined) as T;
   } catch (error) {
     if (isAbort(error)) throw error;
-    throw new ApiError(NO_ANSWER, 'Only a part of the answer arrived.');
+    throw new ApiError(noAnswer, 'Only a part of the answer arrived.');
   }
 }

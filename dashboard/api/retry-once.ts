@@ -1,11 +1,11 @@
 // Repeats requests that change nothing, and loads of page code: when the network changes, browsers fail requests that wait for a
 // connection (ERR_NETWORK_CHANGED).
 
-const PAUSE_MS = 500;
+const pauseMs = 500;
 
 /** Retries a failure once after a pause. The second failure is final. */
 export const retryOnce = <Answer>(request: () => Promise<Answer>): Promise<Answer> =>
-  request().catch(() => new Promise((resolve) => setTimeout(resolve, PAUSE_MS)).then(request));
+  request().catch(() => new Promise((resolve) => setTimeout(resolve, pauseMs)).then(request));
 
 /** The code of a page did not arrive. */
 export class CodeError extends Error {

@@ -2,12 +2,12 @@
 import { useEffect, useRef } from 'react';
 import { isApiError, isTemporary } from './error.ts';
 
-const FIRST_PAUSE_MS = 2000;
-const MOST_PAUSE_MS = 30_000;
+const firstPauseMs = 2000;
+const mostPauseMs = 30_000;
 
 /** `random`: from 0 to 1. It spreads the pages that lost the same server at the same moment. */
 export function nextPauseMs(failures: number, random: number, retryAfterSeconds = 0): number {
-  const pauseMs = Math.min(MOST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** failures);
+  const pauseMs = Math.min(mostPauseMs, firstPauseMs * 2 ** failures);
   return Math.max(retryAfterSeconds * 1000, pauseMs * (0.75 + random / 2));
 }
 
@@ -21,7 +21,7 @@ export function useAutoRetry(error: unknown, retry: () => void): void {
     const retryAfter = isApiError(error) ? error.retryAfterSeconds : undefined;
     let timer: ReturnType<typeof setTimeout>;
     const wait = (pauseMs: number) => {
-      timer = setTimeout(() => (document.hidden ? wait(FIRST_PAUSE_MS) : latest.current()), pauseMs);
+      timer = setTimeout(() => (document.hidden ? wait(firstPauseMs) : latest.current()), pauseMs);
     };
     wait(nextPauseMs(failures.current++, Math.random(), retryAfter));
     return () => clearTimeout(timer);

@@ -19,14 +19,14 @@ afterEach(() => {
   for (const name of ['document', 'window']) Reflect.deleteProperty(globalThis, name);
 });
 
-const after = (ms: number): number => {
+function after(ms: number): number {
   for (let passed = 0; passed < ms; passed += 1_000) mock.timers.tick(1_000);
   return checks;
-};
-const show = (visible: boolean) => {
+}
+function show(visible: boolean) {
   page.hidden = !visible;
   page.dispatchEvent(new Event('visibilitychange'));
-};
+}
 
 test('checks again after growing pauses, at last every five minutes', () => {
   assert.deepEqual([after(12_000), after(1_000), after(20_000), after(1_000)], [0, 1, 1, 2]);

@@ -2,20 +2,20 @@
 import { useEffect, useRef } from 'react';
 
 /** Longer than the server keeps an answer, so that a check sees a change. */
-const FIRST_PAUSE_MS = 13_000;
-const LONGEST_PAUSE_MS = 5 * 60_000;
-const GROWTH = 1.6;
+const firstPauseMs = 13_000;
+const longestPauseMs = 5 * 60_000;
+const growth = 1.6;
 
 /**
  * Runs until the returned function is called. A page that is shown again checks at once, because its reader may have changed
  * something; so does a browser that is online again.
  */
 export function startRechecks(check: () => void): () => void {
-  let pauseMs = FIRST_PAUSE_MS;
+  let pauseMs = firstPauseMs;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const wait = () => {
     timer = setTimeout(run, pauseMs);
-    pauseMs = Math.min(pauseMs * GROWTH, LONGEST_PAUSE_MS);
+    pauseMs = Math.min(pauseMs * growth, longestPauseMs);
   };
   const run = () => {
     check();
@@ -24,7 +24,7 @@ export function startRechecks(check: () => void): () => void {
   const restart = () => {
     clearTimeout(timer);
     if (document.hidden) return;
-    pauseMs = FIRST_PAUSE_MS;
+    pauseMs = firstPauseMs;
     run();
   };
   document.addEventListener('visibilitychange', restart);

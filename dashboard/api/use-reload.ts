@@ -2,14 +2,14 @@
 import { useEffect, useRef } from 'react';
 
 /** A list of thousands costs the server some 20 ms. */
-export const RELOAD_EVERY_MS = 2000;
+export const reloadEveryMs = 2000;
 
 /** Calls `reload` for every state after the first. */
 export function useReload<State>(state: State, reload: () => void, first = state): void {
   const done = useRef({ state: first, at: Number.NEGATIVE_INFINITY });
   useEffect(() => {
     if (state === done.current.state) return;
-    const waitMs = done.current.at + RELOAD_EVERY_MS - performance.now();
+    const waitMs = done.current.at + reloadEveryMs - performance.now();
     const timer = setTimeout(() => {
       done.current = { state, at: performance.now() };
       reload();

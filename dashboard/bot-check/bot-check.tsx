@@ -15,7 +15,7 @@ export interface BotCheckProps {
   readonly form: Pick<Form<Readonly<Record<typeof botCheckField, string>>>, 'set' | 'await' | 'errors'>;
 }
 
-const CANNOT_LOAD = 'The bot check could not be loaded.';
+const cannotLoad = 'The bot check could not be loaded.';
 
 export function BotCheck({ form }: BotCheckProps) {
   const [kind, setKind] = useState<BotCheckKind | 'failed'>();
@@ -41,7 +41,7 @@ export function BotCheck({ form }: BotCheckProps) {
 function CheckFailed({ onRetry }: { readonly onRetry: () => void }) {
   return (
     <div className="flex min-h-14 flex-wrap items-center justify-between gap-2 rounded-md border border-danger px-3 py-2">
-      <FieldError id={undefined} text={CANNOT_LOAD} />
+      <FieldError id={undefined} text={cannotLoad} />
       <Button size="sm" onClick={onRetry}>
         Try Again
       </Button>
@@ -51,7 +51,7 @@ function CheckFailed({ onRetry }: { readonly onRetry: () => void }) {
 
 type CheckState = 'idle' | 'solving' | 'verified' | 'failed';
 
-const LABELS: Record<CheckState, string> = {
+const labels: Record<CheckState, string> = {
   idle: 'I am human',
   solving: 'Checking…',
   verified: 'Verified',
@@ -76,7 +76,7 @@ function ProofOfWorkCheck({ challengeUrl, form }: { readonly challengeUrl: strin
         className="flex h-14 w-full items-center gap-3 rounded-md border border-edge bg-surface px-3.5 text-left text-base hover:border-ink-faint aria-invalid:border-danger"
       >
         <CheckMark state={state} />
-        <span aria-live="polite">{LABELS[state]}</span>
+        <span aria-live="polite">{labels[state]}</span>
       </button>
       <FieldError id={errorId} text={shownError} />
     </div>
@@ -156,7 +156,7 @@ function TurnstileCheck({ siteKey, form }: { readonly siteKey: string } & BotChe
   return (
     <div className="grid gap-1.5">
       <div ref={container} className="min-h-16" />
-      <FieldError id={undefined} text={state === 'failed' ? CANNOT_LOAD : missing} />
+      <FieldError id={undefined} text={state === 'failed' ? cannotLoad : missing} />
     </div>
   );
 }

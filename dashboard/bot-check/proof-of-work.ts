@@ -14,8 +14,8 @@ interface Solution {
 }
 
 /** More workers find the answer no sooner, and a phone has fewer fast cores than it reports. */
-const MOST_WORKERS = 4;
-const SEARCH_TIMEOUT_MS = 60_000;
+const mostWorkers = 4;
+const searchTimeoutMs = 60_000;
 
 /** Returns altcha's payload. */
 export async function solveProofOfWork(challengeUrl: string, signal: AbortSignal): Promise<string> {
@@ -28,7 +28,7 @@ export async function solveProofOfWork(challengeUrl: string, signal: AbortSignal
 }
 
 async function search(challenge: Challenge, signal: AbortSignal): Promise<Solution> {
-  const count = Math.min(MOST_WORKERS, Math.max(1, navigator.hardwareConcurrency ?? 1));
+  const count = Math.min(mostWorkers, Math.max(1, navigator.hardwareConcurrency ?? 1));
   const workers = Array.from({ length: count }, () => new Pbkdf2Worker());
   try {
     return await Promise.race([rejectOnAbort(signal), ...workers.map((worker, index) => work(worker, challenge, index, count))]);
@@ -45,7 +45,7 @@ function work(worker: Worker, challenge: Challenge, index: number, count: number
       if (data && data.error === undefined) resolve(data);
       else reject(new Error('The bot check found no answer'));
     };
-    const task = { challenge, counterMode: 'uint32', counterStart: index, counterStep: count, timeout: SEARCH_TIMEOUT_MS };
+    const task = { challenge, counterMode: 'uint32', counterStart: index, counterStep: count, timeout: searchTimeoutMs };
     worker.postMessage({ type: 'work', ...task });
   });
 }

@@ -11,7 +11,7 @@ declare global {
   }
 }
 
-const SCRIPT_URL = 'https://challenges.cloudflare.com/turnstile/v0/api.js?render=explicit';
+const scriptUrl = 'https://challenges.cloudflare.com/turnstile/v0/api.js?render=explicit';
 
 export interface TurnstileHandlers {
   readonly onToken: (token: string) => void;
@@ -50,7 +50,7 @@ function loadTurnstile(): Promise<Turnstile> {
 function insertScript(): Promise<Turnstile> {
   return new Promise((resolve, reject) => {
     const script = document.createElement('script');
-    script.src = SCRIPT_URL;
+    script.src = scriptUrl;
     script.async = true;
     script.onload = () => (window.turnstile ? resolve(window.turnstile) : reject(new Error('Turnstile did not start')));
     script.onerror = () => reject(new Error('Turnstile cannot be loaded'));

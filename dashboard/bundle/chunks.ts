@@ -6,8 +6,8 @@ interface ModuleGraph {
   getModuleInfo(id: string): { readonly importedIds: readonly string[] } | null;
 }
 
-export const APPLICATION = 'application';
-export const SHELL = 'shell';
+export const application = 'application';
+export const shell = 'shell';
 
 const react = /node_modules\/(react|react-dom|scheduler)\//;
 
@@ -50,7 +50,7 @@ function chunkOf(name: string, entries: readonly string[]) {
 export const chunkGroups = [
   { name: 'react', test: react, priority: 4 },
   { name: chunkOf('start', startEntries), debugName: 'start', priority: 3 },
-  { name: chunkOf(APPLICATION, applicationEntries), debugName: APPLICATION, priority: 2 },
-  { name: chunkOf(SHELL, shellEntries), debugName: SHELL, priority: 1 },
+  { name: chunkOf(application, applicationEntries), debugName: application, priority: 2 },
+  { name: chunkOf(shell, shellEntries), debugName: shell, priority: 1 },
   { name: 'access', test: accessPages },
 ];

@@ -7,7 +7,7 @@ import type { Plugin } from 'vite';
 /** Fonts and pictures are compressed already. */
 const textFile = /\.(html|js|css|svg|webmanifest|txt)$/;
 /** A smaller file fits one packet as it is. */
-const PACKET_BYTES = 1_200;
+const packetBytes = 1_200;
 
 export const compressedFiles = (): Plugin => ({
   name: 'underpass-compressed-files',
@@ -21,7 +21,7 @@ export const compressedFiles = (): Plugin => ({
 
 function compress(path: string): void {
   const content = readFileSync(path);
-  if (content.length <= PACKET_BYTES) return;
+  if (content.length <= packetBytes) return;
   writeFileSync(`${path}.br`, brotliCompressSync(content));
   writeFileSync(`${path}.gz`, gzipSync(content, { level: 9 }));
 }

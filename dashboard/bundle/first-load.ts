@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
 import react from '@vitejs/plugin-react';
 import { type HtmlTagDescriptor, type Plugin, type Rolldown, runnerImport } from 'vite';
-import { APPLICATION, SHELL } from './chunks.ts';
+import { application, shell } from './chunks.ts';
 
 const textFont = /overpass-basic.*\.woff2$/;
 const codeFont = /overpass-mono-basic.*\.woff2$/;
@@ -17,11 +17,11 @@ const render = (attrs: Readonly<Record<string, string>>): string =>
     .map(([name, value]) => `${name}="${value}"`)
     .join(' ')}>`;
 
-const fileOf = (bundle: Bundle, fits: (file: Bundle[string]) => boolean): string => {
+function fileOf(bundle: Bundle, fits: (file: Bundle[string]) => boolean): string {
   const found = Object.values(bundle).find(fits);
   if (found === undefined) throw new Error('a file of the first load is missing');
   return `/${found.fileName}`;
-};
+}
 
 const fontLink = (bundle: Bundle, name: RegExp) => ({
   rel: 'preload',
@@ -38,7 +38,7 @@ const scriptLink = (bundle: Bundle, name: string) => ({
 });
 
 const signedInLinks = (bundle: Bundle) => [
-  scriptLink(bundle, SHELL),
+  scriptLink(bundle, shell),
   fontLink(bundle, codeFont),
   ...[sessionCalls.getUser, sessionCalls.listProjects].map(({ path }) => ({
     rel: 'preload',
@@ -74,7 +74,7 @@ export const firstLoad = (): Plugin => ({
       const file = bundle['index.html'];
       if (file?.type !== 'asset') throw new Error('index.html is not built yet');
       const page = file.source.toString();
-      const applicationLink = render(scriptLink(bundle, APPLICATION));
+      const applicationLink = render(scriptLink(bundle, application));
       file.source = page.replace(sessionMark, (mark) => `${mark}\n    ${applicationLink}`);
       const links = [applicationLink, ...signedInLinks(bundle).map(render)].join('\n    ');
       this.emitFile({ type: 'asset', fileName: 'signed-in.html', source: page.replace(sessionMark, links) });

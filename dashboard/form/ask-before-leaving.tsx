@@ -4,12 +4,12 @@ import { useBlocker } from 'react-router';
 import { ConfirmDialog } from '../ui/overlay/confirm-dialog.tsx';
 
 /** The state of a navigation after the page's own thing was deleted: nothing is left to save. */
-export const AFTER_DELETION = 'after-deletion';
+export const afterDeletion = 'after-deletion';
 
 export function AskBeforeLeaving({ changed }: { readonly changed: boolean }) {
   const blocker = useBlocker(({ currentLocation, nextLocation, historyAction }) => {
     // Back and Forward return to an entry with its old state.
-    const isAfterDeletion = historyAction === 'PUSH' && nextLocation.state === AFTER_DELETION;
+    const isAfterDeletion = historyAction === 'PUSH' && nextLocation.state === afterDeletion;
     return changed && currentLocation.pathname !== nextLocation.pathname && !isAfterDeletion;
   });
   useAskBeforeUnload(changed);

@@ -12,7 +12,7 @@ import { Field } from '../ui/input/field.tsx';
 import { Input } from '../ui/input/input.tsx';
 import { ConfirmDialog } from '../ui/overlay/confirm-dialog.tsx';
 import { toast } from '../ui/overlay/toast.tsx';
-import { AFTER_DELETION } from './ask-before-leaving.tsx';
+import { afterDeletion } from './ask-before-leaving.tsx';
 
 export interface Question {
   readonly title: string;
@@ -47,7 +47,7 @@ export function useConfirm(): Confirm {
     toast.done(question?.done ?? '');
     keepFocusInPage();
     if (question?.leadsTo === undefined) await revalidate();
-    else await navigateOrReload(question.leadsTo, { state: AFTER_DELETION });
+    else await navigateOrReload(question.leadsTo, { state: afterDeletion });
   });
   const ask = (next: Question) => {
     task.dismiss();
@@ -80,11 +80,11 @@ export function useConfirm(): Confirm {
 }
 
 /** Longer than any list takes to reload. */
-const WATCHED_MS = 5000;
+const watchedMs = 5000;
 
 /** The row with the button that opened the dialog may disappear. The focus then goes to the page's heading. */
 function keepFocusInPage(): void {
   const observer = new MutationObserver(focusHeading);
   observer.observe(document.body, { childList: true, subtree: true });
-  setTimeout(() => observer.disconnect(), WATCHED_MS);
+  setTimeout(() => observer.disconnect(), watchedMs);
 }

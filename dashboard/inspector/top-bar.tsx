@@ -74,7 +74,7 @@ function connectionText({ kind }: Connection, isPaused: boolean): { readonly tex
   return isPaused ? { text: 'Paused', tone: 'bg-warn' } : { text: 'Live', tone: 'bg-ok' };
 }
 
-const THEMES: readonly { readonly value: Theme; readonly label: string }[] = [
+const themes: readonly { readonly value: Theme; readonly label: string }[] = [
   { value: 'system', label: 'System' },
   { value: 'light', label: 'Light' },
   { value: 'dark', label: 'Dark' },
@@ -86,5 +86,5 @@ function ThemeSelect() {
     keepTheme(next);
     setTheme(next);
   };
-  return <Select label="Theme" size="sm" value={theme} options={THEMES} onChange={choose} className="w-26 max-sm:hidden" />;
+  return <Select label="Theme" size="sm" value={theme} options={themes} onChange={choose} className="w-26 max-sm:hidden" />;
 }

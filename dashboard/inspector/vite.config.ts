@@ -9,11 +9,11 @@ import { defineConfig, type Plugin } from 'vite';
 import { basicFonts } from '../bundle/basic-fonts.ts';
 import { earlyScript } from '../bundle/early-script.ts';
 
-const ENGINE_IN_DEVELOPMENT = 'http://127.0.0.1:4040';
+const engineInDevelopment = 'http://127.0.0.1:4040';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-const TYPES: Readonly<Record<string, string>> = {
+const types: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
   js: 'text/javascript; charset=utf-8',
   css: 'text/css; charset=utf-8',
@@ -42,7 +42,7 @@ function packPage(): Plugin {
 }
 
 function packFile(fileName: string, bytes: Buffer): readonly [path: string, type: string, encoding: string, base64: string] {
-  const type = TYPES[fileName.split('.').at(-1) ?? ''];
+  const type = types[fileName.split('.').at(-1) ?? ''];
   if (type === undefined) throw new Error(`the inspector's page has a file of an unknown type: ${fileName}`);
   const small = gzipSync(bytes, { level: 9 });
   const isSmaller = small.length < bytes.length * 0.95;
@@ -63,5 +63,5 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     reportCompressedSize: true,
   },
-  server: { proxy: { '/api': ENGINE_IN_DEVELOPMENT } },
+  server: { proxy: { '/api': engineInDevelopment } },
 });

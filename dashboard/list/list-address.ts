@@ -20,16 +20,16 @@ export interface ListAddress {
 }
 
 /** Marks a change of the address by typing: the search field already shows it. */
-export const TYPED = 'typed';
+export const typedState = 'typed';
 
-const FIRST = { after: undefined, before: undefined };
+const first = { after: undefined, before: undefined };
 
 export function useListAddress(rules: ListRules): ListAddress {
   const [search, setSearch] = useSearchParams();
   const { q = '', status, sort: asked = '', after, before } = askedOf(search, rules);
   const sort: Sort = { key: asked.replace('-', ''), direction: asked.startsWith('-') ? 'descending' : 'ascending' };
   const change = (changes: Readonly<Record<string, string | undefined>>, state?: string) =>
-    setSearch(changed(search, { ...changes, ...FIRST }), { replace: true, preventScrollReset: true, state });
+    setSearch(changed(search, { ...changes, ...first }), { replace: true, preventScrollReset: true, state });
   const sortBy = (key: string) => {
     const next = nextSort(sort, key);
     change({ sort: next.direction === 'descending' ? `-${key}` : key });
@@ -39,11 +39,11 @@ export function useListAddress(rules: ListRules): ListAddress {
     status,
     sort,
     isNarrowed: q !== '' || status !== undefined || after !== undefined || before !== undefined,
-    setQ: (next) => change({ q: next }, TYPED),
+    setQ: (next) => change({ q: next }, typedState),
     setStatus: (next) => change({ status: next }),
     sortBy,
     clear: () => change({ q: undefined, status: undefined }),
-    pageSearch: (cursor) => `?${changed(search, { ...FIRST, ...cursor })}`,
+    pageSearch: (cursor) => `?${changed(search, { ...first, ...cursor })}`,
   };
 }
 

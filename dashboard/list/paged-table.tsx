@@ -2,7 +2,7 @@
 import type { ListPage, ListRules } from '@underpass/rules/list/list-page.ts';
 import { Button } from '../ui/button.tsx';
 import { ButtonLink } from '../ui/button-link.tsx';
-import { ListToolbar, SEARCH_FROM_ROWS, SearchField, StatusFilter } from '../ui/table/list-toolbar.tsx';
+import { ListToolbar, SearchField, StatusFilter, searchFromRows } from '../ui/table/list-toolbar.tsx';
 import { type TableProps, TableView } from '../ui/table/table-view.tsx';
 import { type ListAddress, useListAddress } from './list-address.ts';
 import { useTyped } from './use-typed.ts';
@@ -41,7 +41,7 @@ interface PagedToolbarProps {
 
 function PagedToolbar({ page: { total, counts }, address, noun }: PagedToolbarProps) {
   const [typed, setTyped] = useTyped(address.q, address.setQ);
-  if (total < SEARCH_FROM_ROWS && !address.isNarrowed && typed === '') return null;
+  if (total < searchFromRows && !address.isNarrowed && typed === '') return null;
   const hasFilter = Object.keys(counts).length > 0;
   const counted = `${total.toLocaleString('en-US')} ${total === 1 ? noun.replace(/s$/, '') : noun}`;
   return (

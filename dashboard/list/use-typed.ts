@@ -1,10 +1,10 @@
 // The text of a search field whose value lives in the address: shown at once, and sent on while the person types.
 import { useEffect, useRef, useState } from 'react';
 import { useLocation, useNavigationType } from 'react-router';
-import { TYPED } from './list-address.ts';
+import { typedState } from './list-address.ts';
 
 /** Safari refuses more than 100 changes of the address in 10 s. */
-const SEND_EVERY_MS = 110;
+const sendEveryMs = 110;
 
 export function useTyped(value: string, send: (text: string) => void): readonly [string, (text: string) => void] {
   const [typed, setTyped] = useState(value);
@@ -13,7 +13,7 @@ export function useTyped(value: string, send: (text: string) => void): readonly 
   const latest = useRef(send);
   latest.current = send;
   const { key, state } = useLocation();
-  const isTyped = useNavigationType() !== 'POP' && state === TYPED;
+  const isTyped = useNavigationType() !== 'POP' && state === typedState;
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new key is a new address, by Back or by a button.
   useEffect(() => {
     if (isTyped) return;
@@ -28,7 +28,7 @@ export function useTyped(value: string, send: (text: string) => void): readonly 
       sentAt.current = performance.now();
       latest.current(text);
     };
-    const waitMs = sentAt.current + SEND_EVERY_MS - performance.now();
+    const waitMs = sentAt.current + sendEveryMs - performance.now();
     if (waitMs <= 0) go();
     else timer.current = setTimeout(go, waitMs);
   };

@@ -23,7 +23,7 @@ class FakeEventSource extends EventTarget {
   }
 }
 
-const START_MS = 1_700_000_000_000;
+const startMs = 1_700_000_000_000;
 const page = Object.assign(new EventTarget(), { hidden: false });
 const real = { fetch: globalThis.fetch };
 let calls: string[] = [];
@@ -43,7 +43,7 @@ const handlers: LiveFeedHandlers = {
 };
 
 beforeEach(() => {
-  mock.timers.enable({ apis: ['setTimeout', 'Date'], now: START_MS });
+  mock.timers.enable({ apis: ['setTimeout', 'Date'], now: startMs });
   status = 200;
   FakeEventSource.opened = [];
   page.hidden = false;
@@ -69,16 +69,16 @@ afterEach(() => {
 });
 
 const source = () => FakeEventSource.opened.at(-1)!;
-const fail = (times: number) => {
+function fail(times: number) {
   for (let i = 0; i < times; i++) source().dispatchEvent(new Event('error'));
-};
+}
 /** Advances in small steps: a timer that starts during a step counts from the end of the step. */
-const tick = async (ms: number) => {
+async function tick(ms: number) {
   for (let passed = 0; passed < ms; passed += 500) {
     mock.timers.tick(500);
     await settle();
   }
-};
+}
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 test('follows the events of the project and ignores data that is not a tunnel', () => {
@@ -207,7 +207,7 @@ test('without a beat for ten seconds the page says since when; a beat or a poll 
   await tick(9500);
   assert.equal(stoppedSince(), undefined);
   await tick(500);
-  assert.equal(stoppedSince(), START_MS + 4000);
+  assert.equal(stoppedSince(), startMs + 4000);
   status = 200;
   await tick(10_000);
   assert.equal(stoppedSince(), undefined);

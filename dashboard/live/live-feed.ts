@@ -7,17 +7,17 @@ import { type LinkWatch, watchLink } from './live-link.ts';
 import { type LiveTunnel, parseLiveTunnel, parseLiveTunnels } from './live-tunnel.ts';
 
 /** Less than the silence after which the page says that updates have stopped (live-link.ts). */
-const POLL_MS = 5000;
-const FAILED_POLL_MS = 10_000;
+const pollMs = 5000;
+const failedPollMs = 10_000;
 /** How often to try events again while polling. */
-const EVENTS_RETRY_MS = 60_000;
+const eventsRetryMs = 60_000;
 /** EventSource reconnects by itself; after this many failures in a row, a proxy probably blocks it. */
-const FAILURES_BEFORE_POLLING = 3;
+const failuresBeforePolling = 3;
 /**
  * Chromium closes the events of a page that a person leaves or reloads, and tells it. The page is gone before this time is
  * over.
  */
-const LEAVING_MS = 250;
+const leavingMs = 250;
 
 export interface LiveFeedHandlers {
   readonly onTunnel: (tunnel: LiveTunnel) => void;
@@ -104,8 +104,8 @@ function openEvents({ followed, watch, onTunnel, onListChanged, onCaughtUp }: Fe
   });
   source.addEventListener('error', () => {
     failures++;
-    if (failures >= FAILURES_BEFORE_POLLING) onGiveUp();
-    else if (source.readyState === EventSource.CLOSED) closed = setTimeout(onGiveUp, LEAVING_MS);
+    if (failures >= failuresBeforePolling) onGiveUp();
+    else if (source.readyState === EventSource.CLOSED) closed = setTimeout(onGiveUp, leavingMs);
   });
   return () => {
     clearTimeout(closed);
@@ -113,7 +113,7 @@ function openEvents({ followed, watch, onTunnel, onListChanged, onCaughtUp }: Fe
   };
 }
 
-/** Ends after EVENTS_RETRY_MS, when the server is back, or when aborted. */
+/** Ends after eventsRetryMs, when the server is back, or when aborted. */
 async function pollTunnels(feed: Feed): Promise<void> {
   let before: Poll = 'worked';
   let listed: string | undefined;
@@ -121,14 +121,14 @@ async function pollTunnels(feed: Feed): Promise<void> {
     if (listed !== undefined && names !== listed) feed.onListChanged();
     listed = names;
   };
-  for (let waited = 0; waited < EVENTS_RETRY_MS && !feed.signal.aborted; ) {
+  for (let waited = 0; waited < eventsRetryMs && !feed.signal.aborted; ) {
     const poll = await pollOnce(feed, onNames);
     // Report an ended session once, as a notice, so that an open form stays.
     const isNews = poll === 'worked' ? feed.watch.hear() : poll === 'signed-out' && before !== poll;
     if (isNews) feed.onCaughtUp();
     if (poll === 'worked' && before !== 'worked') return;
     before = poll;
-    const pauseMs = poll === 'worked' ? POLL_MS : FAILED_POLL_MS;
+    const pauseMs = poll === 'worked' ? pollMs : failedPollMs;
     await waitFor(pauseMs, feed.signal);
     waited += pauseMs;
   }

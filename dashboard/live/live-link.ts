@@ -2,8 +2,8 @@
 import { useSyncExternalStore } from 'react';
 
 /** Control sends a beat every 4 s (control/tunnels/tunnel/live-stream.ts): two are missing. The rest is for a try by another way. */
-const SILENT_AFTER_MS = 8000;
-const STOPPED_AFTER_MS = 10_000;
+const silentAfterMs = 8000;
+const stoppedAfterMs = 10_000;
 
 let stoppedAtMs: number | undefined;
 const listeners = new Set<() => void>();
@@ -26,9 +26,9 @@ export function watchLink(heardAtMs: number, onSilent: () => void): LinkWatch {
   let timer: ReturnType<typeof setTimeout>;
   const wait = () => {
     timer = setTimeout(() => {
-      timer = setTimeout(() => enter(heard), STOPPED_AFTER_MS - SILENT_AFTER_MS);
+      timer = setTimeout(() => enter(heard), stoppedAfterMs - silentAfterMs);
       onSilent();
-    }, SILENT_AFTER_MS);
+    }, silentAfterMs);
   };
   wait();
   return {

@@ -4,7 +4,7 @@ import { type DisplayStatus, decideDisplayStatus } from '@underpass/rules/tunnel
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react';
 import { useRevalidator } from 'react-router';
 import { askedAt } from '../api/tunnels.ts';
-import { RELOAD_EVERY_MS, useReload } from '../api/use-reload.ts';
+import { reloadEveryMs, useReload } from '../api/use-reload.ts';
 import { followTunnels } from './live-feed.ts';
 import { applyLive, type LiveTunnel } from './live-tunnel.ts';
 
@@ -21,7 +21,7 @@ const LiveContext = createContext<LiveTunnels>(new Map());
 const ChangesContext = createContext(0);
 
 /** Events within this time render together. */
-const BATCH_MS = 250;
+const batchMs = 250;
 
 export interface LiveTunnelsProviderProps {
   readonly projectId: string;
@@ -47,7 +47,7 @@ export function LiveTunnelsProvider({ projectId, tunnel, onCaughtUp, children }:
     const onListChanged = () => {
       count();
       // Somebody may have deleted the tunnel of this page. After a deletion from here, the page is left before this time is over.
-      if (tunnel !== undefined) reload ??= setTimeout(onReload, RELOAD_EVERY_MS);
+      if (tunnel !== undefined) reload ??= setTimeout(onReload, reloadEveryMs);
     };
     const stop = followTunnels({ project: projectId, tunnel }, { onTunnel: batch.add, onListChanged, onCaughtUp });
     return () => {
@@ -82,7 +82,7 @@ function createBatch(publish: (change: (known: LiveTunnels) => LiveTunnels) => v
       const status = decideDisplayStatus(tunnel);
       isChanged ||= (statuses.get(tunnel.name) ?? status) !== status;
       statuses.set(tunnel.name, status);
-      timer ??= setTimeout(flush, BATCH_MS);
+      timer ??= setTimeout(flush, batchMs);
     },
     close: () => clearTimeout(timer),
   };

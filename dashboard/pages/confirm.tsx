@@ -1,7 +1,7 @@
 // Opened from the mail of the dialog "Confirm it's you": renews the proof of this browser's session.
 import { useEffect, useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
-import { isApiError, messageOf, NO_ANSWER } from '../api/error.ts';
+import { isApiError, messageOf, noAnswer } from '../api/error.ts';
 import { later } from '../api/later.ts';
 import { redeemProof } from '../api/proof.ts';
 import { paths } from '../routing/paths.ts';
@@ -47,7 +47,7 @@ export function Component() {
 }
 
 /** Reloading the page tries again, unless control refused the link. */
-const failureText = (error: unknown): string => {
+function failureText(error: unknown): string {
   const reason = messageOf(error) ?? elsewhere;
-  return isApiError(error) && error.status === NO_ANSWER ? `${reason} Reload this page to try again.` : reason;
-};
+  return isApiError(error) && error.status === noAnswer ? `${reason} Reload this page to try again.` : reason;
+}

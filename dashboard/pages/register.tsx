@@ -33,7 +33,7 @@ export function Component() {
 
 type RegistrationTexts = Readonly<Record<RegistrationField, string>>;
 
-const EMPTY: RegistrationTexts = {
+const empty: RegistrationTexts = {
   'first-name': '',
   'last-name': '',
   email: '',
@@ -46,7 +46,7 @@ const EMPTY: RegistrationTexts = {
 
 function RegisterForm({ operator, onDone }: { readonly operator: OperatorIdentity; readonly onDone: () => void }) {
   const form = useForm({
-    initial: EMPTY,
+    initial: empty,
     parse: parseRegistration,
     send: async (registration: Registration) => {
       try {
@@ -109,7 +109,7 @@ function TermsAndPrivacy({ operator }: { readonly operator: OperatorIdentity }) 
   );
 }
 
-const ACCEPT_ERROR_ID = 'accept-terms-error';
+const acceptErrorId = 'accept-terms-error';
 
 function AcceptTerms({ form }: { readonly form: Form<RegistrationTexts> }) {
   const error = form.errors['accept-terms'];
@@ -121,12 +121,12 @@ function AcceptTerms({ form }: { readonly form: Form<RegistrationTexts> }) {
         required
         checked={form.values['accept-terms'] !== ''}
         aria-invalid={error ? true : undefined}
-        aria-describedby={error ? ACCEPT_ERROR_ID : undefined}
+        aria-describedby={error ? acceptErrorId : undefined}
         onChange={(event) => form.set('accept-terms', event.target.checked ? 'true' : '')}
       >
         I am 18 or older, and I accept the terms of service and the privacy policy.
       </Checkbox>
-      <FieldError id={ACCEPT_ERROR_ID} text={error} />
+      <FieldError id={acceptErrorId} text={error} />
     </div>
   );
 }

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseKeptPath } from './return-path.ts';
 
-const NOW = 1_000;
+const now = 1_000;
 
-const CASES: readonly (readonly [name: string, stored: string | null, path: string | undefined])[] = [
+const cases: readonly (readonly [name: string, stored: string | null, path: string | undefined])[] = [
   ['a fresh path is used', '{"path":"/download?os=linux","untilMs":1001}', '/download?os=linux'],
   ['an expired path is ignored', '{"path":"/activate","untilMs":1000}', undefined],
   ['nothing is stored', null, undefined],
@@ -19,6 +19,6 @@ const CASES: readonly (readonly [name: string, stored: string | null, path: stri
   ['wrong types are ignored', '{"path":1,"untilMs":"x"}', undefined],
 ];
 
-for (const [name, stored, path] of CASES) {
-  test(name, () => assert.equal(parseKeptPath(stored, NOW, 'ada@example.com'), path));
+for (const [name, stored, path] of cases) {
+  test(name, () => assert.equal(parseKeptPath(stored, now, 'ada@example.com'), path));
 }

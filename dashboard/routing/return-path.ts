@@ -1,8 +1,8 @@
 // The page to open after sign-in: a link that was opened without a session (an invitation, a device code), or the page on which the
 // session ended. Kept in local storage, because the sign-in link opens in another tab. It expires, and only paths of this application count.
 
-const STORAGE_KEY = 'return-path';
-const KEPT_MS = 60 * 60 * 1000;
+const storageKey = 'return-path';
+const keptMs = 60 * 60 * 1000;
 
 /** Location state that makes the sign-in page say that the session has ended. */
 export const sessionEnded = 'session-ended';
@@ -33,7 +33,7 @@ function parseObject(stored: string | null): Partial<KeptPath> | undefined {
 
 export function keepReturnPath(path: string, email?: string): void {
   try {
-    localStorage.setItem(STORAGE_KEY, JSON.stringify({ path, untilMs: Date.now() + KEPT_MS, email } satisfies KeptPath));
+    localStorage.setItem(storageKey, JSON.stringify({ path, untilMs: Date.now() + keptMs, email } satisfies KeptPath));
   } catch {
     // Without storage the user opens the link again after signing in.
   }
@@ -42,7 +42,7 @@ export function keepReturnPath(path: string, email?: string): void {
 /** The kept path, for a login link that may be opened in another browser. */
 export function readReturnPath(email: string): string | undefined {
   try {
-    return parseKeptPath(localStorage.getItem(STORAGE_KEY), Date.now(), email);
+    return parseKeptPath(localStorage.getItem(storageKey), Date.now(), email);
   } catch {
     return undefined;
   }
@@ -52,7 +52,7 @@ export function readReturnPath(email: string): string | undefined {
 export function takeReturnPath(email: string | undefined): string | undefined {
   const path = readReturnPath(email ?? '');
   try {
-    localStorage.removeItem(STORAGE_KEY);
+    localStorage.removeItem(storageKey);
   } catch {
     // Nothing is stored.
   }

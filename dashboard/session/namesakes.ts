@@ -3,7 +3,7 @@ import type { Project } from '@underpass/rules/entity/entity.ts';
 import { roleLabels } from '@underpass/rules/people/permission.ts';
 
 /** Ids begin with a timestamp, so their ends differ more. */
-const TELLING_CHARS = 6;
+const tellingChars = 6;
 
 /** Notes by project id, for projects that share a name: the user's role, and the end of the id if the roles are the same too. */
 export function namesakeNotes(projects: readonly Project[]): ReadonlyMap<string, string> {
@@ -12,7 +12,7 @@ export function namesakeNotes(projects: readonly Project[]): ReadonlyMap<string,
     if (namesakes.length === 1) continue;
     for (const { id, role } of namesakes) {
       const isOnly = namesakes.every((other) => other.id === id || other.role !== role);
-      notes.set(id, isOnly ? roleLabels[role] : `${roleLabels[role]} · …${id.slice(-TELLING_CHARS)}`);
+      notes.set(id, isOnly ? roleLabels[role] : `${roleLabels[role]} · …${id.slice(-tellingChars)}`);
     }
   }
   return notes;

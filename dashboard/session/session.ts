@@ -19,7 +19,7 @@ export interface ShellData extends Session {
   readonly project: Project | undefined;
 }
 
-export const SHELL_ROUTE = 'shell';
+export const shellRoute = 'shell';
 
 let kept: Promise<Session | undefined> | undefined;
 let last: User | undefined;
@@ -79,7 +79,7 @@ export function projectOfScreen({ user, projects }: Session, projectId: string |
 
 /** Call it in components inside the project shell. */
 export function useShell(): ShellData {
-  const data = useRouteLoaderData<ShellData>(SHELL_ROUTE);
+  const data = useRouteLoaderData<ShellData>(shellRoute);
   if (!data) throw new Error('useShell is for pages inside the project shell');
   return data;
 }

@@ -14,7 +14,7 @@ import { Menu, MenuChoice, MenuItem, MenuNote, MenuSeparator } from '../ui/overl
 import { toast } from '../ui/overlay/toast.tsx';
 import { keepTheme, readTheme, type Theme } from '../ui/theme.ts';
 
-const THEMES = [
+const themes = [
   { value: 'system', label: 'System', icon: <Monitor aria-hidden="true" /> },
   { value: 'light', label: 'Light', icon: <Sun aria-hidden="true" /> },
   { value: 'dark', label: 'Dark', icon: <Moon aria-hidden="true" /> },
@@ -59,5 +59,5 @@ function ThemeChoice() {
     keepTheme(next);
     setTheme(next);
   };
-  return <MenuChoice label="Theme" value={theme} options={THEMES} onChange={choose} />;
+  return <MenuChoice label="Theme" value={theme} options={themes} onChange={choose} />;
 }

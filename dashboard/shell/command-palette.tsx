@@ -18,7 +18,7 @@ import { keepTheme } from '../ui/theme.ts';
 import { type Command, type CommandGroup, commandGroups, type ProjectContents } from './commands.ts';
 
 /** The most matches to show; further typing narrows them. */
-const SHOWN_MATCHES = 50;
+const shownMatches = 50;
 
 export interface CommandPaletteProps extends ShellData {
   readonly open: boolean;
@@ -67,7 +67,7 @@ function Palette({ onDone, query, onQueryChange, onReady, ...shell }: PalettePro
       onValueChange={onQueryChange}
       autoHighlight="always"
       keepHighlight
-      limit={SHOWN_MATCHES}
+      limit={shownMatches}
     >
       <div className="flex items-center gap-3 border-b px-4">
         {contents.busy ? <Ring /> : <Search aria-hidden="true" className="size-4 shrink-0 text-ink-faint" />}
@@ -128,7 +128,7 @@ function useContents(projectId: string | undefined, query: string) {
 /** Leaves out a list that fails to load: pages and actions still work. */
 async function findContents(project: string | undefined, query: string, signal: AbortSignal): Promise<ProjectContents> {
   if (project === undefined) return { tunnels: [], domains: [], groups: [], policies: [] };
-  const asked = { project, limit: String(SHOWN_MATCHES), q: query.slice(0, searchMostChars) };
+  const asked = { project, limit: String(shownMatches), q: query.slice(0, searchMostChars) };
   const [tunnels, domains, groups, policies] = await Promise.allSettled([
     callApi(tunnelCalls.listTunnels, { ...asked, sort: 'name' }, { signal }),
     callApi(domainCalls.listDomains, { ...asked, sort: 'domain' }, { signal }),

@@ -35,13 +35,13 @@ export interface ProjectContents {
   readonly policies: readonly AccessPolicy[];
 }
 
-const NOTHING: ProjectContents = { tunnels: [], domains: [], groups: [], policies: [] };
+const nothing: ProjectContents = { tunnels: [], domains: [], groups: [], policies: [] };
 
 /**
  * What a query finds. `contents`: what the server found, maybe for the query before: Enter must not open something that no longer
  * matches.
  */
-export function commandGroups(shell: ShellData, query = '', contents: ProjectContents = NOTHING): readonly CommandGroup[] {
+export function commandGroups(shell: ShellData, query = '', contents: ProjectContents = nothing): readonly CommandGroup[] {
   const words = searchWords(query);
   const groups = [
     { value: 'Pages', items: pages(shell) },
@@ -97,7 +97,7 @@ function projects(shell: ShellData): readonly Command[] {
     }));
 }
 
-const THEMES: readonly Command[] = [
+const themes: readonly Command[] = [
   { value: 'theme light', label: 'Light theme', theme: 'light' },
   { value: 'theme dark', label: 'Dark theme', theme: 'dark' },
   { value: 'theme system', label: 'System theme', theme: 'system' },
@@ -108,5 +108,5 @@ function actions({ project }: ShellData): readonly Command[] {
     project && may(project.role, 'tunnel.create')
       ? [{ value: 'add tunnel', label: text.tunnels.add, to: `${paths.tunnels(project.id)}?${newTunnelParam}` }]
       : [];
-  return [...add, { value: 'account', label: 'Account', to: paths.account() }, ...THEMES];
+  return [...add, { value: 'account', label: 'Account', to: paths.account() }, ...themes];
 }

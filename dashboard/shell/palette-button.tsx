@@ -7,7 +7,7 @@ import { toast } from '../ui/overlay/toast.tsx';
 import { Ring } from '../ui/spinner.tsx';
 import type { CommandPaletteProps } from './command-palette.tsx';
 
-const IS_APPLE = /Mac|iPhone|iPad/.test(navigator.platform);
+const isApple = /Mac|iPhone|iPad/.test(navigator.platform);
 
 export function PaletteButton(shell: ShellData) {
   const { View, open, onOpenChange, query, setQuery, setReady } = usePalette();
@@ -21,7 +21,7 @@ export function PaletteButton(shell: ShellData) {
         <Search aria-hidden="true" className="size-4 shrink-0" />
         <span className="max-sm:sr-only">Search</span>
         <span aria-hidden="true" className="ml-4 text-xs text-ink-faint max-md:hidden">
-          {IS_APPLE ? '⌘K' : 'Ctrl K'}
+          {isApple ? '⌘K' : 'Ctrl K'}
         </span>
       </button>
       {View && (

@@ -31,16 +31,16 @@ export function usePageRetry(error: unknown): PageRetry {
   };
 }
 
-const RELOADED_KEY = 'reloaded-for-code';
+const reloadedKey = 'reloaded-for-code';
 /** Code that is missing after a reload, too, must not reload the document forever. */
-const RELOAD_EVERY_MS = 60_000;
+const reloadEveryMs = 60_000;
 
 /** A reload while the server is away would lose the page to the browser's own error page. */
 async function reloadOnceReachable(): Promise<void> {
   const { status } = await fetch(location.pathname, { method: 'HEAD', cache: 'no-store', signal: AbortSignal.timeout(10_000) });
   if (status >= 500) throw new Error(`The server answers ${status}.`);
-  const last = Number(sessionStorage.getItem(RELOADED_KEY));
-  if (Date.now() - last < RELOAD_EVERY_MS) return;
-  sessionStorage.setItem(RELOADED_KEY, String(Date.now()));
+  const last = Number(sessionStorage.getItem(reloadedKey));
+  if (Date.now() - last < reloadEveryMs) return;
+  sessionStorage.setItem(reloadedKey, String(Date.now()));
   location.reload();
 }

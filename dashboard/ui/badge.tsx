@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 
 export type Tone = 'neutral' | 'ok' | 'info' | 'warn' | 'danger' | 'accent';
 
-const TONES: Record<Tone, string> = {
+const tones: Record<Tone, string> = {
   neutral: 'bg-sunken text-ink-soft',
   ok: 'bg-ok-soft text-ok',
   info: 'bg-info-soft text-info',
@@ -26,7 +26,7 @@ export function Badge({ tone = 'neutral', dot, children, className }: BadgeProps
     <span
       className={clsx(
         'inline-flex h-6 items-center gap-1.5 rounded-sm px-2 text-sm font-semibold whitespace-nowrap',
-        TONES[tone],
+        tones[tone],
         className,
       )}
     >

@@ -6,13 +6,13 @@ import { IconButton } from './button.tsx';
 
 type BannerTone = 'info' | 'ok' | 'warn' | 'danger';
 
-const TONES: Record<BannerTone, string> = {
+const tones: Record<BannerTone, string> = {
   info: 'border-info/40 bg-info-soft text-info',
   ok: 'border-ok/40 bg-ok-soft text-ok',
   warn: 'border-warn/40 bg-warn-soft text-warn',
   danger: 'border-danger/40 bg-danger-soft text-danger',
 };
-const ICONS = { info: Info, ok: CircleCheck, warn: TriangleAlert, danger: CircleAlert } as const;
+const icons = { info: Info, ok: CircleCheck, warn: TriangleAlert, danger: CircleAlert } as const;
 
 export interface BannerProps {
   readonly tone?: BannerTone;
@@ -25,12 +25,12 @@ export interface BannerProps {
 
 /** Screen readers announce danger and warn immediately, the others at the next pause. */
 export function Banner({ tone = 'info', title, children, action, onDismiss, className }: BannerProps) {
-  const Icon = ICONS[tone];
+  const Icon = icons[tone];
   const urgent = tone === 'danger' || tone === 'warn';
   return (
     <div
       role={urgent ? 'alert' : 'status'}
-      className={clsx('flex items-start gap-3 rounded-md border px-3.5 py-3', TONES[tone], className)}
+      className={clsx('flex items-start gap-3 rounded-md border px-3.5 py-3', tones[tone], className)}
     >
       <Icon aria-hidden="true" className="mt-0.5 size-5 shrink-0" />
       <div className="flex min-w-0 flex-1 flex-wrap items-start gap-x-3 gap-y-2">

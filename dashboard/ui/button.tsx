@@ -6,13 +6,13 @@ import { Ring } from './spinner.tsx';
 export type ButtonVariant = 'primary' | 'secondary' | 'quiet' | 'danger';
 export type ButtonSize = 'sm' | 'md';
 
-const VARIANTS: Record<ButtonVariant, string> = {
+const variants: Record<ButtonVariant, string> = {
   primary: 'bg-accent text-on-accent hover:bg-accent-hover border-transparent',
   secondary: 'bg-surface text-ink border-edge/60 hover:bg-hover',
   quiet: 'bg-transparent text-ink-soft border-transparent hover:bg-hover hover:text-ink',
   danger: 'bg-danger-fill text-on-danger border-transparent hover:brightness-110',
 };
-const SIZES: Record<ButtonSize, string> = { sm: 'h-8 px-2.5 text-sm gap-1.5', md: 'h-10 px-4 text-base gap-2' };
+const sizes: Record<ButtonSize, string> = { sm: 'h-8 px-2.5 text-sm gap-1.5', md: 'h-10 px-4 text-base gap-2' };
 
 /** The classes of a button, for other elements that should look like one. */
 export function buttonClass(variant: ButtonVariant = 'secondary', size: ButtonSize = 'md', className?: string): string {
@@ -20,8 +20,8 @@ export function buttonClass(variant: ButtonVariant = 'secondary', size: ButtonSi
     'relative inline-flex shrink-0 items-center justify-center rounded-md border font-semibold whitespace-nowrap no-underline select-none',
     'transition-colors duration-150 [&_svg]:size-4 [&_svg]:shrink-0',
     'disabled:pointer-events-none disabled:opacity-55 aria-disabled:cursor-default aria-disabled:opacity-55',
-    VARIANTS[variant],
-    SIZES[size],
+    variants[variant],
+    sizes[size],
     className,
   );
 }

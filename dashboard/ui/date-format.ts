@@ -20,7 +20,7 @@ export function formatDateTime(at: string, style: DateStyle = 'long', timeZone =
   return { text, title: `${local} (${timeZone}) · ${moment.toISOString()}` };
 }
 
-const AGO_UNITS = [
+const agoUnits = [
   ['day', 86_400],
   ['hour', 3600],
   ['minute', 60],
@@ -30,7 +30,7 @@ const AGO_UNITS = [
 export function formatAgo(at: string, nowMs: number): string {
   const seconds = (nowMs - Date.parse(at)) / 1000;
   if (Number.isNaN(seconds)) return 'n/a';
-  const [unit, length] = AGO_UNITS.find(([, each]) => seconds >= each) ?? [];
+  const [unit, length] = agoUnits.find(([, each]) => seconds >= each) ?? [];
   if (unit === undefined) return 'just now';
   return new Intl.RelativeTimeFormat('en').format(-Math.floor(seconds / length), unit);
 }

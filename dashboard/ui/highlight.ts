@@ -6,8 +6,8 @@ export type Language = 'yaml' | 'shellscript' | 'systemd';
 
 export type HighlightedLine = readonly { readonly text: string; readonly color: string }[];
 
-const THEME = 'vesper';
-const PLAIN = '#e8e6e1';
+const codeTheme = 'vesper';
+const plain = '#e8e6e1';
 
 const grammars: Readonly<Record<Language, LanguageInput>> = {
   yaml: () => import('shiki/langs/yaml.mjs'),
@@ -29,6 +29,6 @@ function loadHighlighter(): Promise<HighlighterCore> {
 export async function highlight(code: string, language: Language): Promise<readonly HighlightedLine[]> {
   const highlighter = await loadHighlighter();
   await highlighter.loadLanguage(grammars[language]);
-  const { tokens } = highlighter.codeToTokens(code, { lang: language, theme: THEME });
-  return tokens.map((line) => line.map((token) => ({ text: token.content, color: token.color ?? PLAIN })));
+  const { tokens } = highlighter.codeToTokens(code, { lang: language, theme: codeTheme });
+  return tokens.map((line) => line.map((token) => ({ text: token.content, color: token.color ?? plain })));
 }

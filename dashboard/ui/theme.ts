@@ -2,7 +2,7 @@
 
 export type Theme = 'system' | 'light' | 'dark';
 
-const STORAGE_KEY = 'theme';
+const storageKey = 'theme';
 
 /** Reads a stored theme. Unknown text means 'system'. */
 export function parseTheme(stored: string | null): Theme {
@@ -11,7 +11,7 @@ export function parseTheme(stored: string | null): Theme {
 
 export function readTheme(): Theme {
   try {
-    return parseTheme(localStorage.getItem(STORAGE_KEY));
+    return parseTheme(localStorage.getItem(storageKey));
   } catch {
     return 'system';
   }
@@ -21,8 +21,8 @@ export function keepTheme(theme: Theme): void {
   if (theme === 'system') delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = theme;
   try {
-    if (theme === 'system') localStorage.removeItem(STORAGE_KEY);
-    else localStorage.setItem(STORAGE_KEY, theme);
+    if (theme === 'system') localStorage.removeItem(storageKey);
+    else localStorage.setItem(storageKey, theme);
   } catch {
     // Without storage the choice lasts until the page reloads.
   }

@@ -12,14 +12,14 @@ import { HandshakeError } from '@underpass/wire/handshake.ts';
 import { createRig, hashOf, type Rig, readUntil, regionHost, type TestClient, tunnelOf } from '../fixture/rig.ts';
 import { ProjectWindows } from './project-windows.ts';
 
-const refusal = async (attempt: Promise<unknown>): Promise<string> => {
+async function refusal(attempt: Promise<unknown>): Promise<string> {
   const error = await attempt.then(
     () => null,
     (reason) => reason,
   );
   assert.ok(error instanceof HandshakeError, String(error));
   return error.code;
-};
+}
 
 const goaway = (client: TestClient): Promise<GoawayCode> =>
   new Promise((resolve) => {

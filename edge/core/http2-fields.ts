@@ -4,7 +4,7 @@
 import { canonicalAuthority } from '@underpass/wire/http/authority.ts';
 import { kindOfName, maySayInTrailer } from '@underpass/wire/http/field-names.ts';
 import { nextLine } from '@underpass/wire/http/head-scan.ts';
-import { COLON } from '@underpass/wire/http/octets.ts';
+import { colonSign } from '@underpass/wire/http/octets.ts';
 import type { ResponseHead } from '@underpass/wire/http/response-head.ts';
 
 /** RFC 9113 8.2.2: a message with one of these is malformed. */
@@ -69,7 +69,7 @@ export function responseFields(head: ResponseHead, bytes: Buffer, end: number): 
 }
 
 function pushField(fields: string[], head: ResponseHead, bytes: Buffer, line: number, end: number): void {
-  const colon = bytes.indexOf(COLON, line);
+  const colon = bytes.indexOf(colonSign, line);
   const name = bytes.toString('latin1', line, colon).toLowerCase();
   // An interim response has no Content-Length, not even 0 (RFC 9110 8.6): HTTP/2 visitors reset the stream for one.
   if (head.interim && name === 'content-length') return;

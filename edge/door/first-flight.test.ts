@@ -10,10 +10,10 @@ const ownBytes = long.join('').length;
 const mostBytesEach = 4_096;
 const patienceMs = 5_000;
 
-const heldBytes = (): number => {
+function heldBytes(): number {
   collectHeap();
   return process.memoryUsage().arrayBuffers;
-};
+}
 
 describe('a visitor whose handshake is done', () => {
   it('no longer holds its first flight', async () => {

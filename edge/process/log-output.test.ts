@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { createLogOutput } from './log-output.ts';
 
 /** A pipe with room for so many bytes. */
-const openPipe = (room: number) => {
+function openPipe(room: number) {
   const pipe = { room, text: '' };
   const write = (bytes: Buffer): number => {
     if (pipe.room === 0) throw Object.assign(new Error('full'), { code: 'EAGAIN' });
@@ -15,7 +15,7 @@ const openPipe = (room: number) => {
     return taken.length;
   };
   return { pipe, output: createLogOutput(write) };
-};
+}
 
 test('writes each line at once while the reader keeps up', () => {
   const { pipe, output } = openPipe(1_000);

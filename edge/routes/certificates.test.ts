@@ -9,20 +9,20 @@ const dayMs = 86_400_000;
 const log = pino({ level: 'silent' });
 
 /** Contexts without a key are enough here: comparing them by identity shows which certificate was chosen. */
-const certificatesOf = (lives: Readonly<Record<string, number>>) => {
+function certificatesOf(lives: Readonly<Record<string, number>>) {
   const certificates = new Certificates(log);
   for (const [host, days] of Object.entries(lives)) {
     const notAfterMs = Date.now() + days * dayMs;
     certificates.put({ id: host, hosts: [host], certificatePem: '', privateKeyPem: '', notAfterMs });
   }
   return certificates;
-};
+}
 
-const served = (certificates: Certificates, host: string): string | null => {
+function served(certificates: Certificates, host: string): string | null {
   const context = certificates.contextOf(host);
   if (context === null) return null;
   return context === certificates.contextOf('probe.example.com') ? '*.example.com' : 'own';
-};
+}
 
 const cases: readonly (readonly [string, Readonly<Record<string, number>>, string | null])[] = [
   ['its own, although the wildcard ends later', { 'a.example.com': 1, '*.example.com': 90 }, 'own'],

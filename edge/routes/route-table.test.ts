@@ -5,9 +5,9 @@ import { pino } from 'pino';
 import { tunnelOf } from '../fixture/rig.ts';
 import { changesNothing, RouteTable } from './route-table.ts';
 
-const stateOf = (...ids: string[]) => {
+function stateOf(...ids: string[]) {
   return { tunnels: ids.map((id) => tunnelOf(id)), certificates: [], challenges: [], peers: [{ edgeId: 'e', address: 'a:1' }] };
-};
+}
 
 function createTable(...ids: string[]): RouteTable {
   const table = new RouteTable(pino({ level: 'silent' }));

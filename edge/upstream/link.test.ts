@@ -9,7 +9,7 @@ import { TunnelState } from '../routes/tunnel-state.ts';
 import type { Dialer, DialTarget } from './dialer.ts';
 import { Link, type LinkOwner } from './link.ts';
 
-const nothing = (): void => {};
+function nothing(): void {}
 const request = {
   kind: 'http',
   host: 't.example',

@@ -11,7 +11,7 @@ const both = tunnelOf('t', { hosts: ['a.test', 'b.test'] });
 const onlyA = tunnelOf('t', { hosts: ['a.test'] });
 
 /** Starts a response that stays open, of the kind that the request asks for, and echoes all later bytes. */
-const lasting = (socket: Socket): void => {
+function lasting(socket: Socket): void {
   socket.on('data', (chunk: Buffer) => {
     const upgrade = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n';
     const stream = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nbegun\r\n';
@@ -19,7 +19,7 @@ const lasting = (socket: Socket): void => {
     if (/^GET /.test(text)) socket.write(/\r\nUpgrade: /.test(text) ? upgrade : stream);
     else socket.write(chunk);
   });
-};
+}
 
 const head = (host: string, fields = '') => `GET / HTTP/1.1\r\nHost: ${host}\r\n${fields}\r\n`;
 const websocket = 'Connection: Upgrade\r\nUpgrade: websocket\r\n';

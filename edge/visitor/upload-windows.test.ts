@@ -122,13 +122,13 @@ it('all visitors share one bound: half for growth, the rest for new uploads', ()
 });
 
 /** The stream window in a SETTINGS frame; null in other frames. */
-const windowOf = ({ payload, type, flags }: Frame): number | null => {
+function windowOf({ payload, type, flags }: Frame): number | null {
   if (type !== frame.settings || flags !== 0) return null;
   for (let i = 0; i < payload.length; i += 6) {
     if (payload.readUInt16BE(i) === settingIds.initialWindowSize) return payload.readUInt32BE(i + 2);
   }
   return null;
-};
+}
 
 /** Sends the body of an open request over a path of 30 ms, as fast as the windows allow. */
 function pour(visitor: TLSSocket, reader: FrameReader, stream: number): void {

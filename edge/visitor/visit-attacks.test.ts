@@ -51,10 +51,10 @@ after(() => rig[Symbol.asyncDispose]());
 
 type Row = readonly [attack: string, wouldAchieve: string, run: () => Promise<void>];
 
-const stopped = (answer: Answer, status = 401): void => {
+function stopped(answer: Answer, status = 401): void {
   assert.equal(answer.got, null, 'the request reached the upstream');
   assert.equal(answer.status, status);
-};
+}
 /** A request of a program: refused with 401. */
 const refused =
   (fields: readonly string[], sent: Parameters<typeof ask>[1] = {}, status = 401) =>
@@ -179,21 +179,21 @@ const begun = (text = Buffer.from('/here').toString('base64url'), own = nonce, s
 const ticket = (how: Parameters<typeof seal>[1] = {}, claims = {}): string =>
   seal(claims, { use: 'ticket', untilMs: Date.now() + 60_000, state: stateOf(nonce), ...how });
 const enter = (text: string): string => `/.underpass/access/enter?ticket=${text}`;
-const noSession = (answer: Answer, code: string): void => {
+function noSession(answer: Answer, code: string): void {
   stopped(answer, 403);
   assert.equal(one(answer, 'underpass-error'), code);
   assert.equal(answer.fields.has('set-cookie'), false);
-};
+}
 const noEntry =
   (path: string, fields: readonly string[], code = 'UNDERPASS_TICKET_REFUSED') =>
   async () =>
     noSession(await ask(rig, { path, fields: page(fields) }), code);
 /** A good ticket in its own browser. A visit is entered once, so each is another one. */
-const entry = (text?: string, others: readonly string[] = []): Promise<Answer> => {
+function entry(text?: string, others: readonly string[] = []): Promise<Answer> {
   const own = randomBytes(16).toString('base64url');
   const cookies = [begun(text, own), ...others].join('; ');
   return ask(rig, { path: enter(ticket({ state: stateOf(own) })), fields: page([cookies]) });
-};
+}
 /** Where the visitor is led after a good ticket. */
 const landing = (path: string, expected: string) => async () => {
   const answer = await entry(Buffer.from(path, 'latin1').toString('base64url'));

@@ -15,7 +15,7 @@ const guarded = (changes: Parameters<typeof visitOf>[0] = {}): FeedTunnel =>
   tunnelOf('t', { allowList: [], visit: visitOf(changes) });
 
 /** Starts a response that stays open, of the kind that the request asks for, and echoes all later bytes. */
-const lasting = (socket: Socket): void => {
+function lasting(socket: Socket): void {
   socket.on('data', (chunk: Buffer) => {
     const upgrade = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n';
     const stream = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nbegun\r\n';
@@ -23,7 +23,7 @@ const lasting = (socket: Socket): void => {
     if (/^GET /.test(text)) socket.write(/\r\nUpgrade: /.test(text) ? upgrade : stream);
     else socket.write(chunk);
   });
-};
+}
 
 const websocket = 'Connection: Upgrade\r\nUpgrade: websocket\r\n';
 

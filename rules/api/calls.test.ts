@@ -88,10 +88,10 @@ test('everything under operator is for operators, and nothing else is', () => {
 });
 
 /** The answer's schema as JSON Schema text; empty for an answer that is no JSON. */
-const answerText = ({ answer }: Call): string => {
+function answerText({ answer }: Call): string {
   const name = answer?.replace('[]', '') ?? '';
   return name in answerSchemas ? JSON.stringify(z.toJSONSchema(answerSchemas[name as AnswerName])) : '';
-};
+}
 const secretText = '"format":"password"';
 
 test('only answers in JSON without a secret are compressed', () => {

@@ -24,10 +24,10 @@ const ingress = (inputs: Partial<{ upstream: string; service: string; namespace:
   namespace: 'kube-system',
   ...inputs,
 });
-const wordsOf = (upstream: string): readonly string[] => {
+function wordsOf(upstream: string): readonly string[] {
   const parsed = parseIngressUpstreams(upstream);
   return parsed.ok ? parsed.value : assert.fail(parsed.message);
-};
+}
 const tabs = snippetTabs.map((tab) => tab.id);
 
 test('the tabs are Kubernetes YAML, CLI and systemd', () => {

@@ -31,10 +31,10 @@ export const regionNamePattern = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
 export const regionMissingMessage = 'Please select a region';
 
-const missingText = (regions: readonly Pick<Region, 'name' | 'available'>[], name: string): string => {
+function missingText(regions: readonly Pick<Region, 'name' | 'available'>[], name: string): string {
   const names = regions.filter(({ available }) => available).map((region) => region.name);
   return `There is no region '${name}'. Choose ${names.join(' or ') || 'another when one is available'}`;
-};
+}
 
 /** The chosen region, if it exists, is available and offers the type. */
 export function parseRegion<R extends Pick<Region, 'name' | 'available' | 'tlsTermination'>>(

@@ -52,10 +52,10 @@ const mustBe = (noun: string) => ({
 const plain = (noun: string) => string(mustBe(noun)).refine(isPlainText, 'must not hold control characters.');
 
 export const textField = (facts: Facts = {}) => plain('a string').meta({ ...facts });
-export const textsField = (facts: Facts, size: { readonly minItems?: number; readonly maxItems: number }) => {
+export function textsField(facts: Facts, size: { readonly minItems?: number; readonly maxItems: number }) {
   const noun = 'a list of strings';
   return array(plain(noun).meta({ ...facts }), mustBe(noun)).meta(size);
-};
+}
 /** Bytes in base64url. */
 export const blobField = (maxLength: number) =>
   string(mustBe('bytes in base64url'))
@@ -74,7 +74,7 @@ export const wordField = <Word extends string>({ options }: { readonly options: 
   plain('a string').meta({ enum: options }) as unknown as z.ZodType<string, Word>;
 
 /** Callers name only the counts that they change. A handler gets any names, because it refuses unknown ones with a text. */
-export const countsField = <Name extends string>(highest: Readonly<Record<Name, number>>) => {
+export function countsField<Name extends string>(highest: Readonly<Record<Name, number>>) {
   const noun = mustBe('an object of whole numbers');
   const counts = Object.entries<number>(highest).map(([name, maximum]) => [
     name,
@@ -87,4 +87,4 @@ export const countsField = <Name extends string>(highest: Readonly<Record<Name, 
     Readonly<Record<string, number>>,
     { readonly [Key in Name]?: number }
   >;
-};
+}

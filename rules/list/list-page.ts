@@ -130,13 +130,13 @@ interface Place {
   readonly value: string | number;
 }
 
-const orderOf = (descending: boolean) => {
+function orderOf(descending: boolean) {
   const sign = descending ? -1 : 1;
   return (a: Place, b: Place): number => {
     if (a.value !== b.value) return a.value < b.value ? -sign : sign;
     return a.id < b.id ? -1 : Number(a.id > b.id);
   };
-};
+}
 
 /** Holds the value too, so that the next page is right even if the row has changed or is gone. */
 const cursorOf = ({ id, sortsBy }: ListRow): string => (sortsBy === undefined ? id : `${id}~${sortsBy}`);

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { describeUserAgent } from './user-agent.ts';
 
-const WEBKIT = 'AppleWebKit/537.36 (KHTML, like Gecko)';
+const webkit = 'AppleWebKit/537.36 (KHTML, like Gecko)';
 
-const CASES: readonly (readonly [userAgent: string, description: string, reason?: string])[] = [
-  [`Mozilla/5.0 (X11; Linux x86_64) ${WEBKIT} Chrome/140.0.0.0 Safari/537.36`, 'Chrome on Linux'],
+const cases: readonly (readonly [userAgent: string, description: string, reason?: string])[] = [
+  [`Mozilla/5.0 (X11; Linux x86_64) ${webkit} Chrome/140.0.0.0 Safari/537.36`, 'Chrome on Linux'],
   [
-    `Mozilla/5.0 (Windows NT 10.0; Win64; x64) ${WEBKIT} Chrome/140.0.0.0 Safari/537.36 Edg/140.0.0.0`,
+    `Mozilla/5.0 (Windows NT 10.0; Win64; x64) ${webkit} Chrome/140.0.0.0 Safari/537.36 Edg/140.0.0.0`,
     'Edge on Windows',
     'Edge says Chrome too',
   ],
@@ -23,7 +23,7 @@ const CASES: readonly (readonly [userAgent: string, description: string, reason?
     'an iPhone says Mac OS X too',
   ],
   [
-    `Mozilla/5.0 (Linux; Android 16; Pixel) ${WEBKIT} Chrome/140.0.0.0 Mobile Safari/537.36`,
+    `Mozilla/5.0 (Linux; Android 16; Pixel) ${webkit} Chrome/140.0.0.0 Mobile Safari/537.36`,
     'Chrome on Android',
     'Android says Linux too',
   ],
@@ -32,7 +32,7 @@ const CASES: readonly (readonly [userAgent: string, description: string, reason?
   ['x'.repeat(500), 'x'.repeat(60), 'a made-up one does not fill the screen'],
 ];
 
-for (const [userAgent, description, reason] of CASES) {
+for (const [userAgent, description, reason] of cases) {
   test(`a session of '${userAgent.slice(0, 40)}' is called '${description.slice(0, 40)}'${reason ? `: ${reason}` : ''}`, () => {
     assert.equal(describeUserAgent(userAgent), description);
   });

@@ -1,6 +1,6 @@
 // Shortens a User-Agent header to a few words. Pure. Unknown ones are cut to a maximum length.
 
-const BROWSERS: readonly (readonly [RegExp, string])[] = [
+const browsers: readonly (readonly [RegExp, string])[] = [
   [/\bEdg(?:e|A|iOS)?\//, 'Edge'],
   [/\bOPR\//, 'Opera'],
   [/\b(?:Firefox|FxiOS)\//, 'Firefox'],
@@ -8,7 +8,7 @@ const BROWSERS: readonly (readonly [RegExp, string])[] = [
   [/\bVersion\/\S+ .*Safari\//, 'Safari'],
 ];
 
-const SYSTEMS: readonly (readonly [RegExp, string])[] = [
+const systems: readonly (readonly [RegExp, string])[] = [
   [/\b(?:iPhone|iPad)\b/, 'iOS'],
   [/\bAndroid\b/, 'Android'],
   [/\bMac OS X\b/, 'macOS'],
@@ -17,13 +17,13 @@ const SYSTEMS: readonly (readonly [RegExp, string])[] = [
   [/\bLinux\b/, 'Linux'],
 ];
 
-const UNKNOWN_MAX_CHARS = 60;
+const unknownMaxChars = 60;
 
 export function describeUserAgent(userAgent: string): string {
-  const browser = nameIn(BROWSERS, userAgent);
-  const system = nameIn(SYSTEMS, userAgent);
+  const browser = nameIn(browsers, userAgent);
+  const system = nameIn(systems, userAgent);
   if (browser && system) return `${browser} on ${system}`;
-  return browser ?? (userAgent.slice(0, UNKNOWN_MAX_CHARS) || 'Unknown device');
+  return browser ?? (userAgent.slice(0, unknownMaxChars) || 'Unknown device');
 }
 
 const nameIn = (table: readonly (readonly [RegExp, string])[], userAgent: string) =>

@@ -11,10 +11,10 @@ import { test } from 'node:test';
 import { openConsoleDoor } from './console-door.ts';
 
 /** Listens on the socket, and is killed at once: the socket's file stays. */
-const leaveBehind = async (path: string): Promise<void> => {
+async function leaveBehind(path: string): Promise<void> {
   const program = `require('node:net').createServer().listen(process.argv[1], () => process.kill(process.pid, 'SIGKILL'))`;
   await once(spawn(process.execPath, ['-e', program, path], { stdio: 'inherit' }), 'exit');
-};
+}
 
 test('a start removes the socket of a killed server and keeps that of a running one', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'underpass-door-'));

@@ -35,32 +35,32 @@ const isDead = (path: string): Promise<boolean> =>
   });
 
 /** Removes only folders of this user, and only what a server puts there: all users share the temp folder. */
-const dropDead = async (folder: string): Promise<void> => {
+async function dropDead(folder: string): Promise<void> {
   const socket = join(folder, 'socket');
   if ((await lstat(folder)).uid !== process.getuid?.() || !(await isDead(socket))) return;
   await unlink(socket);
   await rmdir(folder);
-};
+}
 
 /** Removes what killed servers left behind. A folder that cannot be removed does not stop the start. */
-const sweepFolders = async (): Promise<void> => {
+async function sweepFolders(): Promise<void> {
   const names = await readdir(tmpdir()).catch(() => []);
   for (const name of names) if (name.startsWith(folderPrefix)) await dropDead(join(tmpdir(), name)).catch(() => {});
-};
+}
 
-const openFolder = async (): Promise<{ path: string; drop: () => Promise<void> }> => {
+async function openFolder(): Promise<{ path: string; drop: () => Promise<void> }> {
   // Windows pipes have their own namespace, outside the file system.
   if (process.platform === 'win32') return { path: `\\\\.\\pipe\\underpass-console-${process.pid}`, drop: async () => {} };
   // mkdtemp gives only this user access. The home folder's path may exceed the 107 bytes that a socket path may have.
   await sweepFolders();
   const folder = await mkdtemp(join(tmpdir(), folderPrefix));
   return { path: join(folder, 'socket'), drop: () => rm(folder, { recursive: true, force: true }) };
-};
+}
 
 type Take = (socket: Socket, address: string) => void;
 
 /** Removes the header, then passes the socket on like a newly accepted one. */
-const receive = (socket: Socket, take: Take): void => {
+function receive(socket: Socket, take: Take): void {
   let bytes = Buffer.alloc(0);
   const timer = setTimeout(() => socket.destroy(), headerMs);
   const read = (chunk: Buffer): void => {
@@ -80,7 +80,7 @@ const receive = (socket: Socket, take: Take): void => {
   socket.on('error', () => {});
   socket.once('close', () => clearTimeout(timer));
   socket.on('data', read);
-};
+}
 
 export async function openConsoleDoor(server: HttpServer): Promise<ConsoleDoor> {
   const { path, drop } = await openFolder();

@@ -75,7 +75,7 @@ export async function openHttp(settings: Settings, state: State, { control, hub 
 }
 
 /** The same rate as the API's limit for each address, with a separate count. */
-const createFeedLimit = ({ trustedProxies }: Settings, { store }: State, addressOf: (socket: Socket) => string) => {
+function createFeedLimit({ trustedProxies }: Settings, { store }: State, addressOf: (socket: Socket) => string) {
   const limiter = createLimiter(store);
   const readAddress = createAddressReader(trustedProxies);
   return async ({ socket, headers }: IncomingMessage): Promise<boolean> => {
@@ -86,7 +86,7 @@ const createFeedLimit = ({ trustedProxies }: Settings, { store }: State, address
       () => false,
     );
   };
-};
+}
 
 export async function closeHttp(server: Server): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve));

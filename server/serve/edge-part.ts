@@ -10,10 +10,10 @@ import { keepEdgeId, openHome } from '../state/home.ts';
 import { portError } from './listen.ts';
 
 /** Only Linux lets several processes share a port. */
-const workersOf = ({ edgeWorkers }: Settings): number => {
+function workersOf({ edgeWorkers }: Settings): number {
   if (process.platform !== 'linux') return 1;
   return edgeWorkers === 0 ? availableParallelism() : edgeWorkers;
-};
+}
 
 function hopOf({ hopPort: port, hopAddress: address, hopSecret, edgeKey, listen: host }: Settings): Pick<EdgeOptions, 'hop'> {
   const secret = hopSecret ?? edgeKey;

@@ -39,9 +39,9 @@ function parseUpgrade(request: IncomingMessage): Asked | undefined {
 }
 
 /** A refused caller may never end its side, and Node's request timeouts no longer apply after an upgrade: destroy the socket. */
-const refuse = (socket: Duplex, status: string): void => {
+function refuse(socket: Duplex, status: string): void {
   socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () => socket.destroy());
-};
+}
 
 /** Returns the function that ends the feeds, so that their edges dial another process. */
 export function openFeedDoor(server: Server, { mayAsk, keyOpens, accept, log }: FeedDoorDeps): () => void {

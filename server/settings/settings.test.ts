@@ -5,9 +5,9 @@ import fc from 'fast-check';
 import { type Environment, readSettings, type Settings, settingTable } from './settings.ts';
 import { renderSettings, renderSettingsPage, showSettings } from './settings-page.ts';
 
-const noFile = (path: string): string => {
+function noFile(path: string): string {
   throw new Error(`no file ${path}`);
-};
+}
 
 function settingsFrom(env: Environment, readFile = noFile): Settings {
   const result = readSettings(env, readFile);

@@ -40,13 +40,13 @@ const readLine = (socket: Socket): Promise<string> =>
     socket.once('close', () => reject(new Error('the connection ended')));
   });
 
-const parse = (text: string): UpgradeRequest | StatusRequest => {
+function parse(text: string): UpgradeRequest | StatusRequest {
   const { ask, settings } = JSON.parse(text) as UpgradeRequest & Partial<StatusRequest>;
   if (ask === 'status') return { ask };
   const entries = Object.entries(settings ?? {});
   if (entries.some(([, value]) => typeof value !== 'string')) throw new Error('a setting is not text');
   return settings === undefined ? {} : { settings };
-};
+}
 
 /** Returns the function that closes it. `upgrade` returns what the command prints, `status` its rows as JSON. */
 export async function openUpgradeDoor(

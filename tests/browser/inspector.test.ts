@@ -189,10 +189,10 @@ async function openPage(t: TestContext, { link }: InspectServer, expectedErrors?
   return page;
 }
 
-const answerOf = (status: string, body: unknown): string => {
+function answerOf(status: string, body: unknown): string {
   const text = JSON.stringify(body);
   return `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${text.length}\r\n\r\n${text}`;
-};
+}
 
 test('a failing webhook is found, revealed, fixed, replayed and compared', async (t) => {
   let isFixed = false;
@@ -322,7 +322,7 @@ test('the keyboard searches, moves, opens and closes', async (t) => {
   await expect(page.getByRole('heading', { name: 'GET /two' })).toHaveCount(0);
 });
 
-const MOST_NODES = 2_000;
+const mostNodes = 2_000;
 
 test('a thousand requests stay light, and the list stays in its place', async (t) => {
   const engine = await startEngine(t);
@@ -333,7 +333,7 @@ test('a thousand requests stay light, and the list stays in its place', async (t
   await expect(page.getByRole('group', { name: 'Parts of the response' })).toBeVisible();
   const nodes = await page.evaluate<number>('document.querySelectorAll("*").length');
   t.diagnostic(`${nodes} elements`);
-  assert.ok(nodes < MOST_NODES, `${nodes} elements`);
+  assert.ok(nodes < mostNodes, `${nodes} elements`);
   await page.getByRole('button', { name: 'Back to the list' }).click();
   await expect(row(page, /\/item\/990\b/)).toBeFocused();
   await page.keyboard.press('End');

@@ -25,10 +25,10 @@ const linesOf = (page: Page, selector: string) =>
     return [...lines.values()].map((line) => line.trim());
   })()`);
 
-const assertBreaksWell = (lines: readonly string[]) => {
+function assertBreaksWell(lines: readonly string[]) {
   assert.ok(lines.length > 1);
   for (const [index, line] of lines.slice(1).entries()) assert.match(`${lines[index]}|${line}`, /@\||\|\./);
-};
+}
 
 /** Words in tables that break across lines. A cell of one line cuts its text instead. */
 const brokenWords = (page: Page) =>

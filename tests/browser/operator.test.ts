@@ -8,16 +8,16 @@ import { expect, visit } from '../helpers/browser.ts';
 import { connectClient, makeTunnel, openStage } from '../helpers/dashboard.ts';
 import { createPerson } from '../helpers/people.ts';
 
-const confirm = async (page: Page, title: string, button: string): Promise<void> => {
+async function confirm(page: Page, title: string, button: string): Promise<void> {
   const dialog = page.getByRole('dialog', { name: title });
   await dialog.getByRole('button', { name: button, exact: true }).click();
   await expect(dialog).toBeHidden();
-};
+}
 
-const act = async (page: Page, on: string, action: string): Promise<void> => {
+async function act(page: Page, on: string, action: string): Promise<void> {
   await page.getByRole('button', { name: `Actions for ${on}` }).click();
   await page.getByRole('menuitem', { name: action }).click();
-};
+}
 
 test('the operator pages', async (t) => {
   const { product, browser, account } = await openStage(t);

@@ -61,10 +61,10 @@ async function addPasskey(page: Page, name: string): Promise<void> {
   await expect(dialog).toBeHidden();
 }
 
-const chooseFor = async (page: Page, name: string, item: string): Promise<void> => {
+async function chooseFor(page: Page, name: string, item: string): Promise<void> {
   await page.getByRole('button', { name: `Actions for ${name}` }).click();
   await page.getByRole('menuitem', { name: item }).click();
-};
+}
 
 test('passkeys', async (t) => {
   const stage = await openStage(t);

@@ -7,18 +7,18 @@ import { openStage, projectUrl } from '../helpers/dashboard.ts';
 import { linkIn, waitForMail } from '../helpers/mail.ts';
 import { createPerson } from '../helpers/people.ts';
 
-const confirm = async (page: Page, title: string, button: string): Promise<void> => {
+async function confirm(page: Page, title: string, button: string): Promise<void> {
   const dialog = page.getByRole('dialog', { name: title });
   await expect(dialog.getByRole('button', { name: 'Cancel' })).toBeFocused();
   await dialog.getByRole('button', { name: button }).click();
   await expect(dialog).toBeHidden();
-};
+}
 
-const confirmTyped = async (page: Page, title: string, button: string): Promise<void> => {
+async function confirmTyped(page: Page, title: string, button: string): Promise<void> {
   const dialog = page.getByRole('dialog', { name: title });
   await dialog.getByRole('button', { name: button }).click();
   await expect(dialog).toBeHidden();
-};
+}
 
 test('a project and its people', async (t) => {
   const { product, browser, account: owner } = await openStage(t);

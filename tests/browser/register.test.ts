@@ -9,10 +9,10 @@ import { linkIn, waitForMail } from '../helpers/mail.ts';
 import { registrationStored } from '../helpers/people.ts';
 import type { Product } from '../helpers/product.ts';
 
-const verify = async (page: Page): Promise<void> => {
+async function verify(page: Page): Promise<void> {
   await page.getByRole('checkbox', { name: 'I am human' }).click();
   await expect(page.getByRole('checkbox', { name: 'Verified' })).toBeChecked();
-};
+}
 
 const acceptTerms = (page: Page) => page.getByRole('checkbox', { name: /terms of service/ });
 

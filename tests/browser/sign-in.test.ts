@@ -14,17 +14,17 @@ import type { Product } from '../helpers/product.ts';
 const operator = 'operator@underpass.localhost';
 const loginMail = /login link/;
 
-const fillIn = async (page: Page, email: string): Promise<void> => {
+async function fillIn(page: Page, email: string): Promise<void> {
   await page.getByLabel('Email').fill(email);
   await page.getByRole('checkbox', { name: 'I am human' }).click();
   await expect(page.getByRole('checkbox', { name: 'Verified' })).toBeChecked();
-};
+}
 
-const askForLink = async (page: Page, email: string): Promise<void> => {
+async function askForLink(page: Page, email: string): Promise<void> {
   await page.goto('/login');
   await fillIn(page, email);
   await page.getByRole('button', { name: 'Sign in', exact: true }).click();
-};
+}
 
 /** A new login link from the operator's command, as after a lost mail: no browser has asked for it. */
 const freshLink = async (product: Product): Promise<string> =>
@@ -50,10 +50,10 @@ async function signInDuringCheck(page: Page): Promise<PromiseWithResolvers<'rele
   return challenge;
 }
 
-const assertSignedIn = async (page: Page): Promise<void> => {
+async function assertSignedIn(page: Page): Promise<void> {
   await page.waitForURL(/\/projects\/[^/]+\/dashboard$/);
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
-};
+}
 
 test('signing in', async (t) => {
   const { product, browser } = await openStage(t);

@@ -68,22 +68,22 @@ async function preparePlace(t: TestContext): Promise<Place> {
 const open = ({ stage }: Place, t: TestContext, options: VisitOptions): Promise<Page> =>
   visit(t, stage.browser, stage.product, { ignoreHTTPSErrors: true, expectedErrors: /status of (403|404)/, ...options });
 
-const checkPage = async (page: Page): Promise<void> => {
+async function checkPage(page: Page): Promise<void> {
   assert.deepEqual(await findAccessibilityProblems(page), []);
   await assertNoSidewaysScroll(page);
   await expect(page.getByRole('heading', { level: 1 })).toHaveCount(1);
-};
+}
 
-const arrive = async ({ url }: Place, page: Page): Promise<void> => {
+async function arrive({ url }: Place, page: Page): Promise<void> {
   await page.goto(url);
   await expect(page.getByRole('heading', { name: `Sign in to ${new URL(url).hostname}` })).toBeVisible();
-};
+}
 
-const assertInside = async ({ url }: Place, page: Page, email: string, path = '/cart?item=7'): Promise<void> => {
+async function assertInside({ url }: Place, page: Page, email: string, path = '/cart?item=7'): Promise<void> {
   await expect(page.getByRole('heading', { name: path, exact: true })).toBeVisible();
   await expect(page.getByText(email)).toBeVisible();
   assert.equal(page.url(), new URL(path, url).href, 'a ticket or a state stays in the address');
-};
+}
 
 const ways: Readonly<Record<string, (place: Place, page: Page) => Promise<void>>> = {
   'a code by e-mail': async (place, page) => {

@@ -48,9 +48,9 @@ async function startPrevious(t: TestContext, env: Record<string, string> = {}, r
   return stage;
 }
 
-const useAllEdges = ({ balancer, edges }: Stage): void => {
+function useAllEdges({ balancer, edges }: Stage): void {
   balancer.backends = edges.map(({ port }) => port);
-};
+}
 
 async function expectCleanEnd(process: ProcessOf): Promise<void> {
   await process.end('SIGTERM');

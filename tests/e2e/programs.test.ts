@@ -24,9 +24,9 @@ const password = 'correct horse battery';
 const callback = 'http://127.0.0.1:3118/callback';
 const documentHost = 'scribe.example';
 
-const show = (line: string): void => {
+function show(line: string): void {
   if (process.env.UNDERPASS_SHOW === '1') process.stdout.write(`${line}\n`);
-};
+}
 
 /** Fetches, but every host is this machine, and its https hosts have certificates of the local authority. */
 const createFetch =
@@ -200,15 +200,15 @@ async function startStage(t: TestContext): Promise<Stage> {
   return { product, account, wireFetch: createFetch(product.caPem), documentUrl: site.url, notes, other };
 }
 
-const connect = async ({ wireFetch }: Stage, address: URL, program: Program) => {
+async function connect({ wireFetch }: Stage, address: URL, program: Program) {
   const client = new Client({ name: 'scribe', version: '1.0.0' });
   const transport = new StreamableHTTPClientTransport(address, { authProvider: program, fetch: wireFetch });
   await client.connect(transport as never);
   return { client, transport };
-};
+}
 
 /** Does what a program does: it is refused, sends its user to the sign-in, takes the code, and connects again. */
-const authorize = async (stage: Stage, program: Program): Promise<void> => {
+async function authorize(stage: Stage, program: Program): Promise<void> {
   const transport = new StreamableHTTPClientTransport(stage.notes, { authProvider: program, fetch: stage.wireFetch });
   const client = new Client({ name: 'scribe', version: '1.0.0' });
   await assert.rejects(client.connect(transport as never), UnauthorizedError);
@@ -220,20 +220,20 @@ const authorize = async (stage: Stage, program: Program): Promise<void> => {
   );
   show('— the program is called back —');
   await transport.finishAuth(answer.searchParams.get('code')!);
-};
+}
 
-const callWho = async (stage: Stage, program: Program): Promise<string> => {
+async function callWho(stage: Stage, program: Program): Promise<string> {
   const { client } = await connect(stage, stage.notes, program);
   const { content } = await client.callTool({ name: 'who', arguments: {} });
   await client.close();
   return (content as { text: string }[])[0]!.text;
-};
+}
 
-const askWith = async ({ wireFetch }: Stage, address: URL, token: string): Promise<number> => {
+async function askWith({ wireFetch }: Stage, address: URL, token: string): Promise<number> {
   const response = await wireFetch(address, { method: 'POST', headers: { authorization: `Bearer ${token}` }, body: '{}' });
   await response.body?.cancel();
   return response.status;
-};
+}
 
 test('a real MCP client connects through sign-in and consent, and a sign-out ends it', async (t) => {
   const stage = await startStage(t);

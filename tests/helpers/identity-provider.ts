@@ -22,7 +22,7 @@ export interface IdentityProvider {
 const claims = { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name', 'groups'] };
 
 /** oidc-provider warns on the console of what only development may have, and of each Node that is newer than itself. */
-const withoutWarnings = async <T>(make: () => Promise<T>): Promise<T> => {
+async function withoutWarnings<T>(make: () => Promise<T>): Promise<T> {
   const { warn } = console;
   console.warn = () => {};
   try {
@@ -30,7 +30,7 @@ const withoutWarnings = async <T>(make: () => Promise<T>): Promise<T> => {
   } finally {
     console.warn = warn;
   }
-};
+}
 
 /** `conformIdTokenClaims`: false puts claims into the ID token, true only into userinfo. */
 export async function startIdentityProvider(

@@ -27,7 +27,7 @@ function guards([from, , to]: Fold): boolean {
 }
 
 /** Tests both ways: the server may do the same to the name of its own page. */
-const guardsBoth = (fold: Fold): boolean => {
+function guardsBoth(fold: Fold): boolean {
   const [from, , to] = fold;
   const key = `${from}\0${to}`;
   let holds = known.get(key);
@@ -36,7 +36,7 @@ const guardsBoth = (fold: Fold): boolean => {
     known.set(key, holds);
   }
   return holds;
-};
+}
 
 /** Go, Python and Node make the same of most characters, in several ways. */
 const known = new Map<string, boolean>();

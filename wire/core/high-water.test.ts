@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { maxHighWaterBytes, minHighWaterBytes, nextHighWater } from './high-water.ts';
 
-const after = (rounds: number, start: number, bytesPerMs: number): number => {
+function after(rounds: number, start: number, bytesPerMs: number): number {
   let bytes = start;
   for (let round = 0; round < rounds; round++) bytes = nextHighWater(bytes, 1_000_000, 1_000_000 / bytesPerMs);
   return bytes;
-};
+}
 
 it('a carrier of 5 MB/s gets what it sends in 30 ms', () => {
   assert.ok(Math.abs(after(30, maxHighWaterBytes, 5_000) - 150_000) < 2_000);

@@ -2,7 +2,7 @@
 // It measures and checks the bytes, and changes none.
 
 import { kindOf, maySayInTrailer, nameHash } from './field-names.ts';
-import { COLON, CR, fold, HTAB, LF, SP, valueByte } from './octets.ts';
+import { colonSign, cr, fold, htab, lf, sp, valueByte } from './octets.ts';
 
 export const bodyLimits = {
   /** A chunk's size line without its CRLF: 12 digits of size and an extension. */
@@ -98,10 +98,10 @@ export class BodyScan {
   private step(octet: number): boolean {
     if (this.state <= state.sizeLf) return this.sizeLine(octet);
     if (this.state >= state.trailer) return this.trailerSection(octet);
-    if (this.state === state.dataCr) return this.expect(octet, CR, state.dataLf);
+    if (this.state === state.dataCr) return this.expect(octet, cr, state.dataLf);
     this.lineBytes = 0;
     this.digits = 0;
-    return this.expect(octet, LF, state.size);
+    return this.expect(octet, lf, state.size);
   }
 
   private expect(octet: number, wanted: number, next: number): boolean {
@@ -111,11 +111,11 @@ export class BodyScan {
 
   private sizeLine(octet: number): boolean {
     this.lineBytes++;
-    if (this.state === state.sizeLf) return octet === LF && this.sizeKnown();
+    if (this.state === state.sizeLf) return octet === lf && this.sizeKnown();
     if (this.lineBytes > bodyLimits.chunkLineBytes) return false;
-    if (octet === CR) return this.digits > 0 && this.expect(octet, CR, state.sizeLf);
+    if (octet === cr) return this.digits > 0 && this.expect(octet, cr, state.sizeLf);
     if (this.state === state.extension) return valueByte[octet] === 1;
-    if (octet === 59 || octet === SP || octet === HTAB) return this.extensionStarts(octet);
+    if (octet === 59 || octet === sp || octet === htab) return this.extensionStarts(octet);
     return this.sizeDigit(octet);
   }
 
@@ -142,23 +142,23 @@ export class BodyScan {
   private trailerSection(octet: number): boolean {
     if (++this.trailerBytes > bodyLimits.trailerBytes) return false;
     if (this.state === state.lastLf) {
-      this.done = octet === LF;
+      this.done = octet === lf;
       return this.done;
     }
-    if (this.state === state.trailerLf) return this.expect(octet, LF, state.trailer);
+    if (this.state === state.trailerLf) return this.expect(octet, lf, state.trailer);
     if (this.state === state.trailerValue) return this.trailerValueByte(octet);
     return this.trailerNameByte(octet);
   }
 
   private trailerNameByte(octet: number): boolean {
     if (this.state === state.trailer) {
-      if (octet === CR) return this.expect(octet, CR, state.lastLf);
+      if (octet === cr) return this.expect(octet, cr, state.lastLf);
       this.name = [];
       this.value = [];
       this.hash = 0;
       this.state = state.trailerName;
     }
-    if (octet === COLON) return this.name.length > 0 && this.harmlessTrailer();
+    if (octet === colonSign) return this.name.length > 0 && this.harmlessTrailer();
     const folded = fold[octet] as number;
     if (folded === 0) return false;
     this.hash = nameHash(this.hash, folded);
@@ -174,7 +174,7 @@ export class BodyScan {
   }
 
   private trailerValueByte(octet: number): boolean {
-    if (octet === CR) return this.trailerEnds();
+    if (octet === cr) return this.trailerEnds();
     if (this.sink !== null) this.value.push(octet);
     return valueByte[octet] === 1;
   }

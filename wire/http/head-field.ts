@@ -2,7 +2,7 @@
 
 import { fieldKind, foldedIs, kindOfName } from './field-names.ts';
 import { nextLine } from './head-scan.ts';
-import { COLON, HTAB, SP } from './octets.ts';
+import { colonSign, htab, sp } from './octets.ts';
 import type { RequestHead } from './request-head.ts';
 
 export interface HeadField {
@@ -25,7 +25,7 @@ export function headFieldOf({ fieldsAt }: RequestHead, bytes: Buffer, end: numbe
   for (let line = fieldsAt; line < end - 2; ) {
     const after = nextLine(bytes, line);
     const colon = line + folded.length;
-    if (bytes[colon] === COLON && foldedIs(folded, bytes, line, colon)) {
+    if (bytes[colon] === colonSign && foldedIs(folded, bytes, line, colon)) {
       found = { count: found.count + 1, line, ...trimmed(bytes, colon + 1, after - 2) };
     }
     line = after;
@@ -40,4 +40,4 @@ function trimmed(bytes: Buffer, from: number, to: number): { readonly start: num
   return { start, end };
 }
 
-const isSpace = (octet: number | undefined): boolean => octet === SP || octet === HTAB;
+const isSpace = (octet: number | undefined): boolean => octet === sp || octet === htab;

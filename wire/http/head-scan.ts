@@ -2,7 +2,7 @@
 // RFC 9112 sections 2.2, 5, 6. Nothing is copied and no header object is made; all offsets are into the scanned bytes.
 
 import { fieldKind, kindOf, nameHash } from './field-names.ts';
-import { COLON, CR, fold, HTAB, LF, lowerText, SP, spanIs, valueByte } from './octets.ts';
+import { colonSign, cr, fold, htab, lf, lowerText, sp, spanIs, valueByte } from './octets.ts';
 
 export interface HeadLimits {
   readonly headBytes: number;
@@ -139,7 +139,7 @@ export abstract class HeadScan {
   private fieldLines(bytes: Uint8Array, to: number): number {
     let line = this.at;
     while (line < to) {
-      if (bytes[line] === CR) return this.headEnd(bytes, line, to);
+      if (bytes[line] === cr) return this.headEnd(bytes, line, to);
       const next = this.fieldLine(bytes, line, to);
       if (next <= 0) return next;
       line = next;
@@ -150,7 +150,7 @@ export abstract class HeadScan {
 
   private headEnd(bytes: Uint8Array, line: number, to: number): number {
     if (line + 1 >= to) return 0;
-    if (bytes[line + 1] === LF) return line + 2;
+    if (bytes[line + 1] === lf) return line + 2;
     this.refuse(400, 'A bare carriage return stands in the head.');
     return -1;
   }
@@ -170,15 +170,15 @@ export abstract class HeadScan {
       hash = nameHash(hash, folded);
     }
     if (i === to) return this.leaveOpen(i, hash, 0);
-    if (bytes[i] !== COLON || i === line) return this.badName(bytes, line, i);
+    if (bytes[i] !== colonSign || i === line) return this.badName(bytes, line, i);
     return this.fieldValue(bytes, line, i, hash, i + 1, to);
   }
 
   private fieldValue(bytes: Uint8Array, line: number, nameEnd: number, hash: number, from: number, to: number): number {
     let i = from;
     while (i < to && valueByte[bytes[i] as number] === 1) i++;
-    if (i + 1 >= to) return i < to && bytes[i] !== CR ? this.badValue() : this.leaveOpen(i, hash, nameEnd);
-    if (bytes[i] !== CR || bytes[i + 1] !== LF) return this.badValue();
+    if (i + 1 >= to) return i < to && bytes[i] !== cr ? this.badValue() : this.leaveOpen(i, hash, nameEnd);
+    if (bytes[i] !== cr || bytes[i + 1] !== lf) return this.badValue();
     if (++this.lines > this.limits.fieldLines) return this.tooManyLines();
     const kind = kindOf(hash, bytes, line, nameEnd);
     return kind === fieldKind.other || this.known(kind, bytes, line, nameEnd + 1, i) ? i + 2 : -1;
@@ -193,7 +193,7 @@ export abstract class HeadScan {
 
   private badName(bytes: Uint8Array, line: number, at: number): -1 {
     const octet = bytes[at];
-    const folded = at === line && (octet === SP || octet === HTAB);
+    const folded = at === line && (octet === sp || octet === htab);
     this.refuse(400, folded ? 'A header field is folded over lines.' : 'A header field has a malformed name.');
     return -1;
   }
@@ -252,7 +252,7 @@ export abstract class HeadScan {
       const stop = trimmedEnd(bytes, i, comma);
       if (stop > i) this.connectionOption(bytes, i, stop);
       i = comma + 1;
-      while (i < end && (bytes[i] === SP || bytes[i] === HTAB)) i++;
+      while (i < end && (bytes[i] === sp || bytes[i] === htab)) i++;
     }
     return true;
   }
@@ -294,7 +294,7 @@ export abstract class HeadScan {
       if (known[next] === line) {
         next += 2;
         this.drop(line, after);
-      } else if (names.has(lowerText(bytes, line, bytes.indexOf(COLON, line)))) this.drop(line, after);
+      } else if (names.has(lowerText(bytes, line, bytes.indexOf(colonSign, line)))) this.drop(line, after);
       line = after;
     }
     return true;
@@ -304,7 +304,7 @@ export abstract class HeadScan {
     const names = new Set<string>();
     for (let i = 0; i < this.dropCount; i++) {
       const line = this.drops[2 * i] as number;
-      const colon = bytes.indexOf(COLON, line);
+      const colon = bytes.indexOf(colonSign, line);
       if (!spanIs(bytes, line, colon, 'connection')) continue;
       const value = lowerText(bytes, colon + 1, (this.drops[2 * i + 1] as number) - 2);
       for (const option of value.split(',')) names.add(option.trim());
@@ -317,14 +317,14 @@ export abstract class HeadScan {
 
 function trimmedStart(bytes: Uint8Array, from: number, end: number): number {
   let start = from;
-  while (start < end && (bytes[start] === SP || bytes[start] === HTAB)) start++;
+  while (start < end && (bytes[start] === sp || bytes[start] === htab)) start++;
   return start;
 }
 
 /** The end of a value without trailing white space. */
 function trimmedEnd(bytes: Uint8Array, start: number, end: number): number {
   let stop = end;
-  while (stop > start && (bytes[stop - 1] === SP || bytes[stop - 1] === HTAB)) stop--;
+  while (stop > start && (bytes[stop - 1] === sp || bytes[stop - 1] === htab)) stop--;
   return stop;
 }
 
@@ -337,5 +337,5 @@ function tokenEnd(bytes: Uint8Array, start: number, end: number): number {
 /** Call it only for lines that are known to end in CRLF. */
 export function nextLine(bytes: Uint8Array, at: number): number {
   // Mostly `at` is where a value ends.
-  return bytes[at] === CR ? at + 2 : bytes.indexOf(LF, at) + 1;
+  return bytes[at] === cr ? at + 2 : bytes.indexOf(lf, at) + 1;
 }

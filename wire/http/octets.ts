@@ -2,16 +2,16 @@
 
 /** 0 for a byte that a token must not have; else its lower case, with every mark folded to "-". */
 export const fold: Uint8Array = buildFold();
-/** 1 for a byte that a field value may have: HTAB, SP, VCHAR, obs-text. */
+/** 1 for a byte that a field value may have: htab, sp, VCHAR, obs-text. */
 export const valueByte: Uint8Array = buildRange((c) => c === 9 || (c >= 0x20 && c !== 0x7f));
 /** 1 for a byte that a request target may have: VCHAR but "#". Browsers send `"`, "<", ">", "\", "^", "`", "{", "|" and "}", so they pass. */
 export const targetByte: Uint8Array = buildRange((c) => c > 0x20 && c < 0x7f && c !== 0x23);
 
-export const CR = 13;
-export const LF = 10;
-export const SP = 32;
-export const HTAB = 9;
-export const COLON = 58;
+export const cr = 13;
+export const lf = 10;
+export const sp = 32;
+export const htab = 9;
+export const colonSign = 58;
 
 function buildRange(holds: (octet: number) => boolean): Uint8Array {
   return Uint8Array.from({ length: 256 }, (_, octet) => (holds(octet) ? 1 : 0));

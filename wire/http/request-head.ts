@@ -4,7 +4,7 @@ import { parseAuthority } from './authority.ts';
 import type { BodyKind } from './body-scan.ts';
 import { fieldKind } from './field-names.ts';
 import { HeadScan, nextLine } from './head-scan.ts';
-import { CR, LF, lowerText, SP, spanIs, targetByte } from './octets.ts';
+import { cr, lf, lowerText, sp, spanIs, targetByte } from './octets.ts';
 
 /** The longest registered method, UPDATEREDIRECTREF, has 17 letters. */
 const maxMethodBytes = 24;
@@ -97,7 +97,7 @@ export class RequestHead extends HeadScan {
     while (i < to && targetByte[bytes[i] as number] === 1) i++;
     this.reached = i;
     if (i === to) return to - lineStart < this.limits.startLineBytes ? 0 : this.bad(414, 'The request line is too long.');
-    if (bytes[i] !== SP || i === methodEnd + 1) return this.bad(400, 'The request line is malformed.');
+    if (bytes[i] !== sp || i === methodEnd + 1) return this.bad(400, 'The request line is malformed.');
     if (to - i < 11) return 0;
     if (!this.scanVersion(bytes, i + 1)) return -1;
     this.targetStart = methodEnd + 1;
@@ -111,7 +111,7 @@ export class RequestHead extends HeadScan {
   /** False if it needs more bytes, and if the head is refused. */
   private scanFirstWord(bytes: Uint8Array, from: number, to: number): boolean {
     // Half of the empty line that may come first.
-    if (bytes[from] === CR && from + 1 === to) return false;
+    if (bytes[from] === cr && from + 1 === to) return false;
     const start = skipEmptyLine(bytes, from, to);
     const methodEnd = this.scanMethod(bytes, start, to);
     if (methodEnd <= 0) return false;
@@ -132,7 +132,7 @@ export class RequestHead extends HeadScan {
     while (i < to && isMethodByte(bytes[i] as number)) i++;
     if (i - start > maxMethodBytes) return this.bad(400, 'The method is too long.');
     if (i === to) return 0;
-    if (bytes[i] !== SP || i === start) return this.bad(400, 'The request line is malformed.');
+    if (bytes[i] !== sp || i === start) return this.bad(400, 'The request line is malformed.');
     return this.nameMethod(bytes, start, i) ? i : -1;
   }
 
@@ -150,7 +150,7 @@ export class RequestHead extends HeadScan {
     for (let i = 0; i < versionPrefix.length; i++) {
       if (bytes[at + i] !== versionPrefix.charCodeAt(i)) return this.refuse(400, 'The request line is malformed.');
     }
-    if (bytes[at + 8] !== CR || bytes[at + 9] !== LF) return this.refuse(400, 'The request line is malformed.');
+    if (bytes[at + 8] !== cr || bytes[at + 9] !== lf) return this.refuse(400, 'The request line is malformed.');
     if (bytes[at + 5] !== 49 || bytes[at + 6] !== 46) return this.refuse(505, 'Only HTTP/1.1 and HTTP/1.0 are accepted here.');
     if (bytes[at + 7] === 48) this.http10 = true;
     else if (bytes[at + 7] !== 49) return this.refuse(505, 'Only HTTP/1.1 and HTTP/1.0 are accepted here.');
@@ -309,7 +309,7 @@ export class RequestHead extends HeadScan {
 
 /** RFC 9112 2.2: one empty line may come before the request line. */
 function skipEmptyLine(bytes: Uint8Array, from: number, to: number): number {
-  return from + 1 < to && bytes[from] === CR && bytes[from + 1] === LF ? from + 2 : from;
+  return from + 1 < to && bytes[from] === cr && bytes[from + 1] === lf ? from + 2 : from;
 }
 
 function isMethodByte(octet: number): boolean {

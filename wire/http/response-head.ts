@@ -3,7 +3,7 @@
 import type { BodyKind } from './body-scan.ts';
 import { fieldKind } from './field-names.ts';
 import { HeadScan, nextLine } from './head-scan.ts';
-import { CR, LF, SP, spanIs, valueByte } from './octets.ts';
+import { cr, lf, sp, spanIs, valueByte } from './octets.ts';
 import type { Method } from './request-head.ts';
 
 const prefix = 'HTTP/1.';
@@ -62,8 +62,8 @@ export class ResponseHead extends HeadScan {
     while (i < to && valueByte[bytes[i] as number] === 1) i++;
     this.reached = i;
     if (i + 1 >= to) return to - from < this.limits.startLineBytes ? 0 : this.bad();
-    const spaced = i === from + 12 || bytes[from + 12] === SP;
-    if (bytes[i] !== CR || bytes[i + 1] !== LF || !spaced) return this.bad();
+    const spaced = i === from + 12 || bytes[from + 12] === sp;
+    if (bytes[i] !== cr || bytes[i + 1] !== lf || !spaced) return this.bad();
     this.versionEnd = from + 8;
     return i + 2;
   }
@@ -84,7 +84,7 @@ export class ResponseHead extends HeadScan {
     if (!this.scanPrefix(bytes, at, at + prefix.length)) return false;
     const minor = bytes[at + 7];
     this.http10 = minor === 48;
-    return ((this.http10 || minor === 49) && bytes[at + 8] === SP) || this.refuse(502, 'The status line is malformed.');
+    return ((this.http10 || minor === 49) && bytes[at + 8] === sp) || this.refuse(502, 'The status line is malformed.');
   }
 
   private scanStatus(bytes: Uint8Array, at: number): boolean {

@@ -27,10 +27,10 @@ export interface CertificateMetricsDeps {
 }
 
 /** `host`: a name that clients of a region dial, or the dashboard's. `wildcard`: for generated names. `tunnel`: a user's name. */
-const kindOf = ({ name, projectId }: Pick<WantedName, 'name' | 'projectId'>): string => {
+function kindOf({ name, projectId }: Pick<WantedName, 'name' | 'projectId'>): string {
   if (projectId !== '') return 'tunnel';
   return isWildcard(name) ? 'wildcard' : 'host';
-};
+}
 
 interface Line {
   readonly region: string;
@@ -42,7 +42,7 @@ interface Line {
 /** A region may have a hundred thousand names: scrapes within a minute share one reading. */
 const keptMs = 60_000;
 
-const readLines = async ({ store, clock, givenCertificates, canIssue }: CertificateMetricsDeps): Promise<readonly Line[]> => {
+async function readLines({ store, clock, givenCertificates, canIssue }: CertificateMetricsDeps): Promise<readonly Line[]> {
   const endOf = await readEnds(store.db, givenCertificates());
   const lines = new Map<string, Line>();
   for (const wanted of [...(await readOwnNames(store.db)), ...(await readTunnelNames(store.db))]) {
@@ -55,9 +55,9 @@ const readLines = async ({ store, clock, givenCertificates, canIssue }: Certific
     lines.set(`${region} ${kind}`, line);
   }
   return [...lines.values()];
-};
+}
 
-const createReader = (deps: CertificateMetricsDeps): (() => Promise<readonly Line[]>) => {
+function createReader(deps: CertificateMetricsDeps): () => Promise<readonly Line[]> {
   const lines = keepFirst(() => readLines(deps));
   let readAt = Number.NEGATIVE_INFINITY;
   return () => {
@@ -67,9 +67,9 @@ const createReader = (deps: CertificateMetricsDeps): (() => Promise<readonly Lin
     }
     return lines.get();
   };
-};
+}
 
-export const addCertificateMetrics = (deps: CertificateMetricsDeps): CertificateMetrics => {
+export function addCertificateMetrics(deps: CertificateMetricsDeps): CertificateMetrics {
   const common = { registers: [deps.registry], labelNames: ['region', 'kind'] as const };
   const lines = createReader(deps);
   new Gauge({
@@ -102,4 +102,4 @@ export const addCertificateMetrics = (deps: CertificateMetricsDeps): Certificate
     labelNames: ['kind', 'outcome'],
   });
   return { observe: (wanted, outcome) => orders.inc({ kind: kindOf(wanted), outcome }) };
-};
+}

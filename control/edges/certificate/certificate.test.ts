@@ -26,11 +26,11 @@ import { createRoot, issueLeaf } from './x509.ts';
 
 const folders: string[] = [];
 const stores: Store[] = [];
-const freshFolder = async (): Promise<string> => {
+async function freshFolder(): Promise<string> {
   const folder = await makeFolder();
   folders.push(folder);
   return folder;
-};
+}
 after(async () => {
   for (const store of stores) await store.close();
   for (const folder of folders) await dropFolder(folder);

@@ -5,7 +5,7 @@ import { createPasses, type Scope } from './passes.ts';
 const noOrders = { settled: async () => [] };
 
 /** Passes that note their scopes. `pass` says whether the pass looked at everything. */
-const notedPasses = (pass: (scope: Scope) => boolean | Promise<boolean>) => {
+function notedPasses(pass: (scope: Scope) => boolean | Promise<boolean>) {
   const scopes: Scope[] = [];
   const stopping = new AbortController();
   const run = async (scope: Scope): Promise<boolean> => {
@@ -13,7 +13,7 @@ const notedPasses = (pass: (scope: Scope) => boolean | Promise<boolean>) => {
     return pass(scope);
   };
   return { scopes, stopping, passes: createPasses(run, noOrders, stopping.signal) };
-};
+}
 
 test('requests during a pass make one pass over all of them', async () => {
   const first = Promise.withResolvers<boolean>();

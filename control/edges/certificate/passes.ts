@@ -3,10 +3,10 @@
 /** Whose names a pass looks at: all tunnels', or those of some tunnels by id. Our own names belong to every pass. */
 export type Scope = 'all' | ReadonlySet<string>;
 
-const joinScopes = (one: Scope | undefined, other: Scope): Scope => {
+function joinScopes(one: Scope | undefined, other: Scope): Scope {
   if (one === undefined) return other;
   return one === 'all' || other === 'all' ? 'all' : new Set([...one, ...other]);
-};
+}
 
 export interface Passes {
   /** Starts a pass; while one runs, ends it early and lets another follow. Resolves when the last pass and its orders are done. */

@@ -58,10 +58,10 @@ interface Parts extends UpkeepDeps {
   readonly stopping: AbortSignal;
 }
 
-const isServed = ({ authority, advice }: Parts, name: string, held: Holdings['held']): boolean => {
+function isServed({ authority, advice }: Parts, name: string, held: Holdings['held']): boolean {
   const certificate = held.get(name);
   return certificate !== undefined && certificate.issuer === authority.id && !advice.isDue(certificate);
-};
+}
 
 const mayOrder = ({ authority, budget, clock }: Parts, wanted: WantedName, ledger: Ledger): boolean =>
   authority.local || decideOrder(wanted, ledger, budget, clock()).kind === 'go';

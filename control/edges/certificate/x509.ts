@@ -16,13 +16,13 @@ async function loadLibrary() {
 
 export const createKeyPair = () => crypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
 
-const toPem = (label: string, der: ArrayBuffer): string => {
+function toPem(label: string, der: ArrayBuffer): string {
   const lines =
     Buffer.from(der)
       .toString('base64')
       .match(/.{1,64}/g) ?? [];
   return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`;
-};
+}
 
 const fromPem = (pem: string) => Uint8Array.from(Buffer.from(pem.replace(/-----[^-]+-----|\s/g, ''), 'base64'));
 
@@ -32,11 +32,11 @@ export const exportPrivateKey = async (keys: KeyPair): Promise<string> =>
 const importPrivateKey = (pem: string) => crypto.subtle.importKey('pkcs8', fromPem(pem), algorithm, false, ['sign']);
 
 /** 127 random bits (CA/Browser Forum BR 7.1 asks for 64); the clear top bit keeps the number positive. */
-const createSerialNumber = (): string => {
+function createSerialNumber(): string {
   const bytes = randomBytes(16);
   bytes[0] = (bytes[0] ?? 0) & 0x7f || 1;
   return bytes.toString('hex');
-};
+}
 
 /** SHA-256 of the certificate's DER, hex. */
 export const fingerprintOf = (certificatePem: string): string =>

@@ -44,10 +44,10 @@ const dueDomains = (db: Queries, before: number): Promise<DueRow[]> =>
     .limit(domainsPerPass)
     .execute();
 
-const noted = (decision: Exclude<OwnershipDecision, { kind: 'lost' }>) => {
+function noted(decision: Exclude<OwnershipDecision, { kind: 'lost' }>) {
   if (decision.kind === 'kept') return { misses: 0, first_missed_at: null };
   return decision.kind === 'missed' ? { misses: decision.misses, first_missed_at: decision.firstMissedAt } : {};
-};
+}
 
 async function lose({ store, onLost }: RecheckDeps, domain: DueRow, now: number): Promise<void> {
   const after = await store.write(async (trx) => {

@@ -6,9 +6,9 @@ import { feedVersion, type ToEdge } from '@underpass/wire/feed.ts';
 import { EdgeSession } from './edge-session.ts';
 import { RegionState } from './region-state.ts';
 
-const certificate = (id: string) => {
+function certificate(id: string) {
   return { id, hosts: [`${id}.example.com`], certificatePem: 'x'.repeat(200_000), privateKeyPem: '', notAfterMs: 1 };
-};
+}
 
 test('a change during a large snapshot follows its last piece, and the snapshot shows the state from before it', async () => {
   const state = new RegionState();

@@ -52,7 +52,7 @@ async function noteRolledUp(trx: Queries, rolledUp: RolledUp): Promise<void> {
 }
 
 /** Adds to rows that exist: another control process may have written the same minute. */
-const insertInto = (table: HistoryTableName, rows: RawBuilder<unknown>): RawBuilder<unknown> => {
+function insertInto(table: HistoryTableName, rows: RawBuilder<unknown>): RawBuilder<unknown> {
   const own = (column: keyof Schema[HistoryTableName]) => sql.ref(`${table}.${column}`);
   return sql`insert into ${sql.table(table)} (start_at, tunnel_id, rx_bytes, tx_bytes, connections, clients) ${rows}
     on conflict (start_at, tunnel_id) do update set
@@ -60,7 +60,7 @@ const insertInto = (table: HistoryTableName, rows: RawBuilder<unknown>): RawBuil
       tx_bytes = ${own('tx_bytes')} + excluded.tx_bytes,
       connections = ${own('connections')} + excluded.connections,
       clients = case when excluded.clients > ${own('clients')} then excluded.clients else ${own('clients')} end`;
-};
+}
 
 async function addRows(trx: Queries, table: HistoryTableName, minutes: readonly TunnelMinute[]): Promise<void> {
   if (minutes.length === 0) return;

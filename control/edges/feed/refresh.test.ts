@@ -12,7 +12,7 @@ import { addProject, addRegion, addTunnel, openMemoryStore, testKeyRing } from '
 
 const host = 'www.example.com';
 
-const ignore = () => {};
+function ignore() {}
 const openRegions = (): Regions =>
   new Regions({
     ...{ now: Date.now, steady: Date.now, lateMs: 1_000, peersOf: () => [], keyOpens: async () => true },

@@ -136,10 +136,10 @@ export interface TunnelSource {
 
 type Policies = ReadonlyMap<string, ReadPolicy>;
 
-const readVisitPolicies = (db: Queries, { keyRing }: TunnelSource, nowMs: number, rows: readonly TunnelRow[]) => {
+function readVisitPolicies(db: Queries, { keyRing }: TunnelSource, nowMs: number, rows: readonly TunnelRow[]) {
   const ids = new Set(rows.flatMap(({ access_policy_id: id }) => (id === null ? [] : [id])));
   return readPolicies(db, keyRing, [...ids], nowMs);
-};
+}
 
 /** Edges that know no policies see an empty list and deny, as every edge does for a policy that cannot be read. */
 function admissionOf(row: TunnelRow, policies: Policies, origin: string): Pick<FeedTunnel, 'allowList' | 'visit'> {

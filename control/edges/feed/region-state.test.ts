@@ -15,14 +15,14 @@ const certificate = (id: string, chars: number): FeedCertificate => ({
 });
 
 /** The certificates that an edge holds after these messages. */
-const heldAfter = (messages: readonly Numbered[]): string[] => {
+function heldAfter(messages: readonly Numbered[]): string[] {
   const index = emptyIndex();
   for (const message of messages) {
     if (message.type === 'snapshot') for (const part of Object.values(index)) part.clear();
     applyChange(index, message.type === 'snapshot' ? { put: message.state, drop: {} } : message);
   }
   return stateOf(index).certificates.map(({ id }) => id);
-};
+}
 
 test('an edge that loses its connection within a snapshot of several pieces gets the missing ones when it returns', () => {
   const state = new RegionState();

@@ -23,7 +23,7 @@ let edge: TestEdge;
 
 const keyRing = createKeyRing([randomBytes(32)]);
 
-const openHub = async (keys = keyRing): Promise<void> => {
+async function openHub(keys = keyRing): Promise<void> {
   hub = new FeedHub({
     ...{ store: test.store, bus: createTestBus(), keyRing: keys, clock: () => test.time.now, steady: Date.now },
     ...{ log: silentLog, origin, givenCertificates: () => [], keyOpens: async () => true },
@@ -32,22 +32,22 @@ const openHub = async (keys = keyRing): Promise<void> => {
   edge = connectEdge((duplex) => hub.accept(duplex, { region: 'local' }));
   edge.hello('local');
   await edge.until(() => edge.seq !== undefined);
-};
+}
 
-const closeHub = async (): Promise<void> => {
+async function closeHub(): Promise<void> {
   edge.close();
   await hub.close();
-};
+}
 
 const at = (): string => `?project=${ann.projectId}`;
 const tunnel = (name: string): FeedTunnel => edge.state.tunnels.find((each) => each.name === name)!;
 /** Makes a change through the API, tells the hub what the API told the feed, and waits for the edge. */
-const change = async (make: () => Promise<unknown>, claim: () => boolean): Promise<void> => {
+async function change(make: () => Promise<unknown>, claim: () => boolean): Promise<void> {
   test.feed.changed.length = 0;
   await make();
   hub.tunnelsChanged(test.feed.changed);
   await edge.until(claim);
-};
+}
 const policyPath = (part = ''): string => `/api/access-policies/staff${part}${at()}`;
 
 onBothDatabases((database, skip, openStore) => {

@@ -5,7 +5,7 @@ import { policyLimits } from '@underpass/rules/visit/policy-limits.ts';
 import type { Queries } from '../../platform/store/store.ts';
 
 /** The extra millisecond ends a sign-in of this moment too. */
-export const endAllVisits = async (trx: Queries, policyId: string, nowMs: number): Promise<void> => {
+export async function endAllVisits(trx: Queries, policyId: string, nowMs: number): Promise<void> {
   await trx
     .updateTable('access_policies')
     .set({ valid_from: nowMs + 1 })
@@ -13,13 +13,13 @@ export const endAllVisits = async (trx: Queries, policyId: string, nowMs: number
     .execute();
   await trx.deleteFrom('access_sign_outs').where('policy_id', '=', policyId).execute();
   await trx.deleteFrom('access_flows').where('policy_id', '=', policyId).execute();
-};
+}
 
 /**
  * `subject`: an e-mail address, or a user's id for what they opened as a member. Every edge holds the list, so a list that grows too
  * long signs out everybody instead.
  */
-export const endVisitsOf = async (trx: Queries, policyId: string, subject: string, nowMs: number): Promise<void> => {
+export async function endVisitsOf(trx: Queries, policyId: string, subject: string, nowMs: number): Promise<void> {
   const list = trx.selectFrom('access_sign_outs').select('subject').where('policy_id', '=', policyId);
   if ((await list.execute()).length >= policyLimits.people) return endAllVisits(trx, policyId, nowMs);
   await trx
@@ -27,23 +27,23 @@ export const endVisitsOf = async (trx: Queries, policyId: string, subject: strin
     .values({ policy_id: policyId, subject, at: nowMs })
     .onConflict((conflict) => conflict.columns(['policy_id', 'subject']).doUpdateSet({ at: nowMs }))
     .execute();
-};
+}
 
 /** What members of a project opened there. They sign in again without a question, if their session still may. */
-const endMemberVisits = async (trx: Queries, projectId: string, userIds: readonly string[], nowMs: number): Promise<void> => {
+async function endMemberVisits(trx: Queries, projectId: string, userIds: readonly string[], nowMs: number): Promise<void> {
   const policies = await trx.selectFrom('access_policies').select('id').where('project_id', '=', projectId).execute();
   for (const { id } of policies) for (const userId of userIds) await endVisitsOf(trx, id, userId, nowMs);
-};
+}
 
 /** Ends the visits of all members of a project. */
-export const endVisitsOfMembers = async (trx: Queries, projectId: string, nowMs: number): Promise<void> => {
+export async function endVisitsOfMembers(trx: Queries, projectId: string, nowMs: number): Promise<void> {
   const rows = await trx.selectFrom('members').select('user_id').where('project_id', '=', projectId).execute();
   const userIds = rows.map((row) => row.user_id);
   await endMemberVisits(trx, projectId, userIds, nowMs);
-};
+}
 
 /** Ends the visits of one user, as a member of any project. */
-export const endVisitsOfUser = async (trx: Queries, userId: string, nowMs: number): Promise<void> => {
+export async function endVisitsOfUser(trx: Queries, userId: string, nowMs: number): Promise<void> {
   const rows = await trx.selectFrom('members').select('project_id').where('user_id', '=', userId).execute();
   for (const { project_id } of rows) await endMemberVisits(trx, project_id, [userId], nowMs);
-};
+}

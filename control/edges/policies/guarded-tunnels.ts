@@ -3,17 +3,17 @@
 import type { Queries } from '../../platform/store/store.ts';
 
 /** Includes tunnels whose policy admits no members: they are few, and the feed sends no message that changes nothing. */
-export const guardedTunnels = async (db: Queries, projectIds: readonly string[]): Promise<string[]> => {
+export async function guardedTunnels(db: Queries, projectIds: readonly string[]): Promise<string[]> {
   if (projectIds.length === 0) return [];
   const query = db.selectFrom('tunnels').select('id').where('project_id', 'in', projectIds);
   return (await query.where('access_policy_id', 'is not', null).execute()).map((row) => row.id);
-};
+}
 
 /** The guarded tunnels of all projects that the user is a member of. */
-export const guardedTunnelsOf = async (db: Queries, userId: string): Promise<string[]> => {
+export async function guardedTunnelsOf(db: Queries, userId: string): Promise<string[]> {
   const rows = await db.selectFrom('members').select('project_id').where('user_id', '=', userId).execute();
   return guardedTunnels(
     db,
     rows.map((row) => row.project_id),
   );
-};
+}

@@ -19,7 +19,7 @@ interface Cost {
   readonly p: number;
 }
 
-const derive = (password: string, salt: Buffer, { log2N, r, p }: Cost, length: number): Promise<Buffer> => {
+function derive(password: string, salt: Buffer, { log2N, r, p }: Cost, length: number): Promise<Buffer> {
   const options: ScryptOptions = { N: 2 ** log2N, r, p, maxmem: 256 * 2 ** log2N * r };
   return takeTurn(
     'scrypt',
@@ -28,21 +28,21 @@ const derive = (password: string, salt: Buffer, { log2N, r, p }: Cost, length: n
         scrypt(password.normalize('NFC'), salt, length, options, (error, key) => (error ? reject(error) : resolve(key)));
       }),
   );
-};
+}
 
 /** `scrypt$log2N$r$p$salt$hash`. */
-export const hashPassword = async (password: string): Promise<string> => {
+export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(saltBytes);
   const hash = await derive(password, salt, cost, hashBytes);
   const { log2N, r, p } = cost;
   return ['scrypt', log2N, r, p, salt.toString('base64url'), hash.toString('base64url')].join('$');
-};
+}
 
 /** False also if the stored text is not a hash. */
-export const checkPassword = async (stored: string, password: string): Promise<boolean> => {
+export async function checkPassword(stored: string, password: string): Promise<boolean> {
   const [name, log2N, r, p, salt = '', hash = ''] = stored.split('$');
   const right = Buffer.from(hash, 'base64url');
   if (name !== 'scrypt' || right.length !== hashBytes) return false;
   const given = { log2N: Number(log2N), r: Number(r), p: Number(p) };
   return timingSafeEqual(right, await derive(password, Buffer.from(salt, 'base64url'), given, right.length));
-};
+}

@@ -16,7 +16,7 @@ export interface PolicyContent {
 }
 
 /** Throws if the text is not a policy; the caller must then deny. */
-export const readContent = (text: string): PolicyContent => {
+export function readContent(text: string): PolicyContent {
   const stored = JSON.parse(text) as PolicyContent;
   // Rows of an earlier version have no origins.
   const content = { ...stored, origins: stored.origins ?? [] };
@@ -24,7 +24,7 @@ export const readContent = (text: string): PolicyContent => {
   const lists: unknown[] = [rules, people, origins, ...(provider === null ? [] : [provider.people, provider.groups])];
   if (lists.every((list) => Array.isArray(list))) return content;
   throw new Error('access policy: its row holds no policy');
-};
+}
 
 const idOf = (facts: readonly string[]): string =>
   createHash('sha256').update(JSON.stringify(facts)).digest('base64url').slice(0, 16);

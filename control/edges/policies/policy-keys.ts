@@ -22,7 +22,7 @@ const thumbprint = ({ crv, kty, x, y }: Partial<Record<'crv' | 'kty' | 'x' | 'y'
   createHash('sha256').update(JSON.stringify({ crv, kty, x, y })).digest('base64url');
 
 /** The columns of a policy's row. */
-export const createPolicyKeys = (keyRing: KeyRing, policyId: string) => {
+export function createPolicyKeys(keyRing: KeyRing, policyId: string) {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const jwk = publicKey.export({ format: 'jwk' });
   const assertionKeyId = thumbprint(jwk);
@@ -35,7 +35,7 @@ export const createPolicyKeys = (keyRing: KeyRing, policyId: string) => {
     keys_sealed: keyRing.seal(JSON.stringify(keys), keysContext(policyId)),
     assertion_jwk: JSON.stringify({ ...jwk, kid: assertionKeyId, alg: 'ES256', use: 'sig' }),
   };
-};
+}
 
 /** Each region has its own, so an edge of one region cannot seal visits for the tunnels that the policy guards in another. */
 export const sealKeyOf = ({ sealKey }: PolicyKeys, region: string): Buffer =>

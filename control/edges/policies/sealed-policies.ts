@@ -17,7 +17,7 @@ const contextOf: Readonly<Record<SealedText['column'], (id: string) => string>> 
 };
 
 /** Leaves out sign-ins that have ended, which nothing opens again. */
-export const readSealedPolicies = async (db: Queries, nowMs: number): Promise<readonly SealedText[]> => {
+export async function readSealedPolicies(db: Queries, nowMs: number): Promise<readonly SealedText[]> {
   const policies = await db.selectFrom('access_policies').select(['id', 'keys_sealed', 'provider_secret_sealed']).execute();
   const open = db.selectFrom('access_flows').select(['id', 'content_sealed']).where('expires_at', '>', nowMs);
   const text = (id: string, column: SealedText['column'], sealed: string | null): SealedText[] =>
@@ -27,10 +27,10 @@ export const readSealedPolicies = async (db: Queries, nowMs: number): Promise<re
     ...policies.flatMap((row) => text(row.id, 'provider_secret_sealed', row.provider_secret_sealed)),
     ...(await open.execute()).flatMap((row) => text(row.id, 'content_sealed', row.content_sealed)),
   ];
-};
+}
 
 /** Does nothing if the text was changed in the meantime. */
-const replaceText = async (db: Queries, { id, column, sealed }: SealedText, text: string): Promise<void> => {
+async function replaceText(db: Queries, { id, column, sealed }: SealedText, text: string): Promise<void> {
   if (column === 'content_sealed') {
     const flow = db.updateTable('access_flows').set({ content_sealed: text }).where('id', '=', id);
     await flow.where('content_sealed', '=', sealed).execute();
@@ -42,20 +42,20 @@ const replaceText = async (db: Queries, { id, column, sealed }: SealedText, text
     .where('id', '=', id)
     .where(column, '=', sealed)
     .execute();
-};
+}
 
 /** Seals with the newest key what an older one sealed; returns how many changed. */
-export const resealPolicies = async (db: Queries, keyRing: KeyRing): Promise<number> => {
+export async function resealPolicies(db: Queries, keyRing: KeyRing): Promise<number> {
   const stale = (await readSealedPolicies(db, 0)).filter(({ sealed }) => keyRing.isStale(sealed));
   for (const each of stale) {
     const context = contextOf[each.column](each.id);
     await replaceText(db, each, keyRing.seal(keyRing.open(each.sealed, context), context));
   }
   return stale.length;
-};
+}
 
 /** Replaces keys that are lost for good: everybody signs in again, and a provider's secret must be entered again. */
-export const giveUpPolicies = async (trx: Queries, keyRing: KeyRing): Promise<void> => {
+export async function giveUpPolicies(trx: Queries, keyRing: KeyRing): Promise<void> {
   const lost = (await readSealedPolicies(trx, 0)).filter(({ sealed }) => !keyRing.canOpen(sealed));
   for (const { id, column } of lost) {
     if (column === 'content_sealed') await trx.deleteFrom('access_flows').where('id', '=', id).execute();
@@ -64,4 +64,4 @@ export const giveUpPolicies = async (trx: Queries, keyRing: KeyRing): Promise<vo
       await trx.updateTable('access_policies').set(set).where('id', '=', id).execute();
     }
   }
-};
+}

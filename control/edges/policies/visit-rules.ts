@@ -21,27 +21,27 @@ type PolicyRow = Pick<AccessPoliciesTable, 'id' | 'project_id' | 'content' | 'ke
 /** No session is older, so older sign-outs end nothing. */
 const longestSessionMs = policyLimits.sessionHoursMost * 3600_000;
 
-const readTokens = async (db: Queries, ids: readonly string[], nowMs: number): Promise<Map<string, VisitorToken[]>> => {
+async function readTokens(db: Queries, ids: readonly string[], nowMs: number): Promise<Map<string, VisitorToken[]>> {
   const query = db.selectFrom('access_tokens').select(['policy_id', 'id', 'name', 'token_hash', 'expires_at']);
   const live = query.where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', nowMs)]));
   const rows = await live.where('policy_id', 'in', ids).orderBy('id').execute();
   return gather(rows, ({ id, name, token_hash, expires_at }) => ({ id, name, hash: token_hash, expiresAtMs: expires_at }));
-};
+}
 
-const readLinks = async (db: Queries, ids: readonly string[], nowMs: number) => {
+async function readLinks(db: Queries, ids: readonly string[], nowMs: number) {
   const query = db.selectFrom('access_links').select(['policy_id', 'id', 'expires_at']);
   const live = query.where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', nowMs)]));
   const rows = await live.where('policy_id', 'in', ids).orderBy('id').execute();
   return gather(rows, ({ id, expires_at }) => ({ id, expiresAtMs: expires_at }));
-};
+}
 
-const readSignOuts = async (db: Queries, ids: readonly string[], nowMs: number) => {
+async function readSignOuts(db: Queries, ids: readonly string[], nowMs: number) {
   const query = db.selectFrom('access_sign_outs').select(['policy_id', 'subject', 'at']);
   const recent = query.where('at', '>', nowMs - longestSessionMs).where('policy_id', 'in', ids);
   return gather(await recent.orderBy('subject').execute(), ({ subject, at }) => ({ subject, atMs: at }));
-};
+}
 
-const gather = <Row extends { policy_id: string }, T>(rows: readonly Row[], pick: (row: Row) => T): Map<string, T[]> => {
+function gather<Row extends { policy_id: string }, T>(rows: readonly Row[], pick: (row: Row) => T): Map<string, T[]> {
   const lists = new Map<string, T[]>();
   for (const row of rows) {
     const list = lists.get(row.policy_id);
@@ -49,10 +49,10 @@ const gather = <Row extends { policy_id: string }, T>(rows: readonly Row[], pick
     else list.push(pick(row));
   }
   return lists;
-};
+}
 
 /** Members by project. A suspended member may not sign in, so their sessions are over too. */
-const readMembers = async (db: Queries, projectIds: readonly string[]): Promise<Map<string, string[]>> => {
+async function readMembers(db: Queries, projectIds: readonly string[]): Promise<Map<string, string[]>> {
   if (projectIds.length === 0) return new Map();
   const rows = await db
     .selectFrom('members as m')
@@ -63,7 +63,7 @@ const readMembers = async (db: Queries, projectIds: readonly string[]): Promise<
     .orderBy('m.user_id')
     .execute();
   return new Map([...Map.groupBy(rows, (row) => row.project_id)].map(([id, members]) => [id, members.map((m) => m.user_id)]));
-};
+}
 
 interface Readable {
   readonly row: PolicyRow;
@@ -71,24 +71,24 @@ interface Readable {
   readonly keys: PolicyKeys;
 }
 
-const openRow = (keyRing: KeyRing, row: PolicyRow): Readable[] => {
+function openRow(keyRing: KeyRing, row: PolicyRow): Readable[] {
   try {
     return [{ row, content: readContent(row.content), keys: openPolicyKeys(keyRing, row.id, row.keys_sealed) }];
   } catch {
     return [];
   }
-};
+}
 
 const grantedProvider = ({ provider }: PolicyContent): VisitorGrants['provider'] =>
   provider === null ? null : { id: sessionSource(provider), people: provider.people, groups: provider.groups };
 
 /** Policies by id. One query a table; a page of tunnels bounds the number of `ids`. */
-export const readPolicies = async (
+export async function readPolicies(
   db: Queries,
   keyRing: KeyRing,
   ids: readonly string[],
   nowMs: number,
-): Promise<ReadonlyMap<string, ReadPolicy>> => {
+): Promise<ReadonlyMap<string, ReadPolicy>> {
   if (ids.length === 0) return new Map();
   const rows = await db
     .selectFrom('access_policies')
@@ -119,4 +119,4 @@ export const readPolicies = async (
     },
   });
   return new Map(open.map((each) => [each.row.id, toPolicy(each)]));
-};
+}

@@ -7,28 +7,28 @@ type Column = keyof RegionsTable;
 
 const settingName = (region: string): string => `region-changed/${region}`;
 
-export const readChangedColumns = async (db: Queries, region: string): Promise<readonly Column[]> => {
+export async function readChangedColumns(db: Queries, region: string): Promise<readonly Column[]> {
   const row = await db.selectFrom('settings').select('value').where('name', '=', settingName(region)).executeTakeFirst();
   return row ? (JSON.parse(row.value) as Column[]) : [];
-};
+}
 
 /** Call with the region's row locked. */
-export const addChangedColumns = async (trx: Queries, region: string, columns: readonly Column[]): Promise<void> => {
+export async function addChangedColumns(trx: Queries, region: string, columns: readonly Column[]): Promise<void> {
   const value = JSON.stringify([...new Set([...(await readChangedColumns(trx, region)), ...columns])]);
   await trx
     .insertInto('settings')
     .values({ name: settingName(region), value })
     .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
     .execute();
-};
+}
 
-export const forgetChangedColumns = async (trx: Queries, region: string): Promise<void> => {
+export async function forgetChangedColumns(trx: Queries, region: string): Promise<void> {
   await trx.deleteFrom('settings').where('name', '=', settingName(region)).execute();
-};
+}
 
 /** What a start would replace by its settings: the region's values that no operator has changed; empty without such a region. */
-export const readUnchangedColumns = async (db: Queries, region: string): Promise<Partial<RegionsTable>> => {
+export async function readUnchangedColumns(db: Queries, region: string): Promise<Partial<RegionsTable>> {
   const row = await db.selectFrom('regions').selectAll().where('name', '=', region).executeTakeFirst();
   const changed = new Set<string>(await readChangedColumns(db, region));
   return Object.fromEntries(Object.entries(row ?? {}).filter(([column]) => !changed.has(column)));
-};
+}

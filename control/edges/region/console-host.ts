@@ -10,13 +10,13 @@ export interface ConsoleHost {
 
 const settingName = 'console';
 
-export const readConsoleHost = async (db: Queries): Promise<ConsoleHost | undefined> => {
+export async function readConsoleHost(db: Queries): Promise<ConsoleHost | undefined> {
   const row = await db.selectFrom('settings').select('value').where('name', '=', settingName).executeTakeFirst();
   return row && (JSON.parse(row.value) as ConsoleHost);
-};
+}
 
 /** Null if no edge of ours serves the dashboard. */
-export const keepConsoleHost = async (db: Queries, console: ConsoleHost | null): Promise<void> => {
+export async function keepConsoleHost(db: Queries, console: ConsoleHost | null): Promise<void> {
   if (console === null) {
     await db.deleteFrom('settings').where('name', '=', settingName).execute();
     return;
@@ -27,4 +27,4 @@ export const keepConsoleHost = async (db: Queries, console: ConsoleHost | null):
     .values({ name: settingName, value })
     .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
     .execute();
-};
+}

@@ -19,11 +19,11 @@ export const toRegion = (row: RegionsTable): Region => ({
 });
 
 /** The hosts of the dashboard and of the regions. No project may claim one of them, or its apex. */
-export const ownHosts = async (db: Queries, origin: string): Promise<string[]> => {
+export async function ownHosts(db: Queries, origin: string): Promise<string[]> {
   const rows = await listRegionRows(db);
   const hosts = rows.flatMap((row) => [row.data_plane_host, row.wildcard_ingress_domain ?? '']);
   return [new URL(origin).hostname, ...hosts].filter((host) => host !== '');
-};
+}
 
 /**
  * A leaked key ends at once, and so do older ones. Else it works for an overlap, so that the operator can replace it on the
@@ -31,7 +31,7 @@ export const ownHosts = async (db: Queries, origin: string): Promise<string[]> =
  */
 export type KeyRotation = 'overlap' | 'leaked';
 
-const endOldKeys = async (trx: Queries, region: string, nowMs: number, why: KeyRotation): Promise<void> => {
+async function endOldKeys(trx: Queries, region: string, nowMs: number, why: KeyRotation): Promise<void> {
   if (why === 'leaked') {
     await trx.deleteFrom('edge_keys').where('region', '=', region).execute();
     return;
@@ -39,10 +39,10 @@ const endOldKeys = async (trx: Queries, region: string, nowMs: number, why: KeyR
   const overlapEnd = nowMs + durations.tokenOverlapHours * 3600_000;
   const own = trx.updateTable('edge_keys').set({ expires_at: overlapEnd }).where('region', '=', region);
   await own.where('expires_at', 'is', null).execute();
-};
+}
 
 /** Returns the new key, which is never shown again. */
-export const rotateEdgeKey = async (trx: Queries, region: string, nowMs: number, why: KeyRotation): Promise<string> => {
+export async function rotateEdgeKey(trx: Queries, region: string, nowMs: number, why: KeyRotation): Promise<string> {
   await endOldKeys(trx, region, nowMs, why);
   const key = createToken();
   await trx
@@ -50,10 +50,10 @@ export const rotateEdgeKey = async (trx: Queries, region: string, nowMs: number,
     .values({ id: createId(nowMs), region, key_hash: hashToken(key), created_at: nowMs, expires_at: null })
     .execute();
   return key;
-};
+}
 
 /** True if the key with this hash opens the region's feed now. */
-export const keyOpensRegion = async (db: Queries, region: string, keyHash: string, nowMs: number): Promise<boolean> => {
+export async function keyOpensRegion(db: Queries, region: string, keyHash: string, nowMs: number): Promise<boolean> {
   const row = await db
     .selectFrom('edge_keys')
     .select('id')
@@ -62,4 +62,4 @@ export const keyOpensRegion = async (db: Queries, region: string, keyHash: strin
     .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', nowMs)]))
     .executeTakeFirst();
   return row !== undefined;
-};
+}

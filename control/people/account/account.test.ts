@@ -21,23 +21,23 @@ const stores: Readonly<Record<string, () => Promise<Store>>> = {
   postgres: async () => openPostgresStore(await postgres.createDatabase(), (error) => assert.fail(error)),
 };
 
-const tablesOf = async ({ db, kind }: Store): Promise<string[]> => {
+async function tablesOf({ db, kind }: Store): Promise<string[]> {
   const query =
     kind === 'sqlite'
       ? sql<{ name: string }>`select name from sqlite_master where type = 'table'`
       : sql<{ name: string }>`select table_name as name from information_schema.tables where table_schema = 'public'`;
   return (await query.execute(db)).rows.map((row) => row.name);
-};
+}
 
 /** Every row of every table that contains the text, as `table: row`. */
-const rowsWith = async (store: Store, text: string): Promise<string[]> => {
+async function rowsWith(store: Store, text: string): Promise<string[]> {
   const found: string[] = [];
   for (const table of await tablesOf(store)) {
     const { rows } = await sql`select * from ${sql.id(table)}`.execute(store.db);
     for (const row of rows) if (JSON.stringify(row).includes(text)) found.push(`${table}: ${JSON.stringify(row)}`);
   }
   return found;
-};
+}
 
 for (const [name, open] of Object.entries(stores)) {
   describe(`on ${name}`, () => {

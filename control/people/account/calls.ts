@@ -21,7 +21,7 @@ export interface AccountDeps {
   readonly cookies: CookieNames;
 }
 
-const deleteAccount = async (deps: AccountDeps, { caller, body, nowMs }: CallContext<'deleteAccount'>): Promise<Response> => {
+async function deleteAccount(deps: AccountDeps, { caller, body, nowMs }: CallContext<'deleteAccount'>): Promise<Response> {
   if (!confirms(body.email, caller.email)) refuse('invalid', confirmEmailMessage);
   // With the account goes every project that only this person is in.
   expectPasskey(await isPasskeyRequired(deps.store.db, caller.userId), caller);
@@ -34,7 +34,7 @@ const deleteAccount = async (deps: AccountDeps, { caller, body, nowMs }: CallCon
   tellNarrowed(deps.bus, caller.userId);
   const cookie = renderCookie(deps.cookies.session, '', 0, deps.cookies.secure);
   return new Response(null, { status: 204, headers: { 'set-cookie': cookie } });
-};
+}
 
 export const createAccountCalls = (deps: AccountDeps): Handlers<'deleteAccount'> => ({
   deleteAccount: (context) => deleteAccount(deps, context),

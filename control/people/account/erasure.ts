@@ -24,10 +24,10 @@ export interface Erasure {
   readonly nowMs: number;
 }
 
-const isSuspended = async (trx: Queries, projectId: string): Promise<boolean> => {
+async function isSuspended(trx: Queries, projectId: string): Promise<boolean> {
   const project = trx.selectFrom('projects').select('suspended_at').where('id', '=', projectId);
   return (await project.executeTakeFirstOrThrow()).suspended_at !== null;
-};
+}
 
 const countMembers = async (trx: Queries, projectId: string): Promise<number> =>
   (await trx.selectFrom('members').select('user_id').where('project_id', '=', projectId).execute()).length;
@@ -36,7 +36,7 @@ const countMembers = async (trx: Queries, projectId: string): Promise<number> =>
  * Locks projects in the order of their ids: two users who leave at once would otherwise deadlock.
  * Reads counts and suspension after the lock.
  */
-const lockBelongings = async (trx: Queries, userId: string): Promise<Project[]> => {
+async function lockBelongings(trx: Queries, userId: string): Promise<Project[]> {
   const rows = await trx
     .selectFrom('members as m')
     .innerJoin('projects as p', 'p.id', 'm.project_id')
@@ -51,10 +51,10 @@ const lockBelongings = async (trx: Queries, userId: string): Promise<Project[]> 
     projects.push({ id, name, isOwner: role === 'owner', suspended: await isSuspended(trx, id), ...counts });
   }
   return projects;
-};
+}
 
 /** Locks every operator's row: otherwise the last two could delete themselves at once. */
-const refuseLastOperator = async (trx: Queries, user: UsersTable): Promise<void> => {
+async function refuseLastOperator(trx: Queries, user: UsersTable): Promise<void> {
   if (user.operator !== 1) return;
   const operators = trx
     .updateTable('users')
@@ -64,18 +64,18 @@ const refuseLastOperator = async (trx: Queries, user: UsersTable): Promise<void>
     ({ id, suspended_at }) => id !== user.id && suspended_at === null,
   );
   if (others.length === 0) refuse('conflict', lastOperatorMessage);
-};
+}
 
-const anonymise = async (trx: Queries, email: string): Promise<void> => {
+async function anonymise(trx: Queries, email: string): Promise<void> {
   await trx.updateTable('audit').set({ actor: deletedUser, address: '' }).where('actor', '=', email).execute();
   await trx.updateTable('audit').set({ target: deletedUser }).where('target', '=', email).execute();
   for (const table of ['access_tokens', 'access_links'] as const)
     await trx.updateTable(table).set({ created_by: deletedUser }).where('created_by', '=', email).execute();
   await trx.updateTable('access_sign_ins').set({ who: deletedUser, address: '' }).where('who', '=', email).execute();
   await trx.updateTable('registrations').set({ decided_by: deletedUser }).where('decided_by', '=', email).execute();
-};
+}
 
-const forget = async (trx: Queries, { id, email }: UsersTable): Promise<void> => {
+async function forget(trx: Queries, { id, email }: UsersTable): Promise<void> {
   await trx.deleteFrom('device_logins').where('user_id', '=', id).execute();
   await trx
     .deleteFrom('invitations')
@@ -86,13 +86,13 @@ const forget = async (trx: Queries, { id, email }: UsersTable): Promise<void> =>
   await trx.deleteFrom('subscriptions').where('email', '=', email).execute();
   // Sessions, sign-in links, memberships and API tokens go with the row.
   await trx.deleteFrom('users').where('id', '=', id).execute();
-};
+}
 
 const auditDeparture = (trx: Queries, { byOperator, nowMs }: Erasure, projectId: string | null, action: string, target: string) =>
   writeAudit(trx, { projectId, actor: byOperator ? 'operator' : deletedUser, action, target, address: '' }, nowMs);
 
 /** Runs in the caller's transaction. Returns the tunnels that the edges must drop or look at again after the commit. */
-export const eraseUser = async (trx: Queries, erasure: Erasure): Promise<string[]> => {
+export async function eraseUser(trx: Queries, erasure: Erasure): Promise<string[]> {
   const { user, byOperator, nowMs } = erasure;
   await refuseLastOperator(trx, user);
   const projects = await lockBelongings(trx, user.id);
@@ -113,4 +113,4 @@ export const eraseUser = async (trx: Queries, erasure: Erasure): Promise<string[
   await auditDeparture(trx, erasure, null, 'user.delete', deletedUser);
   await addJob(trx, nowMs, 'account-deleted', { email: user.email, firstName: user.first_name });
   return tunnelIds;
-};
+}

@@ -35,7 +35,7 @@ const timeOf = (text: string): number =>
  * Newest first. Times bound the id, which begins with the time of the row: `at` has no index. `action` matches a noun
  * (`tunnel`) or a whole action (`tunnel.create`).
  */
-const auditRows = (db: Queries, projectId: string | null, filter: Filter) => {
+function auditRows(db: Queries, projectId: string | null, filter: Filter) {
   const all = db.selectFrom('audit').selectAll().orderBy('id', 'desc');
   let query = projectId === null ? all.where('project_id', 'is', null) : all.where('project_id', '=', projectId);
   const { before, action, actor, from, to } = filter;
@@ -46,16 +46,16 @@ const auditRows = (db: Queries, projectId: string | null, filter: Filter) => {
   if (action === undefined) return query;
   // A noun consists of letters and hyphens, so it contains no LIKE pattern.
   return /^[a-z-]+$/.test(action) ? query.where('action', 'like', `${action}.%`) : query.where('action', '=', action);
-};
+}
 
 /** One page of a project's rows; `projectId` null: the rows that concern no project. */
-const readPage = async (db: Queries, projectId: string | null, filter: Filter): Promise<AuditPage> => {
+async function readPage(db: Queries, projectId: string | null, filter: Filter): Promise<AuditPage> {
   const rows = await auditRows(db, projectId, filter)
     .limit(limits.auditPageRows + 1)
     .execute();
   const page = rows.slice(0, limits.auditPageRows);
   return { entries: page.map(toEntry), next: rows.length > page.length ? page.at(-1)!.id : null };
-};
+}
 
 const exportPageRows = 500;
 const columns = ['at', 'actor', 'action', 'target', 'address', 'detail'] as const;
@@ -72,12 +72,12 @@ async function* csvLines(db: Queries, projectId: string): AsyncGenerator<string>
   }
 }
 
-const exportAudit = async (db: Queries, projectId: string): Promise<Response> => {
+async function exportAudit(db: Queries, projectId: string): Promise<Response> {
   const body = ReadableStream.from(csvLines(db, projectId)).pipeThrough(new TextEncoderStream());
   return new Response(body, {
     headers: { 'content-type': 'text/csv; charset=utf-8', 'content-disposition': 'attachment; filename="audit.csv"' },
   });
-};
+}
 
 export type AuditCalls = 'listAudit' | 'exportAudit' | 'listServiceAudit';
 

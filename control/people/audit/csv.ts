@@ -7,10 +7,10 @@
  */
 const formulaStart = /(?<=^|[;\t\r\n])(?=[\s"']*[=+\-@\uff1d\uff0b\uff0d\uff20])|^(?=[\t\r])/g;
 
-const renderCell = (text: string): string => {
+function renderCell(text: string): string {
   const safe = text.replace(formulaStart, "'");
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-};
+}
 
 export const renderCsvRow = (cells: readonly string[]): string => `${cells.map(renderCell).join(',')}\r\n`;
 
@@ -21,7 +21,7 @@ const plainCell = /^([^",]*)(?=,|$)/;
 const lineMaxChars = 1_000;
 
 /** The cells of a line; undefined if it is not CSV. */
-export const parseCsvLine = (line: string): string[] | undefined => {
+export function parseCsvLine(line: string): string[] | undefined {
   if (line.length > lineMaxChars) return undefined;
   const cells: string[] = [];
   for (let rest = `,${line}`; rest !== ''; ) {
@@ -33,7 +33,7 @@ export const parseCsvLine = (line: string): string[] | undefined => {
     rest = rest.slice(match[0].length);
   }
   return cells;
-};
+}
 
 /** The lines that are not empty. Cells with line breaks are not supported. */
 export const csvLines = (text: string): string[] =>

@@ -21,7 +21,7 @@ const puzzleLifeMs = 20 * 60_000;
 const fewestTries = 100;
 const mostTries = 1_000;
 
-const parsePayload = (answer: string): Payload | undefined => {
+function parsePayload(answer: string): Payload | undefined {
   try {
     const payload = JSON.parse(Buffer.from(answer, 'base64').toString('utf8')) as Payload;
     const isWhole = typeof payload?.challenge?.parameters?.nonce === 'string' && typeof payload.solution?.counter === 'number';
@@ -29,9 +29,9 @@ const parsePayload = (answer: string): Payload | undefined => {
   } catch {
     return undefined;
   }
-};
+}
 
-export const createAltcha = ({ store, clock, secret, cost }: AltchaDeps): BotCheck => {
+export function createAltcha({ store, clock, secret, cost }: AltchaDeps): BotCheck {
   const secrets = { hmacSignatureSecret: secret, hmacKeySignatureSecret: `${secret}:key` };
 
   const isSolved = async ({ challenge, solution }: Payload): Promise<boolean> => {
@@ -74,4 +74,4 @@ export const createAltcha = ({ store, clock, secret, cost }: AltchaDeps): BotChe
       return isRight && spend(payload.challenge.parameters.nonce);
     },
   };
-};
+}

@@ -18,18 +18,18 @@ after(async () => {
   for (const close of closers) await close();
 });
 
-const openAltcha = async (secret = 'secret') => {
+async function openAltcha(secret = 'secret') {
   const store = await openSqliteStore(':memory:');
   closers.push(() => store.close());
   const time = { now: Date.now() };
   return { time, store, check: createAltcha({ store, clock: () => time.now, secret, cost: 10 }) };
-};
+}
 
-const solve = async (challenge: Challenge): Promise<string> => {
+async function solve(challenge: Challenge): Promise<string> {
   const solution = await solveChallenge({ challenge, deriveKey });
   assert.ok(solution);
   return encode({ challenge, solution });
-};
+}
 const encode = (payload: object): string => Buffer.from(JSON.stringify(payload)).toString('base64');
 const decode = (answer: string) =>
   JSON.parse(Buffer.from(answer, 'base64').toString()) as {
@@ -119,7 +119,7 @@ describe('altcha', () => {
 
 type Reply = { readonly status: number; readonly body: string } | undefined;
 
-const openStandIn = async (reply: (form: URLSearchParams) => Reply, timeoutMs?: number) => {
+async function openStandIn(reply: (form: URLSearchParams) => Reply, timeoutMs?: number) {
   const asked: URLSearchParams[] = [];
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
@@ -142,7 +142,7 @@ const openStandIn = async (reply: (form: URLSearchParams) => Reply, timeoutMs?: 
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
     }),
   };
-};
+}
 
 describe('turnstile', () => {
   const spent = new Set<string>();

@@ -13,6 +13,6 @@ export interface BotCheck {
 }
 
 /** Refuses without a right answer. */
-export const passBotCheck = async (botCheck: BotCheck, answer: string, address: string): Promise<void> => {
+export async function passBotCheck(botCheck: BotCheck, answer: string, address: string): Promise<void> {
   if (!(await botCheck.verify(answer, address))) refuse('invalid', 'Please verify you are a human.');
-};
+}

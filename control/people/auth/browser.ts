@@ -7,10 +7,10 @@ import { type CookieNames, readCookie, renderCookie } from '../../request/http/c
 
 const browserCookieSeconds = durations.knownBrowserDays * 24 * 3600;
 
-export const browserToken = (cookies: CookieNames, headers: Headers): string => {
+export function browserToken(cookies: CookieNames, headers: Headers): string {
   const known = readCookie(headers, cookies.browser);
   return known !== undefined && isToken(known) ? known : createToken();
-};
+}
 
 export const browserCookie = (cookies: CookieNames, browser: string): string =>
   renderCookie(cookies.browser, browser, browserCookieSeconds, cookies.secure);

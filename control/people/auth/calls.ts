@@ -36,7 +36,7 @@ export interface AuthDeps extends SignInDeps {
  * Does the same work and gives the same answer for every e-mail: the job looks up the account later. After many requests for one
  * e-mail its job sends no mail; the links of the earlier mails still work.
  */
-const requestLoginLink = async (deps: AuthDeps, context: CallContext<'requestLoginLink'>) => {
+async function requestLoginLink(deps: AuthDeps, context: CallContext<'requestLoginLink'>) {
   const { request, query, body, address, nowMs } = context;
   const { email, botCheck } = orInvalidForm(parseLoginForm(body));
   await deps.limiter.take('loginLinkPerAddress', addressKey(address));
@@ -54,34 +54,34 @@ const requestLoginLink = async (deps: AuthDeps, context: CallContext<'requestLog
   });
   deps.jobs.wake();
   return new Response(null, { status: 204, headers: { 'set-cookie': browserCookie(deps.cookies, browser) } });
-};
+}
 
 /** Only a link that does not work counts, so that others at the same address cannot keep out a person with a right one. */
-const refuseLink = async (deps: AuthDeps, { body, address, nowMs }: CallContext<'redeemLoginLink'>): Promise<never> => {
+async function refuseLink(deps: AuthDeps, { body, address, nowMs }: CallContext<'redeemLoginLink'>): Promise<never> {
   await deps.limiter.take('wrongLink', addressKey(address));
   await auditFailedSignIn(deps, { token: body.token, address, nowMs });
   return refuse('signedOut', text.login.failed);
-};
+}
 
-const redeem = async (deps: AuthDeps, context: CallContext<'redeemLoginLink'>): Promise<Response> => {
+async function redeem(deps: AuthDeps, context: CallContext<'redeemLoginLink'>): Promise<Response> {
   const { body, nowMs } = context;
   if (!(await isUsableLink(deps.store.db, body.token, nowMs))) return refuseLink(deps, context);
   const answer = await signIn(deps, context, (trx) => redeemLoginLink(trx, body.token, nowMs));
   return answer ?? refuseLink(deps, context);
-};
+}
 
-const requestProof = async (deps: AuthDeps, { request, caller, nowMs }: CallContext<'requestProof'>): Promise<Response> => {
+async function requestProof(deps: AuthDeps, { request, caller, nowMs }: CallContext<'requestProof'>): Promise<Response> {
   await deps.limiter.take('proofPerUser', caller.userId);
   const browser = browserToken(deps.cookies, request.headers);
   const job = { email: caller.email, browserHash: hashToken(browser), sessionId: caller.sessionId! };
   await addJob(deps.store.db, nowMs, 'login-link', job);
   deps.jobs.wake();
   return new Response(null, { status: 204, headers: { 'set-cookie': browserCookie(deps.cookies, browser) } });
-};
+}
 
 const otherLinkText = 'This link is invalid, used or expired, or was asked for in another browser.';
 
-const redeemProof = async (deps: AuthDeps, context: CallContext<'redeemProof'>): Promise<void> => {
+async function redeemProof(deps: AuthDeps, context: CallContext<'redeemProof'>): Promise<void> {
   const { request, caller, body, nowMs } = context;
   const sessionId = caller.sessionId!;
   const link = { token: body.token, sessionId, browser: readCookie(request.headers, deps.cookies.browser) };
@@ -90,9 +90,9 @@ const redeemProof = async (deps: AuthDeps, context: CallContext<'redeemProof'>):
     await renewProof(trx, sessionId, nowMs, 'link');
     await auditCall(trx, context, 'session.prove', caller.email);
   });
-};
+}
 
-const logOut = async (deps: AuthDeps, { request, caller, address, nowMs }: CallContext<'logOut' | 'logOutByPost'>) => {
+async function logOut(deps: AuthDeps, { request, caller, address, nowMs }: CallContext<'logOut' | 'logOutByPost'>) {
   const token = readCookie(request.headers, deps.cookies.session);
   if (token !== undefined) await deps.store.write((trx) => endSession(trx, token, address, nowMs));
   if (caller) tellNarrowed(deps.bus, caller.userId);
@@ -100,14 +100,14 @@ const logOut = async (deps: AuthDeps, { request, caller, address, nowMs }: CallC
   if (request.headers.get('sec-fetch-mode') !== 'navigate') return new Response(null, { status: 204, headers });
   headers.set('location', '/');
   return new Response(null, { status: 303, headers });
-};
+}
 
 /** `underpass logout`. A token that somebody made for programs is not this terminal's to end. */
-const endCliToken = async (
+async function endCliToken(
   deps: AuthDeps,
   token: { id: string; cli: boolean; projectId: string },
   context: CallContext<'logOutByPost'>,
-) => {
+) {
   const { caller, address, nowMs } = context;
   if (!token.cli)
     refuse('forbidden', 'This API token was not made by "underpass login" and stays valid. Revoke it in the dashboard.');
@@ -119,14 +119,14 @@ const endCliToken = async (
   });
   tellNarrowed(deps.bus, caller!.userId);
   return new Response(null, { status: 204 });
-};
+}
 
-const logOutByPost = async (deps: AuthDeps, context: CallContext<'logOutByPost'>): Promise<Response> => {
+async function logOutByPost(deps: AuthDeps, context: CallContext<'logOutByPost'>): Promise<Response> {
   const token = context.caller?.token;
   return token ? endCliToken(deps, token, context) : logOut(deps, context);
-};
+}
 
-const endOtherSignIns = async (deps: AuthDeps, context: CallContext<'endOtherSignIns'>): Promise<void> => {
+async function endOtherSignIns(deps: AuthDeps, context: CallContext<'endOtherSignIns'>): Promise<void> {
   const { caller, nowMs } = context;
   const tunnels = await deps.store.write(async (trx) => {
     const ended = await endSignIns(trx, caller.userId, caller.sessionId, nowMs);
@@ -135,9 +135,9 @@ const endOtherSignIns = async (deps: AuthDeps, context: CallContext<'endOtherSig
   });
   deps.feed.tunnelsChanged(tunnels);
   tellNarrowed(deps.bus, caller.userId);
-};
+}
 
-const listSessions = async (deps: AuthDeps, { caller, nowMs }: CallContext<'listSessions'>): Promise<Session[]> => {
+async function listSessions(deps: AuthDeps, { caller, nowMs }: CallContext<'listSessions'>): Promise<Session[]> {
   const rows = await deps.store.db
     .selectFrom('sessions')
     .selectAll()
@@ -153,9 +153,9 @@ const listSessions = async (deps: AuthDeps, { caller, nowMs }: CallContext<'list
     seenAt: new Date(row.seen_at).toISOString(),
     isCurrent: row.id === caller.sessionId,
   }));
-};
+}
 
-const deleteSession = async (deps: AuthDeps, context: CallContext<'deleteSession'>): Promise<void> => {
+async function deleteSession(deps: AuthDeps, context: CallContext<'deleteSession'>): Promise<void> {
   const { caller, segments } = context;
   await deps.store.write(async (trx) => {
     const query = trx.deleteFrom('sessions').where('id', '=', segments.id).where('user_id', '=', caller.userId);
@@ -163,7 +163,7 @@ const deleteSession = async (deps: AuthDeps, context: CallContext<'deleteSession
     await auditCall(trx, context, 'session.end', caller.email, id === caller.sessionId ? {} : { session: id });
   });
   tellNarrowed(deps.bus, caller.userId);
-};
+}
 
 const getUser = async (deps: AuthDeps, { caller }: CallContext<'getUser'>): Promise<User> => ({
   email: caller.email,

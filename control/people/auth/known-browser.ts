@@ -7,7 +7,7 @@ import type { Queries } from '../../platform/store/store.ts';
 const browsersPerUser = 50;
 
 /** Remembers the browser. True if the person has signed in before, and never in this one. */
-export const meetBrowser = async (trx: Queries, userId: string, browserHash: string, nowMs: number): Promise<boolean> => {
+export async function meetBrowser(trx: Queries, userId: string, browserHash: string, nowMs: number): Promise<boolean> {
   const query = trx.selectFrom('known_browsers').select(['id', 'browser_hash']).where('user_id', '=', userId);
   const known = await query.orderBy('seen_at', 'desc').execute();
   const surplus = known.slice(browsersPerUser - 1).map(({ id }) => id);
@@ -18,4 +18,4 @@ export const meetBrowser = async (trx: Queries, userId: string, browserHash: str
     .onConflict((conflict) => conflict.columns(['user_id', 'browser_hash']).doUpdateSet({ seen_at: nowMs }))
     .execute();
   return known.length > 0 && !known.some((each) => each.browser_hash === browserHash);
-};
+}

@@ -13,11 +13,11 @@ export const loginUrl = (origin: string, token: string, path?: string): string =
   `${origin}/magiclink/${token}${path === undefined ? '' : `#${path}`}`;
 
 /** Answers the token. `browserHash` is null for a link that the operator made. With a session it proves, and does not sign in. */
-export const createLoginLink = async (
+export async function createLoginLink(
   db: Queries,
   link: { readonly userId: string | null; readonly browserHash: string | null; readonly sessionId?: string },
   nowMs: number,
-): Promise<string> => {
+): Promise<string> {
   const token = createToken();
   await db
     .insertInto('login_links')
@@ -33,10 +33,10 @@ export const createLoginLink = async (
     })
     .execute();
   return token;
-};
+}
 
 /** Consumes nothing. */
-const findUsable = async (db: Queries, token: string, nowMs: number) => {
+async function findUsable(db: Queries, token: string, nowMs: number) {
   if (!isToken(token)) return undefined;
   return db
     .selectFrom('login_links')
@@ -46,7 +46,7 @@ const findUsable = async (db: Queries, token: string, nowMs: number) => {
     .where('used_at', 'is', null)
     .where('expires_at', '>', nowMs)
     .executeTakeFirst();
-};
+}
 
 /** True if this browser asked for this link. Does not consume the link. */
 export const isOwnLink = async (db: Queries, token: string, browser: string | undefined, nowMs: number): Promise<boolean> =>
@@ -69,7 +69,7 @@ export interface ProofLink {
  * True once, in the session and browser that asked for the link. A thief who has only the session's cookie asks from another
  * browser, so the link that its owner opens renews nothing.
  */
-export const redeemProofLink = async (db: Queries, { token, sessionId, browser }: ProofLink, nowMs: number): Promise<boolean> => {
+export async function redeemProofLink(db: Queries, { token, sessionId, browser }: ProofLink, nowMs: number): Promise<boolean> {
   if (!isToken(token) || browser === undefined) return false;
   const used = await db
     .updateTable('login_links')
@@ -81,14 +81,14 @@ export const redeemProofLink = async (db: Queries, { token, sessionId, browser }
     .where('expires_at', '>', nowMs)
     .executeTakeFirst();
   return used.numUpdatedRows > 0n;
-};
+}
 
 /** The link's user, the first time: of several requests at once, only one statement finds the link unused. */
-export const redeemLoginLink = async (
+export async function redeemLoginLink(
   db: Queries,
   token: string,
   nowMs: number,
-): Promise<{ userId: string; email: string } | undefined> => {
+): Promise<{ userId: string; email: string } | undefined> {
   if (!isToken(token)) return undefined;
   const used = await db
     .updateTable('login_links')
@@ -107,4 +107,4 @@ export const redeemLoginLink = async (
     .where('suspended_at', 'is', null)
     .executeTakeFirst();
   return user && { userId: user.id, email: user.email };
-};
+}

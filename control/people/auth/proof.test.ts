@@ -17,26 +17,26 @@ beforeEach(async () => {
   test.time.now += 10 * 60_000;
 });
 
-const invite = async (who: SignedUp): Promise<number> => {
+async function invite(who: SignedUp): Promise<number> {
   const body = { email: `guest-${++count}@example.com`, role: 'owner' };
   return (await who.send('POST', `/api/invitations?project=${who.projectId}`, body)).status;
-};
+}
 
-const askProof = async (who: SignedUp): Promise<string> => {
+async function askProof(who: SignedUp): Promise<string> {
   await who.call('POST', '/api/proof');
   await test.control.settle();
   return linkToken(test.mails, who.email);
-};
+}
 
 const redeem = async (who: TestClient, token: string): Promise<number> =>
   (await who.send('POST', '/api/proof/redeem', { token })).status;
 
 /** A browser that has stolen some of another's cookies. */
-const thiefOf = (victim: TestClient, ...names: string[]): TestClient => {
+function thiefOf(victim: TestClient, ...names: string[]): TestClient {
   const thief = test.client(undefined, '198.51.100.7');
   for (const name of names) thief.cookies.set(name, victim.cookies.get(name)!);
   return thief;
-};
+}
 
 describe('a link that proves who uses a session', () => {
   it('opens calls that need a recent proof, for ten minutes', async () => {

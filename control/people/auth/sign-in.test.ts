@@ -32,11 +32,11 @@ const minutes = (count: number): number => count * 60_000;
 const days = (count: number): number => count * 24 * 3600_000;
 const tokenForm = (token: string): URLSearchParams => new URLSearchParams({ token });
 
-const askLink = async (browser: TestClient, email = 'ann@example.com'): Promise<string> => {
+async function askLink(browser: TestClient, email = 'ann@example.com'): Promise<string> {
   await browser.call('POST', '/auth/magiclink', loginForm(email));
   await test.control.settle();
   return linkToken(test.mails, email);
-};
+}
 
 const redeem = (browser: TestClient, token: string): Promise<Response> => browser.send('POST', '/auth/login', tokenForm(token));
 const userStatus = async (browser: TestClient): Promise<number> => (await browser.send('GET', '/api/user')).status;

@@ -31,11 +31,11 @@ export interface SignedIn extends Pick<NewSession, 'userId' | 'passkeyId'> {
 }
 
 /** `prove` runs in the transaction of the session. Undefined if it proves nobody; what it wrote then stays. */
-export const signIn = async (
+export async function signIn(
   deps: SignInDeps,
   { request, caller, address, nowMs }: SignInCall,
   prove: (trx: Queries) => Promise<SignedIn | undefined>,
-): Promise<Response | undefined> => {
+): Promise<Response | undefined> {
   const old = readCookie(request.headers, deps.cookies.session);
   const browser = browserToken(deps.cookies, request.headers);
   const token = await deps.store.write(async (trx) => {
@@ -63,4 +63,4 @@ export const signIn = async (
   });
   headers.append('set-cookie', browserCookie(deps.cookies, browser));
   return new Response(null, { status: 204, headers });
-};
+}

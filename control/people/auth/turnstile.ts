@@ -21,7 +21,7 @@ interface Verdict {
   readonly hostname?: string;
 }
 
-export const createTurnstile = ({ siteKey, secret, url, origin, log, timeoutMs = 5_000 }: TurnstileDeps): BotCheck => {
+export function createTurnstile({ siteKey, secret, url, origin, log, timeoutMs = 5_000 }: TurnstileDeps): BotCheck {
   const ask = async (answer: string, address: string): Promise<Verdict> => {
     const response = await fetch(url, {
       method: 'POST',
@@ -45,4 +45,4 @@ export const createTurnstile = ({ siteKey, secret, url, origin, log, timeoutMs =
       }
     },
   };
-};
+}

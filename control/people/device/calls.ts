@@ -33,7 +33,7 @@ export interface DeviceDeps {
 
 const lifeMs = durations.deviceCodeMinutes * 60_000;
 
-const startDevice = async (deps: DeviceDeps, { body, address, nowMs }: CallContext<'startDevice'>): Promise<DeviceStart> => {
+async function startDevice(deps: DeviceDeps, { body, address, nowMs }: CallContext<'startDevice'>): Promise<DeviceStart> {
   const name = orInvalid(parseApiTokenName(body.name));
   await deps.limiter.take('deviceStart', addressKey(address));
   await takeShare(deps.limiter, 'deviceStart', address);
@@ -58,7 +58,7 @@ const startDevice = async (deps: DeviceDeps, { body, address, nowMs }: CallConte
   // Leaves the code out: a link that carried it would let a stranger have their terminal approved with one click.
   const verificationUrl = `${deps.origin}/activate`;
   return { deviceCode, userCode, verificationUrl, expiresIn: lifeMs / 1000, interval: durations.devicePollSeconds };
-};
+}
 
 const findByDevice = (db: Queries, deviceCode: string, nowMs: number) =>
   db
@@ -69,14 +69,14 @@ const findByDevice = (db: Queries, deviceCode: string, nowMs: number) =>
     .executeTakeFirst();
 
 /** The user who approved, unless suspended since. */
-const findApprover = async (db: Queries, row: DeviceLoginsTable) => {
+async function findApprover(db: Queries, row: DeviceLoginsTable) {
   const user = db
     .selectFrom('users')
     .select(['id', 'email'])
     .where('id', '=', row.user_id ?? '')
     .where('suspended_at', 'is', null);
   return (await user.executeTakeFirst()) ?? refuse('gone', 'The sign-in was denied or has expired.');
-};
+}
 
 const asCaller = (user: { id: string; email: string }) => ({
   userId: user.id,
@@ -90,7 +90,7 @@ const asCaller = (user: { id: string; email: string }) => ({
   token: null,
 });
 
-const pollDevice = async (deps: DeviceDeps, { body, nowMs }: CallContext<'pollDevice'>): Promise<DeviceToken> => {
+async function pollDevice(deps: DeviceDeps, { body, nowMs }: CallContext<'pollDevice'>): Promise<DeviceToken> {
   // Counts by sign-in and not by address, so that others at the same address cannot stop this one.
   const known = await findByDevice(deps.store.db, body.deviceCode, nowMs);
   await deps.limiter.take('devicePoll', known?.id ?? refuse('gone', 'The sign-in was denied or has expired.'));
@@ -105,7 +105,7 @@ const pollDevice = async (deps: DeviceDeps, { body, nowMs }: CallContext<'pollDe
   });
   deps.jobs.wake();
   return issued;
-};
+}
 
 interface Approved {
   readonly row: DeviceLoginsTable;
@@ -115,7 +115,7 @@ interface Approved {
   readonly nowMs: number;
 }
 
-const issueToken = async (trx: Queries, { row, user, access, origin, nowMs }: Approved): Promise<DeviceToken> => {
+async function issueToken(trx: Queries, { row, user, access, origin, nowMs }: Approved): Promise<DeviceToken> {
   const taken = await trx.deleteFrom('device_logins').where('id', '=', row.id).executeTakeFirst();
   if (taken.numDeletedRows === 0n) return refuse('gone', 'The sign-in was denied or has expired.');
   await takeQuota(trx, access, 'apiTokens');
@@ -130,11 +130,11 @@ const issueToken = async (trx: Queries, { row, user, access, origin, nowMs }: Ap
   const facts = { name: row.name, role, projectName: access.name, cli: true, address: row.address, nowMs };
   await addNotices(trx, [user.email], newTokenMail(facts, origin), nowMs);
   return { token, email: user.email, projects: [{ id: access.id, name: access.name, role }] };
-};
+}
 
 type CodeCall = CallContext<'getDevice'> | CallContext<'approveDevice'> | CallContext<'denyDevice'>;
 
-const findWaiting = async (deps: DeviceDeps, { caller, segments, nowMs }: CodeCall): Promise<DeviceLoginsTable> => {
+async function findWaiting(deps: DeviceDeps, { caller, segments, nowMs }: CodeCall): Promise<DeviceLoginsTable> {
   await deps.limiter.take('deviceCodePerUser', caller.userId);
   const userCode = orInvalid(parseUserCode(segments.userCode));
   const row = await deps.store.db
@@ -145,31 +145,31 @@ const findWaiting = async (deps: DeviceDeps, { caller, segments, nowMs }: CodeCa
     .where('expires_at', '>', nowMs)
     .executeTakeFirst();
   return orMissing(row, 'Code');
-};
+}
 
-const getDevice = async (deps: DeviceDeps, context: CallContext<'getDevice'>): Promise<Device> => {
+async function getDevice(deps: DeviceDeps, context: CallContext<'getDevice'>): Promise<Device> {
   const row = await findWaiting(deps, context);
   return { name: row.name, address: row.address, createdAt: new Date(row.created_at).toISOString() };
-};
+}
 
-const decide = async (deps: DeviceDeps, id: string, change: Partial<DeviceLoginsTable>): Promise<void> => {
+async function decide(deps: DeviceDeps, id: string, change: Partial<DeviceLoginsTable>): Promise<void> {
   const update = deps.store.db.updateTable('device_logins').set(change).where('id', '=', id).where('state', '=', 'pending');
   const { numUpdatedRows } = await update.executeTakeFirstOrThrow();
   if (numUpdatedRows === 0n) refuse('missing', 'Code not found');
-};
+}
 
-const approveDevice = async (deps: DeviceDeps, context: CallContext<'approveDevice'>): Promise<void> => {
+async function approveDevice(deps: DeviceDeps, context: CallContext<'approveDevice'>): Promise<void> {
   const { caller, access, body } = context;
   const row = await findWaiting(deps, context);
   const role = orInvalid(parseRole(body.role));
   if (!mayGrant(access.role, role)) refuse('forbidden', forbiddenMessage);
   await decide(deps, row.id, { state: 'approved', user_id: caller.userId, project_id: access.id, role });
-};
+}
 
-const denyDevice = async (deps: DeviceDeps, context: CallContext<'denyDevice'>): Promise<void> => {
+async function denyDevice(deps: DeviceDeps, context: CallContext<'denyDevice'>): Promise<void> {
   const row = await findWaiting(deps, context);
   await decide(deps, row.id, { state: 'denied' });
-};
+}
 
 type DeviceCalls = 'startDevice' | 'pollDevice' | 'getDevice' | 'approveDevice' | 'denyDevice';
 

@@ -47,18 +47,18 @@ const toInvitation = (row: InvitationsTable): Invitation => ({
 const openInvitations = (db: Queries, projectId: string, nowMs: number) =>
   db.selectFrom('invitations').selectAll().where('project_id', '=', projectId).where('expires_at', '>', nowMs).orderBy('id');
 
-const isMember = async (db: Queries, projectId: string, email: string): Promise<boolean> => {
+async function isMember(db: Queries, projectId: string, email: string): Promise<boolean> {
   const query = db.selectFrom('members as m').innerJoin('users as u', 'u.id', 'm.user_id').select('u.id');
   return (await query.where('m.project_id', '=', projectId).where('u.email', '=', email).executeTakeFirst()) !== undefined;
-};
+}
 
 /** Runs under the project's lock and reads the caller's role again: a member who was just removed must not invite themselves back. */
-const expectMayInvite = async (trx: Queries, { access, caller }: CallContext<'createInvitation'>, role: Role): Promise<void> => {
+async function expectMayInvite(trx: Queries, { access, caller }: CallContext<'createInvitation'>, role: Role): Promise<void> {
   const actor = orMissing(await findAccess(trx, caller, access.id), 'Project').role;
   if (!may(actor, 'invitation.create') || !mayGrant(actor, role)) refuse('forbidden', forbiddenMessage);
-};
+}
 
-const createInvitation = async (deps: InvitationDeps, context: CallContext<'createInvitation'>): Promise<Invitation> => {
+async function createInvitation(deps: InvitationDeps, context: CallContext<'createInvitation'>): Promise<Invitation> {
   const { access, caller, body, nowMs } = context;
   const email = orInvalid(parseEmail(body.email));
   const role = orInvalid(parseRole(body.role));
@@ -88,9 +88,9 @@ const createInvitation = async (deps: InvitationDeps, context: CallContext<'crea
   });
   deps.jobs.wake();
   return toInvitation(row);
-};
+}
 
-const deleteInvitation = async (deps: InvitationDeps, context: CallContext<'deleteInvitation'>): Promise<void> => {
+async function deleteInvitation(deps: InvitationDeps, context: CallContext<'deleteInvitation'>): Promise<void> {
   const { access, segments } = context;
   await deps.store.write(async (trx) => {
     await lockProject(trx, access.id);
@@ -98,7 +98,7 @@ const deleteInvitation = async (deps: InvitationDeps, context: CallContext<'dele
     const row = orMissing(await query.returning('email').executeTakeFirst(), 'Invitation');
     await auditCall(trx, context, 'invitation.delete', row.email);
   });
-};
+}
 
 /**
  * A suspended person's invitations are void, and valid again if the suspension is lifted before they expire. The list keeps them, so
@@ -115,10 +115,10 @@ export const byActiveMember = (eb: ExpressionBuilder<Schema, 'invitations'>) =>
 
 const invalidText = 'This invitation is invalid, used or expired, or is for another email address.';
 
-const checkInvitation = async (
+async function checkInvitation(
   deps: InvitationDeps,
   { caller, body, nowMs }: CallContext<'checkInvitation'>,
-): Promise<InvitationOffer> => {
+): Promise<InvitationOffer> {
   const row = await deps.store.db
     .selectFrom('invitations')
     .innerJoin('projects as p', 'p.id', 'invitations.project_id')
@@ -129,9 +129,9 @@ const checkInvitation = async (
     .where(byActiveMember)
     .executeTakeFirst();
   return row ?? refuse('invalid', invalidText);
-};
+}
 
-const acceptInvitation = async (deps: InvitationDeps, context: CallContext<'acceptInvitation'>): Promise<Project> => {
+async function acceptInvitation(deps: InvitationDeps, context: CallContext<'acceptInvitation'>): Promise<Project> {
   const { caller, body, address, nowMs } = context;
   const joined = await deps.store.write(async (trx) => {
     // One statement finds and deletes the row, so it is accepted once.
@@ -161,7 +161,7 @@ const acceptInvitation = async (deps: InvitationDeps, context: CallContext<'acce
   deps.feed.tunnelsChanged(joined.tunnelIds);
   deps.jobs.wake();
   return joined.project;
-};
+}
 
 type InvitationCalls = 'listInvitations' | 'createInvitation' | 'deleteInvitation' | 'checkInvitation' | 'acceptInvitation';
 

@@ -58,14 +58,14 @@ const actions = async (): Promise<string[]> =>
 const mailsTo = (email: string) => test.mails.filter(({ to }) => to === email).map(({ text }) => text);
 
 /** Runs `work` between the checks of the next call and its change. */
-const atTheWrite = (t: TestContext, work: () => Promise<unknown>): void => {
+function atTheWrite(t: TestContext, work: () => Promise<unknown>): void {
   const { write } = test.store;
   const mocked = t.mock.method(test.store, 'write', async (body: never) => {
     mocked.mock.restore();
     await work();
     return write(body);
   });
-};
+}
 
 describe('a passkey', () => {
   it('signs in without an e-mail address, in any browser', async () => {

@@ -95,22 +95,22 @@ const list = async ({ store }: Desk, { caller }: CallContext<'listPasskeys'>): P
 });
 
 /** Refuses with the code that makes the dashboard ask for the proof that is missing. */
-const expectProof = (caller: Caller, passkeys: number): void => {
+function expectProof(caller: Caller, passkeys: number): void {
   if (mayChangePasskeys(caller, passkeys)) return;
   if (passkeys === 0) refuse('proofNeeded', 'Your last sign-in was too long ago. Confirm that it is you first.');
   refuse('passkeyNeeded', 'Confirm with a passkey first.');
-};
+}
 
-const start = async (desk: Desk, { caller, nowMs }: CallContext<'startPasskey'>): Promise<PasskeyOptions> => {
+async function start(desk: Desk, { caller, nowMs }: CallContext<'startPasskey'>): Promise<PasskeyOptions> {
   await desk.limiter.take('passkey', caller.userId);
   const known = await listPasskeys(desk.store.db, caller.userId);
   expectProof(caller, known.length);
   if (known.length >= limits.passkeysPerUser) refuse('conflict', tooManyPasskeysMessage);
   const challenge = createChallenge(desk.secret, inSession('add', caller), nowMs);
   return { ...(await creationOptions(desk.party, { id: caller.userId, email: caller.email }, known, challenge)) };
-};
+}
 
-const add = async (desk: Desk, context: CallContext<'addPasskey'>): Promise<Passkey> => {
+async function add(desk: Desk, context: CallContext<'addPasskey'>): Promise<Passkey> {
   const { caller, body, nowMs } = context;
   const name = orInvalid(parsePasskeyName(body.name));
   await desk.limiter.take('passkey', caller.userId);
@@ -142,18 +142,18 @@ const add = async (desk: Desk, context: CallContext<'addPasskey'>): Promise<Pass
   });
   desk.jobs.wake();
   return toPasskey(row);
-};
+}
 
-const insertPasskey = async (trx: Queries, row: PasskeysTable): Promise<void> => {
+async function insertPasskey(trx: Queries, row: PasskeysTable): Promise<void> {
   try {
     await trx.insertInto('passkeys').values(row).execute();
   } catch (error) {
     if (!isUniqueViolation(error)) throw error;
     refuse('conflict', passkeyTakenMessage);
   }
-};
+}
 
-const rename = async (desk: Desk, context: CallContext<'renamePasskey'>): Promise<Passkey> => {
+async function rename(desk: Desk, context: CallContext<'renamePasskey'>): Promise<Passkey> {
   const { caller, segments, body } = context;
   const name = orInvalid(parsePasskeyName(body.name));
   return desk.store.write(async (trx) => {
@@ -162,9 +162,9 @@ const rename = async (desk: Desk, context: CallContext<'renamePasskey'>): Promis
     await auditCall(trx, context, 'passkey.rename', caller.email, { name });
     return toPasskey(row);
   });
-};
+}
 
-const remove = async (desk: Desk, context: CallContext<'removePasskey'>): Promise<void> => {
+async function remove(desk: Desk, context: CallContext<'removePasskey'>): Promise<void> {
   const { caller, segments, nowMs } = context;
   const tunnels = await desk.store.write(async (trx) => {
     await lockUser(trx, caller.userId);
@@ -187,14 +187,14 @@ const remove = async (desk: Desk, context: CallContext<'removePasskey'>): Promis
   desk.feed.tunnelsChanged(tunnels);
   desk.jobs.wake();
   tellNarrowed(desk.bus, caller.userId);
-};
+}
 
-const startSignIn = async (desk: Desk, { request, address, nowMs }: CallContext<'startPasskeySignIn'>): Promise<Response> => {
+async function startSignIn(desk: Desk, { request, address, nowMs }: CallContext<'startPasskeySignIn'>): Promise<Response> {
   await desk.limiter.take('passkey', addressKey(address));
   const browser = browserToken(desk.cookies, request.headers);
   const options = await requestOptions(desk.party, [], createChallenge(desk.secret, inBrowser(browser), nowMs));
   return Response.json(options, { headers: { 'set-cookie': browserCookie(desk.cookies, browser) } });
-};
+}
 
 type AnswerCall = CallContext<'signInByPasskey'> | CallContext<'proveByPasskey'>;
 
@@ -204,7 +204,7 @@ interface Checked {
 }
 
 /** The passkey of a user who may sign in, if it answered our challenge. */
-const check = async (desk: Desk, { body, nowMs }: AnswerCall, asked: Asked): Promise<Checked | undefined> => {
+async function check(desk: Desk, { body, nowMs }: AnswerCall, asked: Asked): Promise<Checked | undefined> {
   const { credential } = body;
   const passkey = await findPasskey(desk.store.db, credential.id);
   if (!passkey) return undefined;
@@ -213,13 +213,13 @@ const check = async (desk: Desk, { body, nowMs }: AnswerCall, asked: Asked): Pro
   const isOwn = (text: string): boolean => isOwnChallenge(desk.secret, text, asked, nowMs);
   const signCount = await checkAnswer(desk.party, credential, passkey, isOwn);
   return signCount === undefined ? undefined : { passkey, signCount };
-};
+}
 
 /**
  * Spends the challenge and takes the sign count, in the transaction of what the answer does. False for a replay, and for a copied
  * passkey, which the audit log gets: the signature was right.
  */
-const take = async (trx: Queries, { passkey, signCount }: Checked, { body, address, nowMs }: AnswerCall): Promise<boolean> => {
+async function take(trx: Queries, { passkey, signCount }: Checked, { body, address, nowMs }: AnswerCall): Promise<boolean> {
   if (!(await spendChallenge(trx, challengeOf(body.credential), nowMs))) return false;
   // Read again: it may have been removed, or its user suspended, since it was checked.
   const row = await findPasskey(trx, passkey.credential_id);
@@ -236,16 +236,16 @@ const take = async (trx: Queries, { passkey, signCount }: Checked, { body, addre
   };
   await writeAudit(trx, refusal, nowMs);
   return false;
-};
+}
 
 /** Refuses as a link that does not work is refused. */
-const refuseSignIn = async (desk: Desk, { body, address, nowMs }: CallContext<'signInByPasskey'>): Promise<never> => {
+async function refuseSignIn(desk: Desk, { body, address, nowMs }: CallContext<'signInByPasskey'>): Promise<never> {
   await desk.limiter.take('wrongLink', addressKey(address));
   await auditFailedPasskey(desk, { credentialId: body.credential.id, address, nowMs });
   return refuse('signedOut', passkeyFailedMessage);
-};
+}
 
-const signInByPasskey = async (desk: Desk, context: CallContext<'signInByPasskey'>): Promise<Response> => {
+async function signInByPasskey(desk: Desk, context: CallContext<'signInByPasskey'>): Promise<Response> {
   await desk.limiter.take('passkey', addressKey(context.address));
   const browser = readCookie(context.request.headers, desk.cookies.browser);
   const checked = browser === undefined ? undefined : await check(desk, context, inBrowser(browser));
@@ -255,27 +255,27 @@ const signInByPasskey = async (desk: Desk, context: CallContext<'signInByPasskey
     (await take(trx, checked, context)) ? { userId, email, passkeyId: id } : undefined,
   );
   return answer ?? refuseSignIn(desk, context);
-};
+}
 
-const startProof = async (desk: Desk, { caller, nowMs }: CallContext<'startPasskeyProof'>): Promise<PasskeyOptions> => {
+async function startProof(desk: Desk, { caller, nowMs }: CallContext<'startPasskeyProof'>): Promise<PasskeyOptions> {
   await desk.limiter.take('passkey', caller.userId);
   const known = await listPasskeys(desk.store.db, caller.userId);
   if (known.length === 0) refuse('conflict', passkeyNeededMessage);
   const options = await requestOptions(desk.party, known, createChallenge(desk.secret, inSession('prove', caller), nowMs));
   return { ...options };
-};
+}
 
-const refuseProof = async (
+async function refuseProof(
   desk: Desk,
   context: CallContext<'proveByPasskey' | 'proveByRecoveryCode'>,
   why: string,
   text: string,
-) => {
+) {
   await auditFailedProof(desk, context, why);
   return refuse('invalid', text);
-};
+}
 
-const proveByPasskey = async (desk: Desk, context: CallContext<'proveByPasskey'>): Promise<void> => {
+async function proveByPasskey(desk: Desk, context: CallContext<'proveByPasskey'>): Promise<void> {
   const { caller, nowMs } = context;
   await desk.limiter.take('passkey', caller.userId);
   const checked = await check(desk, context, inSession('prove', caller));
@@ -288,9 +288,9 @@ const proveByPasskey = async (desk: Desk, context: CallContext<'proveByPasskey'>
     return true;
   });
   if (!isTaken) await refuseProof(desk, context, why, passkeyRefusedMessage);
-};
+}
 
-const createCodes = async (desk: Desk, context: CallContext<'createRecoveryCodes'>): Promise<RecoveryCodes> => {
+async function createCodes(desk: Desk, context: CallContext<'createRecoveryCodes'>): Promise<RecoveryCodes> {
   const { caller, nowMs } = context;
   const codes = await desk.store.write(async (trx) => {
     await lockUser(trx, caller.userId);
@@ -304,9 +304,9 @@ const createCodes = async (desk: Desk, context: CallContext<'createRecoveryCodes
   });
   desk.jobs.wake();
   return { codes };
-};
+}
 
-const proveByCode = async (desk: Desk, context: CallContext<'proveByRecoveryCode'>): Promise<void> => {
+async function proveByCode(desk: Desk, context: CallContext<'proveByRecoveryCode'>): Promise<void> {
   const { caller, body, nowMs } = context;
   const code = orInvalid(parseRecoveryCode(body.recoveryCode));
   await desk.limiter.take('recoveryCodePerUser', caller.userId);
@@ -320,7 +320,7 @@ const proveByCode = async (desk: Desk, context: CallContext<'proveByRecoveryCode
   });
   if (!isTaken) return refuseProof(desk, context, 'wrong recovery code', wrongRecoveryCodeMessage);
   desk.jobs.wake();
-};
+}
 
 type Names =
   | 'listPasskeys'
@@ -335,7 +335,7 @@ type Names =
   | 'createRecoveryCodes'
   | 'proveByRecoveryCode';
 
-export const createPasskeyCalls = (deps: PasskeyDeps): Handlers<Names> => {
+export function createPasskeyCalls(deps: PasskeyDeps): Handlers<Names> {
   const desk = { ...deps, party: partyOf(deps.origin), secret: deps.keyRing.derive('passkey') };
   return {
     listPasskeys: (context) => list(desk, context),
@@ -350,4 +350,4 @@ export const createPasskeyCalls = (deps: PasskeyDeps): Handlers<Names> => {
     createRecoveryCodes: (context) => createCodes(desk, context),
     proveByRecoveryCode: (context) => proveByCode(desk, context),
   };
-};
+}

@@ -25,10 +25,10 @@ export interface Party {
 }
 
 /** Reads the configured address, never a request's Host. */
-export const partyOf = (origin: string): Party => {
+export function partyOf(origin: string): Party {
   const url = new URL(origin);
   return { id: url.hostname, origin: url.origin };
-};
+}
 
 type Known = Pick<PasskeysTable, 'credential_id' | 'transports'>;
 const describe = ({ credential_id, transports }: Known) => ({
@@ -75,13 +75,13 @@ interface ClientData {
 const readClientData = (text: string): ClientData => JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as ClientData;
 
 /** The challenge that a credential answers; it is checked with the rest. */
-export const challengeOf = (credential: { readonly response: { readonly clientDataJSON: string } }): string => {
+export function challengeOf(credential: { readonly response: { readonly clientDataJSON: string } }): string {
   try {
     return String(readClientData(credential.response.clientDataJSON).challenge);
   } catch {
     return '';
   }
-};
+}
 
 /** A foreign page must not frame the ceremony. Our headers forbid frames; the browser says so as well. */
 const isFramed = (clientDataJSON: string): boolean => readClientData(clientDataJSON).crossOrigin === true;
@@ -90,11 +90,11 @@ const isFramed = (clientDataJSON: string): boolean => readClientData(clientDataJ
  * We ask for no attestation, so none with certificates may come: to check one, the library would fetch the revocation list from
  * an address that the certificate names. Self attestation has no certificate.
  */
-const hasCertificates = (attestationObject: string): boolean => {
+function hasCertificates(attestationObject: string): boolean {
   const attestation = decodeAttestationObject(isoBase64URL.toBuffer(attestationObject));
   const format = attestation.get('fmt');
   return !(format === 'none' || (format === 'packed' && attestation.get('attStmt').get('x5c') === undefined));
-};
+}
 
 export interface NewCredential {
   readonly id: string;
@@ -112,7 +112,7 @@ export type Answer = Pick<AuthenticationResponseJSON, 'id' | 'rawId' | 'type'> &
 type IsOwn = (challenge: string) => boolean;
 
 /** Undefined if anything is wrong: a caller learns nothing else. */
-export const checkCreation = async (party: Party, { id, rawId, type, response }: Creation, isOwn: IsOwn) => {
+export async function checkCreation(party: Party, { id, rawId, type, response }: Creation, isOwn: IsOwn) {
   try {
     const { clientDataJSON, attestationObject } = response;
     if (isFramed(clientDataJSON) || hasCertificates(attestationObject)) return undefined;
@@ -130,15 +130,15 @@ export const checkCreation = async (party: Party, { id, rawId, type, response }:
   } catch {
     return undefined;
   }
-};
+}
 
 /** The new sign count; undefined if anything is wrong. Whether the count may follow the stored one is for the caller. */
-export const checkAnswer = async (
+export async function checkAnswer(
   party: Party,
   { id, rawId, type, response }: Answer,
   known: Pick<PasskeysTable, 'credential_id' | 'public_key'>,
   isOwn: IsOwn,
-): Promise<number | undefined> => {
+): Promise<number | undefined> {
   try {
     const { clientDataJSON, authenticatorData, signature } = response;
     if (isFramed(clientDataJSON) || id !== known.credential_id) return undefined;
@@ -154,4 +154,4 @@ export const checkAnswer = async (
   } catch {
     return undefined;
   }
-};
+}

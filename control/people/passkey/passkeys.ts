@@ -23,12 +23,12 @@ export const findPasskey = (db: Queries, credentialId: string) =>
     .executeTakeFirst();
 
 /** False if the count does not follow the stored one: of two answers with the same count, only one is taken. */
-export const takeSignCount = async (
+export async function takeSignCount(
   trx: Queries,
   { id, sign_count }: Pick<PasskeysTable, 'id' | 'sign_count'>,
   given: number,
   nowMs: number,
-): Promise<boolean> => {
+): Promise<boolean> {
   if (!isNextSignCount(sign_count, given)) return false;
   const taken = await trx
     .updateTable('passkeys')
@@ -37,16 +37,16 @@ export const takeSignCount = async (
     .where('sign_count', '=', sign_count)
     .executeTakeFirst();
   return taken.numUpdatedRows > 0n;
-};
+}
 
 /** The sessions that a removed passkey signed in end, and the others must be confirmed again: it may have confirmed them. */
-export const distrustPasskey = async (trx: Queries, { id, user_id }: PasskeysTable, except: string): Promise<void> => {
+export async function distrustPasskey(trx: Queries, { id, user_id }: PasskeysTable, except: string): Promise<void> {
   await trx.deleteFrom('sessions').where('passkey_id', '=', id).where('id', '<>', except).execute();
   await trx.updateTable('sessions').set({ passkey_at: null }).where('user_id', '=', user_id).where('id', '<>', except).execute();
-};
+}
 
 /** True for a member of a project that requires one, and for operators if the operator rule does. */
-export const isPasskeyRequired = async (db: Queries, userId: string): Promise<boolean> => {
+export async function isPasskeyRequired(db: Queries, userId: string): Promise<boolean> {
   const project = await db
     .selectFrom('members as m')
     .innerJoin('projects as p', 'p.id', 'm.project_id')
@@ -57,37 +57,37 @@ export const isPasskeyRequired = async (db: Queries, userId: string): Promise<bo
   if (project) return true;
   const user = await db.selectFrom('users').select('operator').where('id', '=', userId).executeTakeFirst();
   return user?.operator === 1 && needsOperatorPasskey(db);
-};
+}
 
 /** Nothing that the removed passkeys proved counts any longer. Answers whether there were any. */
-export const removeAllPasskeys = async (trx: Queries, userId: string): Promise<boolean> => {
+export async function removeAllPasskeys(trx: Queries, userId: string): Promise<boolean> {
   const removed = await trx.deleteFrom('passkeys').where('user_id', '=', userId).executeTakeFirst();
   await trx.deleteFrom('sessions').where('user_id', '=', userId).where('passkey_id', 'is not', null).execute();
   await forgetProofs(trx, userId);
   return removed.numDeletedRows > 0n;
-};
+}
 
 /** Deletes what belongs to passkeys, for a user without one: recovery codes and earlier proofs. */
-export const forgetProofs = async (trx: Queries, userId: string): Promise<void> => {
+export async function forgetProofs(trx: Queries, userId: string): Promise<void> {
   await trx.deleteFrom('recovery_codes').where('user_id', '=', userId).execute();
   await trx.updateTable('sessions').set({ passkey_at: null }).where('user_id', '=', userId).execute();
-};
+}
 
 const hashCode = (code: string): string => hashToken(`recovery ${code}`);
 
-export const replaceRecoveryCodes = async (trx: Queries, userId: string, nowMs: number): Promise<string[]> => {
+export async function replaceRecoveryCodes(trx: Queries, userId: string, nowMs: number): Promise<string[]> {
   const codes = Array.from({ length: limits.recoveryCodes }, () => generateRecoveryCode((bound) => randomInt(bound)));
   await trx.deleteFrom('recovery_codes').where('user_id', '=', userId).execute();
   const rows = codes.map((code) => ({ code_hash: hashCode(code), user_id: userId, created_at: nowMs }));
   await trx.insertInto('recovery_codes').values(rows).execute();
   return codes;
-};
+}
 
 /** True once for a code: one statement finds and deletes it. */
-export const useRecoveryCode = async (trx: Queries, userId: string, code: string): Promise<boolean> => {
+export async function useRecoveryCode(trx: Queries, userId: string, code: string): Promise<boolean> {
   const query = trx.deleteFrom('recovery_codes').where('code_hash', '=', hashCode(code)).where('user_id', '=', userId);
   return (await query.executeTakeFirst()).numDeletedRows > 0n;
-};
+}
 
 export const countRecoveryCodes = async (db: Queries, userId: string): Promise<number> =>
   (await db.selectFrom('recovery_codes').select('code_hash').where('user_id', '=', userId).execute()).length;

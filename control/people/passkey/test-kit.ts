@@ -10,13 +10,13 @@ const sha256 = (bytes: string | Uint8Array): Buffer => createHash('sha256').upda
 
 type Cbor = number | string | Uint8Array | readonly Cbor[] | ReadonlyMap<number | string, Cbor>;
 
-const head = (major: number, length: number): Buffer => {
+function head(major: number, length: number): Buffer {
   if (length < 24) return Buffer.from([(major << 5) | length]);
   if (length < 256) return Buffer.from([(major << 5) | 24, length]);
   return Buffer.from([(major << 5) | 25, length >> 8, length & 255]);
-};
+}
 
-const cbor = (value: Cbor): Buffer => {
+function cbor(value: Cbor): Buffer {
   if (typeof value === 'number') return value >= 0 ? head(0, value) : head(1, -1 - value);
   if (typeof value === 'string') return Buffer.concat([head(3, Buffer.byteLength(value)), Buffer.from(value)]);
   if (value instanceof Uint8Array) return Buffer.concat([head(2, value.length), value]);
@@ -25,14 +25,14 @@ const cbor = (value: Cbor): Buffer => {
   }
   const list = value as readonly Cbor[];
   return Buffer.concat([head(4, list.length), ...list.map(cbor)]);
-};
+}
 
-const pointOf = (key: KeyObject): readonly [Buffer, Buffer] => {
+function pointOf(key: KeyObject): readonly [Buffer, Buffer] {
   const { x, y } = key.export({ format: 'jwk' });
   return [Buffer.from(x!, 'base64url'), Buffer.from(y!, 'base64url')];
-};
+}
 
-const coordinates = (key: KeyObject): Cbor => {
+function coordinates(key: KeyObject): Cbor {
   const [X, Y] = pointOf(key);
   return new Map<number, Cbor>([
     [1, 2],
@@ -41,7 +41,7 @@ const coordinates = (key: KeyObject): Cbor => {
     [-2, X],
     [-3, Y],
   ]);
-};
+}
 
 /** What an answer says; a test changes what is to be wrong. */
 export interface Twist {
@@ -73,7 +73,7 @@ export interface Authenticator {
 }
 
 /** One passkey. With `counts`, its counter grows; otherwise it sends 0, like a passkey that devices share. */
-export const createAuthenticator = ({ counts = true } = {}): Authenticator => {
+export function createAuthenticator({ counts = true } = {}): Authenticator {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const rawId = randomBytes(32);
   const id = base64(rawId);
@@ -133,38 +133,34 @@ export const createAuthenticator = ({ counts = true } = {}): Authenticator => {
       return { id: twist.id ?? id, rawId: twist.id ?? id, type: 'public-key', response, clientExtensionResults: {} };
     },
   };
-};
+}
 
 export const askOptions = (browser: TestClient, path: string): Promise<PasskeyOptions> => browser.call('POST', path);
 
 /** Adds a passkey in a session that may do so. */
-export const addPasskey = async (browser: TestClient, name = 'Laptop', key = createAuthenticator()) => {
+export async function addPasskey(browser: TestClient, name = 'Laptop', key = createAuthenticator()) {
   const options = await askOptions(browser, '/api/passkeys/options');
   const { id } = await browser.call<Passkey>('POST', '/api/passkeys', { name, credential: key.create(options) });
   return { id, key };
-};
+}
 
-export const signInWith = async (browser: TestClient, key: Authenticator, twist?: Twist): Promise<Response> => {
+export async function signInWith(browser: TestClient, key: Authenticator, twist?: Twist): Promise<Response> {
   const options = await askOptions(browser, '/auth/passkey/options');
   return browser.send('POST', '/auth/passkey', { credential: key.get(options, twist) });
-};
+}
 
-export const proveWith = async (browser: TestClient, key: Authenticator, twist?: Twist): Promise<Response> => {
+export async function proveWith(browser: TestClient, key: Authenticator, twist?: Twist): Promise<Response> {
   const options = await askOptions(browser, '/api/proof/options');
   return browser.send('POST', '/api/proof/passkey', { credential: key.get(options, twist) });
-};
+}
 
 /** A session by e-mail link of the same person: all that a thief of the mailbox gets. */
-export const signInByLink = async (browser: TestClient, url: string): Promise<TestClient> => {
+export async function signInByLink(browser: TestClient, url: string): Promise<TestClient> {
   await browser.call('POST', '/auth/login', new URLSearchParams({ token: new URL(url).pathname.split('/').at(-1) ?? '' }));
   return browser;
-};
+}
 
-export const expectStatus = async (
-  response: Response | Promise<Response>,
-  status: number,
-  why = 'the refusal',
-): Promise<void> => {
+export async function expectStatus(response: Response | Promise<Response>, status: number, why = 'the refusal'): Promise<void> {
   const { status: found, headers } = await response;
   assert.deepEqual([found, headers.get('underpass-error')], [status, status === 403 ? 'UNDERPASS_PASSKEY_NEEDED' : null], why);
-};
+}

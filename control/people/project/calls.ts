@@ -38,10 +38,10 @@ export interface ProjectDeps {
 // The operator approves accounts, so only a script would need more.
 const ownedProjectsPerUser = 20;
 
-const createProject = async (
+async function createProject(
   deps: ProjectDeps,
   { caller, body, address, nowMs }: CallContext<'createProject'>,
-): Promise<Project> => {
+): Promise<Project> {
   const name = orInvalid(parseProjectName(body.name));
   const id = await deps.store.write(async (trx) => {
     await lockUser(trx, caller.userId);
@@ -53,9 +53,9 @@ const createProject = async (
     return projectId;
   });
   return { id, name, role: 'owner' };
-};
+}
 
-const renameProject = async (deps: ProjectDeps, context: CallContext<'renameProject'>): Promise<Project> => {
+async function renameProject(deps: ProjectDeps, context: CallContext<'renameProject'>): Promise<Project> {
   const { access, body } = context;
   const name = orInvalid(parseProjectName(body.name));
   await deps.store.write(async (trx) => {
@@ -64,10 +64,10 @@ const renameProject = async (deps: ProjectDeps, context: CallContext<'renameProj
     await auditCall(trx, context, 'project.rename', name, { from: access.name });
   });
   return toProject({ ...access, name }, context.caller);
-};
+}
 
 /** An owner who requires a passkey has one, so that the rule cannot close the project to the one who made it. */
-const requirePasskeys = async (deps: ProjectDeps, context: CallContext<'requirePasskeys'>): Promise<Project> => {
+async function requirePasskeys(deps: ProjectDeps, context: CallContext<'requirePasskeys'>): Promise<Project> {
   const { access, caller, body, nowMs } = context;
   if (body.required && caller.passkey === 'none') refuse('conflict', ownPasskeyFirstMessage);
   const tunnels = await deps.store.write(async (trx) => {
@@ -84,9 +84,9 @@ const requirePasskeys = async (deps: ProjectDeps, context: CallContext<'requireP
   // Closes live views whose session has no passkey.
   tellNarrowed(deps.bus, access.id);
   return toProject({ ...access, passkeyRequired: body.required }, caller);
-};
+}
 
-const deleteOwnProject = async (deps: ProjectDeps, context: CallContext<'deleteProject'>): Promise<void> => {
+async function deleteOwnProject(deps: ProjectDeps, context: CallContext<'deleteProject'>): Promise<void> {
   const { access, caller, body, nowMs } = context;
   if (!confirms(body.name, access.name)) refuse('invalid', confirmProjectMessage);
   const tunnelIds = await deps.store.write(async (trx) => {
@@ -101,7 +101,7 @@ const deleteOwnProject = async (deps: ProjectDeps, context: CallContext<'deleteP
   });
   deps.feed.tunnelsChanged(tunnelIds);
   tellNarrowed(deps.bus, access.id);
-};
+}
 
 const memberRows = (db: Queries, projectId: string) =>
   db
@@ -127,7 +127,7 @@ const toMember = (row: MemberRow, selfId: string): Member => ({
 type MemberCall = CallContext<'changeMember'> | CallContext<'removeMember'>;
 
 /** Locks the project and reads the caller's role again: two changes at once must not remove both owners. */
-const decideChange = async (trx: Queries, { access, caller, segments }: MemberCall, to: Role | null): Promise<MemberRow> => {
+async function decideChange(trx: Queries, { access, caller, segments }: MemberCall, to: Role | null): Promise<MemberRow> {
   await lockProject(trx, access.id);
   const actor = orMissing(await findAccess(trx, caller, access.id), 'Project').role;
   const row = orMissing(await memberRows(trx, access.id).where('u.id', '=', segments.id).executeTakeFirst(), 'Member');
@@ -137,20 +137,20 @@ const decideChange = async (trx: Queries, { access, caller, segments }: MemberCa
   const decision = decideMembershipChange({ actor, isSelf, from: row.role, to, ownerCount });
   if (!decision.ok) refuse(decision.message === forbiddenMessage ? 'forbidden' : 'conflict', decision.message);
   return row;
-};
+}
 
 /**
  * Deletes the invitations that a member made and with the new role could not make: otherwise they could undo the change through
  * one.
  */
-const withdrawInvitations = async (trx: Queries, projectId: string, email: string, to: Role | null): Promise<void> => {
+async function withdrawInvitations(trx: Queries, projectId: string, email: string, to: Role | null): Promise<void> {
   const lost = roles.filter((role) => to === null || !may(to, 'invitation.create') || !mayGrant(to, role));
   if (lost.length === 0) return;
   const own = trx.deleteFrom('invitations').where('project_id', '=', projectId).where('invited_by', '=', email);
   await own.where('role', 'in', lost).execute();
-};
+}
 
-const changeMember = async (deps: ProjectDeps, context: CallContext<'changeMember'>): Promise<Member> => {
+async function changeMember(deps: ProjectDeps, context: CallContext<'changeMember'>): Promise<Member> {
   const { access, caller, body, nowMs } = context;
   const role = orInvalid(parseRole(body.role));
   const tells = role === 'owner' && (await hasRoom(deps.limiter, 'noticePerSubject', access.id));
@@ -166,9 +166,9 @@ const changeMember = async (deps: ProjectDeps, context: CallContext<'changeMembe
   });
   deps.jobs.wake();
   return toMember({ ...row, role }, caller.userId);
-};
+}
 
-const removeMember = async (deps: ProjectDeps, context: CallContext<'removeMember'>): Promise<void> => {
+async function removeMember(deps: ProjectDeps, context: CallContext<'removeMember'>): Promise<void> {
   const { access, caller, segments } = context;
   const tunnelIds = await deps.store.write(async (trx) => {
     const member = await decideChange(trx, context, null);
@@ -187,7 +187,7 @@ const removeMember = async (deps: ProjectDeps, context: CallContext<'removeMembe
   });
   deps.feed.tunnelsChanged(tunnelIds);
   tellNarrowed(deps.bus, segments.id);
-};
+}
 
 export const createProjectCalls = (
   deps: ProjectDeps,

@@ -3,10 +3,10 @@
 import type { Queries } from '../../platform/store/store.ts';
 import { reserveNames } from '../../tunnels/tunnel/ingress-hosts.ts';
 
-const generatedNames = async (trx: Queries, projectId: string): Promise<string[]> => {
+async function generatedNames(trx: Queries, projectId: string): Promise<string[]> {
   const query = trx.selectFrom('tunnel_hosts').select('host').where('project_id', '=', projectId);
   return (await query.where('apex_name', '=', '').execute()).map((row) => row.host);
-};
+}
 
 /** Only this project could serve these names, so their certificates and keys are useless now. */
 const dropCertificates = (trx: Queries, projectId: string) =>
@@ -19,7 +19,7 @@ const dropCertificates = (trx: Queries, projectId: string) =>
     .execute();
 
 /** Runs under the project's lock. Returns the tunnels that the edges must drop after the commit. */
-export const deleteProject = async (trx: Queries, projectId: string, nowMs: number): Promise<string[]> => {
+export async function deleteProject(trx: Queries, projectId: string, nowMs: number): Promise<string[]> {
   await reserveNames(trx, projectId, await generatedNames(trx, projectId), nowMs);
   await dropCertificates(trx, projectId);
   await trx.deleteFrom('device_logins').where('project_id', '=', projectId).execute();
@@ -28,4 +28,4 @@ export const deleteProject = async (trx: Queries, projectId: string, nowMs: numb
   await trx.updateTable('users').set({ default_project: null }).where('default_project', '=', projectId).execute();
   await trx.deleteFrom('projects').where('id', '=', projectId).execute();
   return tunnels.map((row) => row.id);
-};
+}

@@ -28,19 +28,19 @@ after(() => test.close());
 const person = (): Promise<SignedUp> => test.signUp(`person-${++count}@example.com`);
 const refusal = async (response: Response): Promise<[number, string]> => [response.status, await response.text()];
 
-const join = async (owner: SignedUp, role: Role): Promise<SignedUp> => {
+async function join(owner: SignedUp, role: Role): Promise<SignedUp> {
   const member = await person();
   await test.addMember(owner.projectId, member.userId, role);
   return member;
-};
+}
 const changeRole = (who: SignedUp, owner: SignedUp, member: SignedUp, role: string): Promise<Response> =>
   who.send('PATCH', `/api/members/${member.userId}?project=${owner.projectId}`, { role });
 const remove = (who: SignedUp, owner: SignedUp, member: SignedUp): Promise<Response> =>
   who.send('DELETE', `/api/members/${member.userId}?project=${owner.projectId}`);
-const rolesIn = async (owner: SignedUp): Promise<Record<string, Role>> => {
+async function rolesIn(owner: SignedUp): Promise<Record<string, Role>> {
   const rows = await test.store.db.selectFrom('members').selectAll().where('project_id', '=', owner.projectId).execute();
   return Object.fromEntries(rows.map((row) => [row.user_id, row.role]));
-};
+}
 
 describe('projects', () => {
   it('are created with an owner and a default group, listed, and renamed only by owners', async () => {

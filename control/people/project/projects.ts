@@ -9,7 +9,7 @@ import { type Access, listAccess } from '../../request/caller/project-access.ts'
 import { insertDefaultGroup } from '../../tunnels/group/groups.ts';
 
 /** Inserts a project with its first owner and its group `default`. */
-export const insertProject = async (trx: Queries, project: { name: string; ownerId: string }, nowMs: number): Promise<string> => {
+export async function insertProject(trx: Queries, project: { name: string; ownerId: string }, nowMs: number): Promise<string> {
   const id = createId(nowMs);
   await trx
     .insertInto('projects')
@@ -18,18 +18,18 @@ export const insertProject = async (trx: Queries, project: { name: string; owner
   await insertMember(trx, { projectId: id, userId: project.ownerId, role: 'owner' }, nowMs);
   await insertDefaultGroup(trx, id, nowMs);
   return id;
-};
+}
 
-export const insertMember = async (
+export async function insertMember(
   db: Queries,
   member: { readonly projectId: string; readonly userId: string; readonly role: Role },
   nowMs: number,
-): Promise<void> => {
+): Promise<void> {
   await db
     .insertInto('members')
     .values({ project_id: member.projectId, user_id: member.userId, role: member.role, created_at: nowMs })
     .execute();
-};
+}
 
 export const listProjects = async (db: Queries, caller: Caller): Promise<Project[]> =>
   (await listAccess(db, caller)).map((access) => toProject(access, caller));
@@ -42,7 +42,7 @@ export const toProject = (access: Access, caller: Caller): Project => ({
   ...(access.passkeyRequired ? { passkey: isClosed(access, caller) ? 'needed' : 'required' } : {}),
 });
 
-const countOwnerships = async (db: Queries, column: 'project_id' | 'user_id', id: string): Promise<number> => {
+async function countOwnerships(db: Queries, column: 'project_id' | 'user_id', id: string): Promise<number> {
   const row = await db
     .selectFrom('members')
     .select((eb) => eb.fn.countAll<number>().as('n'))
@@ -50,7 +50,7 @@ const countOwnerships = async (db: Queries, column: 'project_id' | 'user_id', id
     .where('role', '=', 'owner')
     .executeTakeFirstOrThrow();
   return Number(row.n);
-};
+}
 
 export const countOwners = (db: Queries, projectId: string): Promise<number> => countOwnerships(db, 'project_id', projectId);
 export const countOwnedProjects = (db: Queries, userId: string): Promise<number> => countOwnerships(db, 'user_id', userId);

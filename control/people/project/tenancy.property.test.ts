@@ -79,12 +79,12 @@ const step: fc.Arbitrary<Step> = fc.record({
 });
 
 /** First removes from the answer the names that the caller sent, because refusals repeat them. */
-const assertNothingOf = (other: Side, answer: string, asked: string): void => {
+function assertNothingOf(other: Side, answer: string, asked: string): void {
   const rest = asked === '' ? answer : answer.replaceAll(asked, '');
   for (const secret of [other.mark, other.sessionId, other.user.projectId, other.user.userId, other.user.email]) {
     assert.ok(!rest.includes(secret), `${secret} leaked: ${answer}`);
   }
-};
+}
 
 // Calls that create an object under the name that they send: in the caller's project that name becomes the caller's.
 const making = new Set([17, 20, 23, 27, lastCall - 5]);
@@ -93,7 +93,7 @@ const lookUp = 16;
 const naming = new Set([11, 12, 13, 14, 15, 18, 19, 21, 22, 24, 25, 26, 28, 29, ...[0, 1, 2, 3, 4].map((i) => lastCall - i)]);
 const firstOfProject = 3;
 
-const runStep = async (sides: readonly [Side, Side], { side, target, call, object }: Step): Promise<void> => {
+async function runStep(sides: readonly [Side, Side], { side, target, call, object }: Step): Promise<void> {
   const [by, other] = side === 0 ? [sides[0], sides[1]] : [sides[1], sides[0]];
   if (target === 'mixed' && making.has(call)) return;
   const of = target === 'own' ? by : other;
@@ -106,16 +106,16 @@ const runStep = async (sides: readonly [Side, Side], { side, target, call, objec
   if (target === 'mixed' && naming.has(call))
     assert.ok([400, 404].includes(response.status), `${call}: ${response.status} ${answer}`);
   if (target !== 'own' && call === lookUp) assert.equal(response.status, 403);
-};
+}
 
-const snapshot = async (test: TestControl, projectId: string): Promise<unknown> => {
+async function snapshot(test: TestControl, projectId: string): Promise<unknown> {
   const tables = ['tunnels', 'domains', 'security_groups', 'access_policies', 'members', 'invitations', 'api_tokens'] as const;
   const rows = tables.map((table) => test.store.db.selectFrom(table).selectAll().where('project_id', '=', projectId).execute());
   return JSON.parse(JSON.stringify(await Promise.all(rows)));
-};
+}
 
 /** Has a tunnel, its domain and a group under each name, so that a leak would find something. */
-const openSide = async (test: TestControl, mark: string): Promise<Side> => {
+async function openSide(test: TestControl, mark: string): Promise<Side> {
   const user = await test.signUp(`${mark}@example.com`);
   const [session] = await user.call<{ id: string }[]>('GET', '/api/sessions');
   const side = { user, mark, sessionId: session!.id };
@@ -127,7 +127,7 @@ const openSide = async (test: TestControl, mark: string): Promise<Side> => {
     await user.call('POST', `/api/security-groups${project}`, { name: nameOf(side, object), allow: ['192.0.2.1'] });
   }
   return side;
-};
+}
 
 it('two projects never see or change each other’s objects, whatever they call', async () => {
   const test = await createTestControl();

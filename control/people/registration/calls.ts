@@ -17,7 +17,7 @@ export interface RegistrationDeps {
   readonly botCheck: BotCheck;
 }
 
-const register = async (deps: RegistrationDeps, { body, address, nowMs }: CallContext<'register'>): Promise<void> => {
+async function register(deps: RegistrationDeps, { body, address, nowMs }: CallContext<'register'>): Promise<void> {
   const { botCheck, ...registration } = orInvalidForm(parseRegistration(body));
   await deps.limiter.take('register', addressKey(address));
   // Before the limit that all callers share: a bot that skips the check must not lock others out.
@@ -25,7 +25,7 @@ const register = async (deps: RegistrationDeps, { body, address, nowMs }: CallCo
   await takeShare(deps.limiter, 'register', address);
   await addJob(deps.store.db, nowMs, 'registration', registration);
   deps.jobs.wake();
-};
+}
 
 export const createRegistrationCalls = (deps: RegistrationDeps): Handlers<'register'> => ({
   register: (context) => register(deps, context),

@@ -12,12 +12,12 @@ import { insertProject } from '../project/projects.ts';
  * A new registration waits, and a rejected one waits again. A waiting or approved one stays as it is, because anybody could
  * register the same e-mail. Returns whether this call made it wait.
  */
-export const insertRegistration = async (
+export async function insertRegistration(
   db: Queries,
   { email, firstName, lastName, company, github, x }: JobPayloads['registration'],
   subscribed: boolean,
   nowMs: number,
-): Promise<boolean> => {
+): Promise<boolean> {
   const values = {
     first_name: firstName,
     last_name: lastName,
@@ -37,13 +37,13 @@ export const insertRegistration = async (
     .returning('id')
     .executeTakeFirst();
   return row !== undefined;
-};
+}
 
-const decide = async (
+async function decide(
   trx: Queries,
   id: string,
   decision: { readonly state: 'approved' | 'rejected'; readonly by: string; readonly nowMs: number },
-): Promise<RegistrationsTable> => {
+): Promise<RegistrationsTable> {
   const row = await trx
     .updateTable('registrations')
     .set({ state: decision.state, decided_at: decision.nowMs, decided_by: decision.by })
@@ -54,7 +54,7 @@ const decide = async (
   if (row) return row;
   const known = await trx.selectFrom('registrations').select('state').where('id', '=', id).executeTakeFirst();
   return refuse('conflict', `This registration is already ${orMissing(known, 'Registration').state}`);
-};
+}
 
 export interface NewUser {
   readonly email: string;
@@ -65,7 +65,7 @@ export interface NewUser {
 }
 
 /** Inserts a user who owns a first project. */
-export const insertUser = async (trx: Queries, user: NewUser, nowMs: number): Promise<string> => {
+export async function insertUser(trx: Queries, user: NewUser, nowMs: number): Promise<string> {
   const id = createId(nowMs);
   await trx
     .insertInto('users')
@@ -83,7 +83,7 @@ export const insertUser = async (trx: Queries, user: NewUser, nowMs: number): Pr
   const projectId = await insertProject(trx, { name: user.projectName, ownerId: id }, nowMs);
   await trx.updateTable('users').set({ default_project: projectId }).where('id', '=', id).execute();
   return id;
-};
+}
 
 export interface Decider {
   readonly store: Store;

@@ -10,7 +10,7 @@ const lookupTimeoutMs = 5_000;
 // The expected answer is `{"active": true}` and little more.
 const answerMaxBytes = 64 * 1024;
 
-export const hasStoredSubscription = async (db: Queries, email: string, nowMs: number): Promise<boolean> => {
+export async function hasStoredSubscription(db: Queries, email: string, nowMs: number): Promise<boolean> {
   const row = await db
     .selectFrom('subscriptions')
     .select('id')
@@ -19,7 +19,7 @@ export const hasStoredSubscription = async (db: Queries, email: string, nowMs: n
     .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', nowMs)]))
     .executeTakeFirst();
   return row !== undefined;
-};
+}
 
 /** Where the provider answers whether an e-mail is subscribed. */
 export interface SubscriptionLookup {
@@ -27,7 +27,7 @@ export interface SubscriptionLookup {
   readonly token?: string;
 }
 
-const ask = async ({ url, token }: SubscriptionLookup, email: string): Promise<boolean> => {
+async function ask({ url, token }: SubscriptionLookup, email: string): Promise<boolean> {
   const target = new URL(url);
   target.searchParams.set('email', email);
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
@@ -36,7 +36,7 @@ const ask = async ({ url, token }: SubscriptionLookup, email: string): Promise<b
   if (!response.ok) throw new Error(`subscription lookup answered ${response.status}`);
   const text = (await readBounded(response, answerMaxBytes)).toString('utf8');
   return (JSON.parse(text) as { active?: unknown }).active === true;
-};
+}
 
 export interface SubscriptionDeps {
   readonly db: Queries;
@@ -46,7 +46,7 @@ export interface SubscriptionDeps {
 }
 
 /** False without an answer from the provider: the operator still sees the registration and decides. */
-export const isSubscribed = async ({ db, lookup, clock, log }: SubscriptionDeps, email: string): Promise<boolean> => {
+export async function isSubscribed({ db, lookup, clock, log }: SubscriptionDeps, email: string): Promise<boolean> {
   if (await hasStoredSubscription(db, email, clock())) return true;
   if (lookup === undefined) return false;
   try {
@@ -55,7 +55,7 @@ export const isSubscribed = async ({ db, lookup, clock, log }: SubscriptionDeps,
     log.warn({ err: error }, 'subscription lookup failed');
     return false;
   }
-};
+}
 
 export interface SubscriptionChange {
   readonly email: string;
@@ -68,7 +68,7 @@ export interface SubscriptionChange {
  * One row per e-mail holds the latest report, made at `saidAt`. Webhooks arrive late and twice, so an older one changes
  * nothing. Returns whether the row changed.
  */
-export const putSubscription = async (db: Queries, change: SubscriptionChange, saidAt: number): Promise<boolean> => {
+export async function putSubscription(db: Queries, change: SubscriptionChange, saidAt: number): Promise<boolean> {
   const values = {
     source: change.source,
     active: change.active ? (1 as const) : (0 as const),
@@ -88,4 +88,4 @@ export const putSubscription = async (db: Queries, change: SubscriptionChange, s
     .returning('id')
     .executeTakeFirst();
   return row !== undefined;
-};
+}

@@ -18,14 +18,14 @@ import { putSubscription } from './subscription.ts';
 const toleranceSeconds = 300;
 
 /** The time of the signature in ms; undefined if it is wrong, or not within the tolerance of `nowMs`. */
-export const readSignedAt = (header: string, body: Buffer, secret: string, nowMs: number): number | undefined => {
+export function readSignedAt(header: string, body: Buffer, secret: string, nowMs: number): number | undefined {
   const match = /^t=(\d{1,12}),v1=([0-9a-f]{64})$/.exec(header);
   if (!match) return undefined;
   const [, seconds = '', given = ''] = match;
   if (Math.abs(nowMs / 1000 - Number(seconds)) > toleranceSeconds) return undefined;
   const wanted = createHmac('sha256', secret).update(`${seconds}.`).update(body).digest();
   return timingSafeEqual(wanted, Buffer.from(given, 'hex')) ? Number(seconds) * 1000 : undefined;
-};
+}
 
 interface Change {
   readonly email?: unknown;
@@ -33,31 +33,31 @@ interface Change {
   readonly expiresAt?: unknown;
 }
 
-const parseChange = (body: Buffer): Change => {
+function parseChange(body: Buffer): Change {
   try {
     const value: unknown = JSON.parse(body.toString('utf8'));
     return typeof value === 'object' && value !== null ? value : refuse('invalid', 'The body must be a JSON object.');
   } catch {
     return refuse('invalid', 'The body must be a JSON object.');
   }
-};
+}
 
 /** Null if there is no end. */
-export const parseExpiry = (value: unknown): number | null => {
+export function parseExpiry(value: unknown): number | null {
   if (value === undefined || value === null || value === '') return null;
   const ms = typeof value === 'string' ? parseTime(value) : null;
   return ms ?? refuse('invalid', 'expiresAt must be ISO 8601, such as 2027-01-31T00:00:00Z.');
-};
+}
 
 /** False for a request that was taken before. Kept until its signature is too old. */
-const isFirst = async (trx: Queries, signature: string, signedAt: number): Promise<boolean> => {
+async function isFirst(trx: Queries, signature: string, signedAt: number): Promise<boolean> {
   const row = { answer_hash: hashToken(`webhook ${signature}`), expires_at: signedAt + 2 * toleranceSeconds * 1000 };
   const taken = trx
     .insertInto('spent_answers')
     .values(row)
     .onConflict((conflict) => conflict.doNothing());
   return (await taken.returning('answer_hash').executeTakeFirst()) !== undefined;
-};
+}
 
 export interface WebhookDeps {
   readonly store: Store;
@@ -67,7 +67,7 @@ export interface WebhookDeps {
   readonly secret: string | undefined;
 }
 
-export const takeSubscriptionWebhook = async (deps: WebhookDeps, request: Request, address: string): Promise<Response> => {
+export async function takeSubscriptionWebhook(deps: WebhookDeps, request: Request, address: string): Promise<Response> {
   const { secret } = deps;
   if (secret === undefined) return refuse('missing', 'Page not found');
   await deps.limiter.take('apiPerAddress', addressKey(address));
@@ -92,4 +92,4 @@ export const takeSubscriptionWebhook = async (deps: WebhookDeps, request: Reques
     await writeAudit(trx, { ...by, action: 'subscription.change', target: change.email, detail }, nowMs);
   });
   return new Response(null, { status: 204 });
-};
+}

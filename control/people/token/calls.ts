@@ -51,13 +51,13 @@ const shown = (row: Omit<TokenRow, 'email' | 'user_id'>) => ({
 
 const toApiToken = (row: TokenRow): ApiToken => ({ ...shown(row), createdBy: row.email });
 
-const parseDays = (days: number | undefined): number => {
+function parseDays(days: number | undefined): number {
   const whole = days ?? limits.apiTokenDays;
   const fits = Number.isInteger(whole) && whole >= 1 && whole <= limits.apiTokenDays;
   return fits ? whole : refuse('invalid', `A token may live from 1 to ${limits.apiTokenDays} days.`);
-};
+}
 
-const createToken = async (deps: TokenDeps, context: CallContext<'createApiToken'>): Promise<NewApiToken> => {
+async function createToken(deps: TokenDeps, context: CallContext<'createApiToken'>): Promise<NewApiToken> {
   const { access, caller, body, address, nowMs } = context;
   const name = orInvalid(parseApiTokenName(body.name));
   const role = orInvalid(parseRole(body.role));
@@ -82,9 +82,9 @@ const createToken = async (deps: TokenDeps, context: CallContext<'createApiToken
   deps.jobs.wake();
   const row = await tokenRows(deps.store.db, access.id).where('t.id', '=', made.id).executeTakeFirstOrThrow();
   return { ...toApiToken(row), token: made.token };
-};
+}
 
-const deleteToken = async (deps: TokenDeps, context: CallContext<'deleteApiToken'>): Promise<void> => {
+async function deleteToken(deps: TokenDeps, context: CallContext<'deleteApiToken'>): Promise<void> {
   const { access, caller, segments } = context;
   await deps.store.write(async (trx) => {
     await lockProject(trx, access.id);
@@ -95,10 +95,10 @@ const deleteToken = async (deps: TokenDeps, context: CallContext<'deleteApiToken
     await auditCall(trx, context, 'api-token.delete', row.name);
   });
   tellNarrowed(deps.bus, access.id);
-};
+}
 
 /** Lists them whatever the role: a viewer signs in terminals too, and a member who became one keeps earlier tokens. */
-const listOwn = async (deps: TokenDeps, { caller, nowMs }: CallContext<'listOwnTokens'>): Promise<OwnToken[]> => {
+async function listOwn(deps: TokenDeps, { caller, nowMs }: CallContext<'listOwnTokens'>): Promise<OwnToken[]> {
   const rows = await deps.store.db
     .selectFrom('api_tokens as t')
     .innerJoin('projects as p', 'p.id', 't.project_id')
@@ -108,9 +108,9 @@ const listOwn = async (deps: TokenDeps, { caller, nowMs }: CallContext<'listOwnT
     .orderBy('t.id')
     .execute();
   return rows.map((row) => ({ ...shown(row), projectName: row.project }));
-};
+}
 
-const deleteOwn = async (deps: TokenDeps, { caller, segments, address, nowMs }: CallContext<'deleteOwnToken'>): Promise<void> => {
+async function deleteOwn(deps: TokenDeps, { caller, segments, address, nowMs }: CallContext<'deleteOwnToken'>): Promise<void> {
   await deps.store.write(async (trx) => {
     const own = trx.deleteFrom('api_tokens').where('id', '=', segments.id).where('user_id', '=', caller.userId);
     const row = orMissing(await own.returning(['project_id', 'name']).executeTakeFirst(), 'Token');
@@ -118,7 +118,7 @@ const deleteOwn = async (deps: TokenDeps, { caller, segments, address, nowMs }: 
     await writeAudit(trx, audit, nowMs);
   });
   tellNarrowed(deps.bus, caller.userId);
-};
+}
 
 type TokenCalls = 'listApiTokens' | 'createApiToken' | 'deleteApiToken' | 'listOwnTokens' | 'deleteOwnToken';
 

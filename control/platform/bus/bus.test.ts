@@ -97,7 +97,7 @@ const needsNats = skipWithout('nats-server');
 const nats = { url: '', home: '', server: undefined as ChildProcess | undefined };
 
 /** nats-server writes its port into a file of this folder. */
-const readPort = async (home: string, server: ChildProcess): Promise<string> => {
+async function readPort(home: string, server: ChildProcess): Promise<string> {
   while (server.exitCode === null) {
     const file = readdirSync(home).find((name) => name.endsWith('.ports'));
     const text = file === undefined ? '' : readFileSync(join(home, file), 'utf8');
@@ -105,7 +105,7 @@ const readPort = async (home: string, server: ChildProcess): Promise<string> => 
     await delay(25);
   }
   return assert.fail('nats-server did not start');
-};
+}
 
 if (!needsNats) {
   before(async () => {

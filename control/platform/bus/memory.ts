@@ -2,7 +2,7 @@
 
 import type { Bus } from './bus.ts';
 
-export const createMemoryBus = (onError: (error: unknown) => void): Bus => {
+export function createMemoryBus(onError: (error: unknown) => void): Bus {
   const listeners = new Map<string, Set<(message: unknown) => void>>();
   let isClosed = false;
   const deliver = (subject: string, text: string): void => {
@@ -29,4 +29,4 @@ export const createMemoryBus = (onError: (error: unknown) => void): Bus => {
       isClosed = true;
     },
   };
-};
+}

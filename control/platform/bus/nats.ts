@@ -27,7 +27,7 @@ export interface NatsBusDeps {
 
 type Listener = (message: unknown) => void;
 
-const toConnect = (text: string) => {
+function toConnect(text: string) {
   const urls = text.split(',').map((url) => new URL(url.trim()));
   const { username, password } = urls.find((url) => url.username !== '') ?? { username: '', password: '' };
   return {
@@ -42,16 +42,16 @@ const toConnect = (text: string) => {
     ...(username === '' ? {} : { user: decodeURIComponent(username), pass: decodeURIComponent(password) }),
     ...(urls.some(({ protocol }) => protocol === 'tls:') ? { tls: {} } : {}),
   };
-};
+}
 
 /** Does not wait for a server that is away. */
-const end = async (connection: NatsConnection): Promise<void> => {
+async function end(connection: NatsConnection): Promise<void> {
   const { promise: late, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, drainTimeoutMs);
   await Promise.race([connection.drain(), late]).catch(() => {});
   clearTimeout(timer);
   await connection.close();
-};
+}
 
 class NatsBus implements Bus {
   readonly #deps: NatsBusDeps;
@@ -159,8 +159,8 @@ class NatsBus implements Bus {
   }
 }
 
-export const openNatsBus = async (deps: NatsBusDeps): Promise<Bus> => {
+export async function openNatsBus(deps: NatsBusDeps): Promise<Bus> {
   const bus = new NatsBus(deps);
   await bus.open();
   return bus;
-};
+}

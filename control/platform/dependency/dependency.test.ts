@@ -3,12 +3,12 @@ import { it } from 'node:test';
 import { pino } from 'pino';
 import { Dependency } from './dependency.ts';
 
-const open = () => {
+function open() {
   const lines: string[] = [];
   const log = pino({ base: null, timestamp: false }, { write: (line) => void lines.push(JSON.parse(line).msg) });
   const time = { nowMs: 1_000 };
   return { lines, time, bus: new Dependency('bus', { clock: () => time.nowMs, log }) };
-};
+}
 
 it('says since when a dependency does not answer, and keeps the last error after it is back', () => {
   const { bus, time } = open();

@@ -85,7 +85,7 @@ const furthestMs = longestPauseMs + 3600_000;
 export const nextPauseMs = (attempts: number): number => Math.min(firstPauseMs * 3 ** (attempts - 1), longestPauseMs);
 
 /** Adds a job in the caller's transaction, or alone. */
-export const addJob = async <K extends JobKind>(db: Queries, nowMs: number, kind: K, payload: JobPayloads[K]): Promise<void> => {
+export async function addJob<K extends JobKind>(db: Queries, nowMs: number, kind: K, payload: JobPayloads[K]): Promise<void> {
   await db
     .insertInto('jobs')
     .values({
@@ -99,7 +99,7 @@ export const addJob = async <K extends JobKind>(db: Queries, nowMs: number, kind
       created_at: nowMs,
     })
     .execute();
-};
+}
 
 export interface JobQueue {
   /** Call after a commit that added a job. */
@@ -119,7 +119,7 @@ export interface JobQueueDeps {
 }
 
 /** Whether this worker got the job: of all workers that try, only one moves `due_at`. */
-const takeJob = async (db: Queries, job: JobsTable, nowMs: number): Promise<boolean> => {
+async function takeJob(db: Queries, job: JobsTable, nowMs: number): Promise<boolean> {
   const taken = await db
     .updateTable('jobs')
     .set({ due_at: nowMs + leaseMs, attempts: job.attempts + 1 })
@@ -128,7 +128,7 @@ const takeJob = async (db: Queries, job: JobsTable, nowMs: number): Promise<bool
     .where('attempts', '=', job.attempts)
     .executeTakeFirst();
   return taken.numUpdatedRows > 0n;
-};
+}
 
 /** The jobs that a person waits for. Each kind has its own lane, so a flood of one delays only itself. */
 const awaited: readonly JobKind[] = ['login-link', 'access-code'];
@@ -140,7 +140,7 @@ const lanes: readonly Lane[] = [
   (Object.keys(lifeMs) as JobKind[]).filter((kind) => !isAwaited(kind)),
 ];
 
-const dueJobs = (db: Queries, lane: Lane, nowMs: number): Promise<JobsTable[]> => {
+function dueJobs(db: Queries, lane: Lane, nowMs: number): Promise<JobsTable[]> {
   const due = db
     .selectFrom('jobs')
     .selectAll()
@@ -148,13 +148,13 @@ const dueJobs = (db: Queries, lane: Lane, nowMs: number): Promise<JobsTable[]> =
     // A job that is due later than any could be was added before the clock went back.
     .where((eb) => eb.or([eb('due_at', '<=', nowMs), eb('due_at', '>', nowMs + furthestMs)]));
   return due.orderBy('due_at').orderBy('id').limit(batch).execute();
-};
+}
 
 const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error)).slice(0, 500);
 
-const finish = async ({ store }: JobQueueDeps, job: JobsTable): Promise<void> => {
+async function finish({ store }: JobQueueDeps, job: JobsTable): Promise<void> {
   await store.db.deleteFrom('jobs').where('id', '=', job.id).execute();
-};
+}
 
 /**
  * A clock that jumped gives up no mail. Only login links and codes: nobody waits for one any more, and the person asks for
@@ -164,30 +164,30 @@ const isOver = async ({ store, clock, log }: JobQueueDeps, job: JobsTable, atMs:
   job.expires_at <= atMs && (isAwaited(job.kind) || !(await isTimeInDoubt(store, clock(), log)));
 
 /** Deletes expired links and codes all at once: one after the other, those of a flood would take as long as their mails. */
-const dropExpired = async (db: Queries, lane: Lane, nowMs: number): Promise<void> => {
+async function dropExpired(db: Queries, lane: Lane, nowMs: number): Promise<void> {
   const kinds = lane.filter(isAwaited);
   if (kinds.length === 0) return;
   await db.deleteFrom('jobs').where('kind', 'in', kinds).where('expires_at', '<=', nowMs).where('due_at', '<=', nowMs).execute();
-};
+}
 
-const postpone = async (deps: JobQueueDeps, job: JobsTable, error: unknown): Promise<void> => {
+async function postpone(deps: JobQueueDeps, job: JobsTable, error: unknown): Promise<void> {
   const attempts = job.attempts + 1;
   const dueAt = deps.clock() + nextPauseMs(attempts);
   deps.log.warn({ job: job.id, kind: job.kind, attempts, err: error }, 'job failed');
   if (error instanceof NoSuchAddress || (await isOver(deps, job, dueAt))) return finish(deps, job);
   const change = { due_at: dueAt, last_error: errorText(error) };
   await deps.store.db.updateTable('jobs').set(change).where('id', '=', job.id).execute();
-};
+}
 
 /** True if this worker is to run the job. */
-const claimJob = async (deps: JobQueueDeps, job: JobsTable): Promise<boolean> => {
+async function claimJob(deps: JobQueueDeps, job: JobsTable): Promise<boolean> {
   const nowMs = deps.clock();
   if (!(await isOver(deps, job, nowMs))) return takeJob(deps.store.db, job, nowMs);
   await finish(deps, job);
   return false;
-};
+}
 
-const runJob = async (deps: JobQueueDeps, job: JobsTable): Promise<void> => {
+async function runJob(deps: JobQueueDeps, job: JobsTable): Promise<void> {
   const { handlers } = deps;
   try {
     const handle = handlers[job.kind as JobKind] as (payload: unknown) => Promise<void>;
@@ -196,14 +196,14 @@ const runJob = async (deps: JobQueueDeps, job: JobsTable): Promise<void> => {
   } catch (error) {
     await postpone(deps, job, error);
   }
-};
+}
 
 /**
  * Starts jobs in order, and none waits for another. Some e-mails get a mail and others do not: if jobs waited, the arrival of the
  * next mail would tell which. The pause after a full batch is the same whatever the jobs do. It bounds the mails under way: ten a
  * second, each for as long as its mail server takes.
  */
-const createLane = (deps: JobQueueDeps, lane: Lane, stopping: () => AbortSignal) => {
+function createLane(deps: JobQueueDeps, lane: Lane, stopping: () => AbortSignal) {
   const underWay = new Set<Promise<void>>();
   let looking: Promise<void> | undefined;
   let askedAgain = false;
@@ -243,9 +243,9 @@ const createLane = (deps: JobQueueDeps, lane: Lane, stopping: () => AbortSignal)
     while (underWay.size > 0) await Promise.all(underWay);
   };
   return { look, settled };
-};
+}
 
-export const createJobQueue = (deps: JobQueueDeps): JobQueue => {
+export function createJobQueue(deps: JobQueueDeps): JobQueue {
   let stopping = new AbortController();
   const all = lanes.map((lane) => createLane(deps, lane, () => stopping.signal));
   const look = () => Promise.all(all.map((each) => each.look()));
@@ -280,4 +280,4 @@ export const createJobQueue = (deps: JobQueueDeps): JobQueue => {
       await settled();
     },
   };
-};
+}

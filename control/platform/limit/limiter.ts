@@ -64,7 +64,7 @@ const limiterFor = (store: Store, name: RateLimitName): RateLimiterAbstract =>
 const retryAfterSeconds = (name: RateLimitName, waitMs: number): number =>
   Math.min(rateLimits[name].windowSeconds, Math.max(1, Math.ceil(waitMs / 1000)));
 
-export const createLimiter = (store: Store): Limiter => {
+export function createLimiter(store: Store): Limiter {
   // The column holds 255 characters, and a hash keeps e-mails out of it.
   const keyIn = (name: RateLimitName, key: string): string => (isShared(store, name) ? hashToken(key) : key);
   const limiters = new Map<RateLimitName, RateLimiterAbstract>();
@@ -86,10 +86,10 @@ export const createLimiter = (store: Store): Limiter => {
       await find(name).reward(keyIn(name, key));
     },
   };
-};
+}
 
 /** Counts one; false when there were too many. */
-export const hasRoom = async (limiter: Limiter, name: RateLimitName, key: string): Promise<boolean> => {
+export async function hasRoom(limiter: Limiter, name: RateLimitName, key: string): Promise<boolean> {
   try {
     await limiter.take(name, key);
     return true;
@@ -97,14 +97,14 @@ export const hasRoom = async (limiter: Limiter, name: RateLimitName, key: string
     if (error instanceof LimitReached) return false;
     throw error;
   }
-};
+}
 
 /** Counts against the limit for all callers together. Once that is used up, counts per network, so a flood locks out only its own networks. */
-export const takeShare = async (
+export async function takeShare(
   limiter: Limiter,
   what: 'loginLink' | 'register' | 'deviceStart' | 'programRegistration',
   address: string,
-): Promise<void> => {
+): Promise<void> {
   try {
     await limiter.take(`${what}Overall`, 'all');
   } catch (refusal) {
@@ -114,4 +114,4 @@ export const takeShare = async (
       throw refusal;
     });
   }
-};
+}

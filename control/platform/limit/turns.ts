@@ -6,7 +6,7 @@ import { LimitReached } from './limit-reached.ts';
 export type Turns = <T>(key: string, work: () => Promise<T>) => Promise<T>;
 
 /** `sentence` is the public text for work that would wait behind `mostWaiting` others of its key. */
-export const createTurns = (most: number, mostWaiting: number, sentence: string): Turns => {
+export function createTurns(most: number, mostWaiting: number, sentence: string): Turns {
   /** One line for each key that has work running. */
   const lines = new Map<string, { running: number; readonly waiting: (() => void)[] }>();
 
@@ -34,4 +34,4 @@ export const createTurns = (most: number, mostWaiting: number, sentence: string)
       leave(key);
     }
   };
-};
+}

@@ -27,7 +27,7 @@ interface Received {
   readonly raw: string;
 }
 
-const openSmtp = async (options: SMTPServerOptions = {}) => {
+async function openSmtp(options: SMTPServerOptions = {}) {
   const received: Received[] = [];
   const server = new SMTPServer({
     authOptional: true,
@@ -50,7 +50,7 @@ const openSmtp = async (options: SMTPServerOptions = {}) => {
   const smtp = createSmtpMail(url, 'Underpass <no-reply@underpass.example>');
   closers.unshift(() => smtp.close());
   return { received, smtp, url };
-};
+}
 
 describe('SMTP', () => {
   it('delivers a login link that works', async () => {

@@ -16,7 +16,7 @@ const mailsKept = 200;
 
 const fileName = (atMs: number): string => `${String(atMs).padStart(15, '0')}-${randomUUID().slice(0, 8)}.json`;
 
-export const createMailbox = (folder: string, clock: () => number): Mailbox => {
+export function createMailbox(folder: string, clock: () => number): Mailbox {
   const newestFirst = async (): Promise<string[]> => {
     const names = await readdir(folder).catch(() => []);
     return names
@@ -42,4 +42,4 @@ export const createMailbox = (folder: string, clock: () => number): Mailbox => {
     list: async () =>
       Promise.all((await newestFirst()).map(async (name) => JSON.parse(await readFile(join(folder, name), 'utf8')) as KeptMail)),
   };
-};
+}

@@ -166,7 +166,7 @@ export type PasskeyNews =
   | { readonly kind: 'removed-by-operator' | 'codes-made' }
   | { readonly kind: 'code-used'; readonly left: number };
 
-const passkeySentence = (news: PasskeyNews): string => {
+function passkeySentence(news: PasskeyNews): string {
   switch (news.kind) {
     case 'added':
       return `${passkeyOf(news.name)} was added to your account. It can sign you in without an email.`;
@@ -179,7 +179,7 @@ const passkeySentence = (news: PasskeyNews): string => {
     case 'code-used':
       return `A recovery code of your account was used. Codes left: ${news.left}.`;
   }
-};
+}
 
 export const passkeyMail = (news: PasskeyNews, origin: string): MailText =>
   noticeMail(
@@ -213,7 +213,7 @@ export interface CertificateTroubleFacts {
 }
 
 /** The mail to the operator. */
-export const certificateTroubleMail = ({ name, failures, why, expiresAt }: CertificateTroubleFacts): MailText => {
+export function certificateTroubleMail({ name, failures, why, expiresAt }: CertificateTroubleFacts): MailText {
   const left =
     expiresAt === undefined
       ? 'There is no valid certificate.'
@@ -228,7 +228,7 @@ export const certificateTroubleMail = ({ name, failures, why, expiresAt }: Certi
     `The last error: ${why}`,
     'Underpass tries again, at least daily. "Incidents" in docs/operations.md says what to check.',
   );
-};
+}
 
 export const domainLostMail = (apexName: string, origin: string): MailText =>
   compose(

@@ -27,7 +27,7 @@ export interface SmtpMail {
 }
 
 /** `url` such as smtps://user:password@mail.example.com; plain smtp:// upgrades by STARTTLS if the server offers it. */
-export const createSmtpMail = (url: string, from: string, dependency?: Dependency): SmtpMail => {
+export function createSmtpMail(url: string, from: string, dependency?: Dependency): SmtpMail {
   const transport = createTransport(
     { url, connectionTimeout: timeoutMs, greetingTimeout: timeoutMs, socketTimeout: timeoutMs },
     // A mail is text: nothing in it may name a file or an address to be read.
@@ -48,4 +48,4 @@ export const createSmtpMail = (url: string, from: string, dependency?: Dependenc
     },
     close: () => transport.close(),
   };
-};
+}

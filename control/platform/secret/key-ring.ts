@@ -22,26 +22,26 @@ export interface KeyRing {
 // The key's id is stored with what it sealed. 48 bits are enough to tell the few keys of a ring apart.
 const keyId = (key: Buffer): string => createHash('sha256').update('key-id').update(key).digest('hex').slice(0, 12);
 
-const sealWith = (key: Buffer, text: string, context: string): string => {
+function sealWith(key: Buffer, text: string, context: string): string {
   const nonce = randomBytes(nonceBytes);
   const cipher = createCipheriv(algorithm, key, nonce).setAAD(Buffer.from(context));
   const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
   return `${keyId(key)}.${Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url')}`;
-};
+}
 
-const openWith = (key: Buffer, body: Buffer, context: string): string => {
+function openWith(key: Buffer, body: Buffer, context: string): string {
   const decipher = createDecipheriv(algorithm, key, body.subarray(0, nonceBytes), { authTagLength: tagBytes });
   decipher.setAAD(Buffer.from(context)).setAuthTag(body.subarray(nonceBytes, nonceBytes + tagBytes));
   return decipher.update(body.subarray(nonceBytes + tagBytes), undefined, 'utf8') + decipher.final('utf8');
-};
+}
 
-const parseSealed = (sealed: string): { id: string; body: Buffer } => {
+function parseSealed(sealed: string): { id: string; body: Buffer } {
   const [id = '', body = ''] = sealed.split('.');
   return { id, body: Buffer.from(body, 'base64url') };
-};
+}
 
 /** Newest key first, at least one, 32 bytes each. */
-export const createKeyRing = (keys: readonly Buffer[]): KeyRing => {
+export function createKeyRing(keys: readonly Buffer[]): KeyRing {
   const newest = keys[0];
   if (!newest || keys.some((key) => key.length !== keyBytes)) throw new Error('key ring: needs keys of 32 bytes');
   const byId = new Map(keys.map((key) => [keyId(key), key]));
@@ -57,4 +57,4 @@ export const createKeyRing = (keys: readonly Buffer[]): KeyRing => {
     isStale: (sealed) => parseSealed(sealed).id !== keyId(newest),
     derive: (purpose) => createHash('sha256').update(newest).update(`purpose:${purpose}`).digest('base64url'),
   };
-};
+}

@@ -13,12 +13,12 @@ import type { Store } from './store.ts';
 const skip = skipWithout('postgres');
 
 /** Resolves once a query of the database waits for the lock of another. */
-const waitForLock = async ({ db }: Store): Promise<void> => {
+async function waitForLock({ db }: Store): Promise<void> {
   const waiting = sql<{
     pid: number;
   }>`select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
   while ((await waiting.execute(db)).rows.length === 0);
-};
+}
 
 describe('a write on Postgres', { skip }, () => {
   let postgres: TestPostgres;

@@ -81,12 +81,12 @@ interface Ending {
   readonly sha256?: string;
 }
 
-const createLineHash = () => {
+function createLineHash() {
   const hash = createHash('sha256');
   return { add: (line: string) => hash.update(`${line}\n`), digest: () => hash.digest('hex') };
-};
+}
 
-const readPage = async (db: Queries, table: TableName, last: Row | undefined): Promise<Row[]> => {
+async function readPage(db: Queries, table: TableName, last: Row | undefined): Promise<Row[]> {
   const keys = tables[table];
   const columns = sql.join(keys.map((key) => sql.ref(key)));
   const after = last ? sql`where (${columns}) > (${sql.join(keys.map((key) => last[key]))})` : sql``;
@@ -94,7 +94,7 @@ const readPage = async (db: Queries, table: TableName, last: Row | undefined): P
     db,
   );
   return page.rows;
-};
+}
 
 async function* readTable(db: Queries, table: TableName): AsyncGenerator<Row> {
   for (let last: Row | undefined; ; ) {
@@ -134,7 +134,7 @@ export const printStore = (store: Store, print: (line: string) => void, readFile
   });
 
 /** Writes a consistent copy to `path`, which must not exist, readable only by its owner. Servers keep running. A failure leaves no file. */
-export const dumpStore = async (store: Store, path: string, readFiles = noFiles): Promise<void> => {
+export async function dumpStore(store: Store, path: string, readFiles = noFiles): Promise<void> {
   const file = await open(path, 'wx', 0o600);
   try {
     await store.read((trx) => file.writeFile(readLines(trx, readFiles)));
@@ -145,15 +145,15 @@ export const dumpStore = async (store: Store, path: string, readFiles = noFiles)
   } finally {
     await file.close();
   }
-};
+}
 
-const insertRows = async (db: Queries, table: TableName, rows: readonly object[]): Promise<void> => {
+async function insertRows(db: Queries, table: TableName, rows: readonly object[]): Promise<void> {
   if (rows.length > 0)
     await db
       .insertInto(table)
       .values(rows as never)
       .execute();
-};
+}
 
 /** The store has rows already: a restore would mix two installations. */
 export class StoreNotEmpty extends Error {
@@ -163,37 +163,37 @@ export class StoreNotEmpty extends Error {
   }
 }
 
-const expectEmpty = async (db: Queries): Promise<void> => {
+async function expectEmpty(db: Queries): Promise<void> {
   const found: TableName[] = [];
   for (const table of Object.keys(tables) as TableName[])
     if ((await sql`select 1 from ${sql.table(table)} limit 1`.execute(db)).rows.length > 0) found.push(table);
   if (found.length > 0) throw new StoreNotEmpty(found);
-};
+}
 
 const cutOff = 'restore: the file is cut off or damaged; take another copy';
 
-const parseLine = (line: string): unknown => {
+function parseLine(line: string): unknown {
   try {
     return JSON.parse(line);
   } catch (error) {
     throw new Error(cutOff, { cause: error });
   }
-};
+}
 
-const parseHeader = (line: string): void => {
+function parseHeader(line: string): void {
   const header = parseLine(line) as { underpass?: string; version?: number };
   if (header.underpass !== 'backup' || header.version !== formatVersion) throw new Error('restore: not a backup of this version');
-};
+}
 
-const parseRow = (line: string): [TableName, object] | KeptFile | Ending => {
+function parseRow(line: string): [TableName, object] | KeptFile | Ending {
   const parsed = parseLine(line) as [TableName, object] | KeptFile | Ending;
   if (typeof parsed !== 'object' || parsed === null) throw new Error(cutOff);
   if (Array.isArray(parsed) && !(parsed[0] in tables)) throw new Error(`restore: unknown table ${JSON.stringify(parsed[0])}`);
   return parsed;
-};
+}
 
 /** Inserts batches of one table's rows, in the order in which they come. */
-const createInserter = (db: Queries) => {
+function createInserter(db: Queries) {
   let table: TableName | undefined;
   let rows: object[] = [];
   const flush = async (): Promise<void> => {
@@ -206,9 +206,9 @@ const createInserter = (db: Queries) => {
     rows.push(row);
   };
   return { add, flush };
-};
+}
 
-const restoreLines = async (db: Queries, lines: AsyncIterable<string>): Promise<void> => {
+async function restoreLines(db: Queries, lines: AsyncIterable<string>): Promise<void> {
   const inserter = createInserter(db);
   let headerSeen = false;
   let count = 0;
@@ -228,7 +228,7 @@ const restoreLines = async (db: Queries, lines: AsyncIterable<string>): Promise<
   if (!headerSeen) throw new Error('restore: the file is empty');
   if (ending?.rows !== count) throw new Error(cutOff);
   await inserter.flush();
-};
+}
 
 // Opened last: a readline interface loses the lines that arrive before it is read.
 const openLines = (path: string): AsyncIterable<string> =>
@@ -242,7 +242,7 @@ export interface BackupFacts {
 }
 
 /** Reads the whole file and throws if it is cut off or any byte of it has changed. Call it before anything is written. */
-export const checkBackup = async (path: string): Promise<BackupFacts> => {
+export async function checkBackup(path: string): Promise<BackupFacts> {
   const hash = createLineHash();
   const files: string[] = [];
   let rows = 0;
@@ -264,10 +264,10 @@ export const checkBackup = async (path: string): Promise<BackupFacts> => {
   const sha256 = hash.digest();
   if (ending?.rows !== rows || (ending.sha256 ?? sha256) !== sha256) throw new Error(cutOff);
   return { rows, files, hasChecksum: ending.sha256 !== undefined };
-};
+}
 
 /** The files that a backup carries. */
-export const readKeptFiles = async (path: string): Promise<readonly KeptFile[]> => {
+export async function readKeptFiles(path: string): Promise<readonly KeptFile[]> {
   const files: KeptFile[] = [];
   let headerSeen = false;
   for await (const line of openLines(path)) {
@@ -279,17 +279,17 @@ export const readKeptFiles = async (path: string): Promise<readonly KeptFile[]> 
     headerSeen = true;
   }
   return files;
-};
+}
 
 /** All or nothing, and only into an empty store. `finish` checks the restored rows and may throw to refuse them. */
-export const restoreStore = async (
+export async function restoreStore(
   store: Store,
   path: string,
   finish: (trx: Queries) => Promise<void> = async () => {},
-): Promise<void> => {
+): Promise<void> {
   await store.write(async (trx) => {
     await expectEmpty(trx);
     await restoreLines(trx, openLines(path));
     await finish(trx);
   });
-};
+}

@@ -25,7 +25,7 @@ const writer = `
 `;
 
 /** Kills the writer after it has printed `count` writes; returns the last printed number. */
-const writeAndKill = async (path: string, from: number, count: number): Promise<number> => {
+async function writeAndKill(path: string, from: number, count: number): Promise<number> {
   const child = spawn(process.execPath, ['--input-type=module-typescript', '-e', writer, path, String(from)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -37,7 +37,7 @@ const writeAndKill = async (path: string, from: number, count: number): Promise<
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
   assert.equal(child.signalCode, 'SIGKILL');
   return last;
-};
+}
 
 it('resolved writes survive kill -9 five times, and no write is there by half', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'underpass-durable-'));

@@ -7,26 +7,26 @@ const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 const timeLength = 10;
 const randomLength = 16;
 
-const encodeTime = (ms: number): string => {
+function encodeTime(ms: number): string {
   let text = '';
   for (let rest = ms, i = 0; i < timeLength; i++, rest = Math.floor(rest / 32)) text = alphabet[rest % 32] + text;
   return text;
-};
+}
 
 const state = { lastMs: 0, lastTail: 0 };
 
 // Ids of one millisecond count up from a random start: lists keep the order of creation.
-const nextTail = (nowMs: number): number => {
+function nextTail(nowMs: number): number {
   state.lastTail = nowMs === state.lastMs ? state.lastTail + 1 : randomBytes(4).readUInt32BE() >>> 4;
   state.lastMs = nowMs;
   return state.lastTail;
-};
+}
 
-const encodeTail = (value: number): string => {
+function encodeTail(value: number): string {
   let text = '';
   for (let rest = value, i = 0; i < 7; i++, rest = Math.floor(rest / 32)) text = alphabet[rest % 32] + text;
   return text;
-};
+}
 
 const randomText = (length: number): string => Array.from(randomBytes(length), (byte) => alphabet[byte & 31]).join('');
 

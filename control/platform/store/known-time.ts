@@ -30,24 +30,24 @@ export interface KnownTime {
 }
 
 /** A database without this row is new, or was last used by an older release: then its newest audit row tells the time. */
-const readKnownTime = async (db: Queries, nowMs: number): Promise<KnownTime> => {
+async function readKnownTime(db: Queries, nowMs: number): Promise<KnownTime> {
   const row = await db.selectFrom('settings').select('value').where('name', '=', settingName).executeTakeFirst();
   if (row !== undefined) return JSON.parse(row.value) as KnownTime;
   const newest = await db.selectFrom('audit').select('at').orderBy('id', 'desc').limit(1).executeTakeFirst();
   return { at: newest?.at ?? nowMs, waitMs: 0 };
-};
+}
 
-const writeKnownTime = async (db: Queries, known: KnownTime): Promise<void> => {
+async function writeKnownTime(db: Queries, known: KnownTime): Promise<void> {
   const value = JSON.stringify(known);
   await db
     .insertInto('settings')
     .values({ name: settingName, value })
     .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
     .execute();
-};
+}
 
 /** Pure: what is known after a look at the clock. */
-export const nextKnownTime = (known: KnownTime, nowMs: number): KnownTime => {
+export function nextKnownTime(known: KnownTime, nowMs: number): KnownTime {
   const step = nowMs - known.at;
   const size = Math.abs(step);
   if (isJump(step)) return { at: nowMs, waitMs: dayMs };
@@ -55,14 +55,14 @@ export const nextKnownTime = (known: KnownTime, nowMs: number): KnownTime => {
   const waitMs = Math.max(known.waitMs, Math.min(size, dayMs));
   const isAlarmed = known.waitMs > 0 && known.quiet === undefined && known.announced === undefined;
   return isAlarmed ? { at: nowMs, waitMs } : { at: nowMs, waitMs, quiet: true };
-};
+}
 
 /** The 72 hours of missing proofs begin again: a part of them may never have passed. */
-const forgetMisses = async (trx: Queries, nowMs: number): Promise<void> => {
+async function forgetMisses(trx: Queries, nowMs: number): Promise<void> {
   await trx.updateTable('domains').set({ misses: 0, first_missed_at: null }).where('misses', '>', 0).execute();
   // A check in the future would put off the next one until then.
   await trx.updateTable('domains').set({ checked_at: nowMs }).where('checked_at', '>', nowMs).execute();
-};
+}
 
 const alarm = (log: Logger, stepMs: number, nowMs: number): void =>
   log.error(
@@ -71,7 +71,7 @@ const alarm = (log: Logger, stepMs: number, nowMs: number): void =>
   );
 
 /** Looks at the clock, and notes it. While `waitMs` is not 0, the sweep deletes nothing. */
-export const lookAtClock = async (store: Store, nowMs: number, log: Logger): Promise<KnownTime> => {
+export async function lookAtClock(store: Store, nowMs: number, log: Logger): Promise<KnownTime> {
   const [stepMs, known] = await store.write(async (trx) => {
     const before = await readKnownTime(trx, nowMs);
     const after = nextKnownTime(before, nowMs);
@@ -81,20 +81,20 @@ export const lookAtClock = async (store: Store, nowMs: number, log: Logger): Pro
   });
   if (isJump(stepMs)) alarm(log, stepMs, nowMs);
   return known;
-};
+}
 
 /** True until the clock has run on for long enough after a large step. A wait for announced tables is no doubt about the time. */
-export const isTimeInDoubt = async (store: Store, nowMs: number, log: Logger): Promise<boolean> => {
+export async function isTimeInDoubt(store: Store, nowMs: number, log: Logger): Promise<boolean> {
   const { waitMs, announced } = await lookAtClock(store, nowMs, log);
   return waitMs > 0 && announced === undefined;
-};
+}
 
 /** The next sweep is a day away, and may empty these tables. No tables: the announcement is over. */
 export const announce = (db: Queries, nowMs: number, tables: readonly string[]): Promise<void> =>
   writeKnownTime(db, { at: nowMs, waitMs: tables.length === 0 ? 0 : dayMs, announced: tables });
 
 /** Whether the deletion of expired rows waits for something that the operator should look at, for the metric. */
-export const isWaiting = async (db: Queries): Promise<boolean> => {
+export async function isWaiting(db: Queries): Promise<boolean> {
   const { waitMs, quiet } = await readKnownTime(db, 0);
   return waitMs > 0 && !quiet;
-};
+}

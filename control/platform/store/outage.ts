@@ -11,29 +11,29 @@ export class StoreOutage extends Error {
 }
 
 /** Leaves the work out while the database is unavailable; rethrows any other error. */
-export const unlessOutage = async (work: () => Promise<void>): Promise<void> => {
+export async function unlessOutage(work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (error) {
     if (!(error instanceof StoreOutage)) throw error;
   }
-};
+}
 
 type IsOutage = (error: unknown) => boolean;
 
-export const tellOutage = async <T>(work: () => Promise<T>, isOutage: IsOutage): Promise<T> => {
+export async function tellOutage<T>(work: () => Promise<T>, isOutage: IsOutage): Promise<T> {
   try {
     return await work();
   } catch (error) {
     throw isOutage(error) ? new StoreOutage(error) : error;
   }
-};
+}
 
 /**
  * Wraps a driver: its connections and queries throw a StoreOutage for an outage. While `isAway` says that the database does not
  * answer, they throw at once, so that no caller waits for a time-out.
  */
-export const tellOutages = <D extends Driver>(driver: D, isOutage: IsOutage, isAway = (): boolean => false): D => {
+export function tellOutages<D extends Driver>(driver: D, isOutage: IsOutage, isAway = (): boolean => false): D {
   const told = new WeakSet<object>();
   const acquire = driver.acquireConnection.bind(driver);
   driver.acquireConnection = async (options) => {
@@ -46,4 +46,4 @@ export const tellOutages = <D extends Driver>(driver: D, isOutage: IsOutage, isA
     return connection;
   };
   return driver;
-};
+}

@@ -23,28 +23,28 @@ const nameOf = ({ table, stepMs }: PartitionedTable, startMs: number): string =>
     .slice(0, stepMs === hourMs ? 13 : 10)
     .replaceAll(/[-T]/g, '_')}`;
 
-const partitionsOf = async (trx: Queries, table: string): Promise<readonly string[]> => {
+async function partitionsOf(trx: Queries, table: string): Promise<readonly string[]> {
   const { rows } = await sql<{ name: string }>`select child.relname as name from pg_inherits
     join pg_class child on child.oid = inhrelid where inhparent = ${table}::regclass and child.relname ~ '_[0-9]+$'`.execute(trx);
   return rows.map(({ name }) => name);
-};
+}
 
 /** Rows of the rest cannot move, so that time stays without a partition. */
-const hasRest = async (trx: Queries, table: string, fromMs: number, beforeMs: number): Promise<boolean> => {
+async function hasRest(trx: Queries, table: string, fromMs: number, beforeMs: number): Promise<boolean> {
   const rest = sql.table(`${table}_rest`);
   const found = await sql`select 1 from ${rest} where start_at >= ${fromMs} and start_at < ${beforeMs} limit 1`.execute(trx);
   return found.rows.length > 0;
-};
+}
 
-const make = async (trx: Queries, partitioned: PartitionedTable, startMs: number): Promise<void> => {
+async function make(trx: Queries, partitioned: PartitionedTable, startMs: number): Promise<void> {
   const { table, stepMs } = partitioned;
   if (await hasRest(trx, table, startMs, startMs + stepMs)) return;
   const bounds = sql`from (${sql.lit(startMs)}) to (${sql.lit(startMs + stepMs)})`;
   const name = sql.table(nameOf(partitioned, startMs));
   await sql`create table ${name} partition of ${sql.table(table)} for values ${bounds}`.execute(trx);
-};
+}
 
-const keep = async (trx: Queries, partitioned: PartitionedTable, keepFromMs: number, nowMs: number): Promise<void> => {
+async function keep(trx: Queries, partitioned: PartitionedTable, keepFromMs: number, nowMs: number): Promise<void> {
   // The processes take turns: a name can be made once.
   await sql`select pg_advisory_xact_lock(hashtext(${partitioned.table}))`.execute(trx);
   await sql`set local lock_timeout = ${sql.lit(lockWait)}`.execute(trx);
@@ -57,7 +57,7 @@ const keep = async (trx: Queries, partitioned: PartitionedTable, keepFromMs: num
   }
   const oldest = nameOf(partitioned, keepFromMs);
   for (const name of existing.filter((each) => each < oldest)) await sql`drop table ${sql.table(name)}`.execute(trx);
-};
+}
 
 /** Makes the partitions of now and the next ones, and drops those that end before `keepFromMs`. False if it has to try again. */
 export const keepPartitions = (

@@ -50,7 +50,7 @@ class Dialect extends PostgresDialect {
   }
 }
 
-const writeWithRetry = async <T>(db: Kysely<Schema>, body: (trx: Transaction<Schema>) => Promise<T>): Promise<T> => {
+async function writeWithRetry<T>(db: Kysely<Schema>, body: (trx: Transaction<Schema>) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await db.transaction().execute(body);
@@ -58,18 +58,18 @@ const writeWithRetry = async <T>(db: Kysely<Schema>, body: (trx: Transaction<Sch
       if (attempt === attempts || !isConflict(error)) throw error;
     }
   }
-};
+}
 
 /**
  * `connectMs`: how long to wait for a new connection, or for one that others use. With `dependency`, a server that does not answer
  * is noticed by a heartbeat, and queries fail at once until it is back.
  */
-export const openPostgresStore = async (
+export async function openPostgresStore(
   url: string,
   onIdleError: (error: Error) => void,
   connectMs = 5_000,
   dependency?: Dependency,
-): Promise<Store> => {
+): Promise<Store> {
   const pool = createPool(url, connectMs);
   let isClosing = false;
   // An idle connection that breaks would otherwise end the process.
@@ -91,4 +91,4 @@ export const openPostgresStore = async (
       await db.destroy();
     },
   };
-};
+}

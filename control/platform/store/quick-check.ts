@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 // SQLite result codes, the low byte: IOERR, CORRUPT, NOTADB.
 const damageCodes = [10, 11, 26];
 
-const findDamage = (path: string): string | undefined => {
+function findDamage(path: string): string | undefined {
   try {
     const row = new DatabaseSync(path, { readOnly: true }).prepare('pragma quick_check(1)').get();
     const found = String(row?.quick_check);
@@ -15,7 +15,7 @@ const findDamage = (path: string): string | undefined => {
     if (!damageCodes.includes(errcode & 0xff)) throw error;
     return message;
   }
-};
+}
 
 const damage = findDamage(process.argv[2] ?? '');
 if (damage !== undefined) {

@@ -34,7 +34,7 @@ const pragmas = `
 const outageCodes = new Set([5, 8, 10, 11, 13, 14, 26]);
 const isOutage = (error: unknown): boolean => outageCodes.has(((error as { errcode?: number })?.errcode ?? 0) & 0xff);
 
-const createStatementCache = (database: DatabaseSync) => {
+function createStatementCache(database: DatabaseSync) {
   const cache = new Map<string, StatementSync>();
   const evictOldest = () => {
     const oldest = cache.keys().next();
@@ -49,19 +49,19 @@ const createStatementCache = (database: DatabaseSync) => {
     cache.set(text, statement);
     return statement;
   };
-};
+}
 
 /** The objects that node:sqlite itself makes have no prototype and are slow: lists of thousands of rows took twice as long. */
-const createRowReader = <R>(statement: StatementSync): ((values: unknown) => R) => {
+function createRowReader<R>(statement: StatementSync): (values: unknown) => R {
   const names = statement.columns().map(({ name }) => name);
   return (values) => {
     const row: Record<string, unknown> = {};
     for (let at = 0; at < names.length; at++) row[names[at]!] = (values as readonly unknown[])[at];
     return row as R;
   };
-};
+}
 
-const createConnection = (database: DatabaseSync): DatabaseConnection => {
+function createConnection(database: DatabaseSync): DatabaseConnection {
   const prepare = createStatementCache(database);
   return {
     executeQuery: async <R>(query: CompiledQuery): Promise<QueryResult<R>> => {
@@ -77,10 +77,10 @@ const createConnection = (database: DatabaseSync): DatabaseConnection => {
       for (const values of statement.iterate(...(query.parameters as SQLInputValue[]))) yield { rows: [read(values)] };
     },
   };
-};
+}
 
 /** Hands out the one connection in turn. */
-const createTurns = () => {
+function createTurns() {
   const waiting: (() => void)[] = [];
   let taken = false;
   const wait = () =>
@@ -105,9 +105,9 @@ const createTurns = () => {
     else taken = false;
   };
   return { take, give };
-};
+}
 
-const createDriver = (database: DatabaseSync): Driver => {
+function createDriver(database: DatabaseSync): Driver {
   const connection = createConnection(database);
   const turns = createTurns();
   const run = (text: string) => tellOutage(async () => database.exec(text), isOutage);
@@ -127,7 +127,7 @@ const createDriver = (database: DatabaseSync): Driver => {
     releaseConnection: async () => turns.give(),
     destroy: async () => database.close(),
   };
-};
+}
 
 const createDialect = (database: DatabaseSync): Dialect => ({
   createAdapter: () => new SqliteAdapter(),
@@ -137,7 +137,7 @@ const createDialect = (database: DatabaseSync): Dialect => ({
 });
 
 /** `path` is a file, or `:memory:` for tests. */
-export const openSqliteStore = async (path: string): Promise<Store> => {
+export async function openSqliteStore(path: string): Promise<Store> {
   const database = new DatabaseSync(path);
   database.exec(pragmas);
   const db = new Kysely<Schema>({ dialect: createDialect(database) });
@@ -149,4 +149,4 @@ export const openSqliteStore = async (path: string): Promise<Store> => {
     read: (body) => db.transaction().setAccessMode('read only').execute(body),
     close: () => db.destroy(),
   };
-};
+}

@@ -42,13 +42,13 @@ const domain = (projectId: string, apexName: string, owned: boolean) => ({
   first_missed_at: null,
   created_at: 1,
 });
-const countDomains = async (db: Queries): Promise<number> => {
+async function countDomains(db: Queries): Promise<number> {
   const row = await db
     .selectFrom('domains')
     .select((eb) => eb.fn.countAll<number>().as('n'))
     .executeTakeFirstOrThrow();
   return Number(row.n);
-};
+}
 const times = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, index) => make(index));
 
 const suite: StoreSuite = (name, skip, open) =>

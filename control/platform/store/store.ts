@@ -29,37 +29,37 @@ export interface Store {
   close(): Promise<void>;
 }
 
-export const migrateToLatest = async (db: Queries): Promise<void> => {
+export async function migrateToLatest(db: Queries): Promise<void> {
   const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } });
   // A newer release may have migrated already, as replicas are replaced one by one. Its schema serves this release too.
   if ((await migrator.getMigrations()).every(({ executedAt }) => executedAt !== undefined)) return;
   const { error } = await migrator.migrateToLatest();
   if (error) throw error;
-};
+}
 
 /** Whether a unique or primary key was taken, by either driver's error code. */
-export const isUniqueViolation = (error: unknown): boolean => {
+export function isUniqueViolation(error: unknown): boolean {
   const { code, errcode } = (error ?? {}) as { code?: unknown; errcode?: unknown };
   // SQLITE_CONSTRAINT_UNIQUE, SQLITE_CONSTRAINT_PRIMARYKEY; Postgres unique_violation.
   return errcode === 2067 || errcode === 1555 || code === '23505';
-};
+}
 
 /** Whether a row refers to a missing row, or is still referred to, by either driver's error code. */
-export const isForeignKeyViolation = (error: unknown): boolean => {
+export function isForeignKeyViolation(error: unknown): boolean {
   const { code, errcode } = (error ?? {}) as { code?: unknown; errcode?: unknown };
   // SQLITE_CONSTRAINT_FOREIGNKEY; Postgres foreign_key_violation.
   return errcode === 787 || code === '23503';
-};
+}
 
 /**
  * Takes the project's row lock until the transaction ends, so that counts and owners read after it stay true. False if the
  * project is gone.
  */
-export const takeProjectLock = async (trx: Queries, projectId: string): Promise<boolean> => {
+export async function takeProjectLock(trx: Queries, projectId: string): Promise<boolean> {
   const locked = await trx
     .updateTable('projects')
     .set((eb) => ({ revision: eb('revision', '+', 1) }))
     .where('id', '=', projectId)
     .executeTakeFirst();
   return locked.numUpdatedRows > 0n;
-};
+}

@@ -11,7 +11,7 @@ export const credentialOf = ({ token, sessionId }: Caller): string => token?.id 
 export const userShare = ({ token, userId }: Caller): string => `${token === null ? 'sessions' : 'tokens'} ${userId}`;
 
 /** The credential comes first: beyond its own limit it uses up nothing of the user's. */
-export const takeAllowance = async (limiter: Limiter, what: 'change' | 'dns', caller: Caller): Promise<void> => {
+export async function takeAllowance(limiter: Limiter, what: 'change' | 'dns', caller: Caller): Promise<void> {
   await limiter.take(`${what}PerCredential`, credentialOf(caller));
   await limiter.take(`${what}PerUser`, userShare(caller));
-};
+}

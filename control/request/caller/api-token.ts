@@ -24,7 +24,7 @@ export interface NewToken {
   readonly cli: boolean;
 }
 
-export const createApiToken = async (db: Queries, token: NewToken, nowMs: number): Promise<{ id: string; token: string }> => {
+export async function createApiToken(db: Queries, token: NewToken, nowMs: number): Promise<{ id: string; token: string }> {
   const secret = prefix + createToken();
   const id = createId(nowMs);
   await db
@@ -43,7 +43,7 @@ export const createApiToken = async (db: Queries, token: NewToken, nowMs: number
     })
     .execute();
   return { id, token: secret };
-};
+}
 
 const findToken = (db: Queries, secret: string, nowMs: number) =>
   db
@@ -72,16 +72,16 @@ const findToken = (db: Queries, secret: string, nowMs: number) =>
     .where('u.suspended_at', 'is', null)
     .executeTakeFirst();
 
-const markUsed = async (db: Queries, { id, cli }: { id: string; cli: Flag }, nowMs: number): Promise<void> => {
+async function markUsed(db: Queries, { id, cli }: { id: string; cli: Flag }, nowMs: number): Promise<void> {
   const renewed = cli ? { expires_at: nowMs + limits.cliTokenDays * dayMs } : {};
   await db
     .updateTable('api_tokens')
     .set({ used_at: nowMs, ...renewed })
     .where('id', '=', id)
     .execute();
-};
+}
 
-export const findTokenCaller = async (db: Queries, secret: string, nowMs: number): Promise<Caller | null> => {
+export async function findTokenCaller(db: Queries, secret: string, nowMs: number): Promise<Caller | null> {
   if (!secret.startsWith(prefix) || secret.length !== prefix.length + tokenLength) return null;
   const row = await findToken(db, secret, nowMs);
   if (!row) return null;
@@ -101,4 +101,4 @@ export const findTokenCaller = async (db: Queries, secret: string, nowMs: number
     passkey: Number(row.passkeys) > 0 ? 'proven' : 'none',
     token: { id: row.id, projectId: row.project_id, role: row.role, cli: row.cli === 1 },
   };
-};
+}

@@ -25,7 +25,7 @@ const listMost = 50;
 const shorten = (_: string, value: unknown): unknown =>
   Array.isArray(value) && value.length > listMost ? [...value.slice(0, listMost), `and ${value.length - listMost} more`] : value;
 
-export const writeAudit = async (db: Queries, row: AuditRow, nowMs: number): Promise<void> => {
+export async function writeAudit(db: Queries, row: AuditRow, nowMs: number): Promise<void> {
   await db
     .insertInto('audit')
     .values({
@@ -39,7 +39,7 @@ export const writeAudit = async (db: Queries, row: AuditRow, nowMs: number): Pro
       detail: JSON.stringify(row.detail ?? {}, shorten),
     })
     .execute();
-};
+}
 
 /** What the log says of a list that changed. */
 export const listChange = (before: readonly string[], after: readonly string[]) => ({
@@ -55,13 +55,13 @@ interface Source {
 }
 
 /** Writes the row of a call: actor, project and address come from its context. */
-export const auditCall = (
+export function auditCall(
   db: Queries,
   { caller, access, address, nowMs }: Source,
   action: string,
   target: string,
   detail: Readonly<Record<string, unknown>> = {},
-): Promise<void> => {
+): Promise<void> {
   const by = caller.token ? { ...detail, by: 'api-token' } : detail;
   return writeAudit(db, { projectId: access?.id ?? null, actor: caller.email, action, target, address, detail: by }, nowMs);
-};
+}

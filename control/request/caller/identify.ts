@@ -6,10 +6,10 @@ import { findTokenCaller } from './api-token.ts';
 import type { Caller } from './caller.ts';
 import { findSessionCaller } from './session.ts';
 
-const readBearer = (headers: Headers): string | undefined => {
+function readBearer(headers: Headers): string | undefined {
   const match = /^bearer +(\S+)$/i.exec(headers.get('authorization') ?? '');
   return match?.[1];
-};
+}
 
 export interface IdentifyDeps {
   readonly store: Pick<Store, 'db'>;
@@ -20,7 +20,7 @@ export interface IdentifyDeps {
 export const readCredential = (headers: Headers, cookies: CookieNames): string | undefined =>
   headers.has('authorization') ? readBearer(headers) : readCookie(headers, cookies.session);
 
-export const findCaller = async ({ store, cookies }: IdentifyDeps, headers: Headers, nowMs: number): Promise<Caller | null> => {
+export async function findCaller({ store, cookies }: IdentifyDeps, headers: Headers, nowMs: number): Promise<Caller | null> {
   // A request with an Authorization header must never fall back to a session.
   if (headers.has('authorization')) {
     const bearer = readBearer(headers);
@@ -28,4 +28,4 @@ export const findCaller = async ({ store, cookies }: IdentifyDeps, headers: Head
   }
   const cookie = readCookie(headers, cookies.session);
   return cookie === undefined ? null : findSessionCaller(store.db, cookie, nowMs);
-};
+}

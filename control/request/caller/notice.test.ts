@@ -15,17 +15,17 @@ before(async () => {
 after(() => test.close());
 
 const person = (options = {}): Promise<SignedUp> => test.signUp(`person-${++count}@example.com`, options);
-const mailsTo = async ({ email }: { email: string }, subject: RegExp): Promise<string[]> => {
+async function mailsTo({ email }: { email: string }, subject: RegExp): Promise<string[]> {
   await test.control.settle();
   return test.mails.filter((mail) => mail.to === email && subject.test(mail.subject)).map(({ text }) => text);
-};
+}
 const linuxChrome = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/140.0.0.0 Safari/537.36';
 
-const signIn = async (browser: TestClient, { email }: SignedUp, userAgent = linuxChrome): Promise<void> => {
+async function signIn(browser: TestClient, { email }: SignedUp, userAgent = linuxChrome): Promise<void> {
   const token = new URL(await test.control.operator.createLoginLink(email)).pathname.split('/').at(-1)!;
   const body = new URLSearchParams({ token });
   assert.equal((await browser.send('POST', '/auth/login', body, { 'user-agent': userAgent })).status, 204);
-};
+}
 
 describe('a sign-in', () => {
   const news = /^New sign-in/;

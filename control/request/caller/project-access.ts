@@ -43,18 +43,18 @@ const toAccess = (row: Row, caller: Caller): Access => ({
 });
 
 /** Undefined if the project does not exist or is not the caller's: a caller cannot tell which. */
-export const findAccess = async (db: Queries, caller: Caller, projectId: string): Promise<Access | undefined> => {
+export async function findAccess(db: Queries, caller: Caller, projectId: string): Promise<Access | undefined> {
   if (caller.token && caller.token.projectId !== projectId) return undefined;
   const row = await memberships(db, caller.userId).where('p.id', '=', projectId).executeTakeFirst();
   return row && toAccess(row, caller);
-};
+}
 
-export const listAccess = async (db: Queries, caller: Caller): Promise<Access[]> => {
+export async function listAccess(db: Queries, caller: Caller): Promise<Access[]> {
   const rows = await memberships(db, caller.userId).orderBy('p.id').execute();
   const visible = rows.filter((row) => !caller.token || row.id === caller.token.projectId);
   return visible.map((row) => toAccess(row, caller));
-};
+}
 
-export const refuseStopped = ({ suspended }: Access): void => {
+export function refuseStopped({ suspended }: Access): void {
   if (suspended) refuse('forbidden', 'This project is suspended. Please write to the operator.');
-};
+}

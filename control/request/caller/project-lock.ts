@@ -4,6 +4,6 @@ import { type Queries, takeProjectLock } from '../../platform/store/store.ts';
 import { refuse } from '../http/refusal.ts';
 
 /** Refuses if the project was deleted after the call was permitted. */
-export const lockProject = async (trx: Queries, projectId: string): Promise<void> => {
+export async function lockProject(trx: Queries, projectId: string): Promise<void> {
   if (!(await takeProjectLock(trx, projectId))) refuse('missing', 'Project not found');
-};
+}

@@ -17,28 +17,28 @@ const tableOf = {
   members: 'members',
 } as const satisfies Record<Counted, string>;
 
-const countRows = async (db: Queries, table: (typeof tableOf)[Counted], projectId: string): Promise<number> => {
+async function countRows(db: Queries, table: (typeof tableOf)[Counted], projectId: string): Promise<number> {
   const row = await db
     .selectFrom(table)
     .select((eb) => eb.fn.countAll<number>().as('n'))
     .where('project_id', '=', projectId)
     .executeTakeFirstOrThrow();
   return Number(row.n);
-};
+}
 
-export const withinQuota = (access: Access, name: QuotaName, count: number): void => {
+export function withinQuota(access: Access, name: QuotaName, count: number): void {
   const message = quotaMessage(name, count, access.quotas);
   if (message !== null) refuse('conflict', message);
-};
+}
 
 /** Locks the project until the transaction ends, and refuses if `adding` more would exceed the quota. */
-export const takeQuota = async (trx: Queries, access: Access, name: Counted, adding = 1): Promise<void> => {
+export async function takeQuota(trx: Queries, access: Access, name: Counted, adding = 1): Promise<void> {
   await lockProject(trx, access.id);
   withinQuota(access, name, (await countRows(trx, tableOf[name], access.id)) + adding);
-};
+}
 
 /** Room for one more member: invitations that have not expired count as members. */
-export const takeMemberQuota = async (trx: Queries, access: Access, nowMs: number): Promise<void> => {
+export async function takeMemberQuota(trx: Queries, access: Access, nowMs: number): Promise<void> {
   const invited = trx.selectFrom('invitations').select('id').where('project_id', '=', access.id).where('expires_at', '>', nowMs);
   await takeQuota(trx, access, 'members', (await invited.execute()).length + 1);
-};
+}

@@ -41,7 +41,7 @@ const isNoted = ({ code }: Refusal, { passkey }: Caller): boolean =>
 const logOf = async (db: Queries, caller: Caller, projectId: string | undefined): Promise<string | null> =>
   (projectId !== undefined && (await findAccess(db, caller, projectId))?.id) || null;
 
-export const auditRefusedCall = async ({ store, limiter }: RefusalDeps, refused: RefusedCall): Promise<void> => {
+export async function auditRefusedCall({ store, limiter }: RefusalDeps, refused: RefusedCall): Promise<void> {
   const { name, call, caller, refusal, address, nowMs } = refused;
   if (!isNoted(refusal, caller) || !isUnsafe(call.method)) return;
   if (!(await hasRoom(limiter, 'refusalInAudit', caller.userId))) return;
@@ -49,7 +49,7 @@ export const auditRefusedCall = async ({ store, limiter }: RefusalDeps, refused:
   const detail = { why: refusal.message, ...(caller.token ? { by: 'api-token' } : {}) };
   const row = { projectId, actor: caller.email, action: 'call.refuse', target: name, address, detail };
   await unlessOutage(() => writeAudit(store.db, row, nowMs));
-};
+}
 
 const findLink = (db: Queries, token: string) =>
   db
@@ -61,12 +61,12 @@ const findLink = (db: Queries, token: string) =>
 
 type Link = Awaited<ReturnType<typeof findLink>>;
 
-const whyRefused = (link: Link): string => {
+function whyRefused(link: Link): string {
   if (!link) return 'unknown link';
   if (link.suspended_at !== null) return 'suspended';
   if (link.session_id !== null) return 'a link that does not sign in';
   return link.used_at === null ? 'expired' : 'used';
-};
+}
 
 interface Attempt {
   readonly address: string;
@@ -79,27 +79,24 @@ interface Person {
 }
 
 /** All sign-ins that fail for no known person share one limit. */
-const writeFailedSignIn = async (
+async function writeFailedSignIn(
   { store, limiter }: RefusalDeps,
   { address, nowMs }: Attempt,
   user: Person | undefined,
   why: string,
   actor = 'unknown',
-): Promise<void> => {
+): Promise<void> {
   if (!(await hasRoom(limiter, 'refusalInAudit', user?.id ?? 'unknown'))) return;
   const row = { projectId: null, actor, action: 'session.refuse', target: user?.email ?? '', address };
   await unlessOutage(() => writeAudit(store.db, { ...row, detail: { why } }, nowMs));
-};
+}
 
-export const auditFailedSignIn = async (deps: RefusalDeps, attempt: Attempt & { readonly token: string }): Promise<void> => {
+export async function auditFailedSignIn(deps: RefusalDeps, attempt: Attempt & { readonly token: string }): Promise<void> {
   const link = await findLink(deps.store.db, attempt.token);
   await writeFailedSignIn(deps, attempt, link, whyRefused(link));
-};
+}
 
-export const auditFailedPasskey = async (
-  deps: RefusalDeps,
-  attempt: Attempt & { readonly credentialId: string },
-): Promise<void> => {
+export async function auditFailedPasskey(deps: RefusalDeps, attempt: Attempt & { readonly credentialId: string }): Promise<void> {
   const user = await deps.store.db
     .selectFrom('passkeys as p')
     .innerJoin('users as u', 'u.id', 'p.user_id')
@@ -108,7 +105,7 @@ export const auditFailedPasskey = async (
     .executeTakeFirst();
   const why = user === undefined ? 'unknown passkey' : 'wrong answer of a passkey';
   await writeFailedSignIn(deps, attempt, user, user && user.suspended_at !== null ? 'suspended' : why);
-};
+}
 
 /** Notes a wrong proof from somebody who has this person's session. */
 export const auditFailedProof = (

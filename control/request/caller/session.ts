@@ -31,14 +31,14 @@ export interface NewSession {
   readonly passkeyId?: string;
 }
 
-const dropOldest = async (db: Queries, userId: string): Promise<void> => {
+async function dropOldest(db: Queries, userId: string): Promise<void> {
   const rows = await db.selectFrom('sessions').select('id').where('user_id', '=', userId).orderBy('id', 'desc').execute();
   const surplus = rows.slice(sessionsPerUser - 1).map((row) => row.id);
   if (surplus.length > 0) await db.deleteFrom('sessions').where('id', 'in', surplus).execute();
-};
+}
 
 /** Answers the cookie's value, always a new one: an attacker cannot choose a victim's session. */
-export const createSession = async (db: Queries, session: NewSession, nowMs: number): Promise<string> => {
+export async function createSession(db: Queries, session: NewSession, nowMs: number): Promise<string> {
   const token = createToken();
   await dropOldest(db, session.userId);
   await db
@@ -58,7 +58,7 @@ export const createSession = async (db: Queries, session: NewSession, nowMs: num
     })
     .execute();
   return token;
-};
+}
 
 interface Life {
   readonly created_at: number;
@@ -67,10 +67,10 @@ interface Life {
 }
 
 /** A user who becomes an operator has the shorter life in the sessions that exist, too. */
-export const isLive = ({ created_at, seen_at, expires_at }: Life, operator: boolean, nowMs: number): boolean => {
+export function isLive({ created_at, seen_at, expires_at }: Life, operator: boolean, nowMs: number): boolean {
   if (expires_at <= nowMs || seen_at <= nowMs - idleMs) return false;
   return !operator || (seen_at > nowMs - operatorIdleMs && created_at > nowMs - operatorMaxMs);
-};
+}
 
 const findSession = (db: Queries, token: string) =>
   db
@@ -83,25 +83,25 @@ const findSession = (db: Queries, token: string) =>
     .where('users.suspended_at', 'is', null)
     .executeTakeFirst();
 
-const markSeen = async (db: Queries, id: string, nowMs: number): Promise<void> => {
+async function markSeen(db: Queries, id: string, nowMs: number): Promise<void> {
   await db.updateTable('sessions').set({ seen_at: nowMs }).where('id', '=', id).execute();
-};
+}
 
 /** A proof of the future, from before the clock went back, does not count. */
 const isFresh = (provenAt: number, nowMs: number): boolean => provenAt <= nowMs && nowMs - provenAt < freshMs;
 
-const passkeyProof = (passkeyAt: number | null, nowMs: number): PasskeyProof => {
+function passkeyProof(passkeyAt: number | null, nowMs: number): PasskeyProof {
   if (passkeyAt === null) return 'none';
   return isFresh(passkeyAt, nowMs) ? 'fresh' : 'proven';
-};
+}
 
 /** The session's user has just proven who they are. A recovery code stands in for a passkey. */
-export const renewProof = async (db: Queries, sessionId: string, nowMs: number, by: 'link' | 'passkey'): Promise<void> => {
+export async function renewProof(db: Queries, sessionId: string, nowMs: number, by: 'link' | 'passkey'): Promise<void> {
   const set = { proven_at: nowMs, ...(by === 'passkey' ? { passkey_at: nowMs } : {}) };
   await db.updateTable('sessions').set(set).where('id', '=', sessionId).execute();
-};
+}
 
-export const findSessionCaller = async (db: Queries, token: string, nowMs: number): Promise<Caller | null> => {
+export async function findSessionCaller(db: Queries, token: string, nowMs: number): Promise<Caller | null> {
   if (!isToken(token)) return null;
   const row = await findSession(db, token);
   if (!row || !isLive(row, row.operator === 1, nowMs)) return null;
@@ -117,13 +117,13 @@ export const findSessionCaller = async (db: Queries, token: string, nowMs: numbe
     passkey: passkeyProof(row.passkey_at, nowMs),
     token: null,
   };
-};
+}
 
 /**
  * Ends a user's sessions but one, their CLI tokens, terminals that wait for one, and what they opened as a member at tunnels with an
  * access policy. API tokens stay: programs use them. Answers how many sessions and tokens ended.
  */
-export const endSignIns = async (trx: Queries, userId: string, except: string | null, nowMs: number) => {
+export async function endSignIns(trx: Queries, userId: string, except: string | null, nowMs: number) {
   const sessions = trx
     .deleteFrom('sessions')
     .where('user_id', '=', userId)
@@ -135,14 +135,14 @@ export const endSignIns = async (trx: Queries, userId: string, except: string | 
     sessions: Number((await sessions.executeTakeFirst()).numDeletedRows),
     cliTokens: Number((await tokens.executeTakeFirst()).numDeletedRows),
   };
-};
+}
 
 /** Ends the cookie's session, if there is one, and audits that as its user's change. */
-export const endSession = async (trx: Queries, token: string, address: string, nowMs: number): Promise<void> => {
+export async function endSession(trx: Queries, token: string, address: string, nowMs: number): Promise<void> {
   if (!isToken(token)) return;
   const query = trx.deleteFrom('sessions').where('token_hash', '=', hashToken(token)).returning('user_id');
   const ended = await query.executeTakeFirst();
   if (!ended) return;
   const { email } = await trx.selectFrom('users').select('email').where('id', '=', ended.user_id).executeTakeFirstOrThrow();
   await writeAudit(trx, { projectId: null, actor: email, action: 'session.end', target: email, address }, nowMs);
-};
+}

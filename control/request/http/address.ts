@@ -9,7 +9,7 @@ export const compileProxies = (trustedProxies: readonly string[]): ((address: st
   trustedProxies.length === 0 ? () => false : compileAllowList(trustedProxies);
 
 /** Reads X-Forwarded-For from the end, where our proxies append: the first address that is not a trusted proxy is the caller's. */
-export const createAddressReader = (trustedProxies: readonly string[]) => {
+export function createAddressReader(trustedProxies: readonly string[]) {
   const isTrusted = compileProxies(trustedProxies);
   return (remote: string, headers: Pick<Headers, 'get'>): string => {
     let address = canonicalAddress(remote) ?? remote;
@@ -21,7 +21,7 @@ export const createAddressReader = (trustedProxies: readonly string[]) => {
     }
     return address;
   };
-};
+}
 
 /** The key by which limits count. Requests that other sites' pages cause count apart: they must not use up the visitor's own. */
 export const limitedAddress = (address: string, headers: Headers): string =>

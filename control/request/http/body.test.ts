@@ -14,13 +14,13 @@ before(async () => {
 });
 after(() => test.close());
 
-const post = async (path: string, body: BodyInit, type: string): Promise<[number, string]> => {
+async function post(path: string, body: BodyInit, type: string): Promise<[number, string]> {
   const cookie = [...ann.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
   const headers = { 'content-type': type, cookie, origin: testOrigin };
   const request = new Request(testOrigin + path, { method: 'POST', body, headers, duplex: 'half' } as RequestInit);
   const response = await test.control.fetch(request, { remoteAddress: '192.0.2.1' });
   return [response.status, await response.text()];
-};
+}
 const postJson = (text: string, type = 'application/json') => post('/api/projects', text, type);
 type BodyInit = NonNullable<RequestInit['body']>;
 

@@ -17,7 +17,7 @@ async function* chunksOf(body: Request['body']): AsyncGenerator<Uint8Array> {
 }
 
 /** Reads the body of a request, or of another server's answer. */
-export const readBounded = async (request: Pick<Request, 'headers' | 'body'>, maxBytes: number): Promise<Buffer> => {
+export async function readBounded(request: Pick<Request, 'headers' | 'body'>, maxBytes: number): Promise<Buffer> {
   const tooLarge = new Refusal('tooLarge', `The body must be at most ${maxBytes} bytes.`);
   if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge;
   const chunks: Uint8Array[] = [];
@@ -28,23 +28,23 @@ export const readBounded = async (request: Pick<Request, 'headers' | 'body'>, ma
     chunks.push(chunk);
   }
   return Buffer.concat(chunks, size);
-};
+}
 
 const mediaType = (request: Request): string => (request.headers.get('content-type') ?? '').split(';')[0]!.trim().toLowerCase();
 
-const expectType = (request: Request, type: string): void => {
+function expectType(request: Request, type: string): void {
   if (mediaType(request) !== type) throw new Refusal('unsupported', `The body must be ${type}.`);
-};
+}
 
-const depthOf = (value: unknown): number => {
+function depthOf(value: unknown): number {
   let depth = 0;
   for (let level: unknown[] = [value]; level.length > 0 && depth <= jsonMaxDepth; depth++) {
     level = level.flatMap((each) => (typeof each === 'object' && each !== null ? Object.values(each) : []));
   }
   return depth;
-};
+}
 
-const parseJson = (text: string): Record<string, unknown> => {
+function parseJson(text: string): Record<string, unknown> {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -55,15 +55,15 @@ const parseJson = (text: string): Record<string, unknown> => {
     return refuse('invalid', 'The body must be a JSON object.');
   if (depthOf(value) > jsonMaxDepth) return refuse('invalid', 'The body nests too deeply.');
   return value as Record<string, unknown>;
-};
+}
 
-const decodeUtf8 = (bytes: Uint8Array): string => {
+function decodeUtf8(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
     return refuse('invalid', 'The body must be UTF-8.');
   }
-};
+}
 
 /** `allow` for an item of the list `allow`; `rules.0.path` for a field of an item. */
 const nameOf = (path: readonly PropertyKey[]): string =>
@@ -73,14 +73,14 @@ const nameOf = (path: readonly PropertyKey[]): string =>
     .join('.');
 
 /** The fields of the schema and no others: what a caller may not set never reaches a handler. */
-const readFields = (schema: z.ZodObject, values: Readonly<Record<string, unknown>>): Record<string, unknown> => {
+function readFields(schema: z.ZodObject, values: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { data, error } = schema.safeParse(values);
   if (error) return refuse('invalid', `Field '${nameOf(error.issues[0]!.path)}' ${error.issues[0]!.message}`);
   return Object.fromEntries(Object.entries(data).filter(([, value]) => value !== null));
-};
+}
 
 /** A missing field becomes an empty string, because the rules decide which fields are required. A repeated field is refused. */
-const readForm = (schema: z.ZodObject, entries: Iterable<[string, unknown]>): Record<string, unknown> => {
+function readForm(schema: z.ZodObject, entries: Iterable<[string, unknown]>): Record<string, unknown> {
   const fields = Object.fromEntries(Object.keys(schema.shape).map((name) => [name, '']));
   const seen = new Set<string>();
   for (const [name, value] of entries) {
@@ -90,36 +90,36 @@ const readForm = (schema: z.ZodObject, entries: Iterable<[string, unknown]>): Re
     fields[name] = value as string;
   }
   return readFields(schema, fields);
-};
+}
 
-const readMultipart = async (request: Request, schema: z.ZodObject): Promise<Record<string, unknown>> => {
+async function readMultipart(request: Request, schema: z.ZodObject): Promise<Record<string, unknown>> {
   expectType(request, 'multipart/form-data');
   const body = new Uint8Array(await readBounded(request, bodyMaxBytes.form));
   const response = new Response(body, { headers: { 'content-type': request.headers.get('content-type')! } });
   const form = await response.formData().catch(() => refuse('invalid', 'The body must be a complete form.'));
   return readForm(schema, form.entries());
-};
+}
 
-export const readUrlEncoded = async (request: Request, schema: z.ZodObject): Promise<Record<string, unknown>> => {
+export async function readUrlEncoded(request: Request, schema: z.ZodObject): Promise<Record<string, unknown>> {
   expectType(request, 'application/x-www-form-urlencoded');
   return readForm(schema, new URLSearchParams(decodeUtf8(await readBounded(request, bodyMaxBytes.form))));
-};
+}
 
-const readJson = async (request: Request, schema: z.ZodObject): Promise<Record<string, unknown>> => {
+async function readJson(request: Request, schema: z.ZodObject): Promise<Record<string, unknown>> {
   expectType(request, 'application/json');
   return readFields(schema, parseJson(decodeUtf8(await readBounded(request, bodyMaxBytes.json))));
-};
+}
 
-const readCsv = async (request: Request): Promise<string> => {
+async function readCsv(request: Request): Promise<string> {
   expectType(request, 'text/csv');
   const text = decodeUtf8(await readBounded(request, bodyMaxBytes.csv));
   return isPlainText(text) ? text : refuse('invalid', 'The body must not hold control characters.');
-};
+}
 
-export const readBody = async (request: Request, call: Call): Promise<unknown> => {
+export async function readBody(request: Request, call: Call): Promise<unknown> {
   if (call.csv) return readCsv(request);
   const schema = payloadSchemaOf(call);
   if (schema === null) return undefined;
   if (call.json) return readJson(request, schema);
   return call.form ? readUrlEncoded(request, schema) : readMultipart(request, schema);
-};
+}

@@ -23,7 +23,7 @@ export const acceptsCoding = (accepted: string, coding: string): boolean =>
 const leastBytes = 1000;
 
 /** `answer` is complete: it is read into memory here. */
-export const compressed = async (request: Request, answer: Response): Promise<Response> => {
+export async function compressed(request: Request, answer: Response): Promise<Response> {
   const headers = new Headers(answer.headers);
   headers.append('vary', 'accept-encoding');
   const bytes = Buffer.from(await answer.arrayBuffer());
@@ -33,4 +33,4 @@ export const compressed = async (request: Request, answer: Response): Promise<Re
   const [name, encode] = coding;
   headers.set('content-encoding', name);
   return new Response(await encode(bytes), { status: answer.status, headers });
-};
+}

@@ -10,23 +10,23 @@ export interface CookieNames {
   readonly secure: boolean;
 }
 
-export const cookieNames = (origin: string): CookieNames => {
+export function cookieNames(origin: string): CookieNames {
   const secure = origin.startsWith('https:');
   const prefix = secure ? '__Host-' : '';
   const [session, browser, signIn, known] = ['session', 'browser', 'sign-in', 'known'].map(
     (name) => `${prefix}underpass-${name}`,
   );
   return { session: session!, browser: browser!, signIn: signIn!, known: known!, secure };
-};
+}
 
 /** The first cookie of that name. A second one can only come from an attack and is ignored. */
-export const readCookie = (headers: Headers, name: string): string | undefined => {
+export function readCookie(headers: Headers, name: string): string | undefined {
   for (const pair of (headers.get('cookie') ?? '').split(';')) {
     const equals = pair.indexOf('=');
     if (equals > 0 && pair.slice(0, equals).trim() === name) return pair.slice(equals + 1).trim();
   }
   return undefined;
-};
+}
 
 /** `maxAgeSeconds` 0 removes it. Values are base64url, which needs no quoting. */
 export const renderCookie = (name: string, value: string, maxAgeSeconds: number, secure: boolean): string =>

@@ -22,16 +22,16 @@ const afterPrefix = new RegExp(`^/+(${prefixes})/+.+$`, 'is');
 // Session and tunnel tokens, and API tokens with their prefix. An ordinary name of that length is hidden too.
 const tokens = new RegExp(`[\\w-]{${tokenLength},}`, 'g');
 
-const decode = (path: string): string => {
+function decode(path: string): string {
   try {
     return decodeURIComponent(path);
   } catch {
     return path;
   }
-};
+}
 
-export const loggedPath = (path: string): string => {
+export function loggedPath(path: string): string {
   const hidden = decode(path).replace(afterPrefix, '/$1/[secret]');
   // Only a path with a secret is logged decoded. Others stay encoded, so they cannot contain line ends.
   return (hidden.endsWith('/[secret]') ? hidden : path).replace(tokens, '[secret]');
-};
+}

@@ -6,13 +6,13 @@ const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
  * True if no foreign page can have made this unsafe request. Browsers send Sec-Fetch-Site or Origin with every such
  * request. One that has neither, and no cookie, comes from a program and uses nobody's session.
  */
-export const isOwnRequest = (headers: Headers, origin: string): boolean => {
+export function isOwnRequest(headers: Headers, origin: string): boolean {
   const site = headers.get('sec-fetch-site');
   const sender = headers.get('origin');
   if (site !== null) return site === 'same-origin' && sender !== 'null';
   if (sender !== null) return sender === origin;
   return headers.get('cookie') === null;
-};
+}
 
 /** True for a request that a page of another site caused: by a script, a form, a link or an image. */
 export const isFromOtherSite = (headers: Headers): boolean =>

@@ -47,27 +47,27 @@ export class Refusal extends Error {
   }
 }
 
-export const refuse = (code: RefusalCode, publicText: string): never => {
+export function refuse(code: RefusalCode, publicText: string): never {
   throw new Refusal(code, publicText);
-};
+}
 
 /** The value, or a 404 that names what is missing. */
-export const orMissing = <T>(value: T | undefined | null, what: string): T => {
+export function orMissing<T>(value: T | undefined | null, what: string): T {
   if (value === undefined || value === null) throw new Refusal('missing', `${what} not found`);
   return value;
-};
+}
 
 /** The value that a rule accepted, or a 400 with the rule's text. */
-export const orInvalid = <T>(parsed: Parsed<T>): T => {
+export function orInvalid<T>(parsed: Parsed<T>): T {
   if (!parsed.ok) throw new Refusal('invalid', parsed.message);
   return parsed.value;
-};
+}
 
 type ParsedForm<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly errors: object };
 
 /** The same for a form: a 400 with the text of the first wrong field. */
-export const orInvalidForm = <T>(parsed: ParsedForm<T>): T => {
+export function orInvalidForm<T>(parsed: ParsedForm<T>): T {
   if (parsed.ok) return parsed.value;
   const [[field, message] = ['form', 'is invalid']] = Object.entries(parsed.errors);
   throw new Refusal('invalid', `${field}: ${message}`);
-};
+}

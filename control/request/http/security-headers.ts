@@ -2,7 +2,7 @@
 
 const turnstileOrigin = 'https://challenges.cloudflare.com';
 
-const contentPolicy = (withTurnstile: boolean): string => {
+function contentPolicy(withTurnstile: boolean): string {
   const turnstile = withTurnstile ? ` ${turnstileOrigin}` : '';
   return [
     "default-src 'none'",
@@ -18,7 +18,7 @@ const contentPolicy = (withTurnstile: boolean): string => {
     "base-uri 'none'",
     "form-action 'self'",
   ].join('; ');
-};
+}
 
 export interface HeaderSettings {
   readonly origin: string;

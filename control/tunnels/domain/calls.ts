@@ -39,7 +39,7 @@ export interface DomainDeps extends AwaitServingDeps {
 const getRow = async (db: Queries, access: Access, apexName: string): Promise<DomainsTable> =>
   orMissing(await findDomain(db, access.id, apexName), 'Domain');
 
-const createDomain = async (deps: DomainDeps, context: CallContext<'createDomain'>): Promise<Domain> => {
+async function createDomain(deps: DomainDeps, context: CallContext<'createDomain'>): Promise<Domain> {
   const { access, body, nowMs } = context;
   const apexName = orInvalid(parseApexDomain(body.name, registrableDomain));
   if (isOwnDomain(apexName, await ownHosts(deps.store.db, deps.origin))) refuse('invalid', apexDomainMessage);
@@ -52,9 +52,9 @@ const createDomain = async (deps: DomainDeps, context: CallContext<'createDomain
     await auditCall(trx, context, 'domain.create', apexName);
   });
   return toDomain(await getRow(deps.store.db, access, apexName));
-};
+}
 
-const deleteDomain = async (deps: DomainDeps, context: CallContext<'deleteDomain'>): Promise<void> => {
+async function deleteDomain(deps: DomainDeps, context: CallContext<'deleteDomain'>): Promise<void> {
   const { access, segments } = context;
   await deps.store.write(async (trx) => {
     await lockProject(trx, access.id);
@@ -64,9 +64,9 @@ const deleteDomain = async (deps: DomainDeps, context: CallContext<'deleteDomain
     await trx.deleteFrom('domains').where('id', '=', row.id).execute();
     await auditCall(trx, context, 'domain.delete', row.apex_name);
   });
-};
+}
 
-const verifyDomain = async (deps: DomainDeps, context: CallContext<'verifyDomain'>): Promise<Domain> => {
+async function verifyDomain(deps: DomainDeps, context: CallContext<'verifyDomain'>): Promise<Domain> {
   const { access, caller, segments, nowMs } = context;
   const row = await getRow(deps.store.db, access, segments.apexName);
   if (row.verified_at !== null) return toDomain(row);
@@ -84,9 +84,9 @@ const verifyDomain = async (deps: DomainDeps, context: CallContext<'verifyDomain
   deps.feed.tunnelsChanged(tunnelIds);
   await awaitServing(deps, tunnelIds);
   return toDomain(await getRow(deps.store.db, access, segments.apexName));
-};
+}
 
-const lookUpDns = async (deps: DomainDeps, context: CallContext<'lookUpDns'>): Promise<DnsLookup> => {
+async function lookUpDns(deps: DomainDeps, context: CallContext<'lookUpDns'>): Promise<DnsLookup> {
   const { caller, query, nowMs } = context;
   const host = parseHostname(query.host) ?? refuse('invalid', 'Please enter a valid domain name.');
   const whose = await decideLookUp(deps.store.db, caller, host, nowMs);
@@ -95,9 +95,9 @@ const lookUpDns = async (deps: DomainDeps, context: CallContext<'lookUpDns'>): P
   await takeAllowance(deps.limiter, 'dns', caller);
   const found = await deps.dnsTurns(userShare(caller), () => deps.dns.lookup(host));
   return { host, ips: found === 'unknown' ? [] : [...found] };
-};
+}
 
-const getDomainDns = async (deps: DomainDeps, context: CallContext<'getDomainDns'>): Promise<DomainDns> => {
+async function getDomainDns(deps: DomainDeps, context: CallContext<'getDomainDns'>): Promise<DomainDns> {
   const { access, caller, segments } = context;
   const { providers } = deps.dns;
   const { apex_name } = await getRow(deps.store.db, access, segments.apexName);
@@ -107,7 +107,7 @@ const getDomainDns = async (deps: DomainDeps, context: CallContext<'getDomainDns
     provider = await deps.dnsTurns(userShare(caller), () => providers.ask(apex_name));
   }
   return provider === 'other' ? {} : { provider };
-};
+}
 
 export const createDomainCalls = (
   deps: DomainDeps,

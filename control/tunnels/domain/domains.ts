@@ -18,7 +18,7 @@ export const listDomains = (db: Queries, projectId: string): Promise<DomainsTabl
 
 const statusOf = (row: DomainsTable) => (row.verified_at === null ? 'Unverified' : 'Verified');
 
-export const readDomainPage = async (db: Queries, projectId: string, query: ListQuery): Promise<ListPage<Domain>> => {
+export async function readDomainPage(db: Queries, projectId: string, query: ListQuery): Promise<ListPage<Domain>> {
   const found = (await listDomains(db, projectId)).filter((row) => query.words.every((word) => row.apex_name.includes(word)));
   const rows = found.map((row) => {
     const status = statusOf(row);
@@ -27,7 +27,7 @@ export const readDomainPage = async (db: Queries, projectId: string, query: List
   });
   const page = selectPage(rows, query, domainList.statuses);
   return { ...page, rows: page.rows.map(({ row }) => toDomain(row)) };
-};
+}
 
 export const findDomain = (db: Queries, projectId: string, apexName: string): Promise<DomainsTable | undefined> =>
   db.selectFrom('domains').selectAll().where('project_id', '=', projectId).where('apex_name', '=', apexName).executeTakeFirst();
@@ -36,13 +36,13 @@ export const findDomain = (db: Queries, projectId: string, apexName: string): Pr
 export type DomainMaker = 'quick' | null;
 
 /** Inserts an unverified domain. Its challenge has 128 random bits, so no DNS record can hold it already. */
-export const insertDomain = async (
+export async function insertDomain(
   db: Queries,
   projectId: string,
   apexName: string,
   nowMs: number,
   maker: DomainMaker = null,
-): Promise<void> => {
+): Promise<void> {
   await db
     .insertInto('domains')
     .values({
@@ -59,26 +59,26 @@ export const insertDomain = async (
       from_quick: maker === 'quick' ? 1 : null,
     })
     .execute();
-};
+}
 
 /** Lets the domain stay without its quick tunnel. False if it is none of a quick tunnel. The project must be locked. */
-export const adoptDomain = async (trx: Queries, projectId: string, apexName: string): Promise<boolean> => {
+export async function adoptDomain(trx: Queries, projectId: string, apexName: string): Promise<boolean> {
   const update = trx.updateTable('domains').set({ from_quick: null }).where('project_id', '=', projectId);
   const { numUpdatedRows } = await update.where('apex_name', '=', apexName).where('from_quick', '=', 1).executeTakeFirstOrThrow();
   return numUpdatedRows > 0n;
-};
+}
 
 /** Deletes those of the apexes that only quick tunnels named and that no tunnel uses any more. The project must be locked. */
-export const dropQuickDomains = async (trx: Queries, projectId: string, apexNames: readonly string[]): Promise<void> => {
+export async function dropQuickDomains(trx: Queries, projectId: string, apexNames: readonly string[]): Promise<void> {
   for (const apexName of apexNames) {
     if ((await tunnelsUnder(trx, projectId, apexName)).length > 0) continue;
     const dropped = trx.deleteFrom('domains').where('project_id', '=', projectId).where('apex_name', '=', apexName);
     await dropped.where('from_quick', '=', 1).where('verified_at', 'is', null).execute();
   }
-};
+}
 
 /** The apexes that another project has verified. */
-export const foreignApexes = async (db: Queries, projectId: string, apexNames: readonly string[]): Promise<string[]> => {
+export async function foreignApexes(db: Queries, projectId: string, apexNames: readonly string[]): Promise<string[]> {
   if (apexNames.length === 0) return [];
   const rows = await db
     .selectFrom('domains')
@@ -87,7 +87,7 @@ export const foreignApexes = async (db: Queries, projectId: string, apexNames: r
     .where('project_id', '!=', projectId)
     .execute();
   return rows.map((row) => row.apex_name);
-};
+}
 
 export const foreignDomainText = (apexName: string): string => `Domain '${apexName}' belongs to another project`;
 

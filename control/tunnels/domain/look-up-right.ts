@@ -6,39 +6,39 @@ import type { Caller } from '../../request/caller/caller.ts';
 import { isClosed } from '../../request/caller/passkey-rule.ts';
 import { listAccess } from '../../request/caller/project-access.ts';
 
-const isDataPlaneHost = async (db: Queries, host: string): Promise<boolean> => {
+async function isDataPlaneHost(db: Queries, host: string): Promise<boolean> {
   const query = db.selectFrom('regions').select('name').where('data_plane_host', '=', host);
   return (await query.executeTakeFirst()) !== undefined;
-};
+}
 
 /** Domains of a project that are looked up without proof, and for how long after they were added. */
 const newDomainsMost = 20;
 const newForMs = 24 * 3600_000;
 
-const isUnderVerified = async (db: Queries, projectId: string, host: string): Promise<boolean> => {
+async function isUnderVerified(db: Queries, projectId: string, host: string): Promise<boolean> {
   const query = db.selectFrom('domains').select('apex_name').where('project_id', '=', projectId);
   const rows = await query.where('verified_at', 'is not', null).execute();
   return rows.some((row) => isSameOrUnder(host, row.apex_name));
-};
+}
 
-export const isUnderNew = async (db: Queries, projectId: string, host: string, nowMs: number): Promise<boolean> => {
+export async function isUnderNew(db: Queries, projectId: string, host: string, nowMs: number): Promise<boolean> {
   const query = db.selectFrom('domains').select('apex_name').where('project_id', '=', projectId).orderBy('id', 'desc');
   const added = query.where('verified_at', 'is', null).where('created_at', '>', nowMs - newForMs);
   return (await added.limit(newDomainsMost).execute()).some((row) => isSameOrUnder(host, row.apex_name));
-};
+}
 
-const isGenerated = async (db: Queries, projectId: string, host: string): Promise<boolean> => {
+async function isGenerated(db: Queries, projectId: string, host: string): Promise<boolean> {
   const query = db.selectFrom('tunnel_hosts').select('host').where('project_id', '=', projectId).where('apex_name', '=', '');
   return (await query.where('host', '=', host).executeTakeFirst()) !== undefined;
-};
+}
 
 /** Whose name it is. Only names of regions and of the caller's projects are looked up. */
-export const decideLookUp = async (
+export async function decideLookUp(
   db: Queries,
   caller: Caller,
   host: string,
   nowMs: number,
-): Promise<'ours' | 'new' | 'foreign'> => {
+): Promise<'ours' | 'new' | 'foreign'> {
   if (await isDataPlaneHost(db, host)) return 'ours';
   const projects = (await listAccess(db, caller)).filter((project) => !isClosed(project, caller));
   for (const { id } of projects) {
@@ -46,4 +46,4 @@ export const decideLookUp = async (
   }
   for (const { id } of projects) if (await isUnderNew(db, id, host, nowMs)) return 'new';
   return 'foreign';
-};
+}

@@ -14,7 +14,7 @@ interface Owned {
   readonly apexName: string;
 }
 
-const setLive = async (trx: Queries, { projectId, apexName }: Owned, isLive: boolean): Promise<string[]> => {
+async function setLive(trx: Queries, { projectId, apexName }: Owned, isLive: boolean): Promise<string[]> {
   await trx
     .updateTable('tunnel_hosts')
     .set((eb) => ({ live_host: isLive ? eb.ref('host') : null }))
@@ -22,7 +22,7 @@ const setLive = async (trx: Queries, { projectId, apexName }: Owned, isLive: boo
     .where('apex_name', '=', apexName)
     .execute();
   return (await tunnelsUnder(trx, projectId, apexName)).map((tunnel) => tunnel.id);
-};
+}
 
 const markVerified = (trx: Queries, { id, apexName }: Owned, nowMs: number) =>
   trx
@@ -37,12 +37,12 @@ const markVerified = (trx: Queries, { id, apexName }: Owned, nowMs: number) =>
  * The first project to prove an apex owns it: the unique `owned_apex` decides a race. Returns the tunnels whose hosts went live;
  * none if the domain is gone or another call verified it first.
  */
-export const claimDomain = async (
+export async function claimDomain(
   store: Store,
   domain: Owned,
   nowMs: number,
   inSameWrite: (trx: Queries) => Promise<void>,
-): Promise<string[]> => {
+): Promise<string[]> {
   try {
     return await store.write(async (trx) => {
       await lockProject(trx, domain.projectId);
@@ -54,7 +54,7 @@ export const claimDomain = async (
     if (isUniqueViolation(error)) return refuse('conflict', foreignDomainText(domain.apexName));
     throw error;
   }
-};
+}
 
 export interface LossDeps {
   readonly clock: () => number;
@@ -62,11 +62,11 @@ export interface LossDeps {
   readonly jobs: Pick<JobQueue, 'wake'>;
 }
 
-const managerEmails = async (db: Queries, projectId: string): Promise<string[]> => {
+async function managerEmails(db: Queries, projectId: string): Promise<string[]> {
   const query = db.selectFrom('members as m').innerJoin('users as u', 'u.id', 'm.user_id').select('u.email');
   const rows = await query.where('m.project_id', '=', projectId).where('m.role', 'in', ['owner', 'admin']).execute();
   return rows.map((row) => row.email);
-};
+}
 
 /** Makes what the daily re-check calls for a lost domain: it works in the given transaction, and returns what to do after it. */
 export const createDomainLoss =

@@ -27,18 +27,18 @@ export interface GroupDeps {
 const readGroup = async (db: Queries, access: Access, name: string): Promise<SecurityGroup> =>
   toGroup(orMissing(await findGroup(db, access.id, name), 'Security group'));
 
-const parseRules = (access: Access, allow: readonly string[]): readonly string[] => {
+function parseRules(access: Access, allow: readonly string[]): readonly string[] {
   const rules = orInvalid(parseAllowList(allow));
   withinQuota(access, 'rulesPerGroup', rules.length);
   return rules;
-};
+}
 
-const changeOf = (before: readonly string[], after: readonly string[]): Readonly<Record<string, unknown>> => {
+function changeOf(before: readonly string[], after: readonly string[]): Readonly<Record<string, unknown>> {
   const { added, removed } = listChange(before, after);
   return added.length + removed.length === 0 ? { order: 'changed' } : { added, removed };
-};
+}
 
-const createGroup = async (deps: GroupDeps, context: CallContext<'createSecurityGroup'>): Promise<SecurityGroup> => {
+async function createGroup(deps: GroupDeps, context: CallContext<'createSecurityGroup'>): Promise<SecurityGroup> {
   const { access, body, nowMs } = context;
   const name = orInvalid(parseObjectName(body.name));
   const allowList = parseRules(access, body.allow);
@@ -51,10 +51,10 @@ const createGroup = async (deps: GroupDeps, context: CallContext<'createSecurity
     await auditCall(trx, context, 'security-group.create', name, { allow: allowList });
   });
   return readGroup(deps.store.db, access, name);
-};
+}
 
 /** Saving the rules that the group already has changes nothing: no audit row, no message to the edges. */
-const updateGroup = async (deps: GroupDeps, context: CallContext<'updateSecurityGroup'>): Promise<SecurityGroup> => {
+async function updateGroup(deps: GroupDeps, context: CallContext<'updateSecurityGroup'>): Promise<SecurityGroup> {
   const { access, body, segments, nowMs } = context;
   const allowList = parseRules(access, body.allow);
   const tunnels = await deps.store.write(async (trx) => {
@@ -70,9 +70,9 @@ const updateGroup = async (deps: GroupDeps, context: CallContext<'updateSecurity
   });
   deps.feed.tunnelsChanged(tunnels.map((tunnel) => tunnel.id));
   return readGroup(deps.store.db, access, segments.name);
-};
+}
 
-const deleteGroup = async (deps: GroupDeps, context: CallContext<'deleteSecurityGroup'>): Promise<void> => {
+async function deleteGroup(deps: GroupDeps, context: CallContext<'deleteSecurityGroup'>): Promise<void> {
   const { access, segments } = context;
   await deps.store.write(async (trx) => {
     await lockProject(trx, access.id);
@@ -84,7 +84,7 @@ const deleteGroup = async (deps: GroupDeps, context: CallContext<'deleteSecurity
     await trx.deleteFrom('security_groups').where('id', '=', group.id).execute();
     await auditCall(trx, context, 'security-group.delete', group.name);
   });
-};
+}
 
 export const createGroupCalls = (
   deps: GroupDeps,

@@ -10,11 +10,11 @@ import type { Caller } from '../../request/caller/caller.ts';
 /** What the group `default` of a new project allows. */
 export const everybody: readonly string[] = ['0.0.0.0/0', '::/0'];
 
-export const insertGroup = async (
+export async function insertGroup(
   db: Queries,
   group: { readonly projectId: string; readonly name: string; readonly allowList: readonly string[] },
   nowMs: number,
-): Promise<string> => {
+): Promise<string> {
   const id = createId(nowMs);
   await db
     .insertInto('security_groups')
@@ -28,7 +28,7 @@ export const insertGroup = async (
     })
     .execute();
   return id;
-};
+}
 
 export const insertDefaultGroup = (db: Queries, projectId: string, nowMs: number): Promise<string> =>
   insertGroup(db, { projectId, name: defaultSecurityGroupName, allowList: everybody }, nowMs);
@@ -67,7 +67,7 @@ const hasWord = ({ name, allowList }: SecurityGroup, word: string): boolean =>
   name.toLowerCase().includes(word) || allowList.some((rule) => rule.includes(word));
 
 /** One page in the order of creation: `default` first. */
-export const readGroupPage = async (db: Queries, projectId: string, query: ListQuery): Promise<ListPage<SecurityGroup>> => {
+export async function readGroupPage(db: Queries, projectId: string, query: ListQuery): Promise<ListPage<SecurityGroup>> {
   const sortValue = sortValues[query.sort as keyof typeof sortValues] as ((group: SecurityGroup) => string | number) | undefined;
   const all = await groupRows(db, projectId).orderBy('g.id').execute();
   const rows = all
@@ -76,13 +76,13 @@ export const readGroupPage = async (db: Queries, projectId: string, query: ListQ
     .map((row) => ({ ...row, ...(sortValue === undefined ? {} : { sortsBy: sortValue(row.group) }) }));
   const page = selectPage(rows, query);
   return { ...page, rows: page.rows.map(({ group }) => group) };
-};
+}
 
 export const findGroup = (db: Queries, projectId: string, name: string): Promise<GroupRow | undefined> =>
   groupRows(db, projectId).where('g.name', '=', name).executeTakeFirst();
 
 /** Ids of the caller's projects that have a group of this name; at most two, which is enough to see that the name is ambiguous. */
-export const findGroupProjects = async (db: Queries, caller: Caller, name: string): Promise<string[]> => {
+export async function findGroupProjects(db: Queries, caller: Caller, name: string): Promise<string[]> {
   const query = db
     .selectFrom('security_groups as g')
     .innerJoin('members as m', 'm.project_id', 'g.project_id')
@@ -92,7 +92,7 @@ export const findGroupProjects = async (db: Queries, caller: Caller, name: strin
     .limit(2);
   const rows = await (caller.token ? query.where('g.project_id', '=', caller.token.projectId) : query).execute();
   return rows.map((row) => row.project_id);
-};
+}
 
 /** Names of the tunnels that a group is assigned to, and their ids for the edges. */
 export const assignedTunnels = (db: Queries, groupId: string): Promise<{ id: string; name: string }[]> =>

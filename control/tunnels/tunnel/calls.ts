@@ -56,7 +56,7 @@ interface AskedTunnel extends Omit<NewTunnel, 'securityGroup' | 'generated'> {
   readonly wildcardDomain: string | null;
 }
 
-const parseNewTunnel = async (deps: TunnelDeps, { body }: CallContext<'createTunnel'>): Promise<AskedTunnel> => {
+async function parseNewTunnel(deps: TunnelDeps, { body }: CallContext<'createTunnel'>): Promise<AskedTunnel> {
   const name = orInvalid(parseTunnelName(body.name));
   const type = orInvalid(parseTunnelType(body.type ?? defaultTunnelType));
   const proxyProtocol = orInvalid(parseProxyProtocol(body.proxyProtocol ?? ''));
@@ -67,18 +67,18 @@ const parseNewTunnel = async (deps: TunnelDeps, { body }: CallContext<'createTun
   const hosts = orInvalid(parseIngressDomains(asked, { generate: wildcardDomain !== null }));
   const { accessPolicy } = body;
   return { name, type, region: region.name, proxyProtocol, hosts, wildcardDomain, accessPolicy };
-};
+}
 
 /** Somebody may delete the tunnel in the meantime: the answer is then as it was. */
-const answerServing = async (deps: TunnelDeps, access: Access, id: string, name: string): Promise<Tunnel> => {
+async function answerServing(deps: TunnelDeps, access: Access, id: string, name: string): Promise<Tunnel> {
   deps.feed.tunnelsChanged([id]);
   const made = await getTunnel(deps, access, name);
   if (made.status !== 'Progressing') return made;
   await awaitServing(deps, [id]);
   return (await readTunnel(deps, access, name, false)) ?? made;
-};
+}
 
-const createTunnel = async (deps: TunnelDeps, context: CallContext<'createTunnel'>): Promise<Tunnel> => {
+async function createTunnel(deps: TunnelDeps, context: CallContext<'createTunnel'>): Promise<Tunnel> {
   const { access, caller, nowMs } = context;
   const tunnel = await parseNewTunnel(deps, context);
   if (tunnel.wildcardDomain !== null) await deps.limiter.take('generatedNamePerUser', userShare(caller));
@@ -94,7 +94,7 @@ const createTunnel = async (deps: TunnelDeps, context: CallContext<'createTunnel
     return insertTunnel(trx, { ...deps, ownHosts: own }, context, { ...tunnel, ...asked });
   });
   return answerServing(deps, access, id, tunnel.name);
-};
+}
 
 interface TunnelChange {
   readonly hosts: readonly string[] | undefined;
@@ -115,20 +115,20 @@ const parseChange = ({ body }: CallContext<'updateTunnel'>): TunnelChange => ({
 const hostsAfter = (asked: readonly string[], generated: ReadonlySet<string>): readonly string[] =>
   orInvalid(parseIngressDomains(asked.length === 0 ? [...generated] : asked));
 
-const changeHosts = async (
+async function changeHosts(
   deps: TunnelDeps,
   trx: Queries,
   context: CallContext<'updateTunnel'>,
   tunnelId: string,
   asked: readonly string[],
-) => {
+) {
   const { access, nowMs } = context;
   const generated = await generatedNames(trx, tunnelId);
   const hosts = hostsAfter(asked, generated);
   return writeHosts(trx, { access, tunnelId, hosts, generated, ownHosts: await ownHosts(trx, deps.origin), nowMs });
-};
+}
 
-const columnsOf = async (trx: Queries, access: Access, row: TunnelsTable, change: TunnelChange) => {
+async function columnsOf(trx: Queries, access: Access, row: TunnelsTable, change: TunnelChange) {
   const { proxyProtocol, securityGroup, accessPolicy } = change;
   const { type } = row;
   return {
@@ -137,10 +137,10 @@ const columnsOf = async (trx: Queries, access: Access, row: TunnelsTable, change
     access_policy_id:
       accessPolicy === undefined ? row.access_policy_id : await getPolicyId(trx, access, { name: accessPolicy, type }),
   };
-};
+}
 
 /** Saving the values that the tunnel already has changes nothing: no audit row, no message to the edges. */
-const updateTunnel = async (deps: TunnelDeps, context: CallContext<'updateTunnel'>): Promise<Tunnel> => {
+async function updateTunnel(deps: TunnelDeps, context: CallContext<'updateTunnel'>): Promise<Tunnel> {
   const { access, segments, nowMs } = context;
   const change = parseChange(context);
   const id = await writeUnlessTaken(deps.store, async (trx) => {
@@ -162,9 +162,9 @@ const updateTunnel = async (deps: TunnelDeps, context: CallContext<'updateTunnel
   });
   if (id !== undefined) deps.feed.tunnelsChanged([id]);
   return getTunnel(deps, access, segments.name);
-};
+}
 
-const deleteTunnel = async (deps: TunnelDeps, context: CallContext<'deleteTunnel'>): Promise<void> => {
+async function deleteTunnel(deps: TunnelDeps, context: CallContext<'deleteTunnel'>): Promise<void> {
   const { access, segments, query, nowMs } = context;
   const unkept = parseFlag('Unkept', query.unkept);
   const id = await deps.store.write(async (trx) => {
@@ -177,13 +177,13 @@ const deleteTunnel = async (deps: TunnelDeps, context: CallContext<'deleteTunnel
     return row.id;
   });
   deps.feed.tunnelsChanged([id]);
-};
+}
 
 /** Refuses every value but '0': a caller who means to end the old token at once must not miss a typing error. */
 const parseOverlap = (text: string | undefined): boolean =>
   text === undefined || (text !== '0' && refuse('invalid', "Overlap must be '0', or left out."));
 
-const rotateToken = async (deps: TunnelDeps, context: CallContext<'rotateToken'>): Promise<Tunnel> => {
+async function rotateToken(deps: TunnelDeps, context: CallContext<'rotateToken'>): Promise<Tunnel> {
   const { access, segments, query, nowMs } = context;
   const overlap = parseOverlap(query.overlap);
   const id = await deps.store.write(async (trx) => {
@@ -195,25 +195,25 @@ const rotateToken = async (deps: TunnelDeps, context: CallContext<'rotateToken'>
   });
   deps.feed.tunnelsChanged([id]);
   return getTunnel(deps, access, segments.name);
-};
+}
 
 const ranges = ['hour', 'day', 'week'] as const;
 
-const getHistory = async (deps: TunnelDeps, { access, segments, query }: CallContext<'getHistory'>) => {
+async function getHistory(deps: TunnelDeps, { access, segments, query }: CallContext<'getHistory'>) {
   const range = ranges.find((each) => each === query.range) ?? refuse('invalid', "Range must be 'hour', 'day' or 'week'.");
   const row = await getRow(deps.store.db, access, segments.name);
   return deps.feed.history(row.id, range);
-};
+}
 
-const listClients = async (deps: TunnelDeps, { access, segments }: CallContext<'listClients'>) => {
+async function listClients(deps: TunnelDeps, { access, segments }: CallContext<'listClients'>) {
   const row = await getRow(deps.store.db, access, segments.name);
   return deps.feed.clients(row.id);
-};
+}
 
-const getLastClient = async (deps: TunnelDeps, { access, segments }: CallContext<'getLastClient'>) => {
+async function getLastClient(deps: TunnelDeps, { access, segments }: CallContext<'getLastClient'>) {
   const row = await getRow(deps.store.db, access, segments.name);
   return deps.feed.lastClient(row.id);
-};
+}
 
 export const createTunnelCalls = (
   deps: TunnelDeps,

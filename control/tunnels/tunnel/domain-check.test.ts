@@ -48,9 +48,9 @@ const pathOf = (who: SignedUp, { tunnel }: Made, rest = '') => `/api/tunnels/${t
 const check = (who: SignedUp, made: Made, rest = '') => who.call<TunnelDomains>('GET', pathOf(who, made, rest));
 const labels = (most: number) => Array.from({ length: most }, (_, at) => `n${at}`);
 const outcomes = ({ domains }: TunnelDomains) => domains.map(({ ips, unchecked }) => unchecked ?? ips?.join() ?? '');
-const settle = async () => {
+async function settle() {
   for (let turns = 0; turns < 300; turns++) await nextTurn();
-};
+}
 
 describe('200', () => {
   it('answers for all names of a tunnel in their order, and for the region', async () => {

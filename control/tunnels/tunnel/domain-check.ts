@@ -41,10 +41,10 @@ async function askedHosts(db: Queries, tunnelId: string, asked: string | undefin
   };
 }
 
-const dataPlaneHostOf = async (db: Queries, region: string): Promise<string> => {
+async function dataPlaneHostOf(db: Queries, region: string): Promise<string> {
   const query = db.selectFrom('regions').select('data_plane_host').where('name', '=', region);
   return (await query.executeTakeFirstOrThrow()).data_plane_host;
-};
+}
 
 /** Nothing is looked up for a generated name: its DNS is ours. */
 async function findAddresses(lookUps: HostLookUps, host: TunnelHostsTable, mayLookUpNew: boolean): Promise<Found> {

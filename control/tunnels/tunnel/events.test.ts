@@ -21,14 +21,14 @@ const query = () => `?project=${ann.projectId}`;
 const openStream = async (who: Pick<SignedUp, 'send'>): Promise<Reader> =>
   (await who.send('GET', `/api/events${query()}`)).body!.getReader();
 
-const readUntil = async (reader: Reader, wanted: RegExp): Promise<void> => {
+async function readUntil(reader: Reader, wanted: RegExp): Promise<void> {
   let text = '';
   for (const decoder = new TextDecoder(); !wanted.test(text); ) {
     const { value, done } = await reader.read();
     assert.ok(!done, `the stream ended after ${text}`);
     text += decoder.decode(value, { stream: true });
   }
-};
+}
 
 describe('live events after the right to them is lost', () => {
   // With mocked timers there is no beat and no batch, so only the loss of the right can end a stream.

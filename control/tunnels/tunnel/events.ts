@@ -31,21 +31,21 @@ const renderEvents = (tunnels: Live): string =>
 const stateOf = ({ status, connectedClients }: Live[number]): string => `${status} ${connectedClients}`;
 
 /** An event for each of thousands of tunnels would keep a page busy for a third of a second. */
-const renderGroups = (tunnels: Live): string => {
+function renderGroups(tunnels: Live): string {
   const groups = [...Map.groupBy(tunnels, stateOf).values()].map((group): TunnelGroup => {
     const { status, connectedClients } = group[0]!;
     return { status, connectedClients, names: group.map(({ name }) => name) };
   });
   return `event: tunnels\ndata: ${JSON.stringify(groups)}\n\n`;
-};
+}
 
 /** Tunnels were made or deleted: a list that is shown is out of date. */
 const listEvent = 'event: list\ndata: {}\n\n';
 
-const createLiveView = (
+function createLiveView(
   deps: TunnelReadDeps,
   { project: projectId, tunnel, ...query }: Context['query'],
-): Pick<LiveSource, 'renderAll' | 'render'> => {
+): Pick<LiveSource, 'renderAll' | 'render'> {
   const brief = parseFlag('Brief', query.brief);
   /** The state of each tunnel, by its id. */
   const known = new Map<string, string>();
@@ -71,7 +71,7 @@ const createLiveView = (
       return isListChanged ? text + listEvent : text;
     },
   };
-};
+}
 
 export interface EventDeps extends TunnelReadDeps, IdentifyDeps {
   readonly store: Store;
@@ -82,11 +82,11 @@ export interface EventDeps extends TunnelReadDeps, IdentifyDeps {
 
 type Context = CallContext<'streamEvents'>;
 
-const isStillPermitted = async (deps: EventDeps, { request, access }: Context): Promise<boolean> => {
+async function isStillPermitted(deps: EventDeps, { request, access }: Context): Promise<boolean> {
   const caller = await findCaller(deps, request.headers, deps.clock());
   const now = caller && (await findAccess(deps.store.db, caller, access.id));
   return !!caller && !!now && !isClosed(now, caller);
-};
+}
 
 const tooMany = 'Too many live views are open.';
 
@@ -98,11 +98,11 @@ interface OpenStream {
 }
 
 /** Counts as takeAllowance does: by credential, then by user, sessions and tokens apart. */
-const refuseTooMany = (own: Iterable<OpenStream>, caller: Caller): void => {
+function refuseTooMany(own: Iterable<OpenStream>, caller: Caller): void {
   const ofShare = [...own].filter((stream) => userShare(stream.caller) === userShare(caller));
   const ofCredential = ofShare.filter((stream) => credentialOf(stream.caller) === credentialOf(caller));
   if (ofCredential.length >= streamsPerCredential || ofShare.length >= streamsPerUser) throw new Refusal('tooMany', tooMany, 60);
-};
+}
 
 export interface EventStreams {
   readonly calls: Handlers<'streamEvents'>;
@@ -110,7 +110,7 @@ export interface EventStreams {
   close(): void;
 }
 
-export const createEventStreams = (deps: EventDeps): EventStreams => {
+export function createEventStreams(deps: EventDeps): EventStreams {
   /** Streams by user. */
   const open = new Map<string, Set<OpenStream>>();
   const all = (): OpenStream[] => [...open.values()].flatMap((own) => [...own]);
@@ -150,4 +150,4 @@ export const createEventStreams = (deps: EventDeps): EventStreams => {
       for (const { end } of all()) end();
     },
   };
-};
+}

@@ -21,10 +21,10 @@ export interface ExpiryDeps {
 const firstReportMs = 60_000;
 
 /** Whether the reports about this region say who is connected: its edges are there, and none is silent or has just come. */
-export const knowsClients = (edges: readonly EdgeHealth[], region: string, nowMs: number): boolean => {
+export function knowsClients(edges: readonly EdgeHealth[], region: string, nowMs: number): boolean {
   const own = edges.filter((edge) => edge.region === region);
   return own.length > 0 && own.every((edge) => edge.connected && nowMs - Date.parse(edge.since) > firstReportMs);
-};
+}
 
 const expiring = (db: Queries) =>
   db
@@ -43,13 +43,13 @@ const hasEnded = ({ ends_at }: Row, nowMs: number): boolean => ends_at !== null 
 const isCarried = ({ feed }: ExpiryDeps, { id, region }: Row, nowMs: number): boolean =>
   feed.clientCount(id) > 0 || !knowsClients(feed.edges(), region, nowMs);
 
-const renew = async ({ store }: ExpiryDeps, row: Row, nowMs: number): Promise<void> => {
+async function renew({ store }: ExpiryDeps, row: Row, nowMs: number): Promise<void> {
   const expires_at = leaseFrom(nowMs, row.ends_at);
   // Half of the lease is enough for a crash of control to pass unnoticed, and spares writes.
   if (row.expires_at! - nowMs > quickLeaseMs / 2 && row.expires_at! <= expires_at) return;
   const update = store.db.updateTable('quick_tunnels').set({ expires_at }).where('tunnel_id', '=', row.id);
   await update.where('expires_at', 'is not', null).execute();
-};
+}
 
 /** Reads the row again under the lock: somebody may have kept, renewed or suspended the tunnel. */
 const expire = (deps: ExpiryDeps, { id, project_id }: Row, nowMs: number): Promise<boolean> =>
@@ -65,7 +65,7 @@ const expire = (deps: ExpiryDeps, { id, project_id }: Row, nowMs: number): Promi
     return true;
   });
 
-export const expireTunnels = async (deps: ExpiryDeps): Promise<void> => {
+export async function expireTunnels(deps: ExpiryDeps): Promise<void> {
   const nowMs = deps.clock();
   const rows = await expiring(deps.store.db).execute();
   const isOver = (row: Row): boolean => hasEnded(row, nowMs) || (row.expires_at! <= nowMs && !isCarried(deps, row, nowMs));
@@ -73,4 +73,4 @@ export const expireTunnels = async (deps: ExpiryDeps): Promise<void> => {
   for (const row of open) if (isCarried(deps, row, nowMs)) await renew(deps, row, nowMs);
   if (over.length === 0 || (await isTimeInDoubt(deps.store, nowMs, deps.log))) return;
   for (const row of over) if (await expire(deps, row, nowMs)) deps.feed.tunnelsChanged([row.id]);
-};
+}

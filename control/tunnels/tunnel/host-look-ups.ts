@@ -36,7 +36,7 @@ export interface HostLookUps {
 const answerWithinMs = 3_000;
 
 /** Looks a zone's hosts up one by one until it has answered once: its silent name servers hold one turn, not all. */
-const createZones = () => {
+function createZones() {
   const zones = new Map<string, { answers: boolean; last: Promise<unknown> }>();
   return async (name: string, work: () => Promise<Found>): Promise<Found> => {
     const zone = zones.get(name) ?? { answers: false, last: Promise.resolve() };
@@ -48,7 +48,7 @@ const createZones = () => {
     if (ips !== undefined) zone.answers = true;
     return found;
   };
-};
+}
 
 export function createHostLookUps(
   { dns, dnsTurns, limiter, silentZones }: LookUpDeps,

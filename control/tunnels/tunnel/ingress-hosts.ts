@@ -25,14 +25,14 @@ export interface HostPlan {
   readonly maker?: DomainMaker;
 }
 
-const apexOf = (host: string, apexNames: readonly string[], ownHosts: readonly string[]): string => {
+function apexOf(host: string, apexNames: readonly string[], ownHosts: readonly string[]): string {
   const apex = findApexName(host, apexNames) ?? registrableDomain(host);
   if (apex === null || isOwnDomain(apex, ownHosts))
     return refuse('invalid', `Ingress domain '${host}' cannot be used. Use a name under a domain that you own.`);
   return apex;
-};
+}
 
-const refuseTaken = async (trx: Queries, { access, tunnelId, hosts }: HostPlan): Promise<void> => {
+async function refuseTaken(trx: Queries, { access, tunnelId, hosts }: HostPlan): Promise<void> {
   const taken = await trx
     .selectFrom('tunnel_hosts as h')
     .innerJoin('tunnels as t', 't.id', 'h.tunnel_id')
@@ -42,16 +42,16 @@ const refuseTaken = async (trx: Queries, { access, tunnelId, hosts }: HostPlan):
     .where('h.tunnel_id', '!=', tunnelId)
     .executeTakeFirst();
   if (taken) refuse('conflict', `Ingress domain '${taken.host}' is in use by tunnel '${taken.name}'`);
-};
+}
 
 /** Adds new apexes to the project, unverified: the tunnel is pending until they are proven. */
-const addMissingApexes = async (trx: Queries, plan: HostPlan, missing: readonly string[]): Promise<void> => {
+async function addMissingApexes(trx: Queries, plan: HostPlan, missing: readonly string[]): Promise<void> {
   if (missing.length === 0) return;
   const [foreign] = await foreignApexes(trx, plan.access.id, missing);
   if (foreign !== undefined) refuse('conflict', foreignDomainText(foreign));
   await takeQuota(trx, plan.access, 'domains', missing.length);
   for (const apex of missing) await insertDomain(trx, plan.access.id, apex, plan.nowMs, plan.maker);
-};
+}
 
 const hostRow = (plan: HostPlan, host: string, position: number, apexName: string, isLive: boolean): TunnelHostsTable => ({
   tunnel_id: plan.tunnelId,
@@ -62,7 +62,7 @@ const hostRow = (plan: HostPlan, host: string, position: number, apexName: strin
   position,
 });
 
-const planRows = async (trx: Queries, plan: HostPlan): Promise<TunnelHostsTable[]> => {
+async function planRows(trx: Queries, plan: HostPlan): Promise<TunnelHostsTable[]> {
   const domains = await listDomains(trx, plan.access.id);
   const known = domains.map((domain) => domain.apex_name);
   const verified = new Set(domains.filter((domain) => domain.verified_at !== null).map((domain) => domain.apex_name));
@@ -76,10 +76,10 @@ const planRows = async (trx: Queries, plan: HostPlan): Promise<TunnelHostsTable[
     const apex = apexes[index]!;
     return hostRow(plan, host, index, apex, apex === '' || verified.has(apex));
   });
-};
+}
 
 /** Reserves generated names that a project gives up, so that another project does not get their visitors. */
-export const reserveNames = async (trx: Queries, projectId: string, names: readonly string[], nowMs: number): Promise<void> => {
+export async function reserveNames(trx: Queries, projectId: string, names: readonly string[], nowMs: number): Promise<void> {
   const reservation = { project_id: projectId, resting_until: nowMs + durations.generatedNameRestDays * 24 * 3600_000 };
   for (const host of names) {
     await trx
@@ -88,11 +88,11 @@ export const reserveNames = async (trx: Queries, projectId: string, names: reado
       .onConflict((conflict) => conflict.column('host').doUpdateSet(reservation))
       .execute();
   }
-};
+}
 
 const compared = (row: TunnelHostsTable) => [row.host, row.apex_name, row.live_host];
 
-const isWritten = async (trx: Queries, tunnelId: string, rows: readonly TunnelHostsTable[]): Promise<boolean> => {
+async function isWritten(trx: Queries, tunnelId: string, rows: readonly TunnelHostsTable[]): Promise<boolean> {
   const written = await trx
     .selectFrom('tunnel_hosts')
     .selectAll()
@@ -100,10 +100,10 @@ const isWritten = async (trx: Queries, tunnelId: string, rows: readonly TunnelHo
     .orderBy('position')
     .execute();
   return isDeepStrictEqual(written.map(compared), rows.map(compared));
-};
+}
 
 /** Replaces all hosts of the tunnel. False if nothing changed. The project must be locked. */
-export const writeHosts = async (trx: Queries, plan: HostPlan): Promise<boolean> => {
+export async function writeHosts(trx: Queries, plan: HostPlan): Promise<boolean> {
   withinQuota(plan.access, 'ingressDomainsPerTunnel', plan.hosts.length);
   if (plan.hosts.length > 0) await refuseTaken(trx, plan);
   const rows = await planRows(trx, plan);
@@ -113,9 +113,9 @@ export const writeHosts = async (trx: Queries, plan: HostPlan): Promise<boolean>
   await trx.deleteFrom('tunnel_hosts').where('tunnel_id', '=', plan.tunnelId).execute();
   if (rows.length > 0) await trx.insertInto('tunnel_hosts').values(rows).execute();
   return true;
-};
+}
 
-const isNameFree = async (trx: Queries, host: string, nowMs: number): Promise<boolean> => {
+async function isNameFree(trx: Queries, host: string, nowMs: number): Promise<boolean> {
   const used = await trx.selectFrom('tunnel_hosts').select('host').where('live_host', '=', host).executeTakeFirst();
   if (used) return false;
   const resting = await trx
@@ -125,13 +125,13 @@ const isNameFree = async (trx: Queries, host: string, nowMs: number): Promise<bo
     .where('resting_until', '>', nowMs)
     .executeTakeFirst();
   return resting === undefined;
-};
+}
 
 // Tries in a row: with half of all word pairs in use, 20 fail once in a million.
 const nameTries = 20;
 const pick = (bound: number): number => randomInt(bound);
 
-export const generateName = async (trx: Queries, wildcardDomain: string, nowMs: number): Promise<string> => {
+export async function generateName(trx: Queries, wildcardDomain: string, nowMs: number): Promise<string> {
   for (let tries = 0; tries < nameTries; tries++) {
     const host = generateDomain(wildcardDomain, pick);
     if (await isNameFree(trx, host, nowMs)) return host;
@@ -139,4 +139,4 @@ export const generateName = async (trx: Queries, wildcardDomain: string, nowMs: 
   const numbered = generateNumberedDomain(wildcardDomain, pick);
   if (await isNameFree(trx, numbered, nowMs)) return numbered;
   return refuse('unavailable', 'No free name was found. Please try again.');
-};
+}

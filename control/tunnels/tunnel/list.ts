@@ -29,27 +29,27 @@ const sortColumns: Readonly<Record<SortName, RawBuilder<string | null>>> = {
 const isTemporary = sql<boolean>`exists (select 1 from quick_tunnels q where q.tunnel_id = t.id and q.expires_at is not null)`;
 
 /** The lists after `in` do not depend on the tunnel, so that the database makes each once. Names and hosts are in lower case. */
-const hasWord = (word: string, projectId: string) => {
+function hasWord(word: string, projectId: string) {
   const like = sql`like ${containing(word)} escape '\\'`;
   const hasLabel = temporaryLabel.toLowerCase().includes(word) ? sql`or ${isTemporary}` : sql``;
   return sql<boolean>`(t.name ${like} or t.type ${like}
     or t.region in (select r.name from regions r where lower(r.name || ' ' || r.description) ${like})
     or t.id in (select h.tunnel_id from tunnel_hosts h where h.project_id = ${projectId} and h.host ${like}) ${hasLabel})`;
-};
+}
 
 const rowsOf = (db: Queries, projectId: string) =>
   db.selectFrom('tunnels as t').select('t.id').where('t.project_id', '=', projectId);
 
 /** Tunnels that wait for a domain. The words of the condition are those of the index `tunnel_hosts_waiting`. */
-const readWaiting = async (db: Queries, projectId: string): Promise<ReadonlySet<string>> => {
+async function readWaiting(db: Queries, projectId: string): Promise<ReadonlySet<string>> {
   const query = db.selectFrom('tunnel_hosts').select('tunnel_id').where('project_id', '=', projectId);
   return new Set((await query.where(sql<boolean>`coalesce(live_host, '') = ''`).execute()).map((row) => row.tunnel_id));
-};
+}
 
-const countHosts = async (db: Queries, projectId: string): Promise<number> => {
+async function countHosts(db: Queries, projectId: string): Promise<number> {
   const query = db.selectFrom('tunnel_hosts').select((eb) => eb.fn.countAll<number>().as('n'));
   return Number((await query.where('project_id', '=', projectId).executeTakeFirstOrThrow()).n);
-};
+}
 
 const liveOf = ({ feed }: TunnelReadDeps, id: string, waiting: ReadonlySet<string>) => ({
   status: decideTunnelStatus({ allDomainsVerified: !waiting.has(id), isAcknowledged: feed.isServing(id) }),
@@ -74,16 +74,16 @@ type FoundRow = { readonly id: string; readonly sorts_by: string | null; readonl
 >;
 
 /** `either`: words that may find the status. The database does not know it: it tells whether the texts match. */
-const readRows = (db: Queries, projectId: string, { words, sort }: ListQuery, either: readonly string[]): Promise<FoundRow[]> => {
+function readRows(db: Queries, projectId: string, { words, sort }: ListQuery, either: readonly string[]): Promise<FoundRow[]> {
   const column = sort === undefined ? sql<null>`null` : sortColumns[sort as SortName];
   // Without a search, `countHosts` counts those of all tunnels.
   const hosts = words.length === 0 ? sql<number>`0` : hostCount;
   let query = rowsOf(db, projectId).select([column.as('sorts_by'), hosts.as('hosts')]);
   for (const word of words) if (!either.includes(word)) query = query.where(hasWord(word, projectId));
   return query.select(either.map((word, at) => hasWord(word, projectId).as(`match${at}`))).execute();
-};
+}
 
-const findRows = async (deps: TunnelReadDeps, projectId: string, query: ListQuery): Promise<Found[]> => {
+async function findRows(deps: TunnelReadDeps, projectId: string, query: ListQuery): Promise<Found[]> {
   const { db } = deps.store;
   const either = query.words.filter((word) => statusesOf(word).length > 0);
   const [rows, waiting] = await Promise.all([readRows(db, projectId, query, either), readWaiting(db, projectId)]);
@@ -96,29 +96,29 @@ const findRows = async (deps: TunnelReadDeps, projectId: string, query: ListQuer
     found.push({ id: row.id, status, sortsBy, connectedClients: live.connectedClients, ingressDomains: row.hosts });
   }
   return found;
-};
+}
 
 /** Sums for the dashboard, which must not read every tunnel. */
-const readSums = async ({ store }: TunnelReadDeps, projectId: string, { words }: ListQuery, found: readonly Found[]) => {
+async function readSums({ store }: TunnelReadDeps, projectId: string, { words }: ListQuery, found: readonly Found[]) {
   const sum = (name: 'ingressDomains' | 'connectedClients') => found.reduce((total, row) => total + Number(row[name]), 0);
   const ingressDomains = words.length === 0 ? await countHosts(store.db, projectId) : sum('ingressDomains');
   return { ingressDomains, connectedClients: sum('connectedClients') };
-};
+}
 
-export const listTunnels = async (deps: TunnelReadDeps, project: Reader, query: ListQuery): Promise<ListPage<Tunnel>> => {
+export async function listTunnels(deps: TunnelReadDeps, project: Reader, query: ListQuery): Promise<ListPage<Tunnel>> {
   const found = await findRows(deps, project.id, query);
   const page = selectPage(found, query, tunnelList.statuses);
   const ids = page.rows.map(({ id }) => id);
   const [rows, sums] = await Promise.all([readTunnels(deps, project, ids), readSums(deps, project.id, query, found)]);
   return { ...page, rows, sums };
-};
+}
 
 /** The live part of the project's tunnels, or of some of them. */
-export const readLive = async (
+export async function readLive(
   deps: TunnelReadDeps,
   projectId: string,
   ids?: readonly string[],
-): Promise<readonly (TunnelEvent & { readonly id: string })[]> => {
+): Promise<readonly (TunnelEvent & { readonly id: string })[]> {
   const all = rowsOf(deps.store.db, projectId).select('t.name').orderBy('t.id');
   const rows = await (ids === undefined ? all : all.where('t.id', 'in', ids)).execute();
   const waiting = await readWaiting(deps.store.db, projectId);
@@ -126,4 +126,4 @@ export const readLive = async (
     const metrics = deps.feed.metrics(id);
     return { id, name, ...liveOf(deps, id, waiting), ...(metrics === undefined ? {} : { metrics }) };
   });
-};
+}

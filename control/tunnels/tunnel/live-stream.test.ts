@@ -23,7 +23,7 @@ beforeEach(() => {
 });
 afterEach(() => mock.timers.reset());
 
-const open = () => {
+function open() {
   const stream = new LiveStream({
     listen: (onMoved) => {
       move = onMoved;
@@ -48,11 +48,11 @@ const open = () => {
     return value === undefined ? undefined : new TextDecoder().decode(value);
   };
   return { next, cancel: () => reader.cancel() };
-};
-const gather = async () => {
+}
+async function gather() {
   mock.timers.tick(gatherMs);
   await settle();
-};
+}
 
 test('sends changes that arrive while the present state is read, and after it', async () => {
   const { next, cancel } = open();

@@ -23,11 +23,11 @@ afterEach(() => test.close());
 const path = (rest: string, who = ann) => `/api/${rest}?project=${who.projectId}`;
 const start = (who: TestClient, body: object = {}, project = ann.projectId) =>
   who.send('POST', `/api/quick-tunnels?project=${project}`, { key, ...body });
-const started = async (who: TestClient, body: object = {}, project = ann.projectId): Promise<Tunnel> => {
+async function started(who: TestClient, body: object = {}, project = ann.projectId): Promise<Tunnel> {
   const answer = await start(who, body, project);
   assert.equal(answer.status, 200, await answer.clone().text());
   return (await answer.json()) as Tunnel;
-};
+}
 const hostOf = ({ ingressDomains }: Tunnel) => ingressDomains.map(({ name }) => name).join();
 const list = () => ann.call<Tunnel[]>('GET', path('tunnels'));
 const idOf = async (name: string) =>

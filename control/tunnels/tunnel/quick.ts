@@ -60,7 +60,7 @@ const offMessage = 'The operator has switched quick tunnels off. Add a tunnel, a
 const shownTunnels = 10;
 
 /** Names of the project at hand only: an API token may know no other. */
-const tooManyMessage = (most: number, names: readonly string[], elsewhere: number): string => {
+function tooManyMessage(most: number, names: readonly string[], elsewhere: number): string {
   const more = names.length - shownTunnels;
   const list = [
     ...names.slice(0, shownTunnels),
@@ -71,9 +71,9 @@ const tooManyMessage = (most: number, names: readonly string[], elsewhere: numbe
     `You may have at most ${most} quick ${most === 1 ? 'tunnel' : 'tunnels'} at once. Stop or keep one of them: ${list}. ` +
     'Its client stops with Ctrl-C; "underpass tunnels rm NAME" deletes it from elsewhere.'
   );
-};
+}
 
-const chooseRegion = async (db: Queries, asked: string | undefined, needsName: boolean): Promise<Region> => {
+async function chooseRegion(db: Queries, asked: string | undefined, needsName: boolean): Promise<Region> {
   const all = (await listRegionRows(db)).map(toRegion);
   const fits = all.filter((each) => each.tlsTermination && (!needsName || generatorDomain(each, 'http') !== null));
   const region = asked === undefined ? defaultRegion(fits) : orInvalid(parseRegion(all, asked, 'http'));
@@ -81,16 +81,16 @@ const chooseRegion = async (db: Queries, asked: string | undefined, needsName: b
   if (needsName && generatorDomain(region, 'http') === null)
     refuse('invalid', `Region '${region.name}' cannot generate a name. Give a domain.`);
   return region;
-};
+}
 
 /** The same for the same person, project, region, folder and name; two different ones never share a label. */
-const labelFor = async (deps: QuickDeps, { caller, access, body }: Start, region: string): Promise<string> => {
+async function labelFor(deps: QuickDeps, { caller, access, body }: Start, region: string): Promise<string> {
   const secret = await keepSecret(deps.store, deps.keyRing, sealedPrefixes.quickNames, createToken);
   const about = JSON.stringify([caller.userId, access.id, region, orInvalid(parseFolderKey(body.key)), body.name ?? '']);
   return renderQuickLabel(createHmac('sha256', secret).update(about).digest());
-};
+}
 
-const parseWish = async (deps: QuickDeps, context: Start): Promise<Wish> => {
+async function parseWish(deps: QuickDeps, context: Start): Promise<Wish> {
   const { body, nowMs } = context;
   const given = body.name === undefined ? undefined : orInvalid(parseTunnelName(body.name));
   const asked = body.ingressDomains ?? [];
@@ -103,7 +103,7 @@ const parseWish = async (deps: QuickDeps, context: Start): Promise<Wish> => {
   const lease = { expires_at: kept ? null : leaseFrom(nowMs, endsAt), ends_at: endsAt };
   const { securityGroup, accessPolicy } = body;
   return { label, name: given ?? label, region, hosts, securityGroup, accessPolicy, lease };
-};
+}
 
 const findQuick = (db: Queries, projectId: string, label: string) =>
   db
@@ -116,7 +116,7 @@ const findQuick = (db: Queries, projectId: string, label: string) =>
     .executeTakeFirst();
 
 /** Kept tunnels count for the project only. */
-const takePersonQuota = async (trx: Queries, userId: string, projectId: string, most: number): Promise<void> => {
+async function takePersonQuota(trx: Queries, userId: string, projectId: string, most: number): Promise<void> {
   await lockUser(trx, userId);
   const quick = trx.selectFrom('quick_tunnels as q').innerJoin('tunnels as t', 't.id', 'q.tunnel_id');
   const own = quick.select(['t.name', 't.project_id']).where('q.user_id', '=', userId);
@@ -124,7 +124,7 @@ const takePersonQuota = async (trx: Queries, userId: string, projectId: string, 
   if (rows.length < most) return;
   const names = rows.filter((row) => row.project_id === projectId).map(({ name }) => name);
   refuse('conflict', tooManyMessage(most, names, rows.length - names.length));
-};
+}
 
 interface Writing {
   readonly context: Start;
@@ -132,7 +132,7 @@ interface Writing {
   readonly ownHosts: readonly string[];
 }
 
-const insertQuick = async (deps: QuickDeps, trx: Queries, { context, wish, ownHosts }: Writing): Promise<string> => {
+async function insertQuick(deps: QuickDeps, trx: Queries, { context, wish, ownHosts }: Writing): Promise<string> {
   const { access, caller } = context;
   await takePersonQuota(trx, caller.userId, access.id, deps.quickTunnels);
   await takeTunnelName(trx, access, wish.name);
@@ -152,7 +152,7 @@ const insertQuick = async (deps: QuickDeps, trx: Queries, { context, wish, ownHo
   const row = { tunnel_id: id, user_id: caller.userId, label: wish.label, ...wish.lease };
   await trx.insertInto('quick_tunnels').values(row).execute();
   return id;
-};
+}
 
 const expiryDetail = ({ expires_at, ends_at }: Wish['lease']): Readonly<Record<string, unknown>> => ({
   ...(expires_at === null ? { kept: true } : {}),
@@ -162,7 +162,7 @@ const expiryDetail = ({ expires_at, ends_at }: Wish['lease']): Readonly<Record<s
 type QuickRow = TunnelsTable & Pick<QuickTunnelsTable, 'expires_at' | 'ends_at'>;
 
 /** Changes what the caller names, and leaves the rest: somebody may have set it on purpose. A kept tunnel stays kept. */
-const reuseQuick = async (trx: Queries, row: QuickRow, { context, wish, ownHosts }: Writing): Promise<void> => {
+async function reuseQuick(trx: Queries, row: QuickRow, { context, wish, ownHosts }: Writing): Promise<void> {
   const { access, nowMs } = context;
   refuseSuspended(row);
   const { hosts } = wish;
@@ -181,12 +181,9 @@ const reuseQuick = async (trx: Queries, row: QuickRow, { context, wish, ownHosts
     await auditCall(trx, context, 'tunnel.update', row.name, { hosts, securityGroup: wish.securityGroup, accessPolicy: asked });
   }
   if (keeps) await auditCall(trx, context, 'tunnel.keep', row.name);
-};
+}
 
-export const startQuickTunnel = async (
-  deps: QuickDeps,
-  context: Start,
-): Promise<{ readonly id: string; readonly name: string }> => {
+export async function startQuickTunnel(deps: QuickDeps, context: Start): Promise<{ readonly id: string; readonly name: string }> {
   const { access, caller } = context;
   if (deps.quickTunnels === 0) refuse('invalid', offMessage);
   const wish = await parseWish(deps, context);
@@ -200,7 +197,7 @@ export const startQuickTunnel = async (
     await reuseQuick(trx, row, writing);
     return { id: row.id, name: row.name };
   });
-};
+}
 
 const findExpiry = (db: Queries, tunnelId: string) =>
   db
@@ -211,9 +208,9 @@ const findExpiry = (db: Queries, tunnelId: string) =>
     .executeTakeFirst();
 
 /** Refuses a client that ends, if somebody has kept its tunnel in the meantime. The project must be locked. */
-export const refuseKept = async (trx: Queries, { id, name }: { readonly id: string; readonly name: string }): Promise<void> => {
+export async function refuseKept(trx: Queries, { id, name }: { readonly id: string; readonly name: string }): Promise<void> {
   if (!(await findExpiry(trx, id))) refuse('conflict', `Tunnel '${name}' is kept`);
-};
+}
 
 /** Nothing happens to a tunnel that has no expiry. */
 export const keepTunnel = (deps: QuickDeps, context: CallContext<'keepTunnel'>): Promise<void> =>

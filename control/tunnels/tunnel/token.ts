@@ -8,7 +8,7 @@ import type { Queries } from '../../platform/store/store.ts';
 
 const sealContext = (id: string): string => `tunnel_tokens/${id}`;
 
-export const insertTunnelToken = async (db: Queries, keyRing: KeyRing, tunnelId: string, nowMs: number): Promise<void> => {
+export async function insertTunnelToken(db: Queries, keyRing: KeyRing, tunnelId: string, nowMs: number): Promise<void> {
   const id = createId(nowMs);
   const token = createToken();
   await db
@@ -22,19 +22,19 @@ export const insertTunnelToken = async (db: Queries, keyRing: KeyRing, tunnelId:
       expires_at: null,
     })
     .execute();
-};
+}
 
 /**
  * A second rotation within the overlap ends the oldest token at once, so that at most two are valid. Without an overlap every
  * other token ends at once, and the edges disconnect its clients.
  */
-export const rotateTunnelToken = async (
+export async function rotateTunnelToken(
   trx: Queries,
   keyRing: KeyRing,
   tunnelId: string,
   nowMs: number,
   overlap: boolean,
-): Promise<void> => {
+): Promise<void> {
   const old = trx.deleteFrom('tunnel_tokens').where('tunnel_id', '=', tunnelId);
   await (overlap ? old.where('expires_at', 'is not', null) : old).execute();
   await trx
@@ -43,24 +43,24 @@ export const rotateTunnelToken = async (
     .where('tunnel_id', '=', tunnelId)
     .execute();
   await insertTunnelToken(trx, keyRing, tunnelId, nowMs);
-};
+}
 
 /** Replaces tokens whose key is lost, since nobody can read them any more. The old ones work until `endsAt`, by their hashes. */
-export const giveUpTunnelTokens = async (trx: Queries, keyRing: KeyRing, nowMs: number, endsAt: number): Promise<void> => {
+export async function giveUpTunnelTokens(trx: Queries, keyRing: KeyRing, nowMs: number, endsAt: number): Promise<void> {
   const rows = await trx.selectFrom('tunnel_tokens').select(['id', 'tunnel_id', 'token_sealed', 'expires_at']).execute();
   for (const row of rows.filter((each) => !keyRing.canOpen(each.token_sealed))) {
     const set = { token_sealed: keyRing.seal('', sealContext(row.id)), expires_at: row.expires_at ?? endsAt };
     await trx.updateTable('tunnel_tokens').set(set).where('id', '=', row.id).execute();
     if (row.expires_at === null) await insertTunnelToken(trx, keyRing, row.tunnel_id, nowMs);
   }
-};
+}
 
 /** Each tunnel's present token. */
-export const readTunnelTokens = async (
+export async function readTunnelTokens(
   db: Queries,
   keyRing: KeyRing,
   tunnelIds: readonly string[],
-): Promise<Map<string, string>> => {
+): Promise<Map<string, string>> {
   const rows = await db
     .selectFrom('tunnel_tokens')
     .select(['id', 'tunnel_id', 'token_sealed'])
@@ -68,12 +68,12 @@ export const readTunnelTokens = async (
     .where('expires_at', 'is', null)
     .execute();
   return new Map(rows.map((row) => [row.tunnel_id, keyRing.open(row.token_sealed, sealContext(row.id))]));
-};
+}
 
 const resealBatch = 200;
 
 /** Seals with the newest key what an older key sealed; afterwards the operator may remove the older key. Returns how many. */
-export const resealTunnelTokens = async (db: Queries, keyRing: KeyRing): Promise<number> => {
+export async function resealTunnelTokens(db: Queries, keyRing: KeyRing): Promise<number> {
   let count = 0;
   for (let last = ''; ; ) {
     const rows = await db
@@ -91,4 +91,4 @@ export const resealTunnelTokens = async (db: Queries, keyRing: KeyRing): Promise
     if (rows.length < resealBatch) return count;
     last = rows.at(-1)!.id;
   }
-};
+}

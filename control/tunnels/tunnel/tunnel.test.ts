@@ -27,11 +27,11 @@ const createRefused = async (who: SignedUp, body: object) =>
   refusal(await who.send('POST', tunnelsOf(who), { region: 'local', name: unique(), ...body }));
 const idOf = async (name: string): Promise<string> =>
   (await test.store.db.selectFrom('tunnels').select('id').where('name', '=', name).executeTakeFirstOrThrow()).id;
-const verify = async (who: SignedUp, apex: string): Promise<Response> => {
+async function verify(who: SignedUp, apex: string): Promise<Response> {
   test.dns.proofs.set(apex, 'found');
   return who.send('POST', `/api/domains/${apex}/verify?project=${who.projectId}`);
-};
-const liveTokens = async (name: string): Promise<string[]> => {
+}
+async function liveTokens(name: string): Promise<string[]> {
   const query = test.store.db
     .selectFrom('tunnel_tokens')
     .select(['token_hash', 'expires_at'])
@@ -39,7 +39,7 @@ const liveTokens = async (name: string): Promise<string[]> => {
   return (await query.execute())
     .filter((row) => (row.expires_at ?? Number.POSITIVE_INFINITY) > test.time.now)
     .map((row) => row.token_hash);
-};
+}
 
 describe('200', () => {
   it('creates an http tunnel under a generated name that is live at once', async () => {

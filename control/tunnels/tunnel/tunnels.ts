@@ -57,7 +57,7 @@ const statusOf = (deps: TunnelReadDeps, id: string, hosts: readonly TunnelHostsT
     isAcknowledged: deps.feed.isServing(id),
   });
 
-const toTunnel = (deps: TunnelReadDeps, row: TunnelRow, { hosts, token }: Facts, withMetrics: boolean): Tunnel => {
+function toTunnel(deps: TunnelReadDeps, row: TunnelRow, { hosts, token }: Facts, withMetrics: boolean): Tunnel {
   const metrics = withMetrics ? deps.feed.metrics(row.id) : undefined;
   return withPendingDefaults({
     name: row.name,
@@ -79,20 +79,15 @@ const toTunnel = (deps: TunnelReadDeps, row: TunnelRow, { hosts, token }: Facts,
     underpassVersion: deps.version,
     ...(metrics === undefined ? {} : { metrics }),
   });
-};
+}
 
-export const readHosts = async (db: Queries, tunnelIds: readonly string[]): Promise<Map<string, TunnelHostsTable[]>> => {
+export async function readHosts(db: Queries, tunnelIds: readonly string[]): Promise<Map<string, TunnelHostsTable[]>> {
   if (tunnelIds.length === 0) return new Map();
   const rows = await db.selectFrom('tunnel_hosts').selectAll().where('tunnel_id', 'in', tunnelIds).orderBy('position').execute();
   return Map.groupBy(rows, (row) => row.tunnel_id);
-};
+}
 
-const assemble = async (
-  deps: TunnelReadDeps,
-  rows: readonly TunnelRow[],
-  role: Role,
-  withMetrics: boolean,
-): Promise<Tunnel[]> => {
+async function assemble(deps: TunnelReadDeps, rows: readonly TunnelRow[], role: Role, withMetrics: boolean): Promise<Tunnel[]> {
   if (rows.length === 0) return [];
   const ids = rows.map((row) => row.id);
   const hosts = await readHosts(deps.store.db, ids);
@@ -101,7 +96,7 @@ const assemble = async (
     const facts = { hosts: hosts.get(row.id) ?? [], token: tokens.get(row.id) };
     return redactTunnel(toTunnel(deps, row, facts, withMetrics), role);
   });
-};
+}
 
 export interface Reader {
   readonly id: string;
@@ -109,36 +104,36 @@ export interface Reader {
 }
 
 /** The tunnels with these ids, in their order. */
-export const readTunnels = async (deps: TunnelReadDeps, project: Reader, ids: readonly string[]): Promise<Tunnel[]> => {
+export async function readTunnels(deps: TunnelReadDeps, project: Reader, ids: readonly string[]): Promise<Tunnel[]> {
   if (ids.length === 0) return [];
   const rows = await tunnelRows(deps.store.db).where('t.id', 'in', ids).execute();
   const place = new Map(ids.map((id, at) => [id, at]));
   rows.sort((a, b) => place.get(a.id)! - place.get(b.id)!);
   return assemble(deps, rows, project.role, false);
-};
+}
 
-export const readTunnel = async (
+export async function readTunnel(
   deps: TunnelReadDeps,
   project: Reader,
   name: string,
   withMetrics: boolean,
-): Promise<Tunnel | undefined> => {
+): Promise<Tunnel | undefined> {
   const rows = await tunnelRows(deps.store.db).where('t.project_id', '=', project.id).where('t.name', '=', name).execute();
   return (await assemble(deps, rows, project.role, withMetrics))[0];
-};
+}
 
 export const findTunnelRow = (db: Queries, projectId: string, name: string) =>
   db.selectFrom('tunnels').selectAll().where('project_id', '=', projectId).where('name', '=', name).executeTakeFirst();
 
 /** Refuses to change a suspended tunnel: its owner could otherwise delete it and make it again. */
-export const refuseSuspended = (tunnel: { readonly name: string; readonly suspended_at: number | null } | undefined): void => {
+export function refuseSuspended(tunnel: { readonly name: string; readonly suspended_at: number | null } | undefined): void {
   if (tunnel && tunnel.suspended_at !== null) {
     refuse('forbidden', `Tunnel '${tunnel.name}' is suspended. Please write to the operator.`);
   }
-};
+}
 
 /** The same for all tunnels of a project that is to be deleted. The project must be locked. */
-export const refuseSuspendedIn = async (trx: Queries, projectId: string): Promise<void> => {
+export async function refuseSuspendedIn(trx: Queries, projectId: string): Promise<void> {
   const tunnels = trx.selectFrom('tunnels').select(['name', 'suspended_at']).where('project_id', '=', projectId);
   refuseSuspended(await tunnels.where('suspended_at', 'is not', null).executeTakeFirst());
-};
+}

@@ -35,7 +35,7 @@ export interface NewTunnel {
 // Tries are few: under the project's lock, only two projects that generate the same name at once can collide.
 const writeTries = 5;
 
-export const writeUnlessTaken = async <T>(store: Store, body: (trx: Queries) => Promise<T>): Promise<T> => {
+export async function writeUnlessTaken<T>(store: Store, body: (trx: Queries) => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
       return await store.write(body);
@@ -46,32 +46,32 @@ export const writeUnlessTaken = async <T>(store: Store, body: (trx: Queries) => 
       if (tries === writeTries) return refuse('conflict', 'An ingress domain is in use by another tunnel');
     }
   }
-};
+}
 
-export const getGroupId = async (db: Queries, access: Access, name: string): Promise<string> => {
+export async function getGroupId(db: Queries, access: Access, name: string): Promise<string> {
   const group = await findGroup(db, access.id, name);
   return group?.id ?? refuse('invalid', `Security group '${name}' does not exist`);
-};
+}
 
 const policyTypeMessage = 'An access policy needs an http tunnel: the service cannot see inside an ingress tunnel.';
 
 /** Null for an empty name: no policy. The project must be locked, so that the policy stays until the tunnel has it. */
-export const getPolicyId = async (
+export async function getPolicyId(
   db: Queries,
   access: Access,
   { name, type }: { readonly name: string; readonly type: Tunnel['type'] },
-): Promise<string | null> => {
+): Promise<string | null> {
   if (name === '') return null;
   if (type !== 'http') refuse('invalid', policyTypeMessage);
   const policy = await findPolicy(db, access.id, name);
   return policy?.id ?? refuse('invalid', `Access policy '${name}' does not exist`);
-};
+}
 
 /** Takes the quota and the name under the project's lock. */
-export const takeTunnelName = async (trx: Queries, access: Access, name: string): Promise<void> => {
+export async function takeTunnelName(trx: Queries, access: Access, name: string): Promise<void> {
   await takeQuota(trx, access, 'tunnels');
   if (await findTunnelRow(trx, access.id, name)) refuse('conflict', `Tunnel '${name}' already exists`);
-};
+}
 
 type Source = Pick<CallContext<'createTunnel'>, 'access' | 'caller' | 'address' | 'nowMs'>;
 
@@ -81,13 +81,13 @@ interface InsertDeps {
 }
 
 /** Call after takeTunnelName. `detail` goes to the audit log with the tunnel's type, region and hosts. */
-export const insertTunnel = async (
+export async function insertTunnel(
   trx: Queries,
   { keyRing, ownHosts }: InsertDeps,
   source: Source,
   tunnel: NewTunnel,
   detail: Readonly<Record<string, unknown>> = {},
-): Promise<string> => {
+): Promise<string> {
   const { access, nowMs } = source;
   const { name, type, region, hosts, generated, accessPolicy = '', maker = null } = tunnel;
   const id = createId(nowMs);
@@ -112,22 +112,22 @@ export const insertTunnel = async (
   const guard = accessPolicy === '' ? {} : { accessPolicy };
   await auditCall(trx, source, 'tunnel.create', name, { type, region, hosts, ...guard, ...detail });
   return id;
-};
+}
 
-export const generatedNames = async (trx: Queries, tunnelId: string): Promise<ReadonlySet<string>> => {
+export async function generatedNames(trx: Queries, tunnelId: string): Promise<ReadonlySet<string>> {
   const hosts = (await readHosts(trx, [tunnelId])).get(tunnelId) ?? [];
   return new Set(hosts.filter((host) => host.apex_name === '').map((host) => host.host));
-};
+}
 
 /** The project must be locked. The caller writes the audit row, and tells the feed after the commit. */
-export const deleteTunnelRow = async (
+export async function deleteTunnelRow(
   trx: Queries,
   { id, project_id }: { readonly id: string; readonly project_id: string },
   nowMs: number,
-): Promise<void> => {
+): Promise<void> {
   const hosts = (await readHosts(trx, [id])).get(id) ?? [];
   const generated = hosts.filter((host) => host.apex_name === '').map(({ host }) => host);
   await reserveNames(trx, project_id, generated, nowMs);
   await trx.deleteFrom('tunnels').where('id', '=', id).execute();
   await dropQuickDomains(trx, project_id, [...new Set(hosts.map(({ apex_name }) => apex_name))]);
-};
+}

@@ -52,12 +52,12 @@ const findRow = (db: Queries, host: string) =>
     .executeTakeFirst();
 
 /** `host`: lower case, without a port. Undefined: no such host, no policy, suspended, or unreadable. */
-export const findVisitPolicy = async (
+export async function findVisitPolicy(
   db: Queries,
   keyRing: KeyRing,
   host: string,
   nowMs: number,
-): Promise<VisitPolicy | undefined> => {
+): Promise<VisitPolicy | undefined> {
   const row = await findRow(db, host);
   if (row === undefined || (await orphanedProjects(db, [row.project_id])).size > 0) return undefined;
   const policy = (await readPolicies(db, keyRing, [row.policy_id], nowMs)).get(row.policy_id);
@@ -75,4 +75,4 @@ export const findVisitPolicy = async (
     providerSecretSealed: row.provider_secret_sealed,
     securityGroup: { name: row.group_name, allowList: row.allow_list },
   };
-};
+}

@@ -28,22 +28,22 @@ const toLink = (row: AccessLinksTable): AccessLink => ({
   usedAt: isoOrNull(row.used_at),
 });
 
-export const listLinks = async (
+export async function listLinks(
   db: Queries,
   { access, segments }: CallContext<'listAccessLinks'>,
-): Promise<readonly AccessLink[]> => {
+): Promise<readonly AccessLink[]> {
   const { id } = await getPolicyRow(db, access, segments.name);
   const rows = await db.selectFrom('access_links').selectAll().where('policy_id', '=', id).orderBy('id').execute();
   return rows.map(toLink);
-};
+}
 
-const parseCount = (count: number | undefined, most: number, message: string): number | null => {
+function parseCount(count: number | undefined, most: number, message: string): number | null {
   if (count === undefined) return null;
   return Number.isInteger(count) && count >= 1 && count <= most ? count : refuse('invalid', message);
-};
+}
 
 /** Host and port of each address at which visitors reach a tunnel of the policy. */
-const authorities = async (db: Queries, policyId: string): Promise<string[]> => {
+async function authorities(db: Queries, policyId: string): Promise<string[]> {
   const rows = await db
     .selectFrom('tunnel_hosts as h')
     .innerJoin('tunnels as t', 't.id', 'h.tunnel_id')
@@ -55,9 +55,9 @@ const authorities = async (db: Queries, policyId: string): Promise<string[]> => 
     .orderBy('h.position')
     .execute();
   return rows.map(({ host, https_port: port }) => (port === 443 ? host : `${host}:${port}`));
-};
+}
 
-export const addLink = async (deps: PolicyDeps, context: CallContext<'createAccessLink'>) => {
+export async function addLink(deps: PolicyDeps, context: CallContext<'createAccessLink'>) {
   const { caller, body, nowMs } = context;
   const name = orInvalid(parseApiTokenName(body.name));
   const hours = parseCount(body.expiresInHours, mostHours, `A link may live from 1 to ${mostHours} hours.`);
@@ -79,7 +79,7 @@ export const addLink = async (deps: PolicyDeps, context: CallContext<'createAcce
     const urls = hosts.map((host) => `${deps.origin}/access/link?host=${encodeURIComponent(host)}#${secret}`);
     return { ...toLink(row), urls };
   });
-};
+}
 
 /** The sessions that began with the link end too. */
 export const removeLink = (deps: PolicyDeps, context: CallContext<'deleteAccessLink'>): Promise<void> =>

@@ -37,23 +37,23 @@ export const attachedTunnels = (db: Queries, policyId: string): Promise<Attached
   db.selectFrom('tunnels').select(['id', 'name']).where('access_policy_id', '=', policyId).orderBy('id').execute();
 
 /** The names of the tunnels of all policies of a project, by the policy's id. */
-const tunnelNames = async (db: Queries, projectId: string): Promise<Map<string | null, string[]>> => {
+async function tunnelNames(db: Queries, projectId: string): Promise<Map<string | null, string[]>> {
   const query = db.selectFrom('tunnels').select(['access_policy_id', 'name']).where('project_id', '=', projectId);
   const rows = await query.where('access_policy_id', 'is not', null).orderBy('id').execute();
   const byPolicy = Map.groupBy(rows, (row) => row.access_policy_id);
   return new Map([...byPolicy].map(([id, tunnels]) => [id, tunnels.map(({ name }) => name)]));
-};
+}
 
 /** The content of a row, for a call: refuses with a sentence if it cannot be read. */
-export const contentOf = ({ name, content }: Pick<AccessPoliciesTable, 'name' | 'content'>): PolicyContent => {
+export function contentOf({ name, content }: Pick<AccessPoliciesTable, 'name' | 'content'>): PolicyContent {
   try {
     return readContent(content);
   } catch {
     return refuse('conflict', `Access policy '${name}' cannot be read. Write to the operator.`);
   }
-};
+}
 
-const toPolicy = (row: PolicyRow, tunnels: readonly string[]): AccessPolicy => {
+function toPolicy(row: PolicyRow, tunnels: readonly string[]): AccessPolicy {
   const { rules, members, people, provider, tokenHeader, origins, sessionHours, log } = contentOf(row);
   return {
     name: row.name,
@@ -63,7 +63,7 @@ const toPolicy = (row: PolicyRow, tunnels: readonly string[]): AccessPolicy => {
     tokenCount: Number(row.tokens ?? 0),
     linkCount: Number(row.links ?? 0),
   };
-};
+}
 
 /** What the columns of the list sort by. */
 const sortValues: Readonly<Record<(typeof accessPolicyList.sorts)[number], (policy: AccessPolicy) => string | number>> = {
@@ -76,7 +76,7 @@ const hasWord = ({ name, people, tunnels }: AccessPolicy, word: string): boolean
   [name, ...people, ...tunnels].some((text) => text.toLowerCase().includes(word));
 
 /** One page in the order of creation. */
-export const readPolicyPage = async (db: Queries, projectId: string, query: ListQuery): Promise<ListPage<AccessPolicy>> => {
+export async function readPolicyPage(db: Queries, projectId: string, query: ListQuery): Promise<ListPage<AccessPolicy>> {
   const sortValue = sortValues[query.sort as keyof typeof sortValues] as ((policy: AccessPolicy) => string | number) | undefined;
   const all = await policyRows(db, projectId).orderBy('p.id').execute();
   const tunnels = await tunnelNames(db, projectId);
@@ -86,16 +86,16 @@ export const readPolicyPage = async (db: Queries, projectId: string, query: List
     .map((row) => ({ ...row, ...(sortValue === undefined ? {} : { sortsBy: sortValue(row.policy) }) }));
   const page = selectPage(rows, query);
   return { ...page, rows: page.rows.map(({ policy }) => policy) };
-};
+}
 
 export const findPolicy = (db: Queries, projectId: string, name: string): Promise<PolicyRow | undefined> =>
   policyRows(db, projectId).where('p.name', '=', name).executeTakeFirst();
 
-export const readPolicy = async (db: Queries, projectId: string, name: string): Promise<AccessPolicy | undefined> => {
+export async function readPolicy(db: Queries, projectId: string, name: string): Promise<AccessPolicy | undefined> {
   const row = await findPolicy(db, projectId, name);
   if (row === undefined) return undefined;
   return toPolicy(
     row,
     (await attachedTunnels(db, row.id)).map((tunnel) => tunnel.name),
   );
-};
+}

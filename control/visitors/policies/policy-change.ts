@@ -56,42 +56,42 @@ const parseContent = (body: PolicyBody, options: Options): Partial<PolicyContent
 const parseGiven = (given: false | GivenSecret, options: Options): Provider | null =>
   given === false ? null : orInvalid(parseProvider(given, options));
 
-const parseSecret = (given: false | GivenSecret | undefined): string | null | undefined => {
+function parseSecret(given: false | GivenSecret | undefined): string | null | undefined {
   if (given === false) return null;
   if (given?.clientSecret === undefined || given.clientSecret === null) return undefined;
   const secret = parseSingleLine(given.clientSecret, { required: false, maxChars: clientSecretMaxChars });
   return secret.ok ? secret.value || null : refuse('invalid', `Client secret: ${secret.message}`);
-};
+}
 
 /** Hashes a new password, which takes a while: before the transaction. */
-export const parseChange = async (body: PolicyBody, options: Options): Promise<PolicyChange> => {
+export async function parseChange(body: PolicyBody, options: Options): Promise<PolicyChange> {
   const content = parseContent(body, options);
   const clientSecret = parseSecret(body.provider);
   if (body.password === undefined) return { content, clientSecret, passwordHash: undefined };
   const passwordHash = body.password === '' ? null : await hashPassword(orInvalid(parseVisitPassword(body.password)));
   return { content, clientSecret, passwordHash };
-};
+}
 
 /** Stops a person who may change the policy from making control send the secret to a server of their own. */
-export const refuseMovedSecret = (before: PolicyContent, change: PolicyChange, hasSecret: boolean): void => {
+export function refuseMovedSecret(before: PolicyContent, change: PolicyChange, hasSecret: boolean): void {
   const { provider } = change.content;
   const moves = provider && before.provider !== null && providerId(provider) !== providerId(before.provider);
   if (moves && hasSecret && change.clientSecret === undefined)
     refuse('invalid', 'Enter the client secret again, because the issuer or the client ID has changed.');
-};
+}
 
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
 /** The fields that differ, as the audit log shows them. */
-export const describeChange = (
+export function describeChange(
   before: PolicyContent,
   after: PolicyContent,
   { clientSecret, passwordHash }: PolicyChange,
-): Readonly<Record<string, unknown>> => {
+): Readonly<Record<string, unknown>> {
   const names = (Object.keys(after) as (keyof PolicyContent)[]).filter((name) => !isSame(before[name], after[name]));
   return {
     ...Object.fromEntries(names.map((name) => [name, name === 'people' ? listChange(before.people, after.people) : after[name]])),
     ...(clientSecret === undefined ? {} : { clientSecret: clientSecret === null ? 'removed' : 'changed' }),
     ...(passwordHash === undefined ? {} : { password: passwordHash === null ? 'removed' : 'changed' }),
   };
-};
+}

@@ -38,10 +38,10 @@ const attach = (who: SignedUp, accessPolicy: string): Promise<Tunnel> =>
 const refusal = async (response: Response): Promise<[number, string]> => [response.status, await response.text()];
 const hostOf = (tunnel: Tunnel): string => tunnel.ingressDomains[0]!.name;
 const find = (tunnel: Tunnel) => findVisitPolicy(test.store.db, keyRing, hostOf(tunnel), test.time.now);
-const auditOf = async (target: string): Promise<string> => {
+async function auditOf(target: string): Promise<string> {
   const rows = await test.store.db.selectFrom('audit').select(['action', 'detail']).where('target', '=', target).execute();
   return JSON.stringify(rows);
-};
+}
 
 const provider = { issuer: 'https://id.example', clientId: 'app', clientSecret: 'the-provider-secret', people: ['*@firm.com'] };
 

@@ -13,12 +13,12 @@ import { orInvalid } from '../../request/http/refusal.ts';
 import { changeGrants, type PolicyDeps } from './write-policy.ts';
 
 /** Replaces the policy's keys too: somebody who got them from a hacked edge could otherwise go on making sessions. */
-const signOutEverybody = async ({ keyRing }: PolicyDeps, trx: Queries, policyId: string, nowMs: number): Promise<void> => {
+async function signOutEverybody({ keyRing }: PolicyDeps, trx: Queries, policyId: string, nowMs: number): Promise<void> {
   await endAllVisits(trx, policyId, nowMs);
   await trx.updateTable('access_policies').set(createPolicyKeys(keyRing, policyId)).where('id', '=', policyId).execute();
-};
+}
 
-export const signOutVisitors = (deps: PolicyDeps, context: CallContext<'signOutVisitors'>): Promise<void> => {
+export function signOutVisitors(deps: PolicyDeps, context: CallContext<'signOutVisitors'>): Promise<void> {
   const { body, nowMs } = context;
   const email = body.email === undefined ? null : orInvalid(parseEmail(body.email));
   return changeGrants(deps, context, async (trx, { id, name }) => {
@@ -26,7 +26,7 @@ export const signOutVisitors = (deps: PolicyDeps, context: CallContext<'signOutV
     else await endVisitsOf(trx, id, email, nowMs);
     await auditCall(trx, context, 'access-policy.sign-out', name, email === null ? { everybody: true } : { email });
   });
-};
+}
 
 const toSignIn = (row: AccessSignInsTable): AccessSignIn => ({
   id: row.id,
@@ -36,11 +36,11 @@ const toSignIn = (row: AccessSignInsTable): AccessSignIn => ({
 });
 
 /** Newest first. */
-export const listSignIns = async (db: Queries, { access, query }: CallContext<'listAccessSignIns'>) => {
+export async function listSignIns(db: Queries, { access, query }: CallContext<'listAccessSignIns'>) {
   let rows = db.selectFrom('access_sign_ins').selectAll().where('project_id', '=', access.id).orderBy('id', 'desc');
   if (query.before !== undefined) rows = rows.where('id', '<', query.before);
   if (query.policy !== undefined) rows = rows.where('policy', '=', query.policy);
   const found = await rows.limit(limits.auditPageRows + 1).execute();
   const page = found.slice(0, limits.auditPageRows);
   return { entries: page.map(toSignIn), next: found.length > page.length ? page.at(-1)!.id : null };
-};
+}

@@ -28,21 +28,21 @@ const toToken = (row: AccessTokensTable): AccessToken => ({
 const tokenRows = (db: Queries, policyId: string) =>
   db.selectFrom('access_tokens').selectAll().where('policy_id', '=', policyId).orderBy('id');
 
-export const listTokens = async (
+export async function listTokens(
   db: Queries,
   { access, segments }: CallContext<'listAccessTokens'>,
-): Promise<readonly AccessToken[]> => {
+): Promise<readonly AccessToken[]> {
   const { id } = await getPolicyRow(db, access, segments.name);
   return (await tokenRows(db, id).execute()).map(toToken);
-};
+}
 
-const parseEnd = (days: number | undefined, nowMs: number): number | null => {
+function parseEnd(days: number | undefined, nowMs: number): number | null {
   if (days === undefined) return null;
   const fits = Number.isInteger(days) && days >= 1 && days <= limits.apiTokenDays;
   return fits ? nowMs + days * dayMs : refuse('invalid', `A token may live from 1 to ${limits.apiTokenDays} days.`);
-};
+}
 
-export const addToken = async (deps: PolicyDeps, context: CallContext<'createAccessToken'>) => {
+export async function addToken(deps: PolicyDeps, context: CallContext<'createAccessToken'>) {
   const { caller, body, nowMs } = context;
   const name = orInvalid(parseApiTokenName(body.name));
   const expiresAt = parseEnd(body.expiresInDays, nowMs);
@@ -58,7 +58,7 @@ export const addToken = async (deps: PolicyDeps, context: CallContext<'createAcc
     await auditCall(trx, context, 'access-policy.create-token', policy.name, { token: name, expiresAt: isoOrNull(expiresAt) });
     return { ...toToken(row), token };
   });
-};
+}
 
 export const removeToken = (deps: PolicyDeps, context: CallContext<'deleteAccessToken'>): Promise<void> =>
   changeGrants(deps, context, async (trx, policy) => {

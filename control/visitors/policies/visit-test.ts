@@ -13,7 +13,7 @@ import { getPolicyRow, type PolicyDeps } from './write-policy.ts';
 
 type Context = CallContext<'testAccessPolicy'>;
 
-const readVisitor = async (db: Queries, projectId: string, { email: text, token }: Context['body']): Promise<AskedVisitor> => {
+async function readVisitor(db: Queries, projectId: string, { email: text, token }: Context['body']): Promise<AskedVisitor> {
   if (text && token) return refuse('invalid', 'Give an e-mail address or a token, not both.');
   if (token) return { kind: 'token', hash: hashToken(token.trim()) };
   if (!text) return { kind: 'nobody' };
@@ -21,22 +21,22 @@ const readVisitor = async (db: Queries, projectId: string, { email: text, token 
   const members = db.selectFrom('members as m').innerJoin('users as u', 'u.id', 'm.user_id').select('u.id');
   const member = await members.where('m.project_id', '=', projectId).where('u.email', '=', email).executeTakeFirst();
   return { kind: 'person', email, memberId: member?.id ?? null };
-};
+}
 
-const readAddress = (given: string | undefined, own: string): string => {
+function readAddress(given: string | undefined, own: string): string {
   const address = given?.trim() || own;
   return parseAddress(address) === null ? refuse('invalid', 'Please enter a valid IP address.') : address;
-};
+}
 
-const findTested = async (deps: PolicyDeps, { access, segments, nowMs }: Context, url: URL): Promise<VisitPolicy> => {
+async function findTested(deps: PolicyDeps, { access, segments, nowMs }: Context, url: URL): Promise<VisitPolicy> {
   const { id, name } = await getPolicyRow(deps.store.db, access, segments.name);
   const policy = await findVisitPolicy(deps.store.db, deps.keyRing, url.hostname, nowMs);
   return policy?.policyId === id
     ? policy
     : refuse('invalid', `No tunnel with access policy '${name}' has this address. Enter the URL of one, such as https://…/path.`);
-};
+}
 
-export const testPolicy = async (deps: PolicyDeps, context: Context): Promise<AccessTest> => {
+export async function testPolicy(deps: PolicyDeps, context: Context): Promise<AccessTest> {
   const { access, body, address, nowMs } = context;
   const url = URL.parse(body.url.trim());
   if (url === null || !/^https?:$/.test(url.protocol)) return refuse('invalid', "Enter a URL that begins with 'https://'.");
@@ -49,4 +49,4 @@ export const testPolicy = async (deps: PolicyDeps, context: Context): Promise<Ac
     visitor: await readVisitor(deps.store.db, access.id, body),
     nowMs,
   });
-};
+}

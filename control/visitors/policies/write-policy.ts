@@ -37,7 +37,7 @@ export const getPolicyRow = async (db: Queries, access: Access, name: string): P
 const optionsOf = ({ settings }: PolicyDeps) => ({ plainLoopback: !settings.production });
 
 /** The columns that a change sets. A new password gets a new id, which ends the sessions of the old one. */
-const columnsOf = (keyRing: KeyRing, id: string, content: PolicyContent, change: PolicyChange, nowMs: number) => {
+function columnsOf(keyRing: KeyRing, id: string, content: PolicyContent, change: PolicyChange, nowMs: number) {
   const { clientSecret, passwordHash } = change;
   const seal = (secret: string): string => keyRing.seal(secret, providerSecretContext(id));
   return {
@@ -47,9 +47,9 @@ const columnsOf = (keyRing: KeyRing, id: string, content: PolicyContent, change:
       ? {}
       : { password_hash: passwordHash, password_id: passwordHash === null ? null : createId(nowMs) }),
   };
-};
+}
 
-export const createPolicy = async (deps: PolicyDeps, context: CallContext<'createAccessPolicy'>): Promise<AccessPolicy> => {
+export async function createPolicy(deps: PolicyDeps, context: CallContext<'createAccessPolicy'>): Promise<AccessPolicy> {
   const { access, body, nowMs } = context;
   const name = orInvalid(parseObjectName(body.name));
   const change = await parseChange(body, optionsOf(deps));
@@ -73,10 +73,10 @@ export const createPolicy = async (deps: PolicyDeps, context: CallContext<'creat
     await auditCall(trx, context, 'access-policy.create', name, describeChange(newContent, content, change));
   });
   return getPolicy(deps.store.db, access, name);
-};
+}
 
 /** Saving the values that the policy already has changes nothing: no audit row, no message to the edges. */
-export const updatePolicy = async (deps: PolicyDeps, context: CallContext<'updateAccessPolicy'>): Promise<AccessPolicy> => {
+export async function updatePolicy(deps: PolicyDeps, context: CallContext<'updateAccessPolicy'>): Promise<AccessPolicy> {
   const { access, body, segments, nowMs } = context;
   const change = await parseChange(body, optionsOf(deps));
   const tunnels = await deps.store.write(async (trx) => {
@@ -96,9 +96,9 @@ export const updatePolicy = async (deps: PolicyDeps, context: CallContext<'updat
   });
   deps.feed.tunnelsChanged(tunnels.map((tunnel) => tunnel.id));
   return getPolicy(deps.store.db, access, segments.name);
-};
+}
 
-export const deletePolicy = async (deps: PolicyDeps, context: CallContext<'deleteAccessPolicy'>): Promise<void> => {
+export async function deletePolicy(deps: PolicyDeps, context: CallContext<'deleteAccessPolicy'>): Promise<void> {
   const { access, segments } = context;
   await deps.store.write(async (trx) => {
     await lockProject(trx, access.id);
@@ -108,14 +108,14 @@ export const deletePolicy = async (deps: PolicyDeps, context: CallContext<'delet
     await trx.deleteFrom('access_policies').where('id', '=', row.id).execute();
     await auditCall(trx, context, 'access-policy.delete', row.name);
   });
-};
+}
 
 /** Changes a policy's tokens, links or sessions under the project's lock, then notifies the edges. */
-export const changeGrants = async <T>(
+export async function changeGrants<T>(
   deps: PolicyDeps,
   { access, segments }: Pick<CallContext<'createAccessToken'>, 'access' | 'segments'>,
   change: (trx: Queries, row: PolicyRow) => Promise<T>,
-): Promise<T> => {
+): Promise<T> {
   const { result, tunnels } = await deps.store.write(async (trx) => {
     await lockProject(trx, access.id);
     const row = await getPolicyRow(trx, access, segments.name);
@@ -123,4 +123,4 @@ export const changeGrants = async <T>(
   });
   deps.feed.tunnelsChanged(tunnels.map((tunnel) => tunnel.id));
   return result;
-};
+}

@@ -43,12 +43,12 @@ const exchanges = async (world: OAuthWorld, client: string, fields: Fields): Pro
 const isLed = async (world: OAuthWorld, fields: Fields): Promise<boolean> => (await authorize(world, fields)).status === 303;
 
 /** A question that waits in the victim's browser, for the attacker's program. */
-const openQuestion = async (world: OAuthWorld, client_id: string) => {
+async function openQuestion(world: OAuthWorld, client_id: string) {
   const jar = { cookie: '' };
   const grant = grantOf(await authorize(world, { client_id }, jar))!;
   await finish(world, jar, grant);
   return { jar, grant };
-};
+}
 
 const allows = async (response: Response): Promise<boolean> => (await goesTo(response))?.searchParams.has('code') === true;
 

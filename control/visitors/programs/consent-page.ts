@@ -19,7 +19,7 @@ const whoIs = ({ program }: Consent) =>
 
 const asWhom = ({ email }: VisitorClaims) => (email === '' ? null : html`, as <strong>${email}</strong>`);
 
-export const renderConsent = (consent: Consent): Response => {
+export function renderConsent(consent: Consent): Response {
   const { program, resource, redirectUri, claims, projectName, host, secret } = consent;
   return renderPage({
     title: `Allow ${program.name} to use ${host}?`,
@@ -31,4 +31,4 @@ export const renderConsent = (consent: Consent): Response => {
 <button class="button" name="decision" value="deny">Deny</button>
 </form>`,
   });
-};
+}

@@ -14,7 +14,7 @@ const document = (client_id: string, more: object = {}): string =>
   JSON.stringify({ client_id, client_name: 'Scribe', redirect_uris: ['http://127.0.0.1/callback'], ...more });
 
 /** A site on loopback, and a reader that may reach it. */
-const startSite = async (t: TestContext, listener: RequestListener) => {
+async function startSite(t: TestContext, listener: RequestListener) {
   const lifespan = { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Date.now() + 3600_000) };
   const root = await createRoot('Test', lifespan);
   const leaf = await issueLeaf(root, [host], lifespan);
@@ -24,7 +24,7 @@ const startSite = async (t: TestContext, listener: RequestListener) => {
   const { port } = server.address() as AddressInfo;
   const net = { addressesOf: async () => ['127.0.0.1'], isAllowed: () => true, ca: root.certificatePem };
   return { at: (path: string) => `https://${host}:${port}${path}`, read: createDocumentReader(net) };
-};
+}
 
 test('reads a document once, and keeps it for a while', async (t) => {
   let asked = 0;

@@ -36,11 +36,11 @@ export const publicNet = (dns: Pick<DnsPort, 'lookup'>): DocumentNet => ({
 export type ReadDocument = (clientId: string) => Promise<Program | string>;
 
 /** Connects to the address that was checked: a second look-up could give another one. */
-const pinned = (address: string) => {
+function pinned(address: string) {
   const entry = { address, family: isIP(address) };
   return (_host: string, { all }: { all?: boolean }, done: (error: null, ...found: unknown[]) => void): void =>
     all ? done(null, [entry]) : done(null, entry.address, entry.family);
-};
+}
 
 const isJson = (type: string | undefined): boolean => /^application\/([a-z0-9.+-]+\+)?json(;|$)/i.test(type ?? '');
 
@@ -74,7 +74,7 @@ const get = (url: URL, address: string, ca: string | undefined): Promise<Buffer>
     sent.end();
   });
 
-const read = async (net: DocumentNet, clientId: string): Promise<Program | string> => {
+async function read(net: DocumentNet, clientId: string): Promise<Program | string> {
   const url = new URL(clientId);
   // An address in the place of a name skips the look-up, and no site vouches for it.
   if (isIP(url.hostname.replace(/^\[|\]$/g, '')) !== 0) return 'its host is an address, not a name';
@@ -88,9 +88,9 @@ const read = async (net: DocumentNet, clientId: string): Promise<Program | strin
   } catch (error) {
     return (error as Error).message;
   }
-};
+}
 
-export const createDocumentReader = (net: DocumentNet): ReadDocument => {
+export function createDocumentReader(net: DocumentNet): ReadDocument {
   const turns = createTurns(atOnce, waitingMost, 'Too many programs are being looked up. Please try again soon.');
   const question = (clientId: string): Promise<Program | string> => turns('all', () => read(net, clientId));
   const answers = createSharedAnswers(question, { keptMs, most: keptMost, clock: () => performance.now() });
@@ -99,4 +99,4 @@ export const createDocumentReader = (net: DocumentNet): ReadDocument => {
     // Ask again after a failure: the owner may have just corrected the document.
     return kept !== undefined && typeof kept !== 'string' ? kept : answers.ask(clientId);
   };
-};
+}

@@ -56,13 +56,13 @@ export interface Flow<C extends FlowContent = FlowContent> {
   readonly sealed: string;
 }
 
-export const insertFlow = async (
+export async function insertFlow(
   db: Queries,
   keyRing: KeyRing,
   secret: string,
   { policyId, content, expiresAt }: { policyId: string; content: FlowContent; expiresAt: number },
   nowMs: number,
-): Promise<void> => {
+): Promise<void> {
   const id = hashToken(secret);
   const sealed = keyRing.seal(JSON.stringify(content), flowContext(id));
   const row = { id, policy_id: policyId, kind: kindOf[content.stage], content_sealed: sealed, tries: 0 };
@@ -70,33 +70,33 @@ export const insertFlow = async (
     .insertInto('access_flows')
     .values({ ...row, created_at: nowMs, expires_at: expiresAt })
     .execute();
-};
+}
 
-export const findFlow = async <S extends FlowContent['stage']>(
+export async function findFlow<S extends FlowContent['stage']>(
   db: Queries,
   keyRing: KeyRing,
   secret: string,
   stages: readonly S[],
   nowMs: number,
-): Promise<Flow<Extract<FlowContent, { stage: S }>> | undefined> => {
+): Promise<Flow<Extract<FlowContent, { stage: S }>> | undefined> {
   if (!isToken(secret)) return undefined;
   return readFlow(db, keyRing, hashToken(secret), stages, nowMs);
-};
+}
 
 /** Reads a flow by the id of its row, which is no secret: check elsewhere that the caller may use the flow. */
-export const readFlow = async <S extends FlowContent['stage']>(
+export async function readFlow<S extends FlowContent['stage']>(
   db: Queries,
   keyRing: KeyRing,
   id: string,
   stages: readonly S[],
   nowMs: number,
-): Promise<Flow<Extract<FlowContent, { stage: S }>> | undefined> => {
+): Promise<Flow<Extract<FlowContent, { stage: S }>> | undefined> {
   const row = await db.selectFrom('access_flows').selectAll().where('id', '=', id).executeTakeFirst();
   if (row === undefined || row.expires_at <= nowMs || !['grant', 'refresh'].includes(row.kind)) return undefined;
   const content = openFlow(keyRing, row);
   if (content === undefined || !(stages as readonly string[]).includes(content.stage)) return undefined;
   return { id, policyId: row.policy_id, content: content as never, sealed: row.content_sealed };
-};
+}
 
 /** Undefined for a row that was sealed by a key that is gone. */
 export const openFlow = (
@@ -106,7 +106,7 @@ export const openFlow = (
   keyRing.canOpen(sealed) ? (JSON.parse(keyRing.open(sealed, flowContext(id))) as FlowContent) : undefined;
 
 /** False if another request changed or took the row since it was read. */
-export const changeFlow = async (db: Queries, keyRing: KeyRing, flow: Flow, content: FlowContent): Promise<boolean> => {
+export async function changeFlow(db: Queries, keyRing: KeyRing, flow: Flow, content: FlowContent): Promise<boolean> {
   const changed = await db
     .updateTable('access_flows')
     .set({ content_sealed: keyRing.seal(JSON.stringify(content), flowContext(flow.id)) })
@@ -114,7 +114,7 @@ export const changeFlow = async (db: Queries, keyRing: KeyRing, flow: Flow, cont
     .where('content_sealed', '=', flow.sealed)
     .executeTakeFirst();
   return changed.numUpdatedRows > 0n;
-};
+}
 
 /** False if it was gone already. */
 export const deleteFlow = async (db: Queries, id: string): Promise<boolean> =>

@@ -5,7 +5,7 @@ export const metadataPath = `/.well-known/oauth-authorization-server${oauthPath}
 
 export const issuerOf = (origin: string): string => origin + oauthPath;
 
-export const renderMetadata = (origin: string): object => {
+export function renderMetadata(origin: string): object {
   const issuer = issuerOf(origin);
   return {
     issuer,
@@ -22,4 +22,4 @@ export const renderMetadata = (origin: string): object => {
     client_id_metadata_document_supported: true,
     authorization_response_iss_parameter_supported: true,
   };
-};
+}

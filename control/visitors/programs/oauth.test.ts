@@ -24,11 +24,11 @@ import {
   resourceOf,
 } from './test-kit.ts';
 
-const open = async (t: { after(end: () => Promise<void>): void }, ...args: Parameters<typeof createOAuthWorld>) => {
+async function open(t: { after(end: () => Promise<void>): void }, ...args: Parameters<typeof createOAuthWorld>) {
   const world = await createOAuthWorld(...args);
   t.after(world.close);
   return world;
-};
+}
 
 test('metadata names endpoints under its own issuer, and pages of other sites may read it', async (t) => {
   const world = await open(t);

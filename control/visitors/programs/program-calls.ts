@@ -16,10 +16,10 @@ const chainRows = (db: Queries, policyId: string) =>
   db.selectFrom('access_flows').selectAll().where('policy_id', '=', policyId).where('kind', '=', 'refresh');
 
 /** Undefined for a row that no key opens: control refuses its tokens too. */
-const readChain = (keyRing: KeyRing, row: AccessFlowsTable): Chain | undefined => {
+function readChain(keyRing: KeyRing, row: AccessFlowsTable): Chain | undefined {
   const content = openFlow(keyRing, row);
   return content?.stage === 'chain' ? content : undefined;
-};
+}
 
 const toProgram = ({ id, created_at, expires_at }: AccessFlowsTable, { program, host, claims }: Chain): AccessProgram => ({
   id,
@@ -32,10 +32,10 @@ const toProgram = ({ id, created_at, expires_at }: AccessFlowsTable, { program, 
   endsAt: new Date(expires_at).toISOString(),
 });
 
-const listPrograms = async (
+async function listPrograms(
   { store, keyRing }: PolicyDeps,
   { access, segments, nowMs }: CallContext<'listAccessPrograms'>,
-): Promise<readonly AccessProgram[]> => {
+): Promise<readonly AccessProgram[]> {
   const { id } = await getPolicyRow(store.db, access, segments.name);
   const live = chainRows(store.db, id).where('expires_at', '>', nowMs).orderBy('created_at', 'desc').orderBy('id');
   const rows = await live.limit(policyLimits.programs).execute();
@@ -43,7 +43,7 @@ const listPrograms = async (
     const chain = readChain(keyRing, row);
     return chain === undefined ? [] : [toProgram(row, chain)];
   });
-};
+}
 
 const removeProgram = (deps: PolicyDeps, context: CallContext<'deleteAccessProgram'>): Promise<void> =>
   changeGrants(deps, context, async (trx, policy) => {

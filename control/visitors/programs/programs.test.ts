@@ -43,7 +43,7 @@ const pathOf = (id = ''): string => `/api/access-policies/team-${count}/programs
 const list = (): Promise<readonly AccessProgram[]> => ann.call('GET', pathOf());
 
 /** Returns the program's id. */
-const connect = async (name: string, program: Partial<Chain['program']> = {}): Promise<string> => {
+async function connect(name: string, program: Partial<Chain['program']> = {}): Promise<string> {
   const secret = randomBytes(32).toString('base64url');
   const claims = claimsAt(test.time.now, { method: 'email', subject: 'bo@example.com', email: 'bo@example.com' });
   const content: Chain = {
@@ -52,7 +52,7 @@ const connect = async (name: string, program: Partial<Chain['program']> = {}): P
   };
   await insertFlow(test.store.db, keyRing, secret, { policyId, content, expiresAt: claims.expiresAtMs }, test.time.now);
   return hashToken(secret);
-};
+}
 
 check('lists the programs of one policy, the newest first, and no secret', async () => {
   const old = await connect('Scribe');
@@ -100,10 +100,10 @@ check('forgets an ended program once its last access token has ended', async () 
   assert.deepEqual(await ended(), [programSubject(second)]);
 });
 
-const fill = async (prefix: string, length: number): Promise<void> => {
+async function fill(prefix: string, length: number): Promise<void> {
   const rows = Array.from({ length }, (_, i) => ({ policy_id: policyId, subject: prefix + i, at: test.time.now }));
   await test.store.db.insertInto('access_sign_outs').values(rows).execute();
-};
+}
 
 check('programs that end over and over sign out nobody else, and leave room for the project’s people', async () => {
   await fill(programSubject(''), policyLimits.endedPrograms);

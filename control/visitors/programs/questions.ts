@@ -50,15 +50,15 @@ interface RefusedQuestion {
  * Redirects only to a program on the visitor's device. Anyone may register a program and would else have an address here that
  * leads anywhere (RFC 9700 4.11.2), so others get a link that says where it goes.
  */
-const refuseQuestion = (origin: string, program: Program, refused: RefusedQuestion): Response => {
+function refuseQuestion(origin: string, program: Program, refused: RefusedQuestion): Response {
   const { redirectUri, state, error, description } = refused;
   const url = addToQuery(redirectUri, { error, error_description: description, state, iss: issuerOf(origin) });
   if (isOnDevice(redirectUri)) return seeOther(url);
   const text = `${program.name} asked for access, but its request is not valid. ${description}`;
   return renderNote(refusedTitle, text, { status: 400, action: { label: `Go to ${describeRedirect(redirectUri)}`, url } });
-};
+}
 
-const authorize = async (deps: OAuthDeps, request: Request, address: string): Promise<Response> => {
+async function authorize(deps: OAuthDeps, request: Request, address: string): Promise<Response> {
   const { store, keyRing, origin, clock } = deps;
   await deps.limiter.take('programQuestion', addressKey(address));
   const query = new URL(request.url).searchParams;
@@ -95,25 +95,25 @@ const authorize = async (deps: OAuthDeps, request: Request, address: string): Pr
   const nowMs = clock();
   await insertFlow(store.db, keyRing, secret, { policyId: policy.policyId, content, expiresAt: nowMs + questionMs }, nowMs);
   return seeOther(`${origin}/access/sign-in?grant=${secret}`, { 'set-cookie': cookie });
-};
+}
 
 /**
  * The question, for the browser that asked it alone: a stranger may lead a visitor who has a session to the stranger's question.
  * If that visitor signed in to it, the stranger could allow it in the visitor's name.
  */
-const findQuestion = async (deps: OAuthDeps, headers: Headers, secret: string): Promise<Flow<Question> | undefined> => {
+async function findQuestion(deps: OAuthDeps, headers: Headers, secret: string): Promise<Flow<Question> | undefined> {
   const flow = await findFlow(deps.store.db, deps.keyRing, secret, ['question'], deps.clock());
   return flow !== undefined && isFlowBrowser(deps, headers, flow.content.browserHash) ? flow : undefined;
-};
+}
 
-const finish = async (deps: OAuthDeps, headers: Headers, secret: string, claims: VisitorClaims): Promise<Response> => {
+async function finish(deps: OAuthDeps, headers: Headers, secret: string, claims: VisitorClaims): Promise<Response> {
   const flow = await findQuestion(deps, headers, secret);
   if (flow === undefined) return renderEndedRequest();
   // Keep the first sign-in: the page names that person.
   const isKept =
     flow.content.claims === undefined && (await changeFlow(deps.store.db, deps.keyRing, flow, { ...flow.content, claims }));
   return isKept ? seeOther(`${deps.origin}${oauthPath}/consent?grant=${secret}`) : renderEndedRequest();
-};
+}
 
 interface Ready {
   readonly flow: Flow<Question>;
@@ -122,7 +122,7 @@ interface Ready {
 }
 
 /** The question, if its person is signed in and still admitted. */
-const findReady = async (deps: OAuthDeps, request: Request, secret: string): Promise<Ready | undefined> => {
+async function findReady(deps: OAuthDeps, request: Request, secret: string): Promise<Ready | undefined> {
   const flow = await findQuestion(deps, request.headers, secret);
   const claims = flow?.content.claims;
   if (flow === undefined || claims === undefined) return undefined;
@@ -130,20 +130,20 @@ const findReady = async (deps: OAuthDeps, request: Request, secret: string): Pro
   // Another policy may have replaced the one that the person signed in to.
   if (policy === undefined || policy.policyId !== flow.policyId) return undefined;
   return refusalOf(claims, policy.grants, deps.clock()) === null ? { flow, claims, policy } : undefined;
-};
+}
 
-const show = async (deps: OAuthDeps, request: Request, address: string): Promise<Response> => {
+async function show(deps: OAuthDeps, request: Request, address: string): Promise<Response> {
   await deps.limiter.take('accessPage', limitedAddress(address, request.headers));
   const secret = new URL(request.url).searchParams.get('grant') ?? '';
   const ready = await findReady(deps, request, secret);
   if (ready === undefined) return renderEndedRequest();
   return renderConsent({ ...ready.flow.content, claims: ready.claims, projectName: ready.policy.projectName, secret });
-};
+}
 
 const nameOf = ({ program }: Question, claims: VisitorClaims): string =>
   claims.email === '' ? program.name : `${program.name}, for ${claims.email}`;
 
-const decide = async (deps: OAuthDeps, request: Request, address: string): Promise<Response> => {
+async function decide(deps: OAuthDeps, request: Request, address: string): Promise<Response> {
   await deps.limiter.take('accessPage', limitedAddress(address, request.headers));
   if (!isOwnRequest(request.headers, deps.origin)) return renderEndedRequest();
   const form = new URLSearchParams((await readBounded(request, formBytesMost)).toString('utf8'));
@@ -161,13 +161,13 @@ const decide = async (deps: OAuthDeps, request: Request, address: string): Promi
   const code = createToken();
   await insertFlow(deps.store.db, deps.keyRing, code, codeRow(flow, claims, nowMs), nowMs);
   return leave(content, addToQuery(content.redirectUri, { code, ...answer }));
-};
+}
 
-const codeRow = ({ policyId, content }: Flow<Question>, claims: VisitorClaims, nowMs: number) => {
+function codeRow({ policyId, content }: Flow<Question>, claims: VisitorClaims, nowMs: number) {
   const { redirectUri, challenge, resource, host, program } = content;
   const code: Code = { stage: 'code', redirectUri, challenge, resource, host, program, claims, untilMs: nowMs + codeMs };
   return { policyId, content: code, expiresAt: nowMs + spentMs };
-};
+}
 
 /** The page leaves by itself. It also has a link, because some browsers open a program's own scheme only by a click. */
 const leave = ({ program }: Question, url: string): Response =>

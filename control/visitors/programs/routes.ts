@@ -39,7 +39,7 @@ const preflight = (method: string): Response =>
   });
 
 /** RFC 6749 3.2: a parameter that comes twice is refused, one without a value counts as absent. */
-const readForm = async (request: Request): Promise<ReadonlyMap<string, string>> => {
+async function readForm(request: Request): Promise<ReadonlyMap<string, string>> {
   const type = (request.headers.get('content-type') ?? '').split(';')[0]!.trim().toLowerCase();
   if (type !== 'application/x-www-form-urlencoded')
     throw new TokenError('invalid_request', 'The body must be application/x-www-form-urlencoded.');
@@ -50,10 +50,10 @@ const readForm = async (request: Request): Promise<ReadonlyMap<string, string>> 
     form.set(name, value);
   }
   return new Map([...form].filter(([, value]) => value !== ''));
-};
+}
 
 /** Programs read every failure as JSON (RFC 6749 5.2). */
-const answerProgram = async (work: () => Promise<Response>): Promise<Response> => {
+async function answerProgram(work: () => Promise<Response>): Promise<Response> {
   try {
     return await work();
   } catch (error) {
@@ -63,10 +63,10 @@ const answerProgram = async (work: () => Promise<Response>): Promise<Response> =
     const retry = { 'retry-after': String(error.retryAfterSeconds) };
     return json({ error: 'temporarily_unavailable', error_description: error.message }, 429, retry);
   }
-};
+}
 
 /** RFC 7591 3. */
-const register = async ({ store, limiter, clock }: OAuthDeps, request: Request, address: string): Promise<Response> => {
+async function register({ store, limiter, clock }: OAuthDeps, request: Request, address: string): Promise<Response> {
   await limiter.take('programRegistration', addressKey(address));
   await takeShare(limiter, 'programRegistration', address);
   const metadata = parseObject((await readBounded(request, bodyBytesMost)).toString('utf8'));
@@ -85,14 +85,14 @@ const register = async ({ store, limiter, clock }: OAuthDeps, request: Request, 
     token_endpoint_auth_method: 'none',
   };
   return json(answer, 201);
-};
+}
 
 const addressOf = ({ env }: { readonly env: unknown }): string => (env as Bindings['Bindings']).address;
 
 type Bindings = { Bindings: { readonly address: string } };
 
 /** Returns what the sign-in pages of visitors need from it. */
-export const addOAuth = <E extends Bindings>(app: Hono<E>, deps: OAuthDeps): ProgramGrants => {
+export function addOAuth<E extends Bindings>(app: Hono<E>, deps: OAuthDeps): ProgramGrants {
   const questions = createQuestions(deps);
   const formCall = (request: Request, address: string, work: (form: ReadonlyMap<string, string>) => Promise<object>) =>
     answerProgram(async () => {
@@ -128,4 +128,4 @@ export const addOAuth = <E extends Bindings>(app: Hono<E>, deps: OAuthDeps): Pro
   for (const path of [`${oauthPath}/*`, '/.well-known/openid-configuration', '/.well-known/openid-configuration/*'])
     app.all(path, () => new Response('Page not found', { status: 404 }));
   return questions.grants;
-};
+}

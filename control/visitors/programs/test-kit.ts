@@ -30,7 +30,7 @@ export interface OAuthWorld {
   readonly close: () => Promise<void>;
 }
 
-export const createOAuthWorld = async (readDocument: ReadDocument = async () => 'it is not there'): Promise<OAuthWorld> => {
+export async function createOAuthWorld(readDocument: ReadDocument = async () => 'it is not there'): Promise<OAuthWorld> {
   const store = await openSqliteStore(':memory:');
   const time = { now: Date.UTC(2026, 10, 20, 10) };
   const policies = new Map<string, VisitPolicy>();
@@ -88,15 +88,15 @@ export const createOAuthWorld = async (readDocument: ReadDocument = async () => 
     rows: async (table) => (await store.db.selectFrom(table).select('id').execute()).length,
     close: () => store.close(),
   };
-};
+}
 
 export const callback = 'http://127.0.0.1:3118/callback';
 
-export const register = async (world: OAuthWorld, metadata: object = { client_name: 'Scribe', redirect_uris: [callback] }) => {
+export async function register(world: OAuthWorld, metadata: object = { client_name: 'Scribe', redirect_uris: [callback] }) {
   const headers = { 'content-type': 'application/json' };
   const response = await world.send('/access/oauth/register', { method: 'POST', headers, body: JSON.stringify(metadata) });
   return { status: response.status, body: (await response.json()) as Record<string, string> };
-};
+}
 
 export const verifier = 'v'.repeat(43);
 export const challengeOf = (text: string): string => createHash('sha256').update(text).digest('base64url');
@@ -110,7 +110,7 @@ export interface Jar {
   cookie: string;
 }
 
-export const authorize = async (world: OAuthWorld, fields: Fields, jar: Jar = { cookie: '' }): Promise<Response> => {
+export async function authorize(world: OAuthWorld, fields: Fields, jar: Jar = { cookie: '' }): Promise<Response> {
   const query = new URLSearchParams(
     compact({
       response_type: 'code',
@@ -125,7 +125,7 @@ export const authorize = async (world: OAuthWorld, fields: Fields, jar: Jar = { 
   const response = await world.send(`/access/oauth/authorize?${query}`, { headers: { cookie: jar.cookie } });
   jar.cookie = response.headers.get('set-cookie')?.split(';')[0] ?? jar.cookie;
   return response;
-};
+}
 
 export const claimsAt = (nowMs: number, more: Partial<VisitorClaims> = {}): VisitorClaims => ({
   method: 'password',
@@ -139,12 +139,12 @@ export const claimsAt = (nowMs: number, more: Partial<VisitorClaims> = {}): Visi
 });
 
 /** Undefined unless control leads to the sign-in. */
-export const grantOf = (response: Response): string | undefined => {
+export function grantOf(response: Response): string | undefined {
   const location = response.headers.get('location') ?? '';
   return location.startsWith(`${origin}/access/sign-in?`)
     ? (new URL(location).searchParams.get('grant') ?? undefined)
     : undefined;
-};
+}
 
 export const decide = (world: OAuthWorld, jar: Jar, fields: Fields, headers: Fields = {}): Promise<Response> =>
   world.send('/access/oauth/consent', {
@@ -159,16 +159,16 @@ export const decide = (world: OAuthWorld, jar: Jar, fields: Fields, headers: Fie
   });
 
 /** The address that the page goes to. */
-export const goesTo = async (response: Response): Promise<URL | undefined> => {
+export async function goesTo(response: Response): Promise<URL | undefined> {
   const found = /http-equiv="refresh" content="0;url=([^"]+)"/.exec(await response.text())?.[1]?.replaceAll('&amp;', '&');
   return found === undefined ? undefined : new URL(found);
-};
+}
 
 export const finish = (world: OAuthWorld, jar: Jar, grant: string, more: Partial<VisitorClaims> = {}): Promise<Response> =>
   world.grants.finish(grant, new Headers({ cookie: jar.cookie }), claimsAt(world.time.now, more));
 
 /** A visitor signs in and allows it. */
-export const allow = async (world: OAuthWorld, fields: Fields): Promise<URL> => {
+export async function allow(world: OAuthWorld, fields: Fields): Promise<URL> {
   const jar = { cookie: '' };
   const grant = grantOf(await authorize(world, fields, jar));
   assert.ok(grant, 'the request is refused');
@@ -176,18 +176,18 @@ export const allow = async (world: OAuthWorld, fields: Fields): Promise<URL> => 
   const url = await goesTo(await decide(world, jar, { grant, decision: 'allow' }));
   assert.ok(url, 'nobody is asked');
   return url;
-};
+}
 
 export interface TokenAnswer {
   readonly status: number;
   readonly body: Readonly<Record<string, string>>;
 }
 
-export const askToken = async (world: OAuthWorld, fields: Fields, path = 'token'): Promise<TokenAnswer> => {
+export async function askToken(world: OAuthWorld, fields: Fields, path = 'token'): Promise<TokenAnswer> {
   const body = new URLSearchParams(compact(fields));
   const response = await world.send(`/access/oauth/${path}`, { method: 'POST', body });
   return { status: response.status, body: (await response.json()) as Record<string, string> };
-};
+}
 
 export const exchange = (world: OAuthWorld, client_id: string, code: string, fields: Fields = {}): Promise<TokenAnswer> =>
   askToken(world, {

@@ -26,9 +26,9 @@ export class TokenError extends Error {
   }
 }
 
-const refuse = (code: TokenErrorCode, description: string): never => {
+function refuse(code: TokenErrorCode, description: string): never {
   throw new TokenError(code, description);
-};
+}
 
 /** RFC 6749 5.1. */
 export interface GivenTokens {
@@ -41,35 +41,35 @@ export interface GivenTokens {
 /** RFC 7636 4.1. */
 const verifierPattern = /^[A-Za-z0-9._~-]{43,128}$/;
 
-const isVerifierOf = (challenge: string, verifier: string): boolean => {
+function isVerifierOf(challenge: string, verifier: string): boolean {
   if (!verifierPattern.test(verifier)) return false;
   const digest = createHash('sha256').update(verifier).digest('base64url');
   return timingSafeEqual(Buffer.from(digest), Buffer.from(challenge));
-};
+}
 
 /** `<chain>.<secret>`: the row is found by the chain, and says which secret is the newest. */
-const splitRefresh = (token: string): { chain: string; secret: string } | undefined => {
+function splitRefresh(token: string): { chain: string; secret: string } | undefined {
   const [chain = '', secret = '', ...rest] = token.split('.');
   return rest.length === 0 && isToken(chain) && isToken(secret) ? { chain, secret } : undefined;
-};
+}
 
 type Holder = Pick<Code | Chain, 'host' | 'claims' | 'resource'>;
 
 const endedText = 'The sign-in has ended. Connect again.';
 
 /** The policy, if it is still the one that the visitor signed in to, and still admits them. */
-const findAdmitting = async (deps: OAuthDeps, { host, claims }: Holder, policyId: string): Promise<VisitPolicy> => {
+async function findAdmitting(deps: OAuthDeps, { host, claims }: Holder, policyId: string): Promise<VisitPolicy> {
   const policy = await deps.findPolicy(host);
   const isOver = policy === undefined || policy.policyId !== policyId || refusalOf(claims, policy.grants, deps.clock()) !== null;
   return isOver ? refuse('invalid_grant', endedText) : policy;
-};
+}
 
-const give = (
+function give(
   policy: VisitPolicy,
   { host, claims: { agent: _, ...claims }, program }: Pick<Code, 'host' | 'claims' | 'program'>,
   refreshToken: string,
   nowMs: number,
-): GivenTokens => {
+): GivenTokens {
   const untilMs = Math.min(nowMs + accessMs, claims.expiresAtMs);
   const programId = hashToken(splitRefresh(refreshToken)!.chain);
   const agent: VisitorClaims = { ...claims, agent: program.name, programId };
@@ -79,14 +79,14 @@ const give = (
     expires_in: Math.floor((untilMs - nowMs) / 1000),
     refresh_token: refreshToken,
   };
-};
+}
 
-const expectResource = (form: ReadonlyMap<string, string>, { resource }: Holder): void => {
+function expectResource(form: ReadonlyMap<string, string>, { resource }: Holder): void {
   const asked = form.get('resource');
   if (asked !== undefined && asked !== resource) refuse('invalid_target', 'resource is not the one that the visitor allowed.');
-};
+}
 
-const byCode = async (deps: OAuthDeps, form: ReadonlyMap<string, string>): Promise<GivenTokens> => {
+async function byCode(deps: OAuthDeps, form: ReadonlyMap<string, string>): Promise<GivenTokens> {
   const { store, keyRing } = deps;
   const nowMs = deps.clock();
   const flow = await findFlow(store.db, keyRing, form.get('code') ?? '', ['code', 'spent'], nowMs);
@@ -105,9 +105,9 @@ const byCode = async (deps: OAuthDeps, form: ReadonlyMap<string, string>): Promi
   expectResource(form, content);
   const policy = await findAdmitting(deps, content, flow.policyId);
   return startChain(deps, flow as Flow<Code>, policy, nowMs);
-};
+}
 
-const startChain = async (deps: OAuthDeps, flow: Flow<Code>, policy: VisitPolicy, nowMs: number): Promise<GivenTokens> => {
+async function startChain(deps: OAuthDeps, flow: Flow<Code>, policy: VisitPolicy, nowMs: number): Promise<GivenTokens> {
   const { policyId, content } = flow;
   const [chain, secret] = [createToken(), createToken()];
   const { redirectUri, challenge, resource, program, host, claims } = content;
@@ -118,9 +118,9 @@ const startChain = async (deps: OAuthDeps, flow: Flow<Code>, policy: VisitPolicy
     return true;
   });
   return isFirst ? give(policy, content, `${chain}.${secret}`, nowMs) : refuse('invalid_grant', 'The code was used before.');
-};
+}
 
-const byRefresh = async (deps: OAuthDeps, form: ReadonlyMap<string, string>): Promise<GivenTokens> => {
+async function byRefresh(deps: OAuthDeps, form: ReadonlyMap<string, string>): Promise<GivenTokens> {
   const { store, keyRing } = deps;
   const nowMs = deps.clock();
   const given = splitRefresh(form.get('refresh_token') ?? '');
@@ -141,20 +141,20 @@ const byRefresh = async (deps: OAuthDeps, form: ReadonlyMap<string, string>): Pr
     throw error;
   });
   return give(policy, content, `${given.chain}.${secret}`, nowMs);
-};
+}
 
 const grantTypes: Readonly<Record<string, typeof byCode>> = { authorization_code: byCode, refresh_token: byRefresh };
 
 /** Programs have no secret. One whose id is the address of a document is known by its code or token. */
-const readProgram = async ({ store }: OAuthDeps, form: ReadonlyMap<string, string>): Promise<Program['id']> => {
+async function readProgram({ store }: OAuthDeps, form: ReadonlyMap<string, string>): Promise<Program['id']> {
   const id = form.get('client_id') ?? refuse('invalid_client', 'client_id is missing.');
   if (form.has('client_secret') || form.has('client_assertion')) refuse('invalid_client', 'Programs have no secret here.');
   if (!id.startsWith('https://') && (await findRegistered(store.db, id)) === undefined)
     refuse('invalid_client', 'The program is not registered here.');
   return id;
-};
+}
 
-export const giveTokens = async (deps: OAuthDeps, form: ReadonlyMap<string, string>): Promise<GivenTokens> => {
+export async function giveTokens(deps: OAuthDeps, form: ReadonlyMap<string, string>): Promise<GivenTokens> {
   const grant = Object.hasOwn(grantTypes, form.get('grant_type') ?? '') ? grantTypes[form.get('grant_type')!] : undefined;
   if (grant === undefined) return refuse('unsupported_grant_type', 'grant_type must be authorization_code or refresh_token.');
   const id = await readProgram(deps, form);
@@ -162,27 +162,27 @@ export const giveTokens = async (deps: OAuthDeps, form: ReadonlyMap<string, stri
   // Only after success: control soon deletes a program that no visitor has allowed.
   await markUsed(deps.store.db, id, deps.clock());
   return tokens;
-};
+}
 
 /** What an access token says about its program, before its seal is checked. */
-const programIdOf = (token: string): string => {
+function programIdOf(token: string): string {
   try {
     const { claims } = JSON.parse(Buffer.from(token.split('.')[0] as string, 'base64url').toString()) as Sealed;
     return typeof claims.programId === 'string' && /^[\w-]+$/.test(claims.programId) ? claims.programId : '';
   } catch {
     return '';
   }
-};
+}
 
-const findByAccessToken = async (deps: OAuthDeps, token: string): Promise<Flow<Chain> | undefined> => {
+async function findByAccessToken(deps: OAuthDeps, token: string): Promise<Flow<Chain> | undefined> {
   const { store, keyRing, clock, findPolicy } = deps;
   const flow = await readFlow(store.db, keyRing, programIdOf(token), ['chain'], clock());
   const policy = flow && (await findPolicy(flow.content.host));
   return policy && openVisit(policy.sealKey, 'agent', flow.content.host, token, clock()) !== null ? flow : undefined;
-};
+}
 
 /** Either token ends the program's access (RFC 7009 2.1). An unknown one is as good as revoked (RFC 7009 2.2). */
-export const revokeToken = async (deps: OAuthDeps, form: ReadonlyMap<string, string>): Promise<void> => {
+export async function revokeToken(deps: OAuthDeps, form: ReadonlyMap<string, string>): Promise<void> {
   const { store, keyRing, clock } = deps;
   const program = form.get('client_id') ?? refuse('invalid_client', 'client_id is missing.');
   const token = form.get('token') ?? refuse('invalid_request', 'token is missing.');
@@ -190,4 +190,4 @@ export const revokeToken = async (deps: OAuthDeps, form: ReadonlyMap<string, str
   const byRefreshToken = given && (await findFlow(store.db, keyRing, given.chain, ['chain'], clock()));
   const flow = byRefreshToken ?? (await findByAccessToken(deps, token));
   if (flow?.content.program.id === program) await endOwnProgram(deps, flow.policyId, flow.id, clock());
-};
+}

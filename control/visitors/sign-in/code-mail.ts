@@ -24,13 +24,13 @@ interface CodeMailDeps {
   readonly sendMail: SendMail;
 }
 
-const logStranger = (deps: CodeMailDeps, policy: VisitPolicy, { email, address }: JobPayloads['access-code']): Promise<void> => {
+function logStranger(deps: CodeMailDeps, policy: VisitPolicy, { email, address }: JobPayloads['access-code']): Promise<void> {
   const reason = 'The policy does not list this address.';
   return logSignIn(deps, { policy, address, nowMs: deps.clock() }, { who: email, method: 'email', reason });
-};
+}
 
 /** Sends nothing to an address that the policy does not list. The caller got the same answer. */
-export const sendAccessCode = async (deps: CodeMailDeps, payload: JobPayloads['access-code']): Promise<void> => {
+export async function sendAccessCode(deps: CodeMailDeps, payload: JobPayloads['access-code']): Promise<void> {
   const { flowId, host, email, isMailed } = payload;
   const policy = await findVisitPolicy(deps.store.db, deps.keyRing, host, deps.clock());
   if (!isMailed || policy === undefined) return;
@@ -38,4 +38,4 @@ export const sendAccessCode = async (deps: CodeMailDeps, payload: JobPayloads['a
   const code = generateUserCode((bound) => randomInt(bound));
   const isKept = await changeFlow(deps, flowId, (content) => ({ ...(content as object), codeHash: hashCode(flowId, code) }));
   if (isKept) await deps.sendMail({ to: email, ...accessCodeMail({ code, host, projectName: policy.projectName }) });
-};
+}

@@ -30,18 +30,18 @@ export interface CodeFlow {
 export const hashCode = (flowId: string, code: string): string => hashToken(`${flowId} ${code}`);
 
 /** Leaves each network a few once the share of a policy, or of all, is used up: a flood does not lock out other networks. */
-const takeShare = async ({ limiter }: VisitDeps, { policy, address }: Visit): Promise<void> => {
+async function takeShare({ limiter }: VisitDeps, { policy, address }: Visit): Promise<void> {
   if ((await hasRoom(limiter, 'accessCodePerPolicy', policy.policyId)) && (await hasRoom(limiter, 'accessCodeOverall', '')))
     return;
   await limiter.take('accessCodePerNetwork', `${policy.policyId} ${networkKey(address)}`);
-};
+}
 
 /** Limits per network too, so a stranger elsewhere cannot use up a person's mails. Beyond a limit the answer stays the same. */
 const isMailed = async ({ limiter }: VisitDeps, { address }: Visit, email: string): Promise<boolean> =>
   (await hasRoom(limiter, 'accessMailPerEmailAndNetwork', `${email} ${networkKey(address)}`)) &&
   (await hasRoom(limiter, 'accessMailPerEmail', email));
 
-const codeForm = (visit: Visit, { email, flow, message }: { email: string; flow: string; message?: string }) => {
+function codeForm(visit: Visit, { email, flow, message }: { email: string; flow: string; message?: string }) {
   const attributes = html`class="code" autocomplete="one-time-code" autocapitalize="characters" autocorrect="off" spellcheck="false" maxlength="20"`;
   const hint = 'Letters only, such as BCDF-GHJK.';
   return html`<h1>Enter the code</h1>
@@ -51,7 +51,7 @@ ${hiddenFields({ ...targetFields(visit.target), flow, email })}
 ${renderField({ name: 'code', label: 'Code', hint, attributes }, message)}<button class="button main">Sign in</button>
 </form>
 <p class="foot"><a href="${signInUrl(visit.target)}">Use another email address or get a new code</a></p>`;
-};
+}
 
 const renderCodePage = (visit: Visit, form: { email: string; flow: string; message?: string }, cookie?: string): Response =>
   renderPage({
@@ -61,7 +61,7 @@ const renderCodePage = (visit: Visit, form: { email: string; flow: string; messa
     ...(cookie === undefined ? {} : { headers: { 'set-cookie': cookie } }),
   });
 
-export const sendCode = async (deps: VisitDeps, visit: Visit, fields: { readonly email: string }): Promise<Response> => {
+export async function sendCode(deps: VisitDeps, visit: Visit, fields: { readonly email: string }): Promise<Response> {
   const { policy, request, address, nowMs } = visit;
   if (policy.grants.people.length === 0) return renderSignIn(visit);
   const parsed = parseEmail(fields.email);
@@ -77,14 +77,14 @@ export const sendCode = async (deps: VisitDeps, visit: Visit, fields: { readonly
   await addJob(deps.store.db, nowMs, 'access-code', { flowId, host: policy.host, email, address, isMailed: mailed });
   deps.jobs.wake();
   return renderCodePage(visit, { email, flow: secret }, cookie);
-};
+}
 
-const isRight = (deps: VisitDeps, { id, content }: Flow, { request }: Visit, typed: string): boolean => {
+function isRight(deps: VisitDeps, { id, content }: Flow, { request }: Visit, typed: string): boolean {
   const { browserHash, codeHash } = content as CodeFlow;
   const code = parseUserCode(typed);
   if (!code.ok || codeHash === undefined || !isFlowBrowser(deps, request.headers, browserHash)) return false;
   return timingSafeEqual(Buffer.from(hashCode(id, code.value)), Buffer.from(codeHash));
-};
+}
 
 const overText = 'It has expired, it was used already, or too many wrong codes were entered.';
 
@@ -94,18 +94,18 @@ const renderOver = (visit: Visit): Response =>
     action: { label: 'Get a new code', url: signInUrl(visit.target) },
   });
 
-const refuseCode = async (deps: VisitDeps, visit: Visit, flow: Flow, secret: string): Promise<Response> => {
+async function refuseCode(deps: VisitDeps, visit: Visit, flow: Flow, secret: string): Promise<Response> {
   const { email } = flow.content as CodeFlow;
   await deps.limiter.take('accessCodeTry', addressKey(visit.address));
   await logSignIn(deps, visit, { who: email, method: 'email', reason: 'The code was wrong.' });
   return renderCodePage(visit, { email, flow: secret, message: 'This code is wrong. Check the newest email.' });
-};
+}
 
-export const enterCode = async (
+export async function enterCode(
   deps: VisitDeps,
   visit: Visit,
   fields: { readonly flow: string; readonly code: string },
-): Promise<Response> => {
+): Promise<Response> {
   const { nowMs, policy } = visit;
   const flow = await tryFlow(deps, { kind: 'code', secret: fields.flow, mostTries: codeTries }, nowMs);
   if (flow === undefined || flow.policyId !== policy.policyId) return renderOver(visit);
@@ -113,4 +113,4 @@ export const enterCode = async (
   if ((await takeFlow(deps, 'code', fields.flow, nowMs)) === undefined) return renderOver(visit);
   const { email } = flow.content as CodeFlow;
   return finishSignIn(deps, visit, claimsOf(visit, { method: 'email', subject: email, email }));
-};
+}

@@ -30,12 +30,12 @@ export const claimsOf = (
 
 export const signInUrl = (target: SignInTarget): string => `/access/sign-in?${targetQuery(target)}`;
 
-const ticketUrl = (policy: VisitPolicy, state: string, claims: VisitorClaims, nowMs: number): string => {
+function ticketUrl(policy: VisitPolicy, state: string, claims: VisitorClaims, nowMs: number): string {
   const ticket = sealVisit(policy.sealKey, 'ticket', policy.host, { claims, untilMs: nowMs + ticketMs, state });
   return `${policy.url}/.underpass/access/enter?ticket=${ticket}`;
-};
+}
 
-const edgeAnswer = ({ policy, request, nowMs }: Visit, state: string, claims: VisitorClaims): Response => {
+function edgeAnswer({ policy, request, nowMs }: Visit, state: string, claims: VisitorClaims): Response {
   const url = ticketUrl(policy, state, claims, nowMs);
   // A redirect that answers a form, here or at an identity provider, is subject to the page's form-action.
   const mayRedirect = request.method === 'GET' && !new URL(request.url).pathname.startsWith('/access/oidc/');
@@ -45,7 +45,7 @@ const edgeAnswer = ({ policy, request, nowMs }: Visit, state: string, claims: Vi
     goesTo: url,
     action,
   });
-};
+}
 
 const refusals = {
   expired: 'The session would expire at once.',
@@ -53,21 +53,21 @@ const refusals = {
   'not-admitted': 'The policy does not admit this visitor.',
 } as const;
 
-export const refuseVisitor = async (
+export async function refuseVisitor(
   deps: VisitDeps,
   visit: Visit,
   outcome: { readonly who: string; readonly method: VisitorClaims['method']; readonly reason: string },
-): Promise<Response> => {
+): Promise<Response> {
   await logSignIn(deps, visit, outcome);
   const { policy, target } = visit;
   const who = outcome.who === '' ? null : html`You signed in as <strong>${outcome.who}</strong>. `;
   const action = { label: 'Sign in another way', url: signInUrl(target) };
   const text = html`${who}This sign-in gives no access to ${policy.host}. Ask the people of the project ${policy.projectName} for access.`;
   return renderNote('You may not visit this address', text, { status: 403, action });
-};
+}
 
 /** `name` is what the sign-in log calls the visitor, if they have no e-mail address. */
-export const finishSignIn = async (deps: VisitDeps, visit: Visit, claims: VisitorClaims, name = ''): Promise<Response> => {
+export async function finishSignIn(deps: VisitDeps, visit: Visit, claims: VisitorClaims, name = ''): Promise<Response> {
   const { target, policy, nowMs } = visit;
   const who = claims.email || name;
   const refusal = refusalOf(claims, policy.grants, nowMs);
@@ -79,4 +79,4 @@ export const finishSignIn = async (deps: VisitDeps, visit: Visit, claims: Visito
     case 'grant':
       return deps.programs.finish(target.id, visit.request.headers, claims);
   }
-};
+}

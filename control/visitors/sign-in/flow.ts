@@ -15,17 +15,17 @@ const cookieSeconds = 15 * 60;
 type CookieDeps = Pick<VisitDeps, 'cookies'>;
 
 /** Whether this browser began the flow. */
-export const isFlowBrowser = ({ cookies }: CookieDeps, headers: Headers, browserHash: string): boolean => {
+export function isFlowBrowser({ cookies }: CookieDeps, headers: Headers, browserHash: string): boolean {
   const browser = readCookie(headers, cookies.signIn);
   return browser !== undefined && hashToken(browser) === browserHash;
-};
+}
 
 /** One value for all flows of a browser, so that several tabs can sign in. */
-export const keepFlowBrowser = ({ cookies }: CookieDeps, headers: Headers) => {
+export function keepFlowBrowser({ cookies }: CookieDeps, headers: Headers) {
   const known = readCookie(headers, cookies.signIn);
   const browser = known !== undefined && isToken(known) ? known : createToken();
   return { browserHash: hashToken(browser), cookie: renderCookie(cookies.signIn, browser, cookieSeconds, cookies.secure) };
-};
+}
 
 type FlowKind = AccessFlowsTable['kind'];
 
@@ -38,7 +38,7 @@ export interface NewFlow {
 
 type FlowDeps = Pick<VisitDeps, 'store' | 'keyRing'>;
 
-export const addFlow = async ({ store, keyRing }: FlowDeps, flow: NewFlow, nowMs: number): Promise<string> => {
+export async function addFlow({ store, keyRing }: FlowDeps, flow: NewFlow, nowMs: number): Promise<string> {
   const id = hashToken(flow.secret);
   await store.db
     .insertInto('access_flows')
@@ -53,7 +53,7 @@ export const addFlow = async ({ store, keyRing }: FlowDeps, flow: NewFlow, nowMs
     })
     .execute();
   return id;
-};
+}
 
 export interface Flow {
   readonly id: string;
@@ -68,11 +68,11 @@ const open = ({ keyRing }: FlowDeps, row: Pick<AccessFlowsTable, 'id' | 'policy_
 });
 
 /** Counts a try before anything is compared, so that tries at the same time cannot exceed `mostTries`. */
-export const tryFlow = async (
+export async function tryFlow(
   deps: FlowDeps,
   { kind, secret, mostTries }: { readonly kind: FlowKind; readonly secret: string; readonly mostTries: number },
   nowMs: number,
-): Promise<Flow | undefined> => {
+): Promise<Flow | undefined> {
   const row = await deps.store.db
     .updateTable('access_flows')
     .set((eb) => ({ tries: eb('tries', '+', 1) }))
@@ -83,10 +83,10 @@ export const tryFlow = async (
     .returning(['id', 'policy_id', 'content_sealed'])
     .executeTakeFirst();
   return row && open(deps, row);
-};
+}
 
 /** The flow, the first time: of several requests at once, only one deletes it. */
-export const takeFlow = async (deps: FlowDeps, kind: FlowKind, secret: string, nowMs: number): Promise<Flow | undefined> => {
+export async function takeFlow(deps: FlowDeps, kind: FlowKind, secret: string, nowMs: number): Promise<Flow | undefined> {
   const row = await deps.store.db
     .deleteFrom('access_flows')
     .where('id', '=', hashToken(secret))
@@ -95,14 +95,14 @@ export const takeFlow = async (deps: FlowDeps, kind: FlowKind, secret: string, n
     .returning(['id', 'policy_id', 'content_sealed'])
     .executeTakeFirst();
   return row && open(deps, row);
-};
+}
 
 /** Changes a flow for a job, which knows the row and not the secret. */
-export const changeFlow = async (
+export async function changeFlow(
   { store, keyRing }: FlowDeps,
   id: string,
   change: (content: unknown) => object,
-): Promise<boolean> => {
+): Promise<boolean> {
   const row = await store.db.selectFrom('access_flows').selectAll().where('id', '=', id).executeTakeFirst();
   if (!row) return false;
   const content = change(open({ store, keyRing }, row).content);
@@ -112,4 +112,4 @@ export const changeFlow = async (
     .where('id', '=', id)
     .execute();
   return true;
-};
+}

@@ -19,27 +19,27 @@ interface KnownBrowser {
   readonly marks: readonly string[];
 }
 
-const readBrowser = ({ cookies }: CookieDeps, { request }: Visit): KnownBrowser | undefined => {
+function readBrowser({ cookies }: CookieDeps, { request }: Visit): KnownBrowser | undefined {
   const [id, ...marks] = (readCookie(request.headers, cookies.known) ?? '').split('.').filter(isToken);
   return id === undefined ? undefined : { id, marks: marks.slice(0, mostMarks) };
-};
+}
 
 /** A changed password has another id, so a browser that knew the former one is a stranger again. */
 const markOf = ({ policy }: Visit, id: string): string =>
   createHmac('sha256', policy.knownBrowserKey).update(`${id} ${policy.grants.passwordId}`).digest('base64url');
 
 /** The browser's id if it has entered the policy's password before; else undefined. */
-export const knownBrowserOf = (deps: CookieDeps, visit: Visit): string | undefined => {
+export function knownBrowserOf(deps: CookieDeps, visit: Visit): string | undefined {
   const browser = readBrowser(deps, visit);
   if (browser === undefined) return undefined;
   const right = Buffer.from(markOf(visit, browser.id));
   return browser.marks.some((mark) => timingSafeEqual(Buffer.from(mark), right)) ? browser.id : undefined;
-};
+}
 
 /** The cookie after the right password. */
-export const rememberBrowser = (deps: CookieDeps, visit: Visit): string => {
+export function rememberBrowser(deps: CookieDeps, visit: Visit): string {
   const { id, marks } = readBrowser(deps, visit) ?? { id: createToken(), marks: [] };
   const mark = markOf(visit, id);
   const kept = [mark, ...marks.filter((other) => other !== mark)].slice(0, mostMarks);
   return renderCookie(deps.cookies.known, [id, ...kept].join('.'), cookieSeconds, deps.cookies.secure);
-};
+}

@@ -12,27 +12,27 @@ import { memberPath } from './target.ts';
 import type { Visit, VisitDeps } from './visit-deps.ts';
 
 /** Only a session: an API token stands for a program, and programs have tokens of the policy. */
-const findSession = async ({ store, cookies }: VisitDeps, { request, nowMs }: Visit): Promise<Caller | null> => {
+async function findSession({ store, cookies }: VisitDeps, { request, nowMs }: Visit): Promise<Caller | null> {
   const cookie = readCookie(request.headers, cookies.session);
   return cookie === undefined ? null : findSessionCaller(store.db, cookie, nowMs);
-};
+}
 
-const needsPasskey = async ({ store }: VisitDeps, projectId: string, caller: Caller): Promise<boolean> => {
+async function needsPasskey({ store }: VisitDeps, projectId: string, caller: Caller): Promise<boolean> {
   const query = store.db.selectFrom('projects').select('passkey_required').where('id', '=', projectId);
   const project = await query.executeTakeFirst();
   return isClosed({ passkeyRequired: project?.passkey_required !== 0 }, caller);
-};
+}
 
 type Member = { readonly caller: Caller; readonly refusal: 'no-member' | 'no-passkey' | null } | null;
 
 /** Null without a session. */
-export const findMember = async (deps: VisitDeps, visit: Visit): Promise<Member> => {
+export async function findMember(deps: VisitDeps, visit: Visit): Promise<Member> {
   const caller = await findSession(deps, visit);
   if (caller === null) return null;
   const { grants, projectId } = visit.policy;
   if (!grants.memberIds?.includes(caller.userId)) return { caller, refusal: 'no-member' };
   return { caller, refusal: (await needsPasskey(deps, projectId, caller)) ? 'no-passkey' : null };
-};
+}
 
 const refusals = {
   'no-member': {
@@ -45,7 +45,7 @@ const refusals = {
   },
 } as const;
 
-export const signInMember = async (deps: VisitDeps, visit: Visit): Promise<Response> => {
+export async function signInMember(deps: VisitDeps, visit: Visit): Promise<Response> {
   const member = await findMember(deps, visit);
   if (member === null) return seeOther(`/login#${memberPath(visit.target)}`);
   const { caller, refusal } = member;
@@ -57,4 +57,4 @@ export const signInMember = async (deps: VisitDeps, visit: Visit): Promise<Respo
     status: 403,
     action: { label: 'Open your account', url: '/account' },
   });
-};
+}

@@ -16,11 +16,11 @@ export interface Markup {
 
 export type Piece = Markup | string | number | null | readonly Piece[];
 
-const render = (piece: Piece): string => {
+function render(piece: Piece): string {
   if (piece === null) return '';
   if (Array.isArray(piece)) return piece.map(render).join('');
   return typeof piece === 'object' ? (piece as Markup).markup : escapeHtml(String(piece));
-};
+}
 
 export const html = (parts: TemplateStringsArray, ...pieces: readonly Piece[]): Markup => ({
   markup: parts.reduce((text, part, at) => text + render(pieces[at - 1] ?? null) + part),
@@ -94,15 +94,15 @@ export const renderPage = (page: Page): Response =>
   });
 
 /** A page with one sentence and, if there is something to do, one button. */
-export const renderNote = (
+export function renderNote(
   title: string,
   text: Piece,
   options: Omit<Page, 'title' | 'body'> & { readonly action?: { readonly label: string; readonly url: string } } = {},
-): Response => {
+): Response {
   const { action, ...page } = options;
   const button = action && html`<div class="way"><a class="button" href="${action.url}">${action.label}</a></div>`;
   return renderPage({ ...page, title, body: html`<h1>${title}</h1>\n<p class="lead">${text}</p>\n${button ?? null}` });
-};
+}
 
 /** The page for a request of a program (visitors/programs/questions.ts). */
 export const renderEndedRequest = (): Response =>

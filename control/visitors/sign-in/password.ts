@@ -18,7 +18,7 @@ type TakeBack = () => Promise<void>;
  * network has a few tries. The right password of a stranger cannot pass a used-up share: to compare it is to let a guesser guess.
  * Proof of work would sell more guesses: at 20 s of a core for each, a core would buy 4,320 a day; now an address has 60.
  */
-const countStranger = async ({ limiter }: VisitDeps, { policy, address }: Visit): Promise<TakeBack> => {
+async function countStranger({ limiter }: VisitDeps, { policy, address }: Visit): Promise<TakeBack> {
   const key = `${policy.policyId} ${addressKey(address)}`;
   const windows = ['accessPasswordSoon', 'accessPassword', 'accessPasswordDay'] as const;
   for (const name of windows) await limiter.take(name, key);
@@ -28,22 +28,22 @@ const countStranger = async ({ limiter }: VisitDeps, { policy, address }: Visit)
     for (const name of windows) await limiter.giveBack(name, key);
     if (isShared) await limiter.giveBack('accessPasswordPerPolicy', policy.policyId);
   };
-};
+}
 
 /** Counts every try before its check, so that tries at the same time count too. A right one is taken back. */
-const countTry = async (deps: VisitDeps, visit: Visit): Promise<TakeBack> => {
+async function countTry(deps: VisitDeps, visit: Visit): Promise<TakeBack> {
   const { limiter } = deps;
   const browser = knownBrowserOf(deps, visit);
   const key = `${visit.policy.policyId} ${browser}`;
   const isOwn = browser !== undefined && (await hasRoom(limiter, 'accessPasswordKnown', key));
   return isOwn ? () => limiter.giveBack('accessPasswordKnown', key) : countStranger(deps, visit);
-};
+}
 
-export const signInByPassword = async (
+export async function signInByPassword(
   deps: VisitDeps,
   visit: Visit,
   { password }: { readonly password: string },
-): Promise<Response> => {
+): Promise<Response> {
   const { passwordHash, grants } = visit.policy;
   if (passwordHash === null || grants.passwordId === null) return renderSignIn(visit);
   const takeBack = await countTry(deps, visit);
@@ -57,4 +57,4 @@ export const signInByPassword = async (
   const answer = await finishSignIn(deps, visit, claims);
   answer.headers.append('set-cookie', rememberBrowser(deps, visit));
   return answer;
-};
+}

@@ -38,12 +38,12 @@ class InsideAddress extends Error {
 const refuseInside = (host: string): InsideAddress => new InsideAddress(`${host} is not a public address`);
 
 /** Fails unless every address is allowed, so that a name with two cannot get past. */
-const reachableAddresses = async (host: string, net: ProviderNet): Promise<readonly string[]> => {
+async function reachableAddresses(host: string, net: ProviderNet): Promise<readonly string[]> {
   const found = await net.addressesOf(host);
   if (found === 'unknown') throw new Error(`the name servers of ${host} do not answer`);
   if (found.length === 0 || !found.every((address) => isReachable(address, net))) throw refuseInside(host);
   return found;
-};
+}
 
 const guardedLookup =
   (net: ProviderNet): NonNullable<RequestOptions['lookup']> =>
@@ -58,13 +58,13 @@ const guardedLookup =
     );
   };
 
-const checkUrl = (url: URL, net: ProviderNet): void => {
+function checkUrl(url: URL, net: ProviderNet): void {
   const host = url.hostname.replace(/^\[|\]$/g, '');
   if (url.protocol !== 'https:' && !(net.allowsLoopback && url.protocol === 'http:')) throw new Error('only https is allowed');
   if (isIP(host) !== 0 && !isReachable(host, net)) throw refuseInside(host);
-};
+}
 
-const answerOf = (status: number, headers: Record<string, string | string[] | undefined>, body: Buffer): Response => {
+function answerOf(status: number, headers: Record<string, string | string[] | undefined>, body: Buffer): Response {
   const copied = new Headers();
   for (const name of ['content-type', 'www-authenticate', 'location', 'dpop-nonce']) {
     const value = headers[name];
@@ -72,7 +72,7 @@ const answerOf = (status: number, headers: Record<string, string | string[] | un
   }
   const isEmpty = [204, 205, 304].includes(status);
   return new Response(isEmpty ? null : new Uint8Array(body), { status, headers: copied });
-};
+}
 
 /** Follows no redirect, and reads no more than a bounded answer. Its caller's signal bounds the time. */
 export const createProviderFetch =

@@ -20,11 +20,11 @@ import { openVisitStage, state, ticketUrlIn, type VisitStage } from './test-kit.
 const bob = 'bob@firm.example';
 
 /** The policy has the provider once its issuer is known; the provider knows the address of the project's callback. */
-const openStage = async (t: TestContext, options: Parameters<typeof openVisitStage>[1] = {}): Promise<VisitStage> => {
+async function openStage(t: TestContext, options: Parameters<typeof openVisitStage>[1] = {}): Promise<VisitStage> {
   const stage = await openVisitStage({}, options);
   t.after(() => stage.close());
   return stage;
-};
+}
 
 const callbackOf =
   (stage: VisitStage) =>
@@ -44,19 +44,19 @@ const useProvider = (stage: VisitStage, issuer: string, change: object = {}): Pr
   });
 
 /** The authorization request that the button leads to. */
-const begin = async (stage: VisitStage, browser: TestClient): Promise<string> => {
+async function begin(stage: VisitStage, browser: TestClient): Promise<string> {
   const answer = await browser.send('GET', `/access/oidc/start?host=${stage.host}&state=${state}`);
   assert.equal(answer.status, 303, await answer.clone().text());
   return answer.headers.get('location')!;
-};
+}
 
 const comeBack = (browser: TestClient, { pathname, search }: URL): Promise<Response> => browser.send('GET', pathname + search);
 
-const visitAs = async (stage: VisitStage, provider: IdentityProvider, person: Persona): Promise<Response> => {
+async function visitAs(stage: VisitStage, provider: IdentityProvider, person: Persona): Promise<Response> {
   const browser = stage.client();
   provider.people.set(person.sub, person);
   return comeBack(browser, await provider.signIn(await begin(stage, browser), person.sub));
-};
+}
 
 describe('a real provider', () => {
   it('signs in the people of its domains, by ID token', async (t) => {
@@ -161,7 +161,7 @@ interface Lie {
 }
 
 /** A provider whose ID token is what `lie` says; without a lie it is right. */
-const startLiar = async (t: TestContext, lie: () => Lie) => {
+async function startLiar(t: TestContext, lie: () => Lie) {
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const nonces: string[] = [];
   const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
@@ -191,7 +191,7 @@ const startLiar = async (t: TestContext, lie: () => Lie) => {
     server.close();
   });
   return { issuer: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, nonces };
-};
+}
 
 describe('an ID token', () => {
   const otherKey = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;

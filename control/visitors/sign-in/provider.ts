@@ -47,7 +47,7 @@ const netOf = ({ production, providerNetworks, dns }: ProviderDeps): ProviderNet
 });
 
 /** Reads what providers publish about themselves, and keeps it for some minutes. */
-export const createProviders = (deps: ProviderDeps): Providers => {
+export function createProviders(deps: ProviderDeps): Providers {
   const { keyRing, clock, production } = deps;
   const kept = new Map<string, { readonly metadata: client.ServerMetadata; readonly untilMs: number }>();
   const turns: Turns = createTurns(4, 20, 'Too many people sign in at the moment. Please try again soon.');
@@ -80,7 +80,7 @@ export const createProviders = (deps: ProviderDeps): Providers => {
       return configuration;
     },
   };
-};
+}
 
 /** A provider that names its methods and lacks `client_secret_basic`, the default, wants the secret in the body. */
 const authenticationOf = ({ token_endpoint_auth_methods_supported: methods }: client.ServerMetadata, secret: string) =>
@@ -96,11 +96,11 @@ const troubleText = (provider: Provider) =>
   html`Signing in with ${provider.label} failed. Try again, or tell the people who run the service.`;
 
 /** Logs no `cause`: it holds the provider's answer, perhaps with tokens. */
-const logTrouble = ({ log }: VisitDeps, { policy }: Visit, step: string, error: unknown): void => {
+function logTrouble({ log }: VisitDeps, { policy }: Visit, step: string, error: unknown): void {
   const { name, code, message } = error as { name?: string; code?: string; message?: string };
   const why = { name, code, message: message?.slice(0, 300) };
   log.warn({ policy: policy.policyId, host: policy.host, step, why }, 'a sign-in through a provider failed');
-};
+}
 
 const renderTrouble = (visit: Visit, provider: Provider, status: number): Response =>
   renderNote('The sign-in did not work', troubleText(provider), {
@@ -108,7 +108,7 @@ const renderTrouble = (visit: Visit, provider: Provider, status: number): Respon
     action: { label: 'Try again', url: signInUrl(visit.target) },
   });
 
-export const startProvider = async (deps: VisitDeps, providers: Providers, visit: Visit): Promise<Response> => {
+export async function startProvider(deps: VisitDeps, providers: Providers, visit: Visit): Promise<Response> {
   const { policy, target, request, address, nowMs } = visit;
   const { provider } = policy.content;
   if (provider === null || policy.grants.provider === null) return renderGone(visit);
@@ -137,7 +137,7 @@ export const startProvider = async (deps: VisitDeps, providers: Providers, visit
     code_challenge_method: 'S256',
   });
   return seeOther(url.href, { 'set-cookie': cookie });
-};
+}
 
 const renderGone = (visit: Visit): Response =>
   renderNote('This sign-in has ended', 'Start again, and finish in the same browser within ten minutes.', {
@@ -145,12 +145,12 @@ const renderGone = (visit: Visit): Response =>
     action: { label: 'Start again', url: signInUrl(visit.target) },
   });
 
-const askPerson = async (
+async function askPerson(
   configuration: client.Configuration,
   url: URL,
   flow: ProviderFlow,
   provider: Provider,
-): Promise<Person | undefined> => {
+): Promise<Person | undefined> {
   const checks = { pkceCodeVerifier: flow.verifier, expectedNonce: flow.nonce, expectedState: url.searchParams.get('state')! };
   const tokens = await client.authorizationCodeGrant(configuration, url, checks);
   const said = tokens.claims();
@@ -162,18 +162,18 @@ const askPerson = async (
       ? await client.fetchUserInfo(configuration, tokens.access_token, said.sub)
       : {};
   return readPerson({ ...more, ...said }, groupClaim, groups);
-};
+}
 
 const providerError = /^[a-z_]{1,60}$/;
 
-const refusedByProvider = async (deps: VisitDeps, visit: Visit, provider: Provider, error: string): Promise<Response> => {
+async function refusedByProvider(deps: VisitDeps, visit: Visit, provider: Provider, error: string): Promise<Response> {
   const code = providerError.test(error) ? error : 'an unknown error';
   await logSignIn(deps, visit, { who: '', method: 'oidc', reason: `The provider answered ${code}.` });
   return renderTrouble(visit, provider, 403);
-};
+}
 
 /** The caller has taken `flow` out of the store, so no answer of a provider counts twice. */
-export const finishProvider = async (deps: VisitDeps, providers: Providers, visit: Visit, flow: Flow): Promise<Response> => {
+export async function finishProvider(deps: VisitDeps, providers: Providers, visit: Visit, flow: Flow): Promise<Response> {
   const content = flow.content as ProviderFlow;
   const { policy, request } = visit;
   const { provider } = policy.content;
@@ -195,4 +195,4 @@ export const finishProvider = async (deps: VisitDeps, providers: Providers, visi
   }
   const claims = claimsOf(visit, { method: 'oidc', ...person, source: content.providerId });
   return finishSignIn(deps, visit, claims, person.subject);
-};
+}

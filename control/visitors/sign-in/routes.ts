@@ -43,32 +43,32 @@ const findPolicy = ({ store, keyRing, clock }: VisitDeps, host: string): Promise
 type Place = Pick<Visit, 'policy' | 'programName'>;
 
 /** Reads the policy of the target's host from the store: nothing else in the request decides where the sign-in leads. */
-const findPlace = async (deps: VisitDeps, target: SignInTarget, headers: Headers): Promise<Place | undefined> => {
+async function findPlace(deps: VisitDeps, target: SignInTarget, headers: Headers): Promise<Place | undefined> {
   const grant = target.kind === 'grant' ? await deps.programs.find(target.id, headers) : undefined;
   const host = target.kind === 'edge' ? target.host : grant?.host;
   const policy = host === undefined ? undefined : await findPolicy(deps, host);
   return policy && { policy, programName: grant?.programName };
-};
+}
 
-const findVisit = async (
+async function findVisit(
   deps: VisitDeps,
   { request, address }: Incoming,
   target: SignInTarget | undefined,
-): Promise<Visit | undefined> => {
+): Promise<Visit | undefined> {
   const place = target && (await findPlace(deps, target, request.headers));
   return place && { ...place, target: target!, request, address, nowMs: deps.clock() };
-};
+}
 
-const withVisit = async (
+async function withVisit(
   deps: VisitDeps,
   incoming: Incoming,
   target: SignInTarget | undefined,
   answer: (visit: Visit) => Promise<Response> | Response,
-): Promise<Response> => {
+): Promise<Response> {
   const visit = await findVisit(deps, incoming, target);
   if (visit !== undefined) return answer(visit);
   return target?.kind === 'grant' ? renderEndedRequest() : renderNoVisit();
-};
+}
 
 const queryOf = (request: Request): Fields => Object.fromEntries(new URL(request.url).searchParams);
 
@@ -76,24 +76,24 @@ const queryOf = (request: Request): Fields => Object.fromEntries(new URL(request
 const isOpened = ({ request }: Visit): boolean => ['document', null].includes(request.headers.get('sec-fetch-dest'));
 
 /** Members with a dashboard session go straight on if the policy offers no other way to sign in. */
-const openSignIn = async (deps: VisitDeps, visit: Visit): Promise<Response> => {
+async function openSignIn(deps: VisitDeps, visit: Visit): Promise<Response> {
   const { grants } = visit.policy;
   const hasOthers = grants.provider !== null || grants.passwordId !== null || grants.people.length + grants.links.length > 0;
   if (grants.memberIds === null || hasOthers || !isOpened(visit)) return renderSignIn(visit);
   const member = await findMember(deps, visit);
   return member === null ? renderSignIn(visit) : signInMember(deps, visit);
-};
+}
 
 const openMember = (deps: VisitDeps, visit: Visit): Promise<Response> | Response =>
   visit.policy.grants.memberIds === null || !isOpened(visit) ? renderSignIn(visit) : signInMember(deps, visit);
 
-const openCallback = async (deps: VisitDeps, providers: Providers, incoming: Incoming): Promise<Response> => {
+async function openCallback(deps: VisitDeps, providers: Providers, incoming: Incoming): Promise<Response> {
   const { pathname, searchParams } = new URL(incoming.request.url);
   const flow = await takeFlow(deps, 'oidc', searchParams.get('state') ?? '', deps.clock());
   const content = flow?.content as ProviderFlow | undefined;
   if (pathname !== content?.callbackPath) return renderNoVisit();
   return withVisit(deps, incoming, content.target, (visit) => finishProvider(deps, providers, visit, flow as Flow));
-};
+}
 
 const text = (body: string, type: string): Response =>
   new Response(body, { headers: { 'content-type': `${type}; charset=utf-8`, 'cache-control': 'public, max-age=86400' } });
@@ -110,7 +110,7 @@ const targetNames = ['host', 'state', 'grant'];
 const takePage = ({ limiter }: VisitDeps, { request, address }: Incoming): Promise<void> =>
   limiter.take('accessPage', limitedAddress(address, request.headers));
 
-const postForm = async (deps: VisitDeps, path: keyof typeof forms, incoming: Incoming): Promise<Response> => {
+async function postForm(deps: VisitDeps, path: keyof typeof forms, incoming: Incoming): Promise<Response> {
   const { request } = incoming;
   const { fields, answer } = forms[path];
   await takePage(deps, incoming);
@@ -119,22 +119,22 @@ const postForm = async (deps: VisitDeps, path: keyof typeof forms, incoming: Inc
   const typed = (await readUrlEncoded(request, schema)) as Fields;
   const send = answer as (deps: VisitDeps, visit: Visit, typed: Fields) => Promise<Response>;
   return withVisit(deps, incoming, parseTarget(typed), (visit) => send(deps, visit, typed));
-};
+}
 
 const failureTitle = 'That did not work';
 
 /** Shows refusals and reached limits as pages. Any other error is a defect, which control's own handler answers. */
-const renderFailure = (error: unknown): Response => {
+function renderFailure(error: unknown): Response {
   if (error instanceof Refusal) return renderNote(failureTitle, error.message, { status: error.status });
   if (!(error instanceof LimitReached)) throw error;
   const headers = { 'retry-after': String(error.retryAfterSeconds) };
   return renderNote('Please wait a little', error.message, { status: 429, headers });
-};
+}
 
 type Bindings = { Bindings: { readonly address: string } };
 
 /** Adds every route below /access, so that no other page ever answers there. */
-export const addVisits = <E extends Bindings>(app: Hono<E>, deps: VisitDeps): void => {
+export function addVisits<E extends Bindings>(app: Hono<E>, deps: VisitDeps): void {
   const providers = createProviders(deps);
   const get = (path: string, answer: (incoming: Incoming, segments: Fields) => Promise<Response> | Response): void => {
     app.get(path, async (c) => {
@@ -179,4 +179,4 @@ export const addVisits = <E extends Bindings>(app: Hono<E>, deps: VisitDeps): vo
     );
   get('/access/*', () => renderNoVisit());
   app.all('/access/*', (c) => answerMethod(c.req.raw, Object.hasOwn(forms, c.req.path) ? ['GET', 'POST'] : ['GET']));
-};
+}

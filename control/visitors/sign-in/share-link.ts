@@ -11,7 +11,7 @@ import { logSignIn } from './sign-in-log.ts';
 import { ofProject } from './sign-in-page.ts';
 import type { Visit, VisitDeps } from './visit-deps.ts';
 
-export const renderLinkPage = (policy: VisitPolicy): Response => {
+export function renderLinkPage(policy: VisitPolicy): Response {
   const title = `You have a link to ${policy.host}`;
   const url = `${policy.url}/.underpass/access/sign-in?return=/`;
   return renderPage({
@@ -23,7 +23,7 @@ export const renderLinkPage = (policy: VisitPolicy): Response => {
 <p class="wrong" data-incomplete hidden>This link is incomplete. Copy the whole link, then open it again.</p>
 <noscript><p class="wrong">This link needs JavaScript, which is switched off in this browser. Switch it on, then open the link again.</p></noscript>`,
   });
-};
+}
 
 const refusals = {
   unknown: { reason: 'The link is unknown or was revoked.', text: 'It was revoked, or part of it is missing.' },
@@ -31,12 +31,12 @@ const refusals = {
   used: { reason: 'The link has no uses left.', text: 'It has no uses left.' },
 } as const;
 
-const refuseLink = async (deps: VisitDeps, visit: Visit, why: keyof typeof refusals, name: string): Promise<Response> => {
+async function refuseLink(deps: VisitDeps, visit: Visit, why: keyof typeof refusals, name: string): Promise<Response> {
   await logSignIn(deps, visit, { who: name, method: 'link', reason: refusals[why].reason });
   const text = html`${refusals[why].text} Ask the person who gave it to you for a new one.`;
   const action = { label: 'Sign in another way', url: signInUrl(visit.target) };
   return renderNote('The link does not work', text, { status: 403, action });
-};
+}
 
 const findLink = ({ store }: VisitDeps, policyId: string, secret: string) =>
   store.db
@@ -49,7 +49,7 @@ const findLink = ({ store }: VisitDeps, policyId: string, secret: string) =>
 const isOver = ({ expires_at }: AccessLinksTable, nowMs: number): boolean => expires_at !== null && expires_at <= nowMs;
 
 /** True for at most `most_uses` requests, also at the same time: one statement compares and counts. */
-const countUse = async ({ store }: VisitDeps, id: string, nowMs: number): Promise<boolean> => {
+async function countUse({ store }: VisitDeps, id: string, nowMs: number): Promise<boolean> {
   const counted = await store.db
     .updateTable('access_links')
     .set((eb) => ({ uses: eb('uses', '+', 1), used_at: nowMs }))
@@ -58,9 +58,9 @@ const countUse = async ({ store }: VisitDeps, id: string, nowMs: number): Promis
     .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', nowMs)]))
     .executeTakeFirst();
   return counted.numUpdatedRows > 0n;
-};
+}
 
-export const signInByLink = async (deps: VisitDeps, visit: Visit, { secret }: { readonly secret: string }): Promise<Response> => {
+export async function signInByLink(deps: VisitDeps, visit: Visit, { secret }: { readonly secret: string }): Promise<Response> {
   const { policy, nowMs, address } = visit;
   const link = await findLink(deps, policy.policyId, secret);
   if (link === undefined) {
@@ -72,4 +72,4 @@ export const signInByLink = async (deps: VisitDeps, visit: Visit, { secret }: { 
   const claims = claimsOf(visit, { method: 'link', subject: link.id, source: link.id });
   const expiresAtMs = Math.min(claims.expiresAtMs, link.expires_at ?? claims.expiresAtMs);
   return finishSignIn(deps, visit, { ...claims, expiresAtMs }, link.name);
-};
+}

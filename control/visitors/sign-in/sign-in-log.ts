@@ -22,11 +22,11 @@ type Place = Pick<Visit, 'policy' | 'address' | 'nowMs'>;
 const isLogged = (limiter: Limiter, { policy }: Place, reason: string): Promise<boolean> =>
   reason === '' ? Promise.resolve(true) : hasRoom(limiter, 'accessRefusalInLog', policy.policyId);
 
-export const logSignIn = async (
+export async function logSignIn(
   { store, limiter }: { readonly store: Store; readonly limiter: Limiter },
   place: Place,
   { who, method, reason }: SignInOutcome,
-): Promise<void> => {
+): Promise<void> {
   const { policy, address, nowMs } = place;
   if (!policy.log || !(await isLogged(limiter, place, reason))) return;
   await store.db
@@ -44,4 +44,4 @@ export const logSignIn = async (
       at: nowMs,
     })
     .execute();
-};
+}

@@ -20,12 +20,12 @@ interface Field {
   readonly attributes: Markup;
 }
 
-export const renderField = ({ name, label, hint, attributes }: Field, message?: string): Markup => {
+export function renderField({ name, label, hint, attributes }: Field, message?: string): Markup {
   const ids = [message === undefined ? [] : `${name}-error`, hint === undefined ? [] : `${name}-hint`].flat().join(' ');
   return html`<label for="${name}">${label}</label>
 <input id="${name}" name="${name}" required ${attributes}${ids === '' ? null : html` aria-describedby="${ids}"`}${message === undefined ? null : html` aria-invalid="true" autofocus`}>
 ${message === undefined ? null : html`<p class="error" id="${name}-error">${message}</p>\n`}${hint === undefined ? null : html`<p class="hint" id="${name}-hint">${hint}</p>\n`}`;
-};
+}
 
 /** The first way gets the accent colour. */
 type Way = (isFirst: boolean) => Markup;
@@ -45,23 +45,23 @@ ${hiddenFields(targetFields(target))}
 ${field}<button class="${mainClass(isFirst)}">${label}</button>
 </form>`;
 
-const emailWay = (visit: Visit, refused: Refused | undefined): Way => {
+function emailWay(visit: Visit, refused: Refused | undefined): Way {
   const typed = refused?.field === 'email' ? refused : undefined;
   const attributes = html`type="email" autocomplete="email" inputmode="email" maxlength="254" value="${typed?.typed ?? ''}"`;
   const hint = 'We email you a code.';
   const field = renderField({ name: 'email', label: 'Email', hint, attributes }, typed?.message);
   return formWay('/access/code', visit, field, 'Send the code');
-};
+}
 
-const passwordWay = (visit: Visit, refused: Refused | undefined): Way => {
+function passwordWay(visit: Visit, refused: Refused | undefined): Way {
   const message = refused?.field === 'password' ? refused.message : undefined;
   const attributes = html`type="password" autocomplete="current-password" maxlength="200"`;
   const hint = 'The people who run the service gave it to you.';
   const field = renderField({ name: 'password', label: 'Password', hint, attributes }, message);
   return formWay('/access/password', visit, field, 'Sign in');
-};
+}
 
-const waysOf = (visit: Visit, refused: Refused | undefined): Way[] => {
+function waysOf(visit: Visit, refused: Refused | undefined): Way[] {
   const { target, policy } = visit;
   const { grants } = policy;
   const { provider } = policy.content;
@@ -71,7 +71,7 @@ const waysOf = (visit: Visit, refused: Refused | undefined): Way[] => {
     ...(grants.people.length === 0 ? [] : [emailWay(visit, refused)]),
     ...(grants.passwordId === null ? [] : [passwordWay(visit, refused)]),
   ];
-};
+}
 
 const renderWays = (ways: readonly Way[]): Markup[] =>
   ways.flatMap((way, at) => (at === 0 ? [way(true)] : [html`\n<p class="or">or</p>\n`, way(false)]));
@@ -83,15 +83,15 @@ ${hiddenFields({ ...targetFields(target), secret: '' })}
 </form>`;
 
 /** Names the project, and the program for which the visitor signs in. */
-export const ofProject = ({ policy, programName }: Pick<Visit, 'policy' | 'programName'>): Markup => {
+export function ofProject({ policy, programName }: Pick<Visit, 'policy' | 'programName'>): Markup {
   const program =
     programName === undefined ? null : html` The program <strong>${programName}</strong> asks to use it on your behalf.`;
   return html`This service belongs to the project <strong>${policy.projectName}</strong>.${program}`;
-};
+}
 
 const noWayText = 'This page offers no way to sign in. Ask the people who run the service for a link.';
 
-export const renderSignIn = (visit: Visit, refused?: Refused, status = 200): Response => {
+export function renderSignIn(visit: Visit, refused?: Refused, status = 200): Response {
   const ways = waysOf(visit, refused);
   const hasLinks = visit.policy.grants.links.length > 0;
   const title = `Sign in to ${visit.policy.host}`;
@@ -103,4 +103,4 @@ export const renderSignIn = (visit: Visit, refused?: Refused, status = 200): Res
 <p class="lead">${ofProject(visit)}</p>
 ${ways.length === 0 ? html`<p>${noWayText}</p>` : renderWays(ways)}${hasLinks ? linkForm(visit) : null}`,
   });
-};
+}

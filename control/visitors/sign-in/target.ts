@@ -14,12 +14,12 @@ export type SignInTarget =
 export const hostOf = (authority: string): string | null => parseHostname(authority.replace(/:\d{1,5}$/, ''));
 
 /** Undefined unless the fields name one target. */
-export const parseTarget = (fields: Readonly<Record<string, string | undefined>>): SignInTarget | undefined => {
+export function parseTarget(fields: Readonly<Record<string, string | undefined>>): SignInTarget | undefined {
   const { host: authority, state = '', grant } = fields;
   if (grant !== undefined && grant !== '') return isToken(grant) ? { kind: 'grant', id: grant } : undefined;
   const host = authority === undefined ? null : hostOf(authority);
   return host !== null && isToken(state) ? { kind: 'edge', host, state } : undefined;
-};
+}
 
 /** What `parseTarget` reads. */
 export const targetFields = (target: SignInTarget): Readonly<Record<string, string>> =>

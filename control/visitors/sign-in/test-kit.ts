@@ -26,32 +26,32 @@ export interface VisitStage extends TestControl {
   signIns(): Promise<readonly AccessSignIn[]>;
 }
 
-const makeTunnel = async (ann: SignedUp, name: string, body: object): Promise<string> => {
+async function makeTunnel(ann: SignedUp, name: string, body: object): Promise<string> {
   const path = `/api/tunnels?project=${ann.projectId}`;
   const tunnel = await ann.call<{ ingressDomains: { name: string }[] }>('POST', path, { name, region: 'local', ...body });
   return tunnel.ingressDomains[0]!.name;
-};
+}
 
 /** The edge's address that an answer leads to, by redirect or by a page. */
-export const ticketUrlIn = async (response: Response): Promise<URL | undefined> => {
+export async function ticketUrlIn(response: Response): Promise<URL | undefined> {
   const location = response.headers.get('location');
   if (location !== null) return new URL(location, 'http://localhost:8400');
   const found = /content="0;url=([^"]+)"/.exec(await response.clone().text());
   return found === null ? undefined : new URL(found[1]!.replaceAll('&amp;', '&'));
-};
+}
 
 /** The same password with a cheap hash: a good one takes a second of a busy machine. */
-const hashCheaply = async ({ store }: TestControl, password: string): Promise<void> => {
+async function hashCheaply({ store }: TestControl, password: string): Promise<void> {
   const salt = randomBytes(16);
   const hash = scryptSync(password, salt, 32, { N: 16, r: 8, p: 1 });
   const text = `scrypt$4$8$1$${salt.toString('base64url')}$${hash.toString('base64url')}`;
   await store.db.updateTable('access_policies').set({ password_hash: text }).execute();
-};
+}
 
-export const openVisitStage = async (
+export async function openVisitStage(
   policy: { readonly password?: string; readonly [field: string]: unknown },
   options: TestControlOptions = {},
-): Promise<VisitStage> => {
+): Promise<VisitStage> {
   const keyRing = createKeyRing([randomBytes(32)]);
   const test = await createTestControl({ keyRing, ...options });
   const ann = await test.signUp('ann@example.com');
@@ -83,7 +83,7 @@ export const openVisitStage = async (
       return page.entries;
     },
   };
-};
+}
 
 /** Posts a form of the pages, as the browser that shows it does. */
 export const postForm = (
@@ -94,8 +94,8 @@ export const postForm = (
 ): Promise<Response> => client.send('POST', path, new URLSearchParams(fields), headers);
 
 /** The value of a hidden field. */
-export const fieldIn = (page: string, name: string): string => {
+export function fieldIn(page: string, name: string): string {
   const found = new RegExp(`name="${name}" value="([^"]*)"`).exec(page);
   assert.ok(found, `the page has no field ${name}`);
   return found[1]!;
-};
+}

@@ -7,31 +7,31 @@ import { type TestClient, testOrigin } from '../../test-kit.ts';
 import { onBothDatabases } from '../../test-kit-databases.ts';
 import { fieldIn, openVisitStage, postForm, state, ticketUrlIn, type VisitStage } from './test-kit.ts';
 
-const open = async (
+async function open(
   t: TestContext,
   policy: Parameters<typeof openVisitStage>[0],
   options: Parameters<typeof openVisitStage>[1] = {},
-): Promise<VisitStage> => {
+): Promise<VisitStage> {
   const stage = await openVisitStage(policy, options);
   t.after(() => stage.close());
   return stage;
-};
+}
 
 const signInPath = (host: string): string => `/access/sign-in?host=${host}&state=${state}`;
 
 /** Asks for a code and answers the page that takes it. */
-const askForCode = async (stage: VisitStage, browser: TestClient, email: string) => {
+async function askForCode(stage: VisitStage, browser: TestClient, email: string) {
   const answer = await postForm(browser, '/access/code', { host: stage.host, state, email });
   assert.equal(answer.status, 200);
   const page = await answer.text();
   await stage.control.settle();
   return { page, flow: fieldIn(page, 'flow') };
-};
+}
 
-const mailedCode = (stage: VisitStage, email: string): string => {
+function mailedCode(stage: VisitStage, email: string): string {
   const mail = stage.mails.findLast((each) => each.to === email);
   return /^[A-Z]{4}-[A-Z]{4}$/m.exec(mail?.text ?? '')![0];
-};
+}
 
 const enter = (stage: VisitStage, browser: TestClient, flow: string, code: string, host = stage.host): Promise<Response> =>
   postForm(browser, '/access/code/enter', { host, state, flow, code });
@@ -467,11 +467,11 @@ describe('a password', () => {
   });
 });
 
-const makeLink = async (stage: VisitStage, body: object) => {
+async function makeLink(stage: VisitStage, body: object) {
   const path = `/api/access-policies/team/links?project=${stage.ann.projectId}`;
   const link = await stage.ann.call<{ id: string; urls: string[] }>('POST', path, { name: 'Review', ...body });
   return { id: link.id, url: new URL(link.urls[0]!), secret: new URL(link.urls[0]!).hash.slice(1) };
-};
+}
 
 const useLink = (stage: VisitStage, secret: string, host = stage.host): Promise<Response> =>
   postForm(stage.client(), '/access/link', { host, state, secret });

@@ -11,7 +11,7 @@ import type {
 } from '@underpass/rules/inspect/exchange.ts';
 import { takeToken } from './token.ts';
 
-const TIMEOUT_MS = 15_000;
+const timeoutMs = 15_000;
 
 const token = takeToken();
 
@@ -44,7 +44,7 @@ async function refusalOf(response: Response): Promise<CallError> {
 }
 
 const limited = (signal: AbortSignal | undefined): AbortSignal =>
-  signal === undefined ? AbortSignal.timeout(TIMEOUT_MS) : AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
+  signal === undefined ? AbortSignal.timeout(timeoutMs) : AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
 
 const get = (path: string, signal?: AbortSignal): Promise<Response> => send(path, { signal: limited(signal) });
 
@@ -70,12 +70,12 @@ export const getCurl = async (id: number, secrets: boolean): Promise<string> =>
   (await get(`/api/exchanges/${id}/curl${secrets ? '?secrets=1' : ''}`)).text();
 
 /** Everything that is kept, if there are no ids. */
-export const getHar = async (ids: readonly number[], secrets: boolean): Promise<Blob> => {
+export async function getHar(ids: readonly number[], secrets: boolean): Promise<Blob> {
   const query = new URLSearchParams();
   if (ids.length > 0) query.set('ids', ids.join(','));
   if (secrets) query.set('secrets', '1');
   return (await get(`/api/har?${query}`)).blob();
-};
+}
 
 export const compareExchanges = async (left: number, right: number, signal: AbortSignal): Promise<Comparison> =>
   (await get(`/api/compare?left=${left}&right=${right}`, signal)).json();
@@ -87,6 +87,6 @@ export const searchExchanges = async (text: string, ids: readonly number[], sign
 export const replay = async (id: number, request: ReplayRequest): Promise<ReplayStarted> =>
   (await post(`/api/exchanges/${id}/replay`, request)).json();
 
-export const clearExchanges = async (): Promise<void> => {
+export async function clearExchanges(): Promise<void> {
   await post('/api/clear', {});
-};
+}

@@ -4,9 +4,9 @@ import { createEventReader } from '../core/event-stream.ts';
 import { isTokenRefused, listExchanges, send } from './calls.ts';
 
 /** The client sends a comment every 15 s. */
-const SILENCE_MS = 40_000;
-const FIRST_RETRY_MS = 1_000;
-const LAST_RETRY_MS = 10_000;
+const silenceMs = 40_000;
+const firstRetryMs = 1_000;
+const lastRetryMs = 10_000;
 
 export interface Follower {
   readonly onList: (list: ExchangeList) => void;
@@ -25,9 +25,9 @@ export function followExchanges(follower: Follower): () => void {
 }
 
 async function repeat(follower: Follower, signal: AbortSignal): Promise<void> {
-  let retryMs = FIRST_RETRY_MS;
+  let retryMs = firstRetryMs;
   const onConnected = () => {
-    retryMs = FIRST_RETRY_MS;
+    retryMs = firstRetryMs;
   };
   while (!signal.aborted) {
     try {
@@ -39,14 +39,14 @@ async function repeat(follower: Follower, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
     follower.onLost();
     await wait(retryMs, signal);
-    retryMs = Math.min(retryMs * 2, LAST_RETRY_MS);
+    retryMs = Math.min(retryMs * 2, lastRetryMs);
   }
 }
 
 /** The stream opens before the list is read, so no change between the two is missed. */
 async function followOnce(follower: Follower, signal: AbortSignal, onConnected: () => void): Promise<void> {
   const silence = new AbortController();
-  let timer = setTimeout(() => silence.abort(), SILENCE_MS);
+  let timer = setTimeout(() => silence.abort(), silenceMs);
   try {
     const response = await send('/api/events', { signal: AbortSignal.any([signal, silence.signal]) });
     follower.onList(await listExchanges(signal));
@@ -54,7 +54,7 @@ async function followOnce(follower: Follower, signal: AbortSignal, onConnected: 
     const read = createEventReader();
     for await (const chunk of chunksOf(response)) {
       clearTimeout(timer);
-      timer = setTimeout(() => silence.abort(), SILENCE_MS);
+      timer = setTimeout(() => silence.abort(), silenceMs);
       for (const data of read(chunk)) follower.onEvent(JSON.parse(data) as InspectEvent);
     }
   } finally {

@@ -2,12 +2,12 @@
 import type { ExchangeSummary } from '@underpass/rules/inspect/exchange.ts';
 
 /** A longer list is no choice any more. */
-const MOST = 50;
+const most = 50;
 
 /** `exchanges`: newest first. */
 export function candidatesFor(one: ExchangeSummary, exchanges: readonly ExchangeSummary[]): readonly ExchangeSummary[] {
   const others = exchanges.filter(({ id, status }) => id !== one.id && status !== null);
-  return others.toSorted((a, b) => nearness(b, one) - nearness(a, one)).slice(0, MOST);
+  return others.toSorted((a, b) => nearness(b, one) - nearness(a, one)).slice(0, most);
 }
 
 function nearness(other: ExchangeSummary, one: ExchangeSummary): number {

@@ -4,12 +4,12 @@ import type { DiffLine } from '@underpass/rules/inspect/exchange.ts';
 export type DiffPart = DiffLine | { readonly side: 'folded'; readonly count: number };
 
 /** Lines of context around a change. */
-const CONTEXT = 3;
+const context = 3;
 
 export function foldSame(lines: readonly DiffLine[]): readonly DiffPart[] {
   const near = new Uint8Array(lines.length);
   lines.forEach((line, at) => {
-    if (line.side !== 'both') near.fill(1, Math.max(0, at - CONTEXT), at + CONTEXT + 1);
+    if (line.side !== 'both') near.fill(1, Math.max(0, at - context), at + context + 1);
   });
   const parts: DiffPart[] = [];
   lines.forEach((line, at) => {

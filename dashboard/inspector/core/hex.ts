@@ -1,10 +1,10 @@
 // Bytes as a hex dump: offset, 16 bytes, and the printable characters.
 
-const ROW_BYTES = 16;
+const rowBytes = 16;
 
 export function renderHex(bytes: Uint8Array): string {
   const rows: string[] = [];
-  for (let at = 0; at < bytes.length; at += ROW_BYTES) rows.push(renderRow(at, bytes.subarray(at, at + ROW_BYTES)));
+  for (let at = 0; at < bytes.length; at += rowBytes) rows.push(renderRow(at, bytes.subarray(at, at + rowBytes)));
   return rows.join('\n');
 }
 

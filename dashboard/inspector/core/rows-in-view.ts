@@ -6,12 +6,12 @@ export interface Viewport {
 }
 
 /** Rows above and below the view: a fast scroll shows them before the next frame. */
-const MARGIN_ROWS = 8;
+const marginRows = 8;
 
 /** First row, and the row after the last one. */
 export function rowsInView({ scrollTop, height }: Viewport, rowHeight: number, count: number): readonly [number, number] {
-  const first = Math.floor(scrollTop / rowHeight) - MARGIN_ROWS;
-  const end = Math.ceil((scrollTop + height) / rowHeight) + MARGIN_ROWS;
+  const first = Math.floor(scrollTop / rowHeight) - marginRows;
+  const end = Math.ceil((scrollTop + height) / rowHeight) + marginRows;
   return [Math.min(Math.max(0, first), count), Math.min(count, Math.max(0, end))];
 }
 

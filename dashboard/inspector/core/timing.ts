@@ -10,7 +10,7 @@ export interface TimingPart {
   readonly ms: number;
 }
 
-const PARTS: readonly { readonly key: keyof Timing; readonly place: TimingPlace; readonly label: string }[] = [
+const timingRows: readonly { readonly key: keyof Timing; readonly place: TimingPlace; readonly label: string }[] = [
   { key: 'edgeMs', place: 'edge', label: 'Edge' },
   { key: 'tunnelMs', place: 'tunnel', label: 'Tunnel' },
   { key: 'connectMs', place: 'upstream', label: 'Connect' },
@@ -29,7 +29,7 @@ export function describeTiming({ edgeMs, tunnelMs }: Timing, parts: readonly Tim
 
 /** The known parts in the order in which they happen. */
 export function timingParts(timing: Timing): readonly TimingPart[] {
-  return PARTS.flatMap(({ key, place, label }) => {
+  return timingRows.flatMap(({ key, place, label }) => {
     const ms = timing[key];
     return ms === null ? [] : [{ place, label, ms }];
   });

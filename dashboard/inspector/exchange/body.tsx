@@ -24,7 +24,7 @@ export interface BodyProps {
 
 type View = 'tree' | 'pretty' | 'table' | 'image' | 'text' | 'hex';
 
-const LABELS: Readonly<Record<View, string>> = {
+const labels: Readonly<Record<View, string>> = {
   tree: 'Tree',
   pretty: 'Pretty',
   table: 'Table',
@@ -48,7 +48,7 @@ export function Body({ exchange, side, body }: BodyProps) {
           <Segmented
             label={`Views of the ${side} body`}
             value={view}
-            options={views.map((value) => ({ value, label: LABELS[value] }))}
+            options={views.map((value) => ({ value, label: labels[value] }))}
             onChange={setChoice}
           />
         )}

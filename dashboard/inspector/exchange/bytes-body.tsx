@@ -31,7 +31,7 @@ function Bytes({ id, side, children }: BytesProps & { readonly children: (bytes:
 }
 
 /** A hex dump is four times as long as its bytes, and nobody reads a megabyte of it. */
-const MOST_HEX_BYTES = 16_384;
+const mostHexBytes = 16_384;
 
 export function HexBody({ bytes: size, ...of }: BytesProps & { readonly bytes: number }) {
   return (
@@ -40,10 +40,10 @@ export function HexBody({ bytes: size, ...of }: BytesProps & { readonly bytes: n
         <>
           <TextBlock
             isTable
-            text={renderHex(new Uint8Array(bytes, 0, Math.min(bytes.byteLength, MOST_HEX_BYTES)))}
+            text={renderHex(new Uint8Array(bytes, 0, Math.min(bytes.byteLength, mostHexBytes)))}
             label={`Bytes of the ${of.side} body`}
           />
-          {size > MOST_HEX_BYTES && <p className="text-sm text-ink-soft">The first {formatSize(MOST_HEX_BYTES)}.</p>}
+          {size > mostHexBytes && <p className="text-sm text-ink-soft">The first {formatSize(mostHexBytes)}.</p>}
         </>
       )}
     </Bytes>
@@ -51,10 +51,11 @@ export function HexBody({ bytes: size, ...of }: BytesProps & { readonly bytes: n
 }
 
 /** The bytes come from a stranger. The browser decodes them as one of these or not at all; SVG is not among them. */
-const IMAGES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif', 'image/bmp', 'image/x-icon']);
+const imageTypes = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif', 'image/bmp', 'image/x-icon']);
 
 export function ImageBody({ mediaType, ...of }: BytesProps & { readonly mediaType: string }) {
-  if (!IMAGES.has(mediaType)) return <p className="text-base text-ink-soft">The inspector does not show images of this type.</p>;
+  if (!imageTypes.has(mediaType))
+    return <p className="text-base text-ink-soft">The inspector does not show images of this type.</p>;
   return <Bytes {...of}>{(bytes) => <Picture bytes={bytes} mediaType={mediaType} side={of.side} />}</Bytes>;
 }
 

@@ -174,9 +174,9 @@ const valuesOf = (values: HeaderDifference['left']): ReactNode =>
   );
 
 /** More lines than this help nobody, and slow the page. */
-const MOST_LINES = 400;
-const SIGNS = { left: '-', right: '+', both: ' ', folded: ' ' } as const;
-const WORDS = { left: 'Removed: ', right: 'Added: ', both: '', folded: '' } as const;
+const mostLines = 400;
+const signs = { left: '-', right: '+', both: ' ', folded: ' ' } as const;
+const words = { left: 'Removed: ', right: 'Added: ', both: '', folded: '' } as const;
 
 function Lines({ parts }: { readonly parts: readonly DiffPart[] }) {
   return (
@@ -186,7 +186,7 @@ function Lines({ parts }: { readonly parts: readonly DiffPart[] }) {
       aria-label="Difference of the bodies"
       className="max-h-[32rem] overflow-auto rounded-md border bg-sunken py-2 font-mono text-sm"
     >
-      {parts.slice(0, MOST_LINES).map((part, at) => (
+      {parts.slice(0, mostLines).map((part, at) => (
         <div
           // biome-ignore lint/suspicious/noArrayIndexKey: lines have no key but their place.
           key={at}
@@ -197,14 +197,14 @@ function Lines({ parts }: { readonly parts: readonly DiffPart[] }) {
             part.side === 'folded' && 'text-ink-faint',
           )}
         >
-          <span aria-hidden="true">{SIGNS[part.side]}</span>
-          <span className="sr-only">{WORDS[part.side]}</span>
+          <span aria-hidden="true">{signs[part.side]}</span>
+          <span className="sr-only">{words[part.side]}</span>
           <span className="min-w-0 wrap-anywhere whitespace-pre-wrap">
             {part.side === 'folded' ? countOf(part.count, 'equal line') : part.text}
           </span>
         </div>
       ))}
-      {parts.length > MOST_LINES && <p className="px-3 text-ink-soft">{countOf(parts.length - MOST_LINES, 'more line')}</p>}
+      {parts.length > mostLines && <p className="px-3 text-ink-soft">{countOf(parts.length - mostLines, 'more line')}</p>}
     </section>
   );
 }

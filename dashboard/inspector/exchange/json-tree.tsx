@@ -5,11 +5,11 @@ import { useState } from 'react';
 import { countOf } from '../core/format.ts';
 import type { Json } from '../core/json.ts';
 
-const STEP = 100;
+const step = 100;
 /** A branch with more entries starts closed. */
-const MOST_OPEN = 12;
+const mostOpen = 12;
 /** A longer text shows its beginning. */
-const MOST_CHARACTERS = 2_000;
+const mostCharacters = 2_000;
 
 export function JsonTree({ value, label }: { readonly value: Json; readonly label: string }) {
   return (
@@ -43,8 +43,8 @@ function Entry({ name, value, depth }: EntryProps) {
 function Branch({ name, value, depth }: EntryProps & { readonly value: object }) {
   const isList = Array.isArray(value);
   const entries = Object.entries(value) as [string, Json][];
-  const [isOpen, setOpen] = useState(depth === 0 || (depth === 1 && entries.length <= MOST_OPEN));
-  const [shown, setShown] = useState(STEP);
+  const [isOpen, setOpen] = useState(depth === 0 || (depth === 1 && entries.length <= mostOpen));
+  const [shown, setShown] = useState(step);
   const brackets = isList ? '[]' : '{}';
   return (
     <div>
@@ -79,9 +79,9 @@ function Branch({ name, value, depth }: EntryProps & { readonly value: object })
             <button
               type="button"
               className="ml-5 rounded-sm font-semibold text-accent-ink underline"
-              onClick={() => setShown(shown + STEP)}
+              onClick={() => setShown(shown + step)}
             >
-              Show {Math.min(STEP, entries.length - shown)} more
+              Show {Math.min(step, entries.length - shown)} more
             </button>
           )}
           <div className="pl-5 text-ink-soft">{brackets[1]}</div>
@@ -99,8 +99,8 @@ function Leaf({ value }: { readonly value: null | boolean | number | string }) {
   if (typeof value === 'string')
     return (
       <span className="text-ok">
-        {JSON.stringify(value.slice(0, MOST_CHARACTERS))}
-        {value.length > MOST_CHARACTERS && ` … ${countOf(value.length, 'character')}`}
+        {JSON.stringify(value.slice(0, mostCharacters))}
+        {value.length > mostCharacters && ` … ${countOf(value.length, 'character')}`}
       </span>
     );
   return <span className={typeof value === 'number' ? 'text-info' : 'text-accent-ink'}>{String(value)}</span>;

@@ -51,7 +51,7 @@ const partsOf = (message: MessageView, parameters: number): readonly { readonly 
   ...(parameters > 0 ? [{ value: 'query', label: `Query ${parameters}` } as const] : []),
 ];
 
-const queryOf = (target: string): readonly (readonly [string, string])[] => {
+function queryOf(target: string): readonly (readonly [string, string])[] {
   const at = target.indexOf('?');
   return at < 0 ? [] : [...new URLSearchParams(target.slice(at))];
-};
+}

@@ -22,14 +22,14 @@ export function ErrorNote({ error }: { readonly error: ExchangeError }) {
   );
 }
 
-const SCHEMES: Readonly<Record<SignatureScheme, string>> = {
+const schemes: Readonly<Record<SignatureScheme, string>> = {
   github: 'GitHub',
   stripe: 'Stripe',
   slack: 'Slack',
   'standard-webhooks': 'Standard Webhooks',
 };
 
-const OUTCOMES = {
+const outcomes = {
   valid: { tone: 'ok', words: 'signature is valid' },
   invalid: { tone: 'danger', words: 'signature is not valid' },
   late: { tone: 'warn', words: 'signature is too old' },
@@ -37,9 +37,9 @@ const OUTCOMES = {
 } as const;
 
 export function SignatureNote({ check }: { readonly check: SignatureCheck }) {
-  const { tone, words } = OUTCOMES[check.outcome];
+  const { tone, words } = outcomes[check.outcome];
   return (
-    <Banner tone={tone} title={`${SCHEMES[check.scheme]}: the ${words}.`}>
+    <Banner tone={tone} title={`${schemes[check.scheme]}: the ${words}.`}>
       {check.explanation}
     </Banner>
   );

@@ -9,13 +9,13 @@ import { Card } from '../../ui/card.tsx';
 import { countOf, formatDuration, formatSize } from '../core/format.ts';
 
 /** The newest entries to render; more on demand. */
-const STEP = 50;
+const step = 50;
 
 export function StreamCard({ exchange }: { readonly exchange: Exchange }) {
   const isSocket = exchange.kind === 'websocket';
   const count = isSocket ? exchange.frames.length : exchange.events.length;
   const dropped = isSocket ? exchange.droppedFrames : exchange.droppedEvents;
-  const [shown, setShown] = useState(STEP);
+  const [shown, setShown] = useState(step);
   const first = Math.max(0, count - shown);
   const noun = isSocket ? 'frame' : 'event';
   return (
@@ -27,8 +27,8 @@ export function StreamCard({ exchange }: { readonly exchange: Exchange }) {
     >
       {first > 0 && (
         <div className="px-4 pb-3 sm:px-5">
-          <Button size="sm" onClick={() => setShown(shown + STEP * 4)}>
-            Show {Math.min(first, STEP * 4)} earlier
+          <Button size="sm" onClick={() => setShown(shown + step * 4)}>
+            Show {Math.min(first, step * 4)} earlier
           </Button>
         </div>
       )}
@@ -92,11 +92,11 @@ interface LineProps {
 }
 
 /** A long text opens below its line. */
-const MOST_SHORT = 60;
+const mostShort = 60;
 
 function Line({ atMs, text, isCut, children }: LineProps) {
   const [isOpen, setOpen] = useState(false);
-  const isLong = text.length > MOST_SHORT || text.includes('\n');
+  const isLong = text.length > mostShort || text.includes('\n');
   const head = (
     <>
       <span className="w-18 shrink-0 text-right text-ink-soft tabular">+{formatDuration(atMs)}</span>

@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { Button } from '../../ui/button.tsx';
 import { formatSize } from '../core/format.ts';
 
-const FIRST_CHARACTERS = 50_000;
+const firstCharacters = 50_000;
 
 export interface TextBlockProps {
   readonly text: string;
@@ -15,8 +15,8 @@ export interface TextBlockProps {
 
 export function TextBlock({ text, label, isTable = false }: TextBlockProps) {
   const [isWhole, setWhole] = useState(false);
-  const rest = text.length - FIRST_CHARACTERS;
-  const shown = rest > 0 && !isWhole ? text.slice(0, FIRST_CHARACTERS) : text;
+  const rest = text.length - firstCharacters;
+  const shown = rest > 0 && !isWhole ? text.slice(0, firstCharacters) : text;
   return (
     <div className="grid grid-cols-1 gap-2">
       <section

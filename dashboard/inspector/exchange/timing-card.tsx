@@ -6,9 +6,9 @@ import { formatDuration } from '../core/format.ts';
 import { describeTiming, type TimingPart, timingParts } from '../core/timing.ts';
 
 /** A part is at least this wide, so that a short one can be seen. */
-const LEAST_PERCENT = 0.6;
+const leastPercent = 0.6;
 
-const COLOURS: Readonly<Record<string, string>> = {
+const colours: Readonly<Record<string, string>> = {
   Edge: 'bg-info',
   Tunnel: 'bg-accent',
   Connect: 'bg-ink-faint',
@@ -17,7 +17,7 @@ const COLOURS: Readonly<Record<string, string>> = {
   Receive: 'bg-ok/70',
 };
 
-const PLACES = { edge: 'Edge', tunnel: 'Tunnel', upstream: 'Upstream' } as const;
+const places = { edge: 'Edge', tunnel: 'Tunnel', upstream: 'Upstream' } as const;
 
 export function TimingCard({ exchange }: { readonly exchange: Exchange }) {
   const parts = timingParts(exchange.timing);
@@ -30,12 +30,12 @@ export function TimingCard({ exchange }: { readonly exchange: Exchange }) {
     >
       <div aria-hidden="true" className="flex h-3 gap-px overflow-hidden rounded-sm bg-sunken">
         {parts.map(({ label, ms }) => (
-          <span key={label} className={COLOURS[label]} style={{ flexGrow: ms, flexBasis: `${LEAST_PERCENT}%`, flexShrink: 0 }} />
+          <span key={label} className={colours[label]} style={{ flexGrow: ms, flexBasis: `${leastPercent}%`, flexShrink: 0 }} />
         ))}
       </div>
       <div className="mt-3 flex flex-wrap gap-x-8 gap-y-3">
         {(['edge', 'tunnel', 'upstream'] as const).map((place) => (
-          <Place key={place} name={PLACES[place]} parts={parts.filter((part) => part.place === place)} />
+          <Place key={place} name={places[place]} parts={parts.filter((part) => part.place === place)} />
         ))}
       </div>
     </Card>
@@ -52,7 +52,7 @@ function Place({ name, parts }: { readonly name: string; readonly parts: readonl
       <dl className="flex flex-wrap gap-x-5">
         {parts.map(({ label, ms }) => (
           <div key={label} className="flex items-baseline gap-1.5 text-sm">
-            <span aria-hidden="true" className={clsx('size-2.5 self-center rounded-[2px]', COLOURS[label])} />
+            <span aria-hidden="true" className={clsx('size-2.5 self-center rounded-[2px]', colours[label])} />
             <dt className={parts.length === 1 ? 'sr-only' : 'text-ink-soft'}>{label}</dt>
             <dd className="font-semibold tabular">{formatDuration(ms)}</dd>
           </div>

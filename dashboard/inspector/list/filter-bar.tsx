@@ -7,7 +7,7 @@ import { Input } from '../../ui/input/input.tsx';
 import { Select } from '../../ui/input/select.tsx';
 import { type Filter, methodsOf, type StatusFilter } from '../core/filter.ts';
 
-const STATUSES: readonly { readonly value: StatusFilter; readonly label: string }[] = [
+const statuses: readonly { readonly value: StatusFilter; readonly label: string }[] = [
   { value: 'all', label: 'All statuses' },
   { value: 'errors', label: 'Errors' },
   { value: '1', label: '1xx' },
@@ -81,7 +81,7 @@ export function FilterBar(props: FilterBarProps) {
             size="sm"
             className="min-w-32 flex-1"
             value={filter.status}
-            options={STATUSES}
+            options={statuses}
             onChange={(status) => onFilter({ ...filter, status })}
           />
         </div>

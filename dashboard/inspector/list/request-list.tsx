@@ -8,12 +8,12 @@ import { type KeyboardEvent, type RefObject, useCallback, useEffect, useLayoutEf
 import { Button } from '../../ui/button.tsx';
 import { countOf } from '../core/format.ts';
 import { rowsInView, scrollToRow, type Viewport } from '../core/rows-in-view.ts';
-import { COLUMNS, RequestRow, WIDE_GRID } from './request-row.tsx';
+import { columns, RequestRow, wideGrid } from './request-row.tsx';
 
 /** The width from which on a row is one line of columns. */
-const WIDE_PX = 880;
-const WIDE_ROW_PX = 40;
-const NARROW_ROW_PX = 60;
+const widePx = 880;
+const wideRowPx = 40;
+const narrowRowPx = 60;
 
 export interface RequestListProps {
   readonly exchanges: readonly ExchangeSummary[];
@@ -28,8 +28,8 @@ export interface RequestListProps {
 export function RequestList({ exchanges, selectedId, showHost, onOpen, focusRef }: RequestListProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const [viewport, setViewport] = useState<Viewport & { readonly width: number }>({ scrollTop: 0, height: 800, width: 0 });
-  const wide = viewport.width >= WIDE_PX;
-  const rowHeight = wide ? WIDE_ROW_PX : NARROW_ROW_PX;
+  const wide = viewport.width >= widePx;
+  const rowHeight = wide ? wideRowPx : narrowRowPx;
   const [stopId, setStopId] = useState<number>();
   const stopIndex = Math.max(
     0,
@@ -135,8 +135,8 @@ export function RequestList({ exchanges, selectedId, showHost, onOpen, focusRef 
 function HeaderRow({ wide }: { readonly wide: boolean }) {
   return (
     <div role="rowgroup" className={wide ? 'border-b' : 'sr-only'}>
-      <div role="row" aria-rowindex={1} className={clsx('h-9 text-sm font-semibold text-ink-soft', wide && WIDE_GRID)}>
-        {COLUMNS.map((name) => (
+      <div role="row" aria-rowindex={1} className={clsx('h-9 text-sm font-semibold text-ink-soft', wide && wideGrid)}>
+        {columns.map((name) => (
           <div key={name} role="columnheader" className={/Duration|Size|Time/.test(name) ? 'text-right' : undefined}>
             {name}
           </div>

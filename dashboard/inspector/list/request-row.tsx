@@ -9,8 +9,8 @@ import { formatSize } from '../core/format.ts';
 import { clockOf, durationOf } from './rows.ts';
 import { StatusBadge } from './status-badge.tsx';
 
-export const COLUMNS = ['Status', 'Method', 'Path', 'Duration', 'Size', 'Visitor', 'Program', 'Time'] as const;
-export const WIDE_GRID =
+export const columns = ['Status', 'Method', 'Path', 'Duration', 'Size', 'Visitor', 'Program', 'Time'] as const;
+export const wideGrid =
   'grid grid-cols-[5.5rem_4.5rem_minmax(0,1fr)_5rem_9rem_minmax(0,12rem)_minmax(0,12rem)_4.5rem] items-center gap-x-5 px-4';
 
 export interface RequestRowProps {
@@ -41,7 +41,7 @@ export const RequestRow = memo(function RequestRow(props: RequestRowProps) {
       style={{ height, transform: `translateY(${index * height}px)` }}
       className={clsx(
         'absolute inset-x-0 top-0 cursor-pointer border-b transition-none outline-none focus-visible:outline-2 focus-visible:-outline-offset-2 focus-visible:outline-focus',
-        wide ? WIDE_GRID : 'flex flex-col justify-center gap-1 px-4',
+        wide ? wideGrid : 'flex flex-col justify-center gap-1 px-4',
         isSelected ? 'bg-accent-soft' : 'hover:bg-hover',
       )}
     >
@@ -130,10 +130,10 @@ function Path({ exchange, showHost }: Pick<RequestRowProps, 'exchange' | 'showHo
   );
 }
 
-const KINDS: Readonly<Record<ExchangeSummary['kind'], string>> = { http: '', events: 'Events', websocket: 'WebSocket' };
+const kinds: Readonly<Record<ExchangeSummary['kind'], string>> = { http: '', events: 'Events', websocket: 'WebSocket' };
 
 function Marks({ exchange }: Pick<RequestRowProps, 'exchange'>) {
-  const kind = KINDS[exchange.kind];
+  const kind = kinds[exchange.kind];
   return (
     <span className="flex shrink-0 items-center gap-1.5 text-ink-soft">
       {kind !== '' && <span className="rounded-sm border px-1 text-xs">{kind}</span>}

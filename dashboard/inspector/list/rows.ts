@@ -3,7 +3,7 @@ import type { ExchangeSummary } from '@underpass/rules/inspect/exchange.ts';
 import type { Tone } from '../../ui/badge.tsx';
 import { formatDuration } from '../core/format.ts';
 
-const STATUS_TONES: readonly Tone[] = ['neutral', 'info', 'ok', 'info', 'warn', 'danger'];
+const statusTones: readonly Tone[] = ['neutral', 'info', 'ok', 'info', 'warn', 'danger'];
 
 export interface StatusText {
   readonly text: string;
@@ -13,7 +13,7 @@ export interface StatusText {
 export function statusOf({ state, status }: Pick<ExchangeSummary, 'state' | 'status'>): StatusText {
   if (status === null) return state === 'failed' ? { text: 'Failed', tone: 'danger' } : { text: 'Waiting', tone: 'neutral' };
   if (state === 'failed') return { text: `${status} cut`, tone: 'danger' };
-  return { text: String(status), tone: STATUS_TONES[Math.floor(status / 100)] ?? 'neutral' };
+  return { text: String(status), tone: statusTones[Math.floor(status / 100)] ?? 'neutral' };
 }
 
 export const durationOf = ({ durationMs }: ExchangeSummary): string =>

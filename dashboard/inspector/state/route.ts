@@ -8,10 +8,10 @@ export interface Route {
   readonly compareWith?: number | null;
 }
 
-const PATTERN = /^#\/(\d{1,15})(?:\/compare(?:\/(\d{1,15}))?)?$/;
+const pattern = /^#\/(\d{1,15})(?:\/compare(?:\/(\d{1,15}))?)?$/;
 
 export function parseRoute(hash: string): Route | undefined {
-  const match = PATTERN.exec(hash);
+  const match = pattern.exec(hash);
   if (match === null) return undefined;
   const id = Number(match[1]);
   if (!hash.includes('/compare')) return { id };

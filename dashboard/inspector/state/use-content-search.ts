@@ -5,7 +5,7 @@ import { searchExchanges } from '../api/calls.ts';
 import { type Found, nothingFound, wordsOf } from '../core/filter.ts';
 
 /** The pause between two searches: a person types several letters, and requests arrive in a row. */
-const PAUSE_MS = 300;
+const pauseMs = 300;
 
 export interface ContentSearch {
   readonly found: Found;
@@ -46,9 +46,9 @@ export function useContentSearch(text: string, exchanges: readonly ExchangeSumma
         }));
         isFirst = false;
       }
-      timer = setTimeout(step, PAUSE_MS);
+      timer = setTimeout(step, pauseMs);
     };
-    let timer = setTimeout(step, PAUSE_MS);
+    let timer = setTimeout(step, pauseMs);
     return () => {
       stop.abort();
       clearTimeout(timer);

@@ -115,12 +115,12 @@ const columns: readonly Column<AccessPolicy>[] = [
 ];
 
 /** Names beyond these are counted. */
-const SHOWN_NAMES = 2;
+const shownNames = 2;
 
 const shortList = (names: readonly string[]): string =>
-  names.length <= SHOWN_NAMES + 1
+  names.length <= shownNames + 1
     ? names.join(', ')
-    : `${names.slice(0, SHOWN_NAMES).join(', ')} and ${names.length - SHOWN_NAMES} more`;
+    : `${names.slice(0, shownNames).join(', ')} and ${names.length - shownNames} more`;
 
 function Visitors({ policy }: { readonly policy: AccessPolicy }) {
   const warns = isOpen(policy) || admitsNobody(policy);

@@ -28,15 +28,15 @@ const saved: AccessPolicy = {
 };
 
 const values = valuesOf(saved);
-const parsed = (change: Partial<PolicyValues>, policy = saved) => {
+function parsed(change: Partial<PolicyValues>, policy = saved) {
   const result = parsePolicyValues({ ...valuesOf(policy), ...change }, policy);
   assert.ok(result.ok, JSON.stringify(result));
   return result.value;
-};
-const errorsOf = (change: Partial<PolicyValues>, policy = saved) => {
+}
+function errorsOf(change: Partial<PolicyValues>, policy = saved) {
   const result = parsePolicyValues({ ...valuesOf(policy), ...change }, policy);
   return result.ok ? {} : result.errors;
-};
+}
 
 test('a form that nobody touched is unchanged, and sends no secret', () => {
   assert.equal(isChanged(values, saved), false);

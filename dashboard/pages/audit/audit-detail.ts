@@ -1,12 +1,12 @@
 // The detail of an audit entry as one line: names and values, lists with commas. Pure.
 
-const MAX_CHARS = 200;
+const maxChars = 200;
 
 export function describeDetail(detail: Readonly<Record<string, unknown>>): string {
   const line = Object.entries(detail)
     .map(([name, value]) => `${spaced(name)}: ${describeValue(value)}`)
     .join('; ');
-  return line.length > MAX_CHARS ? `${line.slice(0, MAX_CHARS - 1)}…` : line;
+  return line.length > maxChars ? `${line.slice(0, maxChars - 1)}…` : line;
 }
 
 /** `ingressDomains` reads as `ingress domains`. */

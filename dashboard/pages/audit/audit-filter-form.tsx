@@ -5,7 +5,7 @@ import { Button, buttonClass } from '../../ui/button.tsx';
 import { Field } from '../../ui/input/field.tsx';
 import { Input } from '../../ui/input/input.tsx';
 
-const FIELDS = [
+const fields = [
   { name: 'action', label: 'Action', type: 'search', placeholder: undefined },
   { name: 'actor', label: 'Who', type: 'search', placeholder: 'ada@example.com' },
   { name: 'from', label: 'From', type: 'date', placeholder: undefined },
@@ -24,10 +24,10 @@ export function AuditFilterForm({ search, example }: AuditFilterFormProps) {
   // Back, Forward and Clear change the address without the form. A reset shows the new default values.
   // biome-ignore lint/correctness/useExhaustiveDependencies: once for each address.
   useEffect(() => form.current?.reset(), [address]);
-  const filtered = FIELDS.some(({ name }) => search.get(name));
+  const filtered = fields.some(({ name }) => search.get(name));
   return (
     <Form ref={form} role="search" aria-label="Filter the audit log" className="flex flex-wrap items-end gap-3">
-      {FIELDS.map(({ name, label, type, placeholder }) => (
+      {fields.map(({ name, label, type, placeholder }) => (
         <Field key={name} label={label} className="w-[calc(50%-0.375rem)] min-w-0 sm:w-36 sm:max-w-44 sm:grow">
           {(control) => (
             <Input

@@ -8,9 +8,9 @@ import { LogList, type LogListProps } from './log-list.tsx';
 
 export type AuditListProps = Pick<LogListProps<AuditEntry>, 'first' | 'ask'>;
 
-export const AuditList = (props: AuditListProps) => <LogList label="Audit log" columns={COLUMNS} {...props} />;
+export const AuditList = (props: AuditListProps) => <LogList label="Audit log" columns={auditColumns} {...props} />;
 
-const COLUMNS: readonly Column<AuditEntry>[] = [
+const auditColumns: readonly Column<AuditEntry>[] = [
   { key: 'at', header: 'When', width: dateWidth, cell: ({ at }) => <DateTime at={at} style="short" /> },
   { key: 'actor', header: 'Who', width: 'minmax(0, 1fr)', cell: ({ actor }) => <Breakable text={actor} /> },
   { key: 'action', header: 'Action', cell: ({ action }) => <span className="font-mono text-sm">{action}</span> },

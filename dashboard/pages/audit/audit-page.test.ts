@@ -9,13 +9,13 @@ const page = (ids: string, next: string | null): AuditPage => ({
   next,
 });
 
-const CASES: readonly (readonly [name: string, known: AuditPage, newest: AuditPage, shown: AuditPage])[] = [
+const cases: readonly (readonly [name: string, known: AuditPage, newest: AuditPage, shown: AuditPage])[] = [
   ['no new entry', page('cba', 'a'), page('cb', 'b'), page('cba', 'a')],
   ['one new entry: keeps all, and continues after the oldest', page('cba', 'a'), page('dc', 'c'), page('dcba', 'a')],
   ['more new entries than a page holds: continues after the new page', page('ba', null), page('fe', 'e'), page('fe', 'e')],
   ['the log was empty', page('', null), page('a', null), page('a', null)],
 ];
 
-for (const [name, known, newest, shown] of CASES) {
+for (const [name, known, newest, shown] of cases) {
   test(name, () => assert.deepEqual(withNewest(known, newest), shown));
 }

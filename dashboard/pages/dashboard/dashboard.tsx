@@ -83,7 +83,7 @@ function LiveSums({ sums }: { readonly sums: DashboardSums }) {
   return <SumsView sums={sums} />;
 }
 
-const ORDER = [
+const order = [
   'tunnels',
   'verifiedDomains',
   'upstreamDomains',
@@ -94,7 +94,7 @@ const ORDER = [
 function SumsView({ sums }: { readonly sums: DashboardSums | undefined }) {
   return (
     <div aria-busy={sums === undefined} className="rounded-lg border bg-surface">
-      <Figures figures={ORDER.map((key) => ({ label: dashboardLabels[key], value: sums ? String(sums[key]) : '–' }))} />
+      <Figures figures={order.map((key) => ({ label: dashboardLabels[key], value: sums ? String(sums[key]) : '–' }))} />
     </div>
   );
 }

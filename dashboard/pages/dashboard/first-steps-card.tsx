@@ -125,16 +125,16 @@ function stepView(step: FirstStep, project: string, tunnel: Tunnel | undefined):
   }
 }
 
-const LINK = 'font-semibold text-accent-ink underline underline-offset-4 wrap-anywhere';
+const linkClass = 'font-semibold text-accent-ink underline underline-offset-4 wrap-anywhere';
 
 const StepLink = ({ to, children }: { readonly to: string; readonly children: ReactNode }) => (
-  <Link to={to} className={LINK}>
+  <Link to={to} className={linkClass}>
     {children}
   </Link>
 );
 
 const AddressLink = ({ url, name }: { readonly url: string; readonly name: string }) => (
-  <a href={url} target="_blank" rel="noreferrer" className={LINK}>
+  <a href={url} target="_blank" rel="noreferrer" className={linkClass}>
     {name}
     <ArrowUpRight aria-hidden="true" className="ml-1 inline size-4" />
   </a>

@@ -4,10 +4,10 @@ import { test } from 'node:test';
 import { fileOf, formatSize, guessSystem, inOrder, platformLabel, systems } from './platform.ts';
 
 const releaseFile = (platform: string) => ({ name: `underpass-${platform}`, platform, size: 1, sha256: '', url: '' });
-const BUILT = ['linux-x64', 'linux-arm64', 'darwin-arm64', 'darwin-x64', 'win-x64'];
+const built = ['linux-x64', 'linux-arm64', 'darwin-arm64', 'darwin-x64', 'win-x64'];
 
 test('every platform that we build belongs to exactly one system and has a label', () => {
-  for (const platform of BUILT) {
+  for (const platform of built) {
     assert.equal(systems.filter((system) => system.isOf(platform)).length, 1, platform);
     assert.notEqual(platformLabel(platform), platform);
   }
@@ -18,15 +18,15 @@ test('a platform without a label shows its own name', () => {
 });
 
 test('the most common platforms come first, in any order of the release', () => {
-  const files = inOrder([...BUILT, 'freebsd-x64'].sort().map(releaseFile));
+  const files = inOrder([...built, 'freebsd-x64'].sort().map(releaseFile));
   assert.deepEqual(
     files.map(({ platform }) => platform),
-    [...BUILT, 'freebsd-x64'],
+    [...built, 'freebsd-x64'],
   );
 });
 
 test('each system gets the file that most of its users need', () => {
-  const files = BUILT.toSorted().map(releaseFile);
+  const files = built.toSorted().map(releaseFile);
   const wanted = systems.map((system) => fileOf(system, files)?.platform);
   assert.deepEqual(
     wanted,
@@ -47,14 +47,14 @@ test('downloads the installer from the deployment, then the CLI with it', () => 
   }
 });
 
-const AGENTS: readonly (readonly [string, string])[] = [
+const agents: readonly (readonly [string, string])[] = [
   ['Mozilla/5.0 (Windows NT 10.0; Win64; x64)', 'windows'],
   ['Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7)', 'macos'],
   ['Mozilla/5.0 (X11; Linux x86_64)', 'linux'],
   ['', 'linux'],
 ];
 
-for (const [userAgent, name] of AGENTS) {
+for (const [userAgent, name] of agents) {
   test(`'${userAgent}' opens the steps of ${name}`, () => assert.equal(guessSystem(userAgent), name));
 }
 

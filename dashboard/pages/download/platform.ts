@@ -59,7 +59,7 @@ export const systems: readonly System[] = [
 /** Steps in a clone of the source when there is no release: npm is the installer tool, with the same commands on every system. */
 export const cloneSteps: InstallSteps = { getInstaller: 'npm --version', fetchCli: 'npm install' };
 
-const PLATFORM_LABELS: Readonly<Record<string, string>> = {
+const platformLabels: Readonly<Record<string, string>> = {
   'linux-x64': 'Linux, Intel and AMD',
   'linux-arm64': 'Linux, ARM',
   'darwin-arm64': 'macOS, Apple silicon',
@@ -67,7 +67,7 @@ const PLATFORM_LABELS: Readonly<Record<string, string>> = {
   'win-x64': 'Windows, Intel and AMD',
 };
 
-export const platformLabel = (platform: string): string => PLATFORM_LABELS[platform] ?? platform;
+export const platformLabel = (platform: string): string => platformLabels[platform] ?? platform;
 
 /** The reader's system, from the browser's User-Agent; Linux if that is unknown. */
 export function guessSystem(userAgent: string): SystemName {
@@ -75,13 +75,13 @@ export function guessSystem(userAgent: string): SystemName {
   return /Mac OS X|Macintosh/.test(userAgent) ? 'macos' : 'linux';
 }
 
-const MEGABYTE = 1_000_000;
+const megabyte = 1_000_000;
 
-export const formatSize = (bytes: number): string => `${(bytes / MEGABYTE).toFixed(1)} MB`;
+export const formatSize = (bytes: number): string => `${(bytes / megabyte).toFixed(1)} MB`;
 
 /** The most common platforms first; platforms without a label last. */
 export function inOrder(files: readonly ReleaseFile[]): readonly ReleaseFile[] {
-  const order = Object.keys(PLATFORM_LABELS);
+  const order = Object.keys(platformLabels);
   const place = ({ platform }: ReleaseFile) => (order.includes(platform) ? order.indexOf(platform) : order.length);
   return files.toSorted((a, b) => place(a) - place(b));
 }

@@ -13,7 +13,7 @@ export function FileTable({ release }: { readonly release: Release }) {
   return (
     <DataTable
       label={`Files of ${release.version}`}
-      columns={COLUMNS}
+      columns={fileColumns}
       rows={inOrder(release.files)}
       rowKey={({ name }) => name}
     />
@@ -30,7 +30,7 @@ export function NoReleases() {
   );
 }
 
-const COLUMNS: readonly Column<ReleaseFile>[] = [
+const fileColumns: readonly Column<ReleaseFile>[] = [
   {
     key: 'platform',
     header: 'Platform',

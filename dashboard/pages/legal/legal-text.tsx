@@ -55,11 +55,11 @@ function Block({ block }: { readonly block: LegalBlock }) {
   );
 }
 
-const LINK = /(https:\/\/[^\s,]*[^\s,.]|[^\s@,]+@[^\s@,]*[^\s@,.])/;
+const link = /(https:\/\/[^\s,]*[^\s,.]|[^\s@,]+@[^\s@,]*[^\s@,.])/;
 
 /** Turns addresses into links. split() by a capturing group puts them at odd indexes. */
 function linked(text: string): ReactNode[] {
-  return text.split(LINK).map((part, index) => {
+  return text.split(link).map((part, index) => {
     if (index % 2 === 0) return part;
     const href = part.startsWith('https:') ? part : `mailto:${part}`;
     return (

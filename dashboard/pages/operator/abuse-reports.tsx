@@ -19,7 +19,7 @@ import { beforeOf, PagedList } from './paged-list.tsx';
 
 type ReportState = AbuseReport['state'];
 
-const STATES = [
+const states = [
   { value: 'open', label: 'Open' },
   { value: 'closed', label: 'Closed' },
 ] as const;
@@ -40,7 +40,7 @@ export function Component() {
       <PageHeader
         title="Abuse reports"
         subtitle="Open reported sites with care. They may be harmful."
-        actions={<Segmented label="State" value={state} options={STATES} onChange={(next) => setSearch({ state: next })} />}
+        actions={<Segmented label="State" value={state} options={states} onChange={(next) => setSearch({ state: next })} />}
       />
       <PagedList promise={reports}>{(loaded) => <ReportList state={state} reports={loaded} />}</PagedList>
     </>

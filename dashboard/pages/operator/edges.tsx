@@ -15,7 +15,7 @@ import { dateColumn } from '../../ui/table/columns.tsx';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
 
-const REFRESH_MS = 10_000;
+const refreshMs = 10_000;
 
 export const loader = ({ request }: LoaderFunctionArgs) => ({
   edges: later(callApi(operatorCalls.listEdges, {}, { signal: request.signal })),
@@ -23,7 +23,7 @@ export const loader = ({ request }: LoaderFunctionArgs) => ({
 
 export function Component() {
   const { edges } = useLoaderData<typeof loader>();
-  useRefresh(useRevalidator().revalidate, REFRESH_MS);
+  useRefresh(useRevalidator().revalidate, refreshMs);
   return (
     <>
       <PageHeader title="Edges" subtitle="The servers that carry traffic, and whether they have the latest routes." />
@@ -43,13 +43,21 @@ function EdgeList({ edges }: { readonly edges: readonly EdgeHealth[] }) {
     );
   }
   return (
-    <DataTable label="Edges" wide columns={COLUMNS} rows={edges} rowKey={({ id }) => id} searchText={searchText} noun="edges" />
+    <DataTable
+      label="Edges"
+      wide
+      columns={edgeColumns}
+      rows={edges}
+      rowKey={({ id }) => id}
+      searchText={searchText}
+      noun="edges"
+    />
   );
 }
 
 const searchText = ({ id, region, version }: EdgeHealth) => `${id} ${region} ${version}`;
 
-const COLUMNS: readonly Column<EdgeHealth>[] = [
+const edgeColumns: readonly Column<EdgeHealth>[] = [
   {
     key: 'id',
     header: 'Edge',

@@ -11,7 +11,7 @@ import { useForm } from '../../form/use-form.ts';
 import { SidePanel } from '../../ui/overlay/side-panel.tsx';
 import { toast } from '../../ui/overlay/toast.tsx';
 
-const LABELS: Readonly<Record<QuotaName, string>> = {
+const labels: Readonly<Record<QuotaName, string>> = {
   tunnels: 'Tunnels',
   domains: 'Domains',
   securityGroups: 'Security groups',
@@ -21,17 +21,17 @@ const LABELS: Readonly<Record<QuotaName, string>> = {
   members: 'Members and invitations',
   apiTokens: 'API tokens',
 };
-const NAMES = Object.keys(LABELS) as QuotaName[];
+const names = Object.keys(labels) as QuotaName[];
 
 type Texts = Readonly<Record<QuotaName, string>>;
 
 function parseLimits(texts: Texts): ParsedForm<ProjectQuotas, QuotaName> {
-  const wrong = NAMES.filter((name) => !/^\d{1,9}$/.test(texts[name].trim()));
+  const wrong = names.filter((name) => !/^\d{1,9}$/.test(texts[name].trim()));
   if (wrong.length > 0) return { ok: false, errors: Object.fromEntries(wrong.map((name) => [name, 'Enter a whole number.'])) };
-  return accept(Object.fromEntries(NAMES.map((name) => [name, Number(texts[name])])) as Record<QuotaName, number>);
+  return accept(Object.fromEntries(names.map((name) => [name, Number(texts[name])])) as Record<QuotaName, number>);
 }
 
-const textsOf = (quotas: ProjectQuotas) => Object.fromEntries(NAMES.map((name) => [name, String(quotas[name])])) as Texts;
+const textsOf = (quotas: ProjectQuotas) => Object.fromEntries(names.map((name) => [name, String(quotas[name])])) as Texts;
 
 export interface LimitsPanelProps {
   readonly project: OperatorProject;
@@ -66,12 +66,12 @@ function LimitsForm({ project, onDone }: { readonly project: OperatorProject; re
   });
   return (
     <PanelForm form={form} submitLabel="Save" onCancel={onDone}>
-      {NAMES.map((name) => (
+      {names.map((name) => (
         <TextField
           key={name}
           form={form}
           name={name}
-          label={LABELS[name]}
+          label={labels[name]}
           hint={`Default: ${projectQuotas[name]}.`}
           inputMode="numeric"
           autoComplete="off"

@@ -7,7 +7,7 @@ import { useShell } from '../../session/session.ts';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { NoEntryIllustration } from '../../ui/illustrations/no-entry.tsx';
 
-const PAGES: readonly { readonly page: OperatorPage; readonly label: string }[] = [
+const operatorPages: readonly { readonly page: OperatorPage; readonly label: string }[] = [
   { page: 'registrations', label: 'Registrations' },
   { page: 'subscriptions', label: 'Subscriptions' },
   { page: 'users', label: 'Users' },
@@ -53,7 +53,7 @@ function Tabs() {
   return (
     <nav ref={nav} aria-label="Operator" className="-mx-4 mb-6 overflow-x-auto border-b px-4 sm:mx-0 sm:px-0">
       <ul className="flex gap-1">
-        {PAGES.map(({ page, label }) => (
+        {operatorPages.map(({ page, label }) => (
           <li key={page}>
             <NavLink
               to={paths.operator(page)}

@@ -20,11 +20,11 @@ interface RegionValues extends RegionTexts {
   readonly tlsTermination: boolean;
 }
 
-const LINE = { required: true, maxChars: 100 };
+const line = { required: true, maxChars: 100 };
 
 function parseRegion(fields: RegionValues): ParsedForm<RegionValues, RegionField> {
-  const name = parseSingleLine(fields.name, LINE);
-  const description = parseSingleLine(fields.description, LINE);
+  const name = parseSingleLine(fields.name, line);
+  const description = parseSingleLine(fields.description, line);
   const dataPlaneHost = parseHost(fields.dataPlaneHost);
   const wildcard = fields.wildcardIngressDomain.trim();
   const wildcardIngressDomain = wildcard === '' ? accept('') : parseHost(wildcard.replace(/^\*\./, ''));

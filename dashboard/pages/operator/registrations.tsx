@@ -22,13 +22,13 @@ import { Segmented } from '../../ui/tabs.tsx';
 import { beforeOf, PagedList } from './paged-list.tsx';
 import { SearchForm, searchOf } from './search-form.tsx';
 
-const STATES = [
+const states = [
   { value: 'waiting', label: 'Pending' },
   { value: 'approved', label: 'Approved' },
   { value: 'rejected', label: 'Rejected' },
 ] as const;
 
-const parseState = (text: string | null): RegistrationState => STATES.find(({ value }) => value === text)?.value ?? 'waiting';
+const parseState = (text: string | null): RegistrationState => states.find(({ value }) => value === text)?.value ?? 'waiting';
 
 export function loader({ request }: LoaderFunctionArgs) {
   const state = parseState(new URL(request.url).searchParams.get('state'));
@@ -55,7 +55,7 @@ export function Component() {
         subtitle="Approval creates the account and its first project. We email the person either way."
         actions={
           <>
-            <Segmented label="State" value={state} options={STATES} onChange={(next) => setSearch({ state: next })} />
+            <Segmented label="State" value={state} options={states} onChange={(next) => setSearch({ state: next })} />
             <SearchForm label="Name, email or company" />
           </>
         }
@@ -87,7 +87,7 @@ function RegistrationList({ state, registrations, isWhole, ask }: RegistrationLi
     );
   }
   if (registrations.length === 0) {
-    const { label } = STATES.find(({ value }) => value === state)!;
+    const { label } = states.find(({ value }) => value === state)!;
     const text = state === 'waiting' ? 'New registrations appear here.' : `${label} registrations appear here.`;
     return <EmptyState title={`No ${label} Registrations`} text={text} illustration={<NothingHereIllustration />} />;
   }
@@ -95,7 +95,7 @@ function RegistrationList({ state, registrations, isWhole, ask }: RegistrationLi
     <DataTable
       label="Registrations"
       wide
-      columns={[...COLUMNS, state === 'waiting' ? decideColumn(ask) : DECIDED_COLUMN]}
+      columns={[...registrationColumns, state === 'waiting' ? decideColumn(ask) : decidedColumn]}
       rows={registrations}
       isWhole={isWhole}
       rowKey={({ id }) => id}
@@ -103,7 +103,7 @@ function RegistrationList({ state, registrations, isWhole, ask }: RegistrationLi
   );
 }
 
-const COLUMNS: readonly Column<OperatorRegistration>[] = [
+const registrationColumns: readonly Column<OperatorRegistration>[] = [
   {
     key: 'person',
     header: 'Person',
@@ -146,7 +146,7 @@ function Company({ registration }: { readonly registration: OperatorRegistration
   );
 }
 
-const DECIDED_COLUMN: Column<OperatorRegistration> = {
+const decidedColumn: Column<OperatorRegistration> = {
   key: 'decided',
   header: 'Decided',
   width: dateWidth,

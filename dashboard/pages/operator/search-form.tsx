@@ -1,6 +1,6 @@
 // The search of a long operator list. Control searches; the URL holds the query.
 import { useSearchParams } from 'react-router';
-import { TYPED } from '../../list/list-address.ts';
+import { typedState } from '../../list/list-address.ts';
 import { useTyped } from '../../list/use-typed.ts';
 import { SearchField } from '../../ui/table/list-toolbar.tsx';
 
@@ -14,7 +14,7 @@ export function SearchForm({ label }: { readonly label: string }) {
     next.delete('before');
     if (q === '') next.delete('q');
     else next.set('q', q);
-    setSearch(next, { replace: true, preventScrollReset: true, state: TYPED });
+    setSearch(next, { replace: true, preventScrollReset: true, state: typedState });
   };
   const [typed, setTyped] = useTyped(search.get('q') ?? '', send);
   return (

@@ -104,7 +104,7 @@ function SubscriptionList({ subscriptions, isWhole, actions, ask }: Subscription
   );
 }
 
-const SOURCES: Readonly<Record<Subscription['source'], string>> = { operator: 'By hand', import: 'Import', webhook: 'Webhook' };
+const sources: Readonly<Record<Subscription['source'], string>> = { operator: 'By hand', import: 'Import', webhook: 'Webhook' };
 
 function columnsOf(ask: Confirm['ask']): readonly Column<Subscription>[] {
   return [
@@ -126,7 +126,7 @@ function columnsOf(ask: Confirm['ask']): readonly Column<Subscription>[] {
       cell: ({ active }) => <Badge tone={active ? 'ok' : 'neutral'}>{active ? 'Active' : 'Ended'}</Badge>,
       sortBy: ({ active }) => Number(active),
     },
-    { key: 'source', header: 'Source', width: '7rem', cell: ({ source }) => SOURCES[source], sortBy: ({ source }) => source },
+    { key: 'source', header: 'Source', width: '7rem', cell: ({ source }) => sources[source], sortBy: ({ source }) => source },
     dateColumn('expires', 'Ends', ({ expiresAt }) => expiresAt, { text: 'Never', sortsAs: 'last' }),
     dateColumn('updated', 'Updated', ({ updatedAt }) => updatedAt),
     buttonColumn('Delete', '6rem', (subscription) => <DeleteButton subscription={subscription} ask={ask} />),

@@ -113,13 +113,13 @@ function TunnelName({ tunnel }: { readonly tunnel: OperatorTunnel }) {
   );
 }
 
-const SHOWN_HOSTS = 3;
+const shownHosts = 3;
 
 function Hosts({ hosts }: { readonly hosts: readonly string[] }) {
-  const more = hosts.length - SHOWN_HOSTS;
+  const more = hosts.length - shownHosts;
   return (
     <span className="grid font-mono text-sm">
-      {hosts.slice(0, SHOWN_HOSTS).map((host) => (
+      {hosts.slice(0, shownHosts).map((host) => (
         <span key={host}>
           <Breakable text={host} />
         </span>

@@ -37,7 +37,7 @@ export function NewTokenPanel({ project, open, onOpenChange, onCreated }: NewTok
   );
 }
 
-const LIFETIMES = [
+const lifetimes = [
   { value: '7', label: '7 days' },
   { value: '30', label: '30 days' },
   { value: '90', label: '90 days' },
@@ -85,7 +85,7 @@ function TokenForm({ project, onCancel, onCreated }: TokenFormProps) {
       />
       <Field label="Expires after">
         {(control) => (
-          <Select {...control} value={form.values.days} options={LIFETIMES} onChange={(days) => form.set('days', days)} />
+          <Select {...control} value={form.values.days} options={lifetimes} onChange={(days) => form.set('days', days)} />
         )}
       </Field>
     </PanelForm>

@@ -43,7 +43,7 @@ export function Clients({ project, tunnel }: { readonly project: string; readonl
 const searchText = (client: ConnectedClient) => `${client.address} ${client.version} ${client.edge}`;
 
 /** The table shows the version of our own client without its name. */
-const OWN_NAME = /^underpass\//;
+const ownName = /^underpass\//;
 
 const columns: readonly Column<ConnectedClient>[] = [
   {
@@ -57,7 +57,7 @@ const columns: readonly Column<ConnectedClient>[] = [
     key: 'version',
     header: 'Version',
     width: 'minmax(0, 0.7fr)',
-    cell: (client) => client.version.replace(OWN_NAME, ''),
+    cell: (client) => client.version.replace(ownName, ''),
     sortBy: (client) => client.version,
   },
   { key: 'edge', header: 'Edge', width: 'minmax(0, 1fr)', cell: (client) => client.edge, sortBy: (client) => client.edge },

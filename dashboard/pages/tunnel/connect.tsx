@@ -18,7 +18,7 @@ import { CopyTextButton } from '../../ui/copy-button.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { ConnectFields } from './connect-fields.tsx';
 
-const TABS = snippetTabs.map(({ id, label }) => ({ value: id, label }));
+const connectTabs = snippetTabs.map(({ id, label }) => ({ value: id, label }));
 
 export function Connect({ tunnel }: { readonly tunnel: Tunnel }) {
   const [tab, setTab] = useState(lastTab);
@@ -27,7 +27,7 @@ export function Connect({ tunnel }: { readonly tunnel: Tunnel }) {
   const current = withDomainsOf(defaultConnectInputs(tunnel, tab), typed[place]);
   const errors = connectErrors(current, tab);
   const chooseTab = (next: SnippetTab) => {
-    keep(TAB_KEY, next);
+    keep(tabKey, next);
     setTab(next);
   };
   return (
@@ -35,7 +35,7 @@ export function Connect({ tunnel }: { readonly tunnel: Tunnel }) {
       title="Connect"
       description="Run a client next to your application. It connects outward, so you don't need to open a port."
     >
-      <Tabs label="Ways to connect" value={tab} onChange={chooseTab} tabs={TABS}>
+      <Tabs label="Ways to connect" value={tab} onChange={chooseTab} tabs={connectTabs}>
         <div className="grid gap-4">
           <ConnectFields tab={tab} inputs={current} errors={errors} onChange={(next) => setTyped({ ...typed, [place]: next })} />
           <SnippetView tunnel={tunnel} inputs={current} tab={tab} blocked={Object.keys(errors).length > 0} />
@@ -48,10 +48,10 @@ export function Connect({ tunnel }: { readonly tunnel: Tunnel }) {
 /** An application has one address in its cluster and another on its machine. */
 type TypedInputs = Readonly<Partial<Record<'cluster' | 'machine', ConnectInputs>>>;
 
-const TAB_KEY = 'connect-tab';
+const tabKey = 'connect-tab';
 
 /** The tab that the user chose last; at first CLI, which works on every machine. */
-const lastTab = (): SnippetTab => snippetTabs.find(({ id }) => id === readKept(TAB_KEY))?.id ?? 'cli';
+const lastTab = (): SnippetTab => snippetTabs.find(({ id }) => id === readKept(tabKey))?.id ?? 'cli';
 
 /** Follows the tunnel's domains: a domain keeps its typed upstream, a new domain gets the default. */
 function withDomainsOf(fresh: ConnectInputs, inputs: ConnectInputs = fresh): ConnectInputs {

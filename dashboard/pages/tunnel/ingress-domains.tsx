@@ -21,7 +21,7 @@ import { Input } from '../../ui/input/input.tsx';
 import type { DomainChecks } from './domain-checks.ts';
 import { DomainMenu } from './domain-menu.tsx';
 
-const TONES: Record<DomainBadge, Tone> = {
+const tones: Record<DomainBadge, Tone> = {
   loading: 'neutral',
   unverified: 'warn',
   no_dns: 'danger',
@@ -30,7 +30,7 @@ const TONES: Record<DomainBadge, Tone> = {
 };
 
 /** More are folded. */
-const SHOWN_ROWS = 8;
+const shownRows = 8;
 
 export interface IngressDomainsProps {
   readonly tunnel: Tunnel;
@@ -72,11 +72,11 @@ function DomainList({ tunnel, checks }: IngressDomainsProps) {
   const [unfolded, setUnfolded] = useState(false);
   const [qrAddress, setQrAddress] = useState<string>();
   const all = tunnel.ingressDomains.map((domain) => ({ domain, state: checks.stateOf(domain) }));
-  const isLong = all.length > SHOWN_ROWS;
+  const isLong = all.length > shownRows;
   const sorted = isLong ? failingFirst(all) : all;
   const wanted = query.trim().toLowerCase();
   const found = sorted.filter(({ domain }) => domain.name.includes(wanted));
-  const rows = unfolded || wanted !== '' ? found : found.slice(0, SHOWN_ROWS);
+  const rows = unfolded || wanted !== '' ? found : found.slice(0, shownRows);
   return (
     <>
       {isLong && <Search query={query} onChange={setQuery} found={found.length} all={all.length} />}
@@ -158,7 +158,7 @@ function DomainRow({ tunnel, domain, state: { badge, detail }, isOpen, onQrCode 
           <CopyButton text={domain.url} what={`address of ${domain.name}`} />
         </span>
         {label && (
-          <Badge tone={TONES[badge]} dot="ring">
+          <Badge tone={tones[badge]} dot="ring">
             {label}
           </Badge>
         )}

@@ -7,7 +7,7 @@ import { useFetched } from '../../api/use-fetched.ts';
 import { useRefresh, useReload } from '../../api/use-reload.ts';
 import { TimeAgo } from '../../ui/date-time.tsx';
 
-const ERRORS: Record<ClientErrorCode, string> = {
+const errors: Record<ClientErrorCode, string> = {
   'token-refused': 'token refused',
   'tunnel-suspended': 'tunnel suspended',
   'too-many-clients': 'too many clients',
@@ -15,7 +15,7 @@ const ERRORS: Record<ClientErrorCode, string> = {
 };
 
 /** The interval; a refresh also renews how long ago it was. */
-const REFRESH_MS = 15_000;
+const refreshMs = 15_000;
 
 /** Shows nothing until it is known: it must not push anything down. */
 export function LastClientNote({ project, tunnel }: { readonly project: string; readonly tunnel: Tunnel }) {
@@ -23,7 +23,7 @@ export function LastClientNote({ project, tunnel }: { readonly project: string; 
     callApi(tunnelCalls.getLastClient, { project, name: tunnel.name }, { signal, background: true }),
   );
   useReload(tunnel.connectedClients, reload);
-  useRefresh(reload, REFRESH_MS);
+  useRefresh(reload, refreshMs);
   const seen = tunnel.connectedClients === 0 ? data?.seen : null;
   if (!seen && !data?.error) return null;
   return (
@@ -35,7 +35,7 @@ export function LastClientNote({ project, tunnel }: { readonly project: string; 
       )}
       {data?.error && (
         <p>
-          Last error: {ERRORS[data.error.code]}, <TimeAgo at={data.error.at} />, client at{' '}
+          Last error: {errors[data.error.code]}, <TimeAgo at={data.error.at} />, client at{' '}
           <span className="font-mono">{data.error.address}</span>.
         </p>
       )}

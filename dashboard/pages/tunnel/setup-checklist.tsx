@@ -33,10 +33,10 @@ export function SetupChecklist(props: SetupChecklistProps) {
   );
 }
 
-const stateWord = ({ done, unknown }: ChecklistItem): string => {
+function stateWord({ done, unknown }: ChecklistItem): string {
   if (done) return ' (done)';
   return unknown === undefined ? ' (to do)' : ' (not known)';
-};
+}
 
 function Item({ item }: { readonly item: ChecklistItem }) {
   const Icon = item.done ? CircleCheck : CircleDashed;

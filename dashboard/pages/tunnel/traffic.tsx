@@ -14,23 +14,23 @@ import { Chart, ChartSkeleton } from '../../ui/chart/chart.tsx';
 import { Segmented } from '../../ui/tabs.tsx';
 import { bytesChart, chartTitles, connectionsChart, summarise } from './traffic-series.ts';
 
-const RANGES = [
+const ranges = [
   { value: 'hour', label: 'Hour' },
   { value: 'day', label: 'Day' },
   { value: 'week', label: 'Week' },
 ] as const;
 
 /** Control records history once a minute. */
-const REFRESH_MS = 60_000;
+const refreshMs = 60_000;
 
 export function Traffic({ project, tunnel }: { readonly project: string; readonly tunnel: string }) {
   const [range, setRange] = useState<HistoryRange>('hour');
   const history = useFetched(`${project} ${tunnel} ${range}`, (signal) =>
     callApi(tunnelCalls.getHistory, { project, name: tunnel, range }, { signal, background: true }),
   );
-  useRefresh(history.reload, REFRESH_MS);
+  useRefresh(history.reload, refreshMs);
   return (
-    <Card title="Traffic" actions={<Segmented label="Range" value={range} onChange={setRange} options={RANGES} />}>
+    <Card title="Traffic" actions={<Segmented label="Range" value={range} onChange={setRange} options={ranges} />}>
       {history.error !== undefined && !history.data ? (
         <Banner
           tone="danger"
@@ -58,18 +58,18 @@ function Charts({ history, range }: { readonly history: TunnelHistory | undefine
   );
   if (!shown) return <LoadingCharts />;
   return (
-    <div className={SIDE_BY_SIDE}>
+    <div className={sideBySide}>
       <Chart chart={shown.bytes} summary={shown.summary.bytes} />
       <Chart chart={shown.connections} summary={shown.summary.connections} />
     </div>
   );
 }
 
-const SIDE_BY_SIDE = 'grid gap-6 lg:grid-cols-2';
+const sideBySide = 'grid gap-6 lg:grid-cols-2';
 
 function LoadingCharts() {
   return (
-    <div role="status" className={SIDE_BY_SIDE}>
+    <div role="status" className={sideBySide}>
       <span className="sr-only">Loading traffic</span>
       <ChartSkeleton title={chartTitles.bytes} />
       <ChartSkeleton title={chartTitles.connections} />

@@ -5,7 +5,7 @@ import clsx from 'clsx';
 import { Globe, type LucideIcon, Server, TrainFrontTunnel } from 'lucide-react';
 import { useStoppedAt } from '../../live/live-link.ts';
 
-const LANES: Record<DisplayStatus, string> = {
+const lanes: Record<DisplayStatus, string> = {
   Connected: 'text-ok animate-lanes',
   Disconnected: 'text-warn opacity-60',
   Pending: 'text-ink-faint opacity-40',
@@ -19,9 +19,9 @@ export function TunnelPath({ tunnel }: { readonly tunnel: Tunnel }) {
   return (
     <div aria-hidden="true" className="flex items-center gap-3 border-b px-4 py-4 text-sm sm:px-5">
       <Stop icon={Globe} title="Visitors" detail="Internet" />
-      <Lane className={status === 'Pending' || status === 'Unknown' ? LANES[status] : LANES.Connected} />
+      <Lane className={status === 'Pending' || status === 'Unknown' ? lanes[status] : lanes.Connected} />
       <Stop icon={TrainFrontTunnel} title={tunnel.region} detail="Region" lit={status === 'Connected'} />
-      <Lane className={LANES[status]} />
+      <Lane className={lanes[status]} />
       <Stop icon={Server} title={clients === 1 ? '1 client' : `${clients} clients`} detail="Your side" />
     </div>
   );

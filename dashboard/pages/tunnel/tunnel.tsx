@@ -78,7 +78,7 @@ function TunnelView({ loaded }: { readonly loaded: Tunnel }) {
 }
 
 /** The server answers within 3 s, with or without the name servers. */
-const MOST_HELD_MS = 3500;
+const mostHeldMs = 3500;
 
 type Hold = 'waits' | 'over' | 'given-up';
 
@@ -90,7 +90,7 @@ function useHold(waits: boolean): Hold {
   const [hold, setHold] = useState<Hold>(waits ? 'waits' : 'over');
   if (hold === 'waits' && !waits) setHold('over');
   useEffect(() => {
-    const timer = setTimeout(() => setHold((now) => (now === 'waits' ? 'given-up' : now)), MOST_HELD_MS);
+    const timer = setTimeout(() => setHold((now) => (now === 'waits' ? 'given-up' : now)), mostHeldMs);
     return () => clearTimeout(timer);
   }, []);
   return hold;

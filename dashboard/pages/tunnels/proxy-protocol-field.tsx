@@ -5,7 +5,7 @@ import { Field } from '../../ui/input/field.tsx';
 import { Select } from '../../ui/input/select.tsx';
 
 /** Stands for the empty text: a select needs a value for each option. */
-const DISABLED = 'disabled';
+const disabled = 'disabled';
 
 export interface ProxyProtocolFieldProps {
   readonly value: ProxyProtocol;
@@ -16,11 +16,11 @@ export function ProxyProtocolField({ value, onChange }: ProxyProtocolFieldProps)
   return (
     <Field label="Proxy protocol" hint="Sends the visitor's address to the upstream, which must support the protocol.">
       {(control) => (
-        <Select<Exclude<ProxyProtocol, ''> | typeof DISABLED>
+        <Select<Exclude<ProxyProtocol, ''> | typeof disabled>
           {...control}
-          value={value || DISABLED}
-          options={proxyProtocolOptions.map((option) => ({ value: option.value || DISABLED, label: option.label }))}
-          onChange={(next) => onChange(next === DISABLED ? '' : next)}
+          value={value || disabled}
+          options={proxyProtocolOptions.map((option) => ({ value: option.value || disabled, label: option.label }))}
+          onChange={(next) => onChange(next === disabled ? '' : next)}
         />
       )}
     </Field>

@@ -6,7 +6,7 @@ import { Badge, type Tone } from '../../ui/badge.tsx';
 import { formatTimeOfDay } from '../../ui/date-format.ts';
 
 /** Amber, not red, without a client: many tunnels are just not used yet. */
-const TONES: Record<StatusTone, Tone> = { positive: 'ok', negative: 'warn', waiting: 'info', neutral: 'neutral' };
+const tones: Record<StatusTone, Tone> = { positive: 'ok', negative: 'warn', waiting: 'info', neutral: 'neutral' };
 
 export interface StatusBadgeProps {
   readonly tunnel: Pick<Tunnel, 'status' | 'connectedClients'>;
@@ -18,7 +18,7 @@ export function StatusBadge({ tunnel, asOfMs }: StatusBadgeProps) {
   const status = decideDisplayStatus(tunnel);
   if (asOfMs === undefined) {
     return (
-      <Badge tone={TONES[statusTones[status]]} dot={status === 'Connected' ? 'filled' : 'ring'}>
+      <Badge tone={tones[statusTones[status]]} dot={status === 'Connected' ? 'filled' : 'ring'}>
         {status}
       </Badge>
     );

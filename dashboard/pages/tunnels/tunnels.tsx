@@ -56,7 +56,7 @@ export function Component() {
   );
 }
 
-const OPENED_HERE = 'opened-here';
+const openedHere = 'opened-here';
 
 /** Opening the panel adds a history entry: Back closes it, and closing it goes back. A link to the open panel adds no entry. */
 function useNewTunnelParam(): (open: boolean) => void {
@@ -73,8 +73,8 @@ function useNewTunnelParam(): (open: boolean) => void {
     const next = new URLSearchParams(search);
     if (open) next.set(newTunnelParam, '');
     else next.delete(newTunnelParam);
-    if (open) setSearch(next, { state: OPENED_HERE, preventScrollReset: true });
-    else if (state !== OPENED_HERE) setSearch(next, { replace: true, preventScrollReset: true });
+    if (open) setSearch(next, { state: openedHere, preventScrollReset: true });
+    else if (state !== openedHere) setSearch(next, { replace: true, preventScrollReset: true });
     else if (!isLeaving.current) {
       isLeaving.current = true;
       navigate(-1);

@@ -11,7 +11,7 @@ export interface ChartProps {
   readonly summary: string;
 }
 
-const TONES: Record<SeriesTone, string> = { accent: 'text-accent-ink', info: 'text-info', ok: 'text-ok' };
+const tones: Record<SeriesTone, string> = { accent: 'text-accent-ink', info: 'text-info', ok: 'text-ok' };
 
 export function Chart({ chart, summary }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
@@ -39,10 +39,10 @@ export function Chart({ chart, summary }: ChartProps) {
       <Heading title={chart.title}>
         {chart.series.length > 1 && chart.series.map(({ label, tone }) => <Legend key={label} label={label} tone={tone} />)}
       </Heading>
-      <div ref={place} aria-hidden="true" className={PLACE}>
+      <div ref={place} aria-hidden="true" className={placeClass}>
         {!drawn && <EmptyGrid />}
         {chart.series.map(({ label, tone }) => (
-          <span key={label} data-tone={tone} className={clsx('hidden', TONES[tone])} />
+          <span key={label} data-tone={tone} className={clsx('hidden', tones[tone])} />
         ))}
       </div>
       <figcaption className="text-sm text-ink-soft">{summary}</figcaption>
@@ -55,7 +55,7 @@ export function ChartSkeleton({ title }: { readonly title: string }) {
   return (
     <div className="grid min-w-0 gap-2">
       <Heading title={title} />
-      <div aria-hidden="true" className={PLACE}>
+      <div aria-hidden="true" className={placeClass}>
         <EmptyGrid />
       </div>
       <p className="text-sm">
@@ -65,7 +65,7 @@ export function ChartSkeleton({ title }: { readonly title: string }) {
   );
 }
 
-const PLACE = 'relative h-56 min-w-0';
+const placeClass = 'relative h-56 min-w-0';
 
 function Heading({ title, children }: { readonly title: string; readonly children?: ReactNode }) {
   return (
@@ -92,7 +92,7 @@ function EmptyGrid() {
 function Legend({ label, tone }: { readonly label: string; readonly tone: SeriesTone }) {
   return (
     <span className="inline-flex items-center gap-1.5 text-ink-soft">
-      <span aria-hidden="true" className={clsx('h-[3px] w-4 rounded-full bg-current', TONES[tone])} />
+      <span aria-hidden="true" className={clsx('h-[3px] w-4 rounded-full bg-current', tones[tone])} />
       {label}
     </span>
   );

@@ -15,7 +15,7 @@ export interface ChartData {
 }
 
 /** Room for labels like '1.25 MB/s'. */
-const AXIS_WIDTH = 72;
+const axisWidth = 72;
 
 /** Returns a function that removes the chart. */
 export function drawChart(place: HTMLElement, chart: ChartData): () => void {
@@ -57,21 +57,21 @@ function optionsOf(place: HTMLElement, chart: ChartData): uPlot.Options {
     scales: { y: { range: (_plot, _min, max) => [0, Math.max(chart.leastTop, max * 1.1)] } },
     axes: [
       { ...axis, size: 32, space: 72, values: (_plot, values) => values.map(timeFormat(chart.times)) },
-      { ...axis, size: AXIS_WIDTH, values: (_plot, values) => values.map(chart.format) },
+      { ...axis, size: axisWidth, values: (_plot, values) => values.map(chart.format) },
     ],
     series: [{}, ...chart.series.map((series) => seriesOf(place, series))],
     plugins: [readout(chart)],
   };
 }
 
-const DAY_SECONDS = 86_400;
+const daySeconds = 86_400;
 
 /** The time of day, or the date if the chart spans several days. */
 function timeFormat(times: readonly number[]): (seconds: number) => string {
   const span = (times.at(-1) ?? 0) - (times[0] ?? 0);
   const format = new Intl.DateTimeFormat(
     'en-US',
-    span > 2 * DAY_SECONDS ? { month: 'short', day: 'numeric' } : { hour: 'numeric', minute: '2-digit' },
+    span > 2 * daySeconds ? { month: 'short', day: 'numeric' } : { hour: 'numeric', minute: '2-digit' },
   );
   return (seconds) => format.format(seconds * 1000);
 }

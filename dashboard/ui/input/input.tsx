@@ -2,7 +2,7 @@
 import clsx from 'clsx';
 import type { ComponentProps, ReactNode } from 'react';
 
-const CONTROL =
+const control =
   'w-full rounded-md border border-edge bg-surface text-base text-ink placeholder:text-ink-faint transition-colors hover:border-ink-faint ' +
   'aria-invalid:border-danger disabled:opacity-55 disabled:bg-sunken';
 
@@ -15,7 +15,7 @@ export interface InputProps extends ComponentProps<'input'> {
 
 export function Input({ mono = false, end, className, ...rest }: InputProps) {
   const input = (
-    <input {...rest} className={clsx(CONTROL, 'h-10 px-3', mono && 'font-mono text-sm', end && 'pr-11', className)} />
+    <input {...rest} className={clsx(control, 'h-10 px-3', mono && 'font-mono text-sm', end && 'pr-11', className)} />
   );
   if (!end) return input;
   return (
@@ -27,7 +27,7 @@ export function Input({ mono = false, end, className, ...rest }: InputProps) {
 }
 
 export function Textarea({ className, ...rest }: ComponentProps<'textarea'>) {
-  return <textarea {...rest} className={clsx(CONTROL, 'min-h-24 px-3 py-2', className)} />;
+  return <textarea {...rest} className={clsx(control, 'min-h-24 px-3 py-2', className)} />;
 }
 
 export function Checkbox({ children, className, ...rest }: ComponentProps<'input'>) {

@@ -26,7 +26,7 @@ export function Menu({ trigger, align = 'end', children }: MenuProps) {
   );
 }
 
-const ITEM =
+const item =
   'flex cursor-default items-center gap-2.5 rounded-sm px-2.5 py-1.5 text-base outline-none select-none data-highlighted:bg-hover ' +
   'data-disabled:opacity-55 [&_svg]:size-4 [&_svg]:shrink-0';
 
@@ -43,7 +43,7 @@ export function MenuItem({ icon, danger = false, disabled = false, onClick, chil
     <Base.Item
       disabled={disabled}
       onClick={onClick}
-      className={clsx(ITEM, danger && 'text-danger data-highlighted:bg-danger-soft')}
+      className={clsx(item, danger && 'text-danger data-highlighted:bg-danger-soft')}
     >
       {icon}
       {children}
@@ -62,7 +62,7 @@ export function MenuLink({
   readonly children: ReactNode;
 }) {
   return (
-    <Base.LinkItem href={href} target="_blank" rel="noreferrer" closeOnClick className={ITEM}>
+    <Base.LinkItem href={href} target="_blank" rel="noreferrer" closeOnClick className={item}>
       {icon}
       {children}
     </Base.LinkItem>
@@ -99,7 +99,7 @@ export function MenuChoice<Value extends string>({ label, value, options, onChan
     <Base.RadioGroup value={value} onValueChange={(next) => onChange(next as Value)}>
       <Base.GroupLabel className="px-2.5 pt-2 pb-1 text-sm font-semibold text-ink-soft">{label}</Base.GroupLabel>
       {options.map((option) => (
-        <Base.RadioItem key={option.value} value={option.value} className={clsx(ITEM, 'data-checked:font-semibold')}>
+        <Base.RadioItem key={option.value} value={option.value} className={clsx(item, 'data-checked:font-semibold')}>
           {option.icon}
           <span className="min-w-0 flex-1">
             <span dir="auto" className="block truncate text-left">

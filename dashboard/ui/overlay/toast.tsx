@@ -5,7 +5,7 @@ import { CircleAlert, CircleCheck, X } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { IconButton } from '../button.tsx';
 
-const SHOWN_MS = 6000;
+const shownMs = 6000;
 
 const manager = Base.createToastManager();
 
@@ -17,7 +17,7 @@ export const toast = {
 
 function show(type: 'done' | 'failed', title: string, description: string | undefined): void {
   const urgent = type === 'failed';
-  manager.add({ type, title, description, priority: urgent ? 'high' : 'low', timeout: urgent ? SHOWN_MS * 2 : SHOWN_MS });
+  manager.add({ type, title, description, priority: urgent ? 'high' : 'low', timeout: urgent ? shownMs * 2 : shownMs });
 }
 
 /** Wraps everything that may show a toast. Toasts appear where no dialog or panel has buttons. */

@@ -1,6 +1,6 @@
 // A table that has all its rows: the browser searches and sorts them. paged-table.tsx is for lists that grow long.
 import { useMemo, useState } from 'react';
-import { ListToolbar, SEARCH_FROM_ROWS, SearchField } from './list-toolbar.tsx';
+import { ListToolbar, SearchField, searchFromRows } from './list-toolbar.tsx';
 import { nextSort, type Sort, selectRows } from './table-rows.ts';
 import { type TableProps, TableView } from './table-view.tsx';
 
@@ -21,7 +21,7 @@ export function DataTable<Row>({ rows, searchText, initialSort, isWhole = true, 
     () => selectRows(rows, { query, searchText, sort, sortBy: columns.find((c) => c.key === sort?.key)?.sortBy }),
     [rows, query, searchText, sort, columns],
   );
-  const searchable = searchText !== undefined && (rows.length >= SEARCH_FROM_ROWS || query !== '');
+  const searchable = searchText !== undefined && (rows.length >= searchFromRows || query !== '');
   const counted = `${shown.length === rows.length ? '' : `${shown.length} of `}${rows.length} ${noun}`;
   return (
     <TableView

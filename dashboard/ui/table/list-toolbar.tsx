@@ -6,7 +6,7 @@ import type { ReactNode } from 'react';
 import { Input } from '../input/input.tsx';
 
 /** Shorter lists need no search. */
-export const SEARCH_FROM_ROWS = 8;
+export const searchFromRows = 8;
 
 export interface ListToolbarProps {
   /** `12 tunnels` */

@@ -69,7 +69,7 @@ export function TableView<Row>({ toolbar, nothing, bare = false, wide = false, .
               row={row}
               columns={columns as readonly Column<unknown>[]}
               to={rowTo?.(row)}
-              skips={rows.length >= SKIP_FROM_ROWS}
+              skips={rows.length >= skipFromRows}
             />
           ))}
           {rows.length === 0 && (
@@ -83,12 +83,12 @@ export function TableView<Row>({ toolbar, nothing, bare = false, wide = false, .
   );
 }
 
-const COLUMNS = 'columns:grid columns:grid-cols-(--columns) columns:gap-x-4 px-4 sm:px-5';
+const columnsClass = 'columns:grid columns:grid-cols-(--columns) columns:gap-x-4 px-4 sm:px-5';
 
 function HeaderRow<Row>({ columns, sort, canSort, onSort }: TableViewProps<Row>) {
   return (
     <thead className="block cards:sr-only">
-      <tr className={clsx('grid', COLUMNS, 'border-b text-sm font-semibold text-ink-soft')}>
+      <tr className={clsx('grid', columnsClass, 'border-b text-sm font-semibold text-ink-soft')}>
         {columns.map((column) => {
           const direction = sort?.key === column.key ? sort.direction : undefined;
           return (
@@ -135,9 +135,9 @@ function SortButton({ header, direction, onClick }: SortButtonProps) {
 }
 
 /** The number of rows from which the browser skips rows out of view. */
-const SKIP_FROM_ROWS = 100;
+const skipFromRows = 100;
 /** The height of a card's or a one-line row's content, for rows that the browser has not laid out yet. */
-const SKIPPED = '[content-visibility:auto] [contain-intrinsic-size:auto_9rem] columns:[contain-intrinsic-size:auto_35px]';
+const skipped = '[content-visibility:auto] [contain-intrinsic-size:auto_9rem] columns:[contain-intrinsic-size:auto_35px]';
 
 interface BodyRowProps {
   readonly row: unknown;
@@ -156,16 +156,16 @@ const BodyRow = memo(function BodyRow({ row, columns, to, skips }: BodyRowProps)
     <tr
       onClick={open}
       className={clsx(
-        COLUMNS,
+        columnsClass,
         'relative border-b py-2.5 last:rounded-b-lg last:border-b-0 columns:min-h-13 columns:items-center columns:py-2',
         'cards:grid cards:grid-cols-[minmax(0,1fr)_auto_auto] cards:items-center cards:gap-x-3',
-        skips && SKIPPED,
+        skips && skipped,
         to !== undefined && 'cursor-pointer hover:bg-hover',
       )}
     >
       {columns.map((column, index) => {
         const isName = index === 0;
-        const place = isName ? namePlace(columns) : PLACES[column.card ?? 'line'];
+        const place = isName ? namePlace(columns) : places[column.card ?? 'line'];
         return (
           <td key={column.key} className={clsx('min-w-0 wrap-anywhere', column.align === 'end' && 'columns:text-right', place)}>
             <Cell column={column} row={row} to={isName ? to : undefined} isName={isName} />
@@ -214,7 +214,7 @@ function CardLabel({ column }: { readonly column: Column<unknown> }) {
   );
 }
 
-const PLACES: Readonly<Record<NonNullable<Column<unknown>['card']> | 'line', string>> = {
+const places: Readonly<Record<NonNullable<Column<unknown>['card']> | 'line', string>> = {
   line: 'cards:col-span-3 cards:flex cards:items-baseline cards:gap-3 cards:py-0.5 cards:has-[>div:empty]:hidden',
   beside: 'cards:col-span-2 cards:col-start-2 cards:row-start-1 cards:text-right',
   below: 'cards:col-start-1 cards:row-start-2 cards:truncate cards:[&_wbr]:hidden',

@@ -5,10 +5,10 @@ import type { RenewalWindow } from '../core/renewal.ts';
 import { readAuthorityKeyId } from '../x509.ts';
 
 /** The two parts of RFC 9773 4.1; a serial number begins with a zero byte if its first bit is set, as in DER. */
-export const renderCertificateId = (authorityKeyId: Buffer, serial: Buffer): string => {
+export function renderCertificateId(authorityKeyId: Buffer, serial: Buffer): string {
   const integer = ((serial[0] ?? 0) & 0x80) === 0 ? serial : Buffer.concat([Buffer.of(0), serial]);
   return `${authorityKeyId.toString('base64url')}.${integer.toString('base64url')}`;
-};
+}
 
 /** Undefined for a certificate that does not name its authority's key. */
 export async function certificateIdOf(chainPem: string): Promise<string | undefined> {

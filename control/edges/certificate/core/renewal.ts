@@ -11,11 +11,11 @@ export interface RenewalWindow {
 }
 
 /** FNV-1a: spreads names over the window, and gives every control process the same moment. */
-const fractionOf = (text: string): number => {
+function fractionOf(text: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193) >>> 0;
   return hash / 2 ** 32;
-};
+}
 
 /** RFC 9773 4.2 asks for a random moment of the window. */
 export const momentIn = ({ startMs, endMs }: RenewalWindow, name: string): number =>

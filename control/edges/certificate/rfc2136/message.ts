@@ -27,23 +27,23 @@ const ttlSeconds = 60;
 const fudgeSeconds = 300;
 const algorithm = 'hmac-sha256';
 
-const u16 = (value: number): Buffer => {
+function u16(value: number): Buffer {
   const bytes = Buffer.alloc(2);
   bytes.writeUInt16BE(value);
   return bytes;
-};
+}
 
-const u32 = (value: number): Buffer => {
+function u32(value: number): Buffer {
   const bytes = Buffer.alloc(4);
   bytes.writeUInt32BE(value);
   return bytes;
-};
+}
 
-const u48 = (value: number): Buffer => {
+function u48(value: number): Buffer {
   const bytes = Buffer.alloc(6);
   bytes.writeUIntBE(value, 0, 6);
   return bytes;
-};
+}
 
 /** Uncompressed and in lower case, as the TSIG digest needs it (RFC 8945 4.3.3). */
 function encodeName(name: string): Buffer {
@@ -86,11 +86,11 @@ const variables = (key: TsigKey, timeSigned: number, error: number, other: Buffe
     other,
   ]);
 
-const digest = (key: TsigKey, ...parts: readonly Buffer[]): Buffer => {
+function digest(key: TsigKey, ...parts: readonly Buffer[]): Buffer {
   const hmac = createHmac('sha256', Buffer.from(key.secret, 'base64'));
   for (const part of parts) hmac.update(part);
   return hmac.digest();
-};
+}
 
 export interface SignedMessage {
   readonly bytes: Buffer;

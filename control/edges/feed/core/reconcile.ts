@@ -13,7 +13,7 @@ const withinMs = 50_000;
 const shortestPauseMs = 1_000;
 
 /** `readMs`: how long the last reading took; `leastMs`: the pause of a small installation. */
-export const reconcilePauseMs = (readMs: number, leastMs: number): number => {
+export function reconcilePauseMs(readMs: number, leastMs: number): number {
   const latest = Math.max(withinMs - 2 * readMs, shortestPauseMs);
   return Math.min(Math.max(leastMs, restPerRead * readMs), latest);
-};
+}
