@@ -317,7 +317,7 @@ test('a server of plain http elsewhere is called directly: no proxy reads the si
   assert.deepEqual(proxy.asked, []);
 });
 
-for (const [how, NO_PROXY, origin] of [
+for (const [how, noProxy, origin] of [
   ['a range', '0.0.0.0/8, 192.0.2.0/24', 'https://0.0.0.0:9'],
   ['a host and port', 'console.underpass.invalid:443', 'https://console.underpass.invalid'],
   ['a suffix', '.underpass.invalid', 'https://console.underpass.invalid'],
@@ -326,7 +326,7 @@ for (const [how, NO_PROXY, origin] of [
   test(`NO_PROXY exempts ${how}, whatever the runtime makes of it`, async (t) => {
     const { world, folder } = await startWorld(t);
     const proxy = await startProxy(t, () => undefined);
-    const env = { HTTPS_PROXY: proxy.url, NO_PROXY, NODE_USE_ENV_PROXY: '1' };
+    const env = { HTTPS_PROXY: proxy.url, NO_PROXY: noProxy, NODE_USE_ENV_PROXY: '1' };
     const text = await runRow(t, folder, { argv: ['whoami'], reaches: [] }, { ...world, origin }, env);
     assert.match(text, /code: server-unreachable/);
     assert.deepEqual(proxy.asked, []);

@@ -3,8 +3,8 @@ import { execFile } from 'node:child_process';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { checkArrows } from './arrows.mjs';
-import { checkOpenings } from './openings.mjs';
 import { checkSpecMap } from './spec-map.mjs';
+import { checkStyle } from './style.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
@@ -15,7 +15,7 @@ const checks = [
   command('dead code', 'knip', ['--no-progress', '--treat-config-hints-as-errors']),
   command('code that only tests use', 'knip', ['--no-progress', '--production']),
   script(checkArrows(root)),
-  script(checkOpenings(root)),
+  script(checkStyle(root)),
   script(checkSpecMap(root)),
 ];
 

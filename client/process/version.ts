@@ -1,7 +1,9 @@
 // What this build is: version, platform name and the key that signs releases. The release build defines the last two.
 import manifest from '../package.json' with { type: 'json' };
 
+// biome-ignore lint/style/useNamingConvention: the release build defines this name
 declare const UNDERPASS_BUILD_PLATFORM: string | undefined;
+// biome-ignore lint/style/useNamingConvention: the release build defines this name
 declare const UNDERPASS_BUILD_RELEASE_KEY: string | undefined;
 
 export const version: string = manifest.version;

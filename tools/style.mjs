@@ -1,5 +1,5 @@
-// Checks that a comment begins with its subject: a verb, or the noun that it describes, and not in the middle of a sentence.
-// It reads file headings, /** … */ comments, and // comments above a declaration of the file; as text, without a parser.
+// Checks what the linter cannot: a comment begins with its subject (a verb, or the noun that it describes), and a function of a
+// module that has a body in braces is a declaration, so that a constant is a value or one expression. Reads text, without a parser.
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -63,12 +63,27 @@ function isLineComment(line) {
   return line.startsWith('//');
 }
 
-export function checkOpenings(root) {
+/** Matches a constant that holds a function with a body in braces, if it has no type of its own. */
+const constantFunction =
+  /^(?:export )?const (\w+) = (?:async )?(?:<[^>\n]*>)?\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)(?:: [^=\n]+)? => \{$/gm;
+
+/** Functions of one file that should be declarations, as lines `file:line: …`. */
+export function declarationProblems(file, source) {
+  return [...source.matchAll(constantFunction)].map(({ 1: name, index }) => {
+    const line = source.slice(0, index).split('\n').length;
+    return `${file}:${line}: '${name}' has a body in braces: declare it as a function`;
+  });
+}
+
+export function checkStyle(root) {
   const patterns = folders.map((folder) => `${folder}/**/*.{ts,tsx,mjs}`);
   const files = globSync(patterns, {
     cwd: root,
     exclude: (path) => /(^|\/)(node_modules|dist)(\/|$)/.test(path),
   });
-  const problems = files.sort().flatMap((file) => openingProblems(file, readFileSync(join(root, file), 'utf8')));
-  return { name: 'comments', read: files.length, problems };
+  const problems = files.sort().flatMap((file) => {
+    const source = readFileSync(join(root, file), 'utf8');
+    return [...openingProblems(file, source), ...declarationProblems(file, source)];
+  });
+  return { name: 'style', read: files.length, problems };
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { dirname } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { checkOpenings, openingProblems } from './openings.mjs';
+import { checkStyle, declarationProblems, openingProblems } from './style.mjs';
 
 const refused = [
   ['/** Of one attempt. */\nconst connectTimeoutMs = 3_000;', 1, 'a comment of a constant'],
@@ -29,8 +29,22 @@ for (const [source, line, why] of refused)
 
 for (const [source, why] of allowed) test(`accepts ${why}`, () => assert.deepEqual(openingProblems('a.ts', source), []));
 
-test('every comment of this repository begins with its subject', () => {
-  const { read, problems } = checkOpenings(dirname(dirname(fileURLToPath(import.meta.url))));
+const undeclared = [
+  'const end = () => {\n};',
+  'export const send = async <T>(a: T, then = (b) => b): Promise<void> => {\n};',
+  'const set = (\n  a: string,\n): void => {\n};',
+];
+for (const source of undeclared)
+  test(`refuses ${source.split('\n')[0]}`, () =>
+    assert.match(declarationProblems('a.ts', source).join(), /^a\.ts:1: '\w+' has a body/));
+
+test('accepts one expression, a typed constant, and a function inside another', () => {
+  const source = 'const a = () => 1;\nconst b: Handler = () => {\n};\nfunction c() {\n  const d = () => {\n  };\n}\n';
+  assert.deepEqual(declarationProblems('a.ts', source), []);
+});
+
+test('this repository keeps the style', () => {
+  const { read, problems } = checkStyle(dirname(dirname(fileURLToPath(import.meta.url))));
   assert.ok(read > 300, `only ${read} files were read`);
   assert.deepEqual(problems, []);
 });
