@@ -1,6 +1,8 @@
 // access tokens, links and programs: what admits a program, or anyone with an address, without a sign-in of its own.
 
 import { accessCalls } from '@underpass/rules/api/access-calls.ts';
+import { neverLabel } from '@underpass/rules/text/date.ts';
+import { methodLabels, usesOf } from '@underpass/rules/visit/words.ts';
 import type { Command } from 'commander';
 import { openProject } from '../account/account.ts';
 import { renderTable } from '../terminal/output.ts';
@@ -80,7 +82,7 @@ export function addAccessProgramCommands(access: Command, shell: Shell): void {
 async function listTokens(shell: Shell, policy: string, flags: CommonFlags): Promise<void> {
   const { api, project } = await openProject(shell.io, flags);
   const tokens = await api.call(accessCalls.listAccessTokens, { project: project.id, name: policy });
-  const rows = tokens.map(({ id, name, createdBy, expiresAt }) => [id, name, createdBy, expiresAt ?? 'never']);
+  const rows = tokens.map(({ id, name, createdBy, expiresAt }) => [id, name, createdBy, expiresAt ?? neverLabel]);
   const text = rows.length === 0 ? 'No machine tokens.' : renderTable(['ID', 'NAME', 'CREATED BY', 'ENDS'], rows);
   outputOf(shell, flags).result(tokens, text);
 }
@@ -104,9 +106,9 @@ async function removeToken(shell: Shell, policy: string, id: string, flags: Remo
 async function listLinks(shell: Shell, policy: string, flags: CommonFlags): Promise<void> {
   const { api, project } = await openProject(shell.io, flags);
   const links = await api.call(accessCalls.listAccessLinks, { project: project.id, name: policy });
-  const rows = links.map(({ id, name, uses, mostUses, usedAt, expiresAt }) => [
-    ...[id, name, mostUses === null ? String(uses) : `${uses} of ${mostUses}`],
-    ...[usedAt ?? 'never', expiresAt ?? 'never'],
+  const rows = links.map((link) => [
+    ...[link.id, link.name, usesOf(link), link.usedAt ?? neverLabel],
+    link.expiresAt ?? neverLabel,
   ]);
   const text = rows.length === 0 ? 'No share links.' : renderTable(['ID', 'NAME', 'USES', 'LAST USED', 'ENDS'], rows);
   outputOf(shell, flags).result(links, text);
@@ -133,7 +135,7 @@ async function listPrograms(shell: Shell, policy: string, flags: CommonFlags): P
   const programs = await api.call(accessCalls.listAccessPrograms, { project: project.id, name: policy });
   const rows = programs.map(({ id, name, site, who, method, host, endsAt }) => [
     ...[id, site === null ? name : `${name} (${site})`],
-    ...[who || method, host, endsAt],
+    ...[who || (methodLabels[method] ?? method), host, endsAt],
   ]);
   const text = rows.length === 0 ? 'No programs.' : renderTable(['ID', 'PROGRAM', 'FOR', 'HOST', 'ENDS'], rows);
   outputOf(shell, flags).result(programs, text);

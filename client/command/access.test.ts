@@ -32,6 +32,11 @@ const program = {
   ...{ connectedAt: '2026-11-20T10:00:00Z', endsAt: '2026-11-21T10:00:00Z' },
 };
 
+const signIns = ['oidc', 'agent', 'newer'].map((method) => ({
+  ...{ id: method, at: '2026-11-20T10:00:00Z', policy: 'team', host: 'shop.example.com', who: 'ann@example.com', method },
+  ...{ allowed: method !== 'oidc', reason: 'The provider answered denied.', address: '192.0.2.7' },
+}));
+
 async function signedIn(t: TestContext) {
   const api = await startFakeApi(t, {
     ...accountRoutes,
@@ -43,6 +48,7 @@ async function signedIn(t: TestContext) {
     'POST /api/access-policies/team/sign-out': { status: 204 },
     'POST /api/access-policies/team/tokens': { body: { id: '1', name: 'ci', token: 'secret-token' } },
     'GET /api/access-policies/team/programs': { body: [program] },
+    'GET /api/access-sign-ins': { body: { entries: signIns, next: null } },
     'DELETE /api/access-policies/team/programs/p1': { status: 204 },
     'POST /api/access-policies/team/links': { body: { id: '2', name: 'customer', urls: ['https://u.test/access/link#s'] } },
   });
@@ -66,9 +72,17 @@ test('list says whom each policy admits, also by public paths', async (t) => {
 test('programs are listed, and one is ended', async (t) => {
   const { cli, sent } = await signedIn(t);
   const { stdout } = await cli.run(['access', 'programs', 'list', 'team']);
-  assert.match(stdout, /p1 +Scribe +password +shop\.example\.com/);
+  assert.match(stdout, /p1 +Scribe +Password +shop\.example\.com/);
   await cli.run(['access', 'programs', 'rm', 'team', 'p1', '--yes']);
   assert.deepEqual([sent()?.method, sent()?.path?.split('?')[0]], ['DELETE', '/api/access-policies/team/programs/p1']);
+});
+
+test('the sign-in log says how, in the words of the dashboard; a way that a newer server knows stays as it is', async (t) => {
+  const { cli } = await signedIn(t);
+  const { stdout } = await cli.run(['access', 'sign-ins']);
+  assert.match(stdout, /Sign-in provider +shop\.example\.com +192\.0\.2\.7 +The provider answered denied\./);
+  assert.match(stdout, /Program +shop\.example\.com +192\.0\.2\.7 +Allowed/);
+  assert.match(stdout, /newer +shop/);
 });
 
 test('add sends the policy, with path rules in the order given', async (t) => {

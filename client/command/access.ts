@@ -3,8 +3,9 @@
 
 import { resolve } from 'node:path';
 import { accessCalls } from '@underpass/rules/api/access-calls.ts';
-import type { AccessPolicy, AccessTest } from '@underpass/rules/visit/access-policy.ts';
+import type { AccessPolicy } from '@underpass/rules/visit/access-policy.ts';
 import { describeVisitors } from '@underpass/rules/visit/describe.ts';
+import { methodLabels, outcomeLabels } from '@underpass/rules/visit/words.ts';
 import type { Command } from 'commander';
 import { openProject, type ProjectAccount } from '../account/account.ts';
 import { saveChange } from '../account/api.ts';
@@ -154,12 +155,6 @@ async function remove(shell: Shell, name: string, flags: ConfirmedFlags): Promis
   outputOf(shell, flags).result({ deleted: name }, `Deleted ${name}.`);
 }
 
-const outcomes: Readonly<Record<AccessTest['outcome'], string>> = {
-  allow: 'Let in',
-  'sign-in': 'Asked to sign in',
-  refuse: 'Refused',
-};
-
 async function test(shell: Shell, name: string, url: string, flags: TestFlags): Promise<void> {
   const { api, project } = await openProject(shell.io, flags);
   const output = outputOf(shell, flags);
@@ -168,7 +163,7 @@ async function test(shell: Shell, name: string, url: string, flags: TestFlags): 
   const answer = await api.call(accessCalls.testAccessPolicy, { project: project.id, name, payload });
   const { rule } = answer;
   const text = renderFields([
-    ['Outcome', outcomes[answer.outcome]],
+    ['Outcome', outcomeLabels[answer.outcome]],
     ['Rule', rule === null ? 'none matches: sign-in' : `${rule.path}=${rule.action}`],
     ['Why', answer.why.join('\n')],
   ]);
@@ -194,8 +189,8 @@ async function signIns(shell: Shell, flags: SignInFlags): Promise<void> {
     ...(policy === undefined ? {} : { policy }),
   });
   const rows = page.entries.map(({ at, who, method, host, allowed, reason, address }) => [
-    ...[at, who, method, host, address],
-    allowed ? 'allowed' : reason,
+    ...[at, who, methodLabels[method] ?? method, host, address],
+    allowed ? outcomeLabels.allow : reason,
   ]);
   const text = rows.length === 0 ? 'No sign-ins.' : renderTable(['TIME', 'WHO', 'HOW', 'HOST', 'ADDRESS', 'RESULT'], rows);
   outputOf(shell, flags).result(page.entries, text);

@@ -168,8 +168,8 @@ function TokenList({ tokens, ask }: { readonly tokens: readonly OwnToken[]; read
     },
     { key: 'project', header: 'Project', cell: ({ projectName }) => projectName, sortBy: ({ projectName }) => projectName },
     { key: 'role', header: 'Role', width: '6.5rem', cell: ({ role }) => <Badge>{roleLabels[role]}</Badge> },
-    dateColumn('used', 'Last used', ({ usedAt }) => usedAt, { text: 'Never', sortsAs: 'first' }),
-    dateColumn('expires', 'Expires', ({ expiresAt }) => expiresAt, { text: 'Never', sortsAs: 'last' }),
+    dateColumn('used', 'Last used', ({ usedAt }) => usedAt, 'first'),
+    dateColumn('expires', 'Expires', ({ expiresAt }) => expiresAt, 'last'),
     buttonColumn('Revoke', '6rem', (token) => <RevokeToken token={token} ask={ask} />),
   ];
   return (

@@ -79,7 +79,7 @@ function PasskeyList({ passkeys, ask }: { readonly passkeys: readonly Passkey[];
       ),
       sortBy: ({ name }) => name,
     },
-    dateColumn('used', 'Last used', ({ usedAt }) => usedAt, { text: 'Never', sortsAs: 'first' }),
+    dateColumn('used', 'Last used', ({ usedAt }) => usedAt, 'first'),
     dateColumn('created', 'Added', ({ createdAt }) => createdAt),
     menuColumn((passkey) => <PasskeyMenu passkey={passkey} onRename={() => setRenamed(passkey)} ask={ask} />),
   ];

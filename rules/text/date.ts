@@ -1,5 +1,8 @@
 // Dates as the tables show them: en-US, month name, time with seconds (spec 9). Times as calls and files give them.
 
+/** Stands for an end or a last use that there is not. */
+export const neverLabel = 'Never';
+
 export function formatDate(iso: string, timeZone: string): string {
   const timeMs = Date.parse(iso);
   if (Number.isNaN(timeMs)) return 'n/a';

@@ -1,8 +1,9 @@
 // How long tokens and links last. Pure.
 import { limits } from '@underpass/rules/limits.ts';
+import { neverLabel } from '@underpass/rules/text/date.ts';
 
 /** The choice without an end. */
-const never = { value: '', label: 'Never' } as const;
+const never = { value: '', label: neverLabel } as const;
 
 export const tokenDays = [
   { value: '30', label: '30 days' },

@@ -3,6 +3,7 @@
 import { accessCalls } from '@underpass/rules/api/access-calls.ts';
 import type { AnswerOf } from '@underpass/rules/api/call.ts';
 import type { AccessLink } from '@underpass/rules/visit/access-policy.ts';
+import { usesOf } from '@underpass/rules/visit/words.ts';
 import { Plus } from 'lucide-react';
 import { useRef, useState } from 'react';
 import { useRevalidator } from 'react-router';
@@ -93,11 +94,11 @@ function columnsOf({ readOnly, ...rest }: Omit<PolicyTableProps<AccessLink>, 'ro
       key: 'uses',
       header: 'Uses',
       width: '6rem',
-      cell: ({ uses, mostUses }) => <span className="tabular">{mostUses === null ? uses : `${uses} of ${mostUses}`}</span>,
+      cell: (link) => <span className="tabular">{usesOf(link)}</span>,
       sortBy: ({ uses }) => uses,
     },
-    dateColumn('used', 'Last used', ({ usedAt }) => usedAt, { text: 'Never', sortsAs: 'first' }),
-    dateColumn('expires', 'Expires', ({ expiresAt }) => expiresAt, { text: 'Never', sortsAs: 'last' }),
+    dateColumn('used', 'Last used', ({ usedAt }) => usedAt, 'first'),
+    dateColumn('expires', 'Expires', ({ expiresAt }) => expiresAt, 'last'),
     ...(readOnly ? [] : [buttonColumn<AccessLink>('Revoke', '6rem', (link) => <RevokeLink link={link} {...rest} />)]),
   ];
 }

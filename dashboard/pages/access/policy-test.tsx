@@ -7,6 +7,7 @@ import { accept, collectErrors, type Parsed, type ParsedForm, refuse } from '@un
 import { parseEmail } from '@underpass/rules/people/email.ts';
 import { text } from '@underpass/rules/text/text.ts';
 import type { AccessPolicy, AccessTest } from '@underpass/rules/visit/access-policy.ts';
+import { methodLabels, outcomeLabels } from '@underpass/rules/visit/words.ts';
 import { useEffect, useState } from 'react';
 import { messageOf } from '../../api/error.ts';
 import { callApi } from '../../api/request.ts';
@@ -22,7 +23,7 @@ import { Field } from '../../ui/input/field.tsx';
 import { Select } from '../../ui/input/select.tsx';
 import { toast } from '../../ui/overlay/toast.tsx';
 import { useFirstAddress } from './first-address.ts';
-import { actionLabels, methodLabels } from './words.ts';
+import { actionLabels } from './words.ts';
 
 type Visitor = 'nobody' | 'person' | 'token';
 
@@ -155,18 +156,13 @@ function OwnAddress({ onFound }: { readonly onFound: (address: string) => void }
   );
 }
 
-const outcomes: Readonly<Record<AccessTest['outcome'], { readonly label: string; readonly tone: Tone }>> = {
-  allow: { label: 'Allowed', tone: 'ok' },
-  'sign-in': { label: 'Sign-in needed', tone: 'info' },
-  refuse: { label: 'Refused', tone: 'danger' },
-};
+const tones: Readonly<Record<AccessTest['outcome'], Tone>> = { allow: 'ok', 'sign-in': 'info', refuse: 'danger' };
 
 function Outcome({ answer: { outcome, securityGroup, rule, why, method } }: { readonly answer: AccessTest }) {
-  const { label, tone } = outcomes[outcome];
   return (
     <section aria-label="Outcome" className="mt-5 grid gap-4 border-t pt-5">
-      <Badge tone={tone} dot="filled" className="justify-self-start">
-        {label}
+      <Badge tone={tones[outcome]} dot="filled" className="justify-self-start">
+        {outcomeLabels[outcome]}
       </Badge>
       <ol className="grid list-decimal gap-1 pl-5 wrap-anywhere">
         {why.map((sentence) => (

@@ -2,6 +2,7 @@
 
 import { accessCalls } from '@underpass/rules/api/access-calls.ts';
 import type { AccessProgram } from '@underpass/rules/visit/access-policy.ts';
+import { methodLabels } from '@underpass/rules/visit/words.ts';
 import { FetchedRows } from '../../api/fetched-rows.tsx';
 import { callApi } from '../../api/request.ts';
 import { useFetched } from '../../api/use-fetched.ts';
@@ -14,7 +15,6 @@ import { DataTable } from '../../ui/table/data-table.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
 import { type PolicyTableProps, RevokeButton } from './revoke-button.tsx';
 import type { PolicyTabProps } from './tokens.tsx';
-import { methodLabels } from './words.ts';
 
 export function Programs({ policy: { name }, readOnly }: PolicyTabProps) {
   const project = useProject();

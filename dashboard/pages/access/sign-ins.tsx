@@ -4,6 +4,7 @@ import { accessCalls } from '@underpass/rules/api/access-calls.ts';
 import type { AnswerOf } from '@underpass/rules/api/call.ts';
 import { retentionDays } from '@underpass/rules/limits.ts';
 import type { AccessSignIn } from '@underpass/rules/visit/access-policy.ts';
+import { methodLabels, outcomeLabels } from '@underpass/rules/visit/words.ts';
 import { type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
 import { later } from '../../api/later.ts';
 import { Load } from '../../api/load.tsx';
@@ -21,7 +22,6 @@ import { Select } from '../../ui/input/select.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
 import { LogList } from '../audit/log-list.tsx';
-import { methodLabels } from './words.ts';
 
 type SignInPage = AnswerOf<typeof accessCalls.listAccessSignIns>;
 
@@ -125,10 +125,10 @@ const columns: readonly Column<AccessSignIn>[] = [
 ];
 
 function Outcome({ entry: { allowed, reason } }: { readonly entry: AccessSignIn }) {
-  if (allowed) return <Badge tone="ok">Allowed</Badge>;
+  if (allowed) return <Badge tone="ok">{outcomeLabels.allow}</Badge>;
   return (
     <span className="grid justify-items-start gap-1">
-      <Badge tone="danger">Refused</Badge>
+      <Badge tone="danger">{outcomeLabels.refuse}</Badge>
       <span className="text-sm text-ink-soft">{reason}</span>
     </span>
   );

@@ -103,7 +103,7 @@ function columnsOf({ readOnly, ...rest }: Omit<PolicyTableProps<AccessToken>, 'r
       sortBy: ({ createdBy }) => createdBy,
     },
     dateColumn('created', 'Created', ({ createdAt }) => createdAt),
-    dateColumn('expires', 'Expires', ({ expiresAt }) => expiresAt, { text: 'Never', sortsAs: 'last' }),
+    dateColumn('expires', 'Expires', ({ expiresAt }) => expiresAt, 'last'),
     ...(readOnly ? [] : [buttonColumn<AccessToken>('Revoke', '6rem', (token) => <RevokeToken token={token} {...rest} />)]),
   ];
 }

@@ -1,5 +1,4 @@
 // Words that several parts of the access pages show.
-import type { AccessSignIn } from '@underpass/rules/visit/access-policy.ts';
 import type { PathAction } from '@underpass/rules/visit/path-rule.ts';
 
 export const membersHint = 'They sign in with their account here.';
@@ -8,13 +7,3 @@ export const peopleHint =
 export const peoplePlaceholder = 'ada@example.com';
 
 export const actionLabels: Readonly<Record<PathAction, string>> = { public: 'Public', 'sign-in': 'Sign-in', deny: 'Deny' };
-
-export const methodLabels: Readonly<Record<AccessSignIn['method'] | 'token', string>> = {
-  member: 'Member',
-  email: 'Email code',
-  oidc: 'Sign-in provider',
-  password: 'Password',
-  link: 'Share link',
-  agent: 'Program',
-  token: 'Machine token',
-};

@@ -127,7 +127,7 @@ function columnsOf(ask: Confirm['ask']): readonly Column<Subscription>[] {
       sortBy: ({ active }) => Number(active),
     },
     { key: 'source', header: 'Source', width: '7rem', cell: ({ source }) => sources[source], sortBy: ({ source }) => source },
-    dateColumn('expires', 'Ends', ({ expiresAt }) => expiresAt, { text: 'Never', sortsAs: 'last' }),
+    dateColumn('expires', 'Ends', ({ expiresAt }) => expiresAt, 'last'),
     dateColumn('updated', 'Updated', ({ updatedAt }) => updatedAt),
     buttonColumn('Delete', '6rem', (subscription) => <DeleteButton subscription={subscription} ask={ask} />),
   ];

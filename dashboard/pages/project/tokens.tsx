@@ -114,8 +114,8 @@ function columnsOf(projectId: string, ask: Confirm['ask']): readonly Column<ApiT
       cell: ({ createdBy }) => <Breakable text={createdBy} />,
       sortBy: ({ createdBy }) => createdBy,
     },
-    dateColumn('used', 'Last used', ({ usedAt }) => usedAt, { text: 'Never', sortsAs: 'first' }),
-    dateColumn('expires', 'Expires', ({ expiresAt }) => expiresAt, { text: 'Never', sortsAs: 'last' }),
+    dateColumn('used', 'Last used', ({ usedAt }) => usedAt, 'first'),
+    dateColumn('expires', 'Expires', ({ expiresAt }) => expiresAt, 'last'),
     buttonColumn('Revoke', '6rem', (token) => <RevokeButton projectId={projectId} token={token} ask={ask} />),
   ];
 }

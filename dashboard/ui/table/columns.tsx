@@ -1,19 +1,15 @@
 // Columns that many tables have.
+import { neverLabel } from '@underpass/rules/text/date.ts';
 import type { ReactNode } from 'react';
 import { DateTime, dateWidth } from '../date-time.tsx';
 import type { Column } from './table-view.tsx';
 
-interface MissingDate {
-  readonly text: string;
-  readonly sortsAs: 'first' | 'last';
-}
-
-/** Dates to sort by. `missing` is for rows without one. */
+/** Dates to sort by. `never` says where rows without one sort, and that they show it. */
 export function dateColumn<Row>(
   key: string,
   header: string,
   dateOf: (row: Row) => string | null,
-  missing: MissingDate = { text: '', sortsAs: 'first' },
+  never?: 'first' | 'last',
 ): Column<Row> {
   return {
     key,
@@ -21,9 +17,9 @@ export function dateColumn<Row>(
     width: dateWidth,
     cell: (row) => {
       const at = dateOf(row);
-      return at ? <DateTime at={at} style="short" /> : <span className="text-ink-faint">{missing.text}</span>;
+      return at ? <DateTime at={at} style="short" /> : <span className="text-ink-faint">{never && neverLabel}</span>;
     },
-    sortBy: (row) => dateOf(row) ?? (missing.sortsAs === 'last' ? '9999' : ''),
+    sortBy: (row) => dateOf(row) ?? (never === 'last' ? '9999' : ''),
   };
 }
 
