@@ -151,7 +151,7 @@ const openStore = async ({ databaseUrlFile }: FaultStage): Promise<Store> =>
   openPostgresStore(await readFile(databaseUrlFile, 'utf8'), () => {});
 
 /** What a request for a sign-in link stores, without the puzzle that costs its sender CPU time. */
-async function askForMail(store: Store, email: string): Promise<void> {
+export async function askForMail(store: Store, email: string): Promise<void> {
   const now = Date.now();
   await store.write(async (trx) => {
     const person = { first_name: 'Ada', last_name: '', operator: 0, default_project: null, suspended_at: null } as const;

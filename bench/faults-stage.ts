@@ -70,7 +70,7 @@ const tunnelCount = 4;
 const ingressApex = 'ingress-faults.com';
 
 /** An SMTP server that takes every mail and counts them by recipient. */
-async function startMailSink(t: TestContext): Promise<{ url: string; mails: ReadonlyMap<string, number> }> {
+export async function startMailSink(t: TestContext): Promise<{ url: string; mails: ReadonlyMap<string, number> }> {
   const mails = new Map<string, number>();
   const server = createServer((socket) => {
     let to = '';

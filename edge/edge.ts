@@ -181,7 +181,7 @@ type ServingEdge = Pick<
 const figuresOf = (serving: ServingEdge, snapshot: SnapshotFile | null) => ({
   copy: snapshot === null ? undefined : () => snapshot.state,
   stats: () => serving.stats(),
-  feedConnected: () => serving.feed.connected,
+  feed: () => serving.feed,
   ready: () => serving.ready,
 });
 

@@ -5,6 +5,7 @@ export declare const systemTools: Record<
   | 'pebble'
   | 'knotd'
   | 'haproxy'
+  | 'prometheus'
   | 'promtool'
   | 'nginx'
   | 'caddy'

@@ -141,9 +141,11 @@ it('says for how long control has been silent, also on a connection that stays o
   await answered;
   nowMs += 15_000;
   assert.deepEqual([link.connected, link.awayMs], [true, 15_000]);
+  assert.equal(link.standing.losses, 0, 'the dials before the first connection are no losses');
   feed.end();
   while (link.connected) await new Promise(setImmediate);
   assert.equal(link.awayMs, 15_000);
+  assert.equal(link.standing.losses, 1);
   link.close();
 });
 

@@ -69,10 +69,12 @@ export interface FeedStanding {
   /** When `connected` last changed; null if it never did. */
   readonly sinceMs: number | null;
   readonly lastError: string | null;
+  /** How often it was lost after it was connected: a feed that comes back at once shows nowhere else. */
+  readonly losses: number;
 }
 
 export class FeedLink {
-  #standing: FeedStanding = { connected: false, sinceMs: null, lastError: null };
+  #standing: FeedStanding = { connected: false, sinceMs: null, lastError: null, losses: 0 };
   #heardAtMs: number = performance.now();
   /** Resolves at the first ping: the state from before the feed began has been applied by then. */
   readonly synced: Promise<void>;
@@ -269,11 +271,16 @@ export class FeedLink {
   }
 
   #lost(error: Error | null): void {
-    const { connected, sinceMs, lastError } = this.#standing;
-    const since = connected ? Date.now() : sinceMs;
-    this.#standing = { connected: false, sinceMs: since, lastError: error?.message.slice(0, mostErrorChars) ?? lastError };
+    const { connected, sinceMs, lastError, losses } = this.#standing;
+    const isWanted = !this.#closed && !this.#held;
+    this.#standing = {
+      connected: false,
+      sinceMs: connected ? Date.now() : sinceMs,
+      lastError: error?.message.slice(0, mostErrorChars) ?? lastError,
+      losses: connected && isWanted ? losses + 1 : losses,
+    };
     this.#feed = null;
-    if (this.#closed || this.#held) return;
+    if (!isWanted) return;
     const waitMs = nextBackoffMs(this.#failures++, this.#options.random());
     this.#options.log.warn({ error: error?.message, waitMs: Math.round(waitMs) }, 'feed lost; serving on from the last copy');
     this.#retry = setTimeout(() => void this.#connect(), waitMs);

@@ -4,12 +4,13 @@ import { createServer, type Server } from 'node:http';
 import type { FeedCopy } from '@underpass/wire/feed.ts';
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { type Listen, listen } from '../door/listen.ts';
+import type { FeedStanding } from '../feed/feed-link.ts';
 import type { EdgeStats } from './stats.ts';
 
 export interface MetricsOptions {
   readonly listen: Listen;
   readonly stats: () => EdgeStats;
-  readonly feedConnected: () => boolean;
+  readonly feed: () => Pick<FeedStanding, 'connected' | 'losses'>;
   /** True once the edge has routes, and knows which clients its neighbours have. */
   readonly ready: () => boolean;
   /** The state of the routes' copy on disk; missing if none is kept. */
@@ -66,7 +67,7 @@ const gauges = {
 } as const;
 
 /** The edge's figures, without those of Node's process, which createMetricsServer adds. */
-export function createEdgeRegistry({ stats, feedConnected, ready, copy }: Omit<MetricsOptions, 'listen' | 'draining'>): Registry {
+export function createEdgeRegistry({ stats, feed, ready, copy }: Omit<MetricsOptions, 'listen' | 'draining'>): Registry {
   const registry = new Registry();
   const registers = [registry];
   for (const [name, [help, key]] of Object.entries(counters)) {
@@ -78,7 +79,13 @@ export function createEdgeRegistry({ stats, feedConnected, ready, copy }: Omit<M
     name: 'underpass_edge_feed_connected',
     help: '1 while control is connected',
     registers,
-    collect: setGauge(() => Number(feedConnected())),
+    collect: setGauge(() => Number(feed().connected)),
+  });
+  new Counter({
+    name: 'underpass_edge_feed_losses_total',
+    help: 'How often the connection to control was lost',
+    registers,
+    collect: setCounter(() => feed().losses),
   });
   new Gauge({
     name: 'underpass_edge_ready',

@@ -279,7 +279,7 @@ export class EdgeProcess {
   }
 
   get feed(): FeedStanding {
-    return this.#feedLink?.standing ?? { connected: false, sinceMs: null, lastError: null };
+    return this.#feedLink?.standing ?? { connected: false, sinceMs: null, lastError: null, losses: 0 };
   }
 
   stats(): EdgeStats {

@@ -57,6 +57,7 @@ async function runServer({ io }: Shell, elder: Elder | undefined): Promise<numbe
     }
     const { successor, isFollowed } = heir;
     await running.leave(() => successor.tell('quiet'));
+    successor.tell('left');
     // The parent of this process may know no other: it sees the successor's end as this one's.
     return isFollowed ? exitCodes.ok : successor.ended;
   };

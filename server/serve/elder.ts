@@ -14,7 +14,9 @@ export type ToSuccessor =
   /** The service manager follows the successor. Without this message the elder ends only after its successor. */
   | { readonly type: 'followed' }
   /** The elder's last request is answered. */
-  | { readonly type: 'quiet' };
+  | { readonly type: 'quiet' }
+  /** The elder's last connection is closed. It may stay, for its own parent. */
+  | { readonly type: 'left' };
 
 export type ToElder =
   | { readonly type: 'hold-edge' }
@@ -39,8 +41,8 @@ export interface Elder {
   failed(reason: string): void;
   /** The elder may have changed the store until now. */
   onQuiet: () => void;
-  /** The elder has ended. */
-  onEnd: () => void;
+  /** The elder has closed its last connection, or has ended. Both may happen. */
+  onLeft: () => void;
   /** The elder's supervisor should take this process's end for the elder's, but the elder has ended first. */
   onOrphaned: () => void;
 }
@@ -65,7 +67,7 @@ export async function meetElder(channel: NodeJS.Process = process): Promise<Elde
   // Before it has taken over, a successor without its elder is nobody's.
   channel.once('disconnect', () => {
     if (!isOver) channel.exit(1);
-    elder.onEnd();
+    elder.onLeft();
     if (hasParent) elder.onOrphaned();
   });
   const { sockets, siblingPaths } = await wait('inherit');
@@ -87,13 +89,14 @@ export async function meetElder(channel: NodeJS.Process = process): Promise<Elde
       channel.on('message', ({ type }: ToSuccessor) => {
         if (type === 'followed') hasParent = false;
         if (type === 'quiet') elder.onQuiet();
+        if (type === 'left') elder.onLeft();
       });
       channel.channel?.unref();
       say({ type: 'locked' });
     },
     failed: (reason) => say({ type: 'failed', reason }),
     onQuiet: () => {},
-    onEnd: () => {},
+    onLeft: () => {},
     onOrphaned: () => {},
   };
   return elder;

@@ -92,7 +92,7 @@ async function startEdge(settings: Settings, log: Logger, elder?: Elder): Promis
   const { controlUrl = '', edgeKey: key = '', region } = settings;
   await elder?.holdEdge();
   const edge = await openEdge(settings, () => dialFeed({ controlUrl, region, key }), log, undefined, elder?.legacy);
-  if (elder !== undefined) elder.onEnd = () => edge.elderLeft();
+  if (elder !== undefined) elder.onLeft = () => edge.elderLeft();
   const { https, http, hop, metrics } = edge.ports;
   return {
     ports: portsOf(edge),
@@ -244,7 +244,7 @@ async function startWithControl(settings: Settings, log: Logger, replaced: Repla
     if (elder !== undefined) {
       await control.open();
       elder.onQuiet = control.refresh;
-      elder.onEnd = () => edge?.elderLeft();
+      elder.onLeft = () => edge?.elderLeft();
     }
     return {
       ports: {

@@ -13,7 +13,7 @@ export interface Successor {
   /** The exit code. */
   readonly ended: Promise<number>;
   signal(name: NodeJS.Signals): void;
-  tell(type: 'followed' | 'quiet'): void;
+  tell(type: 'followed' | 'quiet' | 'left'): void;
 }
 
 export interface SuccessorOptions {

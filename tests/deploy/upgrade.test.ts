@@ -7,6 +7,8 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { doorOf } from '../chaos/stage.ts';
 import { openEcho, startArrivals } from '../helpers/arrivals.ts';
+import { eventually } from '../helpers/load.ts';
+import { freePorts } from '../helpers/port.ts';
 import {
   type StartedServer,
   startClientProcess,
@@ -15,6 +17,7 @@ import {
   startServerProcess,
   temporaryHome,
 } from '../helpers/process.ts';
+import { figureOf } from '../helpers/region.ts';
 import { skipWithout } from '../helpers/tool.ts';
 import { visit, visitUntil } from '../helpers/visitor.ts';
 
@@ -114,7 +117,9 @@ for (const workers of ['1', '2']) {
 }
 
 test('a successor that cannot start changes nothing, and the command says why', async (t) => {
-  const server = await startServerProcess(t);
+  const [metricsPort = 0] = await freePorts(1);
+  const figures = { UNDERPASS_METRICS_PORT: String(metricsPort), UNDERPASS_DRAIN_SECONDS: '1' };
+  const server = await startServerProcess(t, figures);
   const door = doorOf(server);
   await startClientProcess(t, server, await startEchoUpstream(t));
   await visitUntil(door, 200);
@@ -133,6 +138,11 @@ test('a successor that cannot start changes nothing, and the command says why', 
   const pid = await upgrade(t, server);
   assert.notEqual(pid, server.server.pid);
   assert.equal((await visit(door)).status, 200);
+  // The old process stays for its parent, without connections: the successor must not go on looking for clients there.
+  await eventually(
+    () => figureOf({ metricsPort }, 'underpass_edge_hops'),
+    (hops) => hops === 0,
+  );
   // No service manager follows the successor, so it ends with the process that was started. It holds that one's pipes.
   const closed = once(server.server.child, 'close');
   await server.server.end('SIGKILL');

@@ -32,7 +32,7 @@ const breaks: Readonly<Record<string, Break>> = {
   UnderpassEdgeCopyNotKept: { what: 'the disk of an edge is full', figures: { [on('underpass_edge_copy_kept')]: '1x5 0x40' } },
   UnderpassFeedFlaps: {
     what: 'a proxy ends the feed each minute',
-    figures: { [on('underpass_edge_feed_connected')]: Array.from({ length: 41 }, (_, at) => at % 2).join(' ') },
+    figures: { [on('underpass_edge_feed_losses_total')]: '0+1x40' },
   },
   UnderpassClientsGone: { what: "a region's certificate is bad", figures: { [on('underpass_edge_clients')]: '100x28 10x12' } },
   UnderpassCallsFail: {
