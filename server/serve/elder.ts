@@ -41,7 +41,7 @@ export interface Elder {
   failed(reason: string): void;
   /** The elder may have changed the store until now. */
   onQuiet: () => void;
-  /** The elder has closed its last connection, or has ended. Both may happen. */
+  /** Once, when the elder has closed its last connection or has ended. */
   onLeft: () => void;
   /** The elder's supervisor should take this process's end for the elder's, but the elder has ended first. */
   onOrphaned: () => void;
@@ -53,6 +53,11 @@ export async function meetElder(channel: NodeJS.Process = process): Promise<Elde
   const say = (message: ToElder): void => void channel.send?.(message, undefined, undefined, () => {});
   let isOver = false;
   let hasParent = true;
+  let hasLeft = false;
+  const left = (): void => {
+    if (!hasLeft) elder.onLeft();
+    hasLeft = true;
+  };
   const wait = <T extends ToSuccessor['type']>(type: T): Promise<Extract<ToSuccessor, { type: T }>> =>
     new Promise((resolve, reject) => {
       const timer = setTimeout(() => reject(new ServerError('upgrade-failed', 'the running server does not answer')), answerMs);
@@ -67,7 +72,7 @@ export async function meetElder(channel: NodeJS.Process = process): Promise<Elde
   // Before it has taken over, a successor without its elder is nobody's.
   channel.once('disconnect', () => {
     if (!isOver) channel.exit(1);
-    elder.onLeft();
+    left();
     if (hasParent) elder.onOrphaned();
   });
   const { sockets, siblingPaths } = await wait('inherit');
@@ -89,7 +94,7 @@ export async function meetElder(channel: NodeJS.Process = process): Promise<Elde
       channel.on('message', ({ type }: ToSuccessor) => {
         if (type === 'followed') hasParent = false;
         if (type === 'quiet') elder.onQuiet();
-        if (type === 'left') elder.onLeft();
+        if (type === 'left') left();
       });
       channel.channel?.unref();
       say({ type: 'locked' });

@@ -92,7 +92,7 @@ async function startEdge(settings: Settings, log: Logger, elder?: Elder): Promis
   const { controlUrl = '', edgeKey: key = '', region } = settings;
   await elder?.holdEdge();
   const edge = await openEdge(settings, () => dialFeed({ controlUrl, region, key }), log, undefined, elder?.legacy);
-  if (elder !== undefined) elder.onLeft = () => edge.elderLeft();
+  if (elder !== undefined) elder.onLeft = () => forget(edge, log);
   const { https, http, hop, metrics } = edge.ports;
   return {
     ports: portsOf(edge),
@@ -113,6 +113,12 @@ async function startEdge(settings: Settings, log: Logger, elder?: Elder): Promis
       return leaveEdge(edge, settings);
     },
   };
+}
+
+/** The process before this one has no clients any more. */
+function forget(edge: Edge | undefined, log: Logger): void {
+  edge?.elderLeft();
+  log.info('upgrade: the last connection of the process before this one is closed');
 }
 
 function portsOf({ ports: { https, http, metrics } }: Edge): { https: number; http: number; metrics?: number } {
@@ -244,7 +250,7 @@ async function startWithControl(settings: Settings, log: Logger, replaced: Repla
     if (elder !== undefined) {
       await control.open();
       elder.onQuiet = control.refresh;
-      elder.onLeft = () => edge?.elderLeft();
+      elder.onLeft = () => forget(edge, log);
     }
     return {
       ports: {

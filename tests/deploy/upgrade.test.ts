@@ -7,8 +7,6 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { doorOf } from '../chaos/stage.ts';
 import { openEcho, startArrivals } from '../helpers/arrivals.ts';
-import { eventually } from '../helpers/load.ts';
-import { freePorts } from '../helpers/port.ts';
 import {
   type StartedServer,
   startClientProcess,
@@ -17,7 +15,6 @@ import {
   startServerProcess,
   temporaryHome,
 } from '../helpers/process.ts';
-import { figureOf } from '../helpers/region.ts';
 import { skipWithout } from '../helpers/tool.ts';
 import { visit, visitUntil } from '../helpers/visitor.ts';
 
@@ -117,9 +114,7 @@ for (const workers of ['1', '2']) {
 }
 
 test('a successor that cannot start changes nothing, and the command says why', async (t) => {
-  const [metricsPort = 0] = await freePorts(1);
-  const figures = { UNDERPASS_METRICS_PORT: String(metricsPort), UNDERPASS_DRAIN_SECONDS: '1' };
-  const server = await startServerProcess(t, figures);
+  const server = await startServerProcess(t, { UNDERPASS_LOG: 'info', UNDERPASS_DRAIN_SECONDS: '1' });
   const door = doorOf(server);
   await startClientProcess(t, server, await startEchoUpstream(t));
   await visitUntil(door, 200);
@@ -139,12 +134,12 @@ test('a successor that cannot start changes nothing, and the command says why', 
   assert.notEqual(pid, server.server.pid);
   assert.equal((await visit(door)).status, 200);
   // The old process stays for its parent, without connections: the successor must not go on looking for clients there.
-  await eventually(
-    () => figureOf({ metricsPort }, 'underpass_edge_hops'),
-    (hops) => hops === 0,
-  );
+  await server.server.seen(/the last connection of the process before this one is closed/);
   // No service manager follows the successor, so it ends with the process that was started. It holds that one's pipes.
-  const closed = once(server.server.child, 'close');
+  const closed = once(server.server.child, 'close', { signal: AbortSignal.timeout(30_000) }).catch((error: Error) => {
+    process.kill(pid, 'SIGKILL');
+    throw error;
+  });
   await server.server.end('SIGKILL');
   await closed;
 });
