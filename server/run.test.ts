@@ -256,6 +256,14 @@ describe('start', () => {
   });
 });
 
+test('a running server is found without its secrets, which systemd keeps from ExecReload', async () => {
+  const env = { SMTP_URL_FILE: '/run/credentials/smtp-url' };
+  assert.match((await command('upgrade --with-settings', { env })).err, /^error not-running:/);
+  assert.match((await command('status', { env })).out, /no server runs on this folder/);
+  const odd = await command('status', { env: { UNDERPASS_ROLE: 'boss' } });
+  assert.match(odd.err, /^error settings-refused: .*UNDERPASS_ROLE/);
+});
+
 describe('config', () => {
   test('shows every setting, and as JSON', async () => {
     const { out } = await command('config');

@@ -6,7 +6,7 @@ import type { Io } from '../process/io.ts';
 import { createLog } from '../process/log.ts';
 import { translateRefusal } from '../process/refusal.ts';
 import { openControlCore } from '../serve/control-core.ts';
-import { readSettings, type Settings } from '../settings/settings.ts';
+import { type Place, readPlace, readSettings, type Settings } from '../settings/settings.ts';
 import { hasDatabase } from '../state/database-file.ts';
 import { openState, type State } from '../state/state.ts';
 
@@ -21,6 +21,12 @@ export function requireSettings({ env, readFile, stderr }: Io): Settings {
   for (const warning of result.warnings) stderr.write(`warning: ${warning}\n`);
   if (!result.ok) throw new ServerError('settings-refused', result.problems.map((problem) => `\n  ${problem}`).join(''));
   return result.settings;
+}
+
+export function requirePlace({ env }: Io): Place {
+  const result = readPlace(env);
+  if (!result.ok) throw new ServerError('settings-refused', result.problem);
+  return result.value;
 }
 
 export interface OutputOptions {

@@ -650,7 +650,7 @@ function givenText(row: SettingRow<unknown>, env: Environment, readFile: ReadFil
   }
 }
 
-function readRow(row: SettingRow<unknown>, env: Environment, readFile: ReadFile): Parsed<unknown> {
+function readRow<T>(row: SettingRow<T>, env: Environment, readFile: ReadFile): Parsed<T> {
   const given = givenText(row, env, readFile);
   if (!given.ok) return given;
   return given.value === undefined ? { ok: true, value: row.fallback(env) } : row.parse(given.value);
@@ -672,6 +672,17 @@ export function readSettings(env: Environment, readFile: ReadFile): SettingsResu
   const disagreements = [...settingsThatDisagree(settings), ...(settings.production ? laptopDefaults(settings) : [])];
   if (disagreements.length > 0) return { ok: false, problems: disagreements, warnings };
   return { ok: true, settings, warnings: [...warnings, ...problemsOf(doubts, settings)] };
+}
+
+export type Place = Pick<Settings, 'home' | 'role'>;
+
+/** Where to find the running server. Reads no secret, because systemd lets a unit's ExecReload read none. */
+export function readPlace(env: Environment): Parsed<Place> {
+  const home = readRow(settingTable.home, env, () => '');
+  const role = readRow(settingTable.role, env, () => '');
+  if (!home.ok) return { ok: false, problem: `${settingTable.home.name} ${home.problem}` };
+  if (!role.ok) return { ok: false, problem: `${settingTable.role.name} ${role.problem}` };
+  return { ok: true, value: { home: home.value, role: role.value } };
 }
 
 /** A misspelt setting must not pass in silence; not an error, because Kubernetes adds names of its own. */

@@ -6,7 +6,7 @@ import { rm } from 'node:fs/promises';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { type ErrorCode, ServerError } from '../process/error.ts';
-import type { Settings } from '../settings/settings.ts';
+import type { Place } from '../settings/settings.ts';
 
 export interface UpgradeRequest {
   /** Settings for the successor, by name; those of the running server if missing. */
@@ -27,7 +27,7 @@ const requestMs = 5_000;
 const upgradeMs = 180_000;
 
 /** One home folder may have a control and an edge. */
-const pathOf = ({ home, role }: Pick<Settings, 'home' | 'role'>): string => join(home, `upgrade-${role}.sock`);
+const pathOf = ({ home, role }: Place): string => join(home, `upgrade-${role}.sock`);
 
 const readLine = (socket: Socket): Promise<string> =>
   new Promise((resolve, reject) => {
@@ -50,7 +50,7 @@ function parse(text: string): UpgradeRequest | StatusRequest {
 
 /** Returns the function that closes it. `upgrade` returns what the command prints, `status` its rows as JSON. */
 export async function openUpgradeDoor(
-  settings: Pick<Settings, 'home' | 'role'>,
+  settings: Place,
   answers: { readonly upgrade: (request: UpgradeRequest) => Promise<string>; readonly status: () => Promise<string> },
 ): Promise<() => Promise<void>> {
   const path = pathOf(settings);
@@ -77,11 +77,7 @@ export async function openUpgradeDoor(
 }
 
 /** What the server answers; a ServerError if it refuses, or if no server listens. */
-export async function askServer(
-  settings: Pick<Settings, 'home' | 'role'>,
-  request: UpgradeRequest | StatusRequest,
-  replyMs = upgradeMs,
-): Promise<string> {
+export async function askServer(settings: Place, request: UpgradeRequest | StatusRequest, replyMs = upgradeMs): Promise<string> {
   const socket = connect(pathOf(settings));
   socket.setTimeout(replyMs, () => socket.destroy(new Error('the server does not answer')));
   try {
