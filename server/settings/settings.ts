@@ -660,7 +660,7 @@ function readRow<T>(row: SettingRow<T>, env: Environment, readFile: ReadFile): P
 export function readSettings(env: Environment, readFile: ReadFile): SettingsResult {
   const values: Record<string, unknown> = {};
   const problems: string[] = [];
-  for (const [key, row] of Object.entries(settingTable)) {
+  for (const [key, row] of Object.entries<SettingRow<unknown>>(settingTable)) {
     const parsed = readRow(row, env, readFile);
     if (parsed.ok) values[key] = parsed.value;
     else problems.push(`${row.name} ${parsed.problem}`);
