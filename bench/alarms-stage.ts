@@ -27,11 +27,11 @@ export interface AlarmStage {
   readonly databaseUrl: string;
   readonly nats: TestNats;
   readonly clock: FakeClock;
-  /** In front of both edges. */
+  /** Stands in front of both edges. */
   readonly front: Balancer;
-  /** Of the first edge. */
+  /** Holds the home folder of the first edge. */
   readonly disk: SmallDisk;
-  /** Between the second edge and control, between the first edge and the second's hop port, and to the mail server. */
+  /** Lie between the second edge and control, between the first edge and the second's hop port, and to the mail server. */
   readonly paths: { readonly feed: Balancer; readonly hop: Balancer; readonly mail: Balancer };
   readonly tunnels: readonly RegionTunnel[];
   readonly watcher: Watcher;

@@ -12,7 +12,7 @@ export function hasten(rules: string, factor: number): string {
 export interface Alarm {
   readonly alert: string;
   readonly cause: string;
-  /** From the break until it fired; null if it did not. */
+  /** Time from the break until it fired; null if it did not. */
   readonly firedMs: number | null;
   /** Alerts that fired by the same break. */
   readonly others: readonly string[];

@@ -41,7 +41,7 @@ export interface Elder {
   failed(reason: string): void;
   /** The elder may have changed the store until now. */
   onQuiet: () => void;
-  /** Once, when the elder has closed its last connection or has ended. */
+  /** Called once, when the elder has closed its last connection or has ended. */
   onLeft: () => void;
   /** The elder's supervisor should take this process's end for the elder's, but the elder has ended first. */
   onOrphaned: () => void;

@@ -127,7 +127,12 @@ export async function readControlStatus(
         edges,
       );
     }),
-    orUnknown('certificate', () => certificateRows(control.metrics)),
+    orUnknown('certificate', async () => {
+      const rows = await certificateRows(control.metrics);
+      // The metrics leave out what the database does not answer: then this fails with the reason.
+      if (rows.length === 0) await control.operator.listRegions();
+      return rows;
+    }),
     orUnknown('backup', async () => [backupRow(await readBackupNote(store.db), clock())]),
   ]);
   return [
