@@ -366,6 +366,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
 
   onUpstreamFail(failure: UpstreamFailure): void {
     if (this.#phase !== 'body' && this.#phase !== 'waiting') {
+      this.#context.counters.countBrokenOff(failure);
       this.cut();
       return;
     }

@@ -789,4 +789,15 @@ describe('several clients', () => {
     visitor.write(get());
     assert.equal(await readUntil(visitor, endsWith('ok')), ok, 'the same visitor goes on with the other client');
   });
+
+  it('the loss of one in the middle of an answer is counted, although no page can tell it', async () => {
+    await using rig = await createRig([tunnelOf('t')]);
+    const doomed = await rig.client('t', scripted('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf'));
+    const visitor = await rig.visit(host);
+    visitor.write(get());
+    await readUntil(visitor, endsWith('half'));
+    doomed.socket.destroy();
+    await whenClosed(visitor);
+    assert.deepEqual(rig.edge.stats().errors, { UNDERPASS_CLIENT_LOST: 1 });
+  });
 });

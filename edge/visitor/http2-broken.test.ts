@@ -89,6 +89,7 @@ describe('a response over HTTP/2 that breaks off never looks whole', () => {
       socket.destroy();
       assert.equal((await reader.until(isReset))?.payload.readUInt32BE(), internalError);
       assertNotWhole(reader);
+      assert.deepEqual(rig.edge.stats().errors, { UNDERPASS_CLIENT_LOST: 1 });
     });
 
     it(`${name}, when the upstream falls silent`, async () => {

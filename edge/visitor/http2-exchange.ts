@@ -285,8 +285,10 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     if (failure === 'hop-silent') this.#visitor.drain();
     // On a new connection: other kept ones may have been closed at the same moment.
     if (retry) this.#send(this.#visitor.openUpstream(this.#host, this), retry, false);
-    else if (this.#hasResponded) this.#breakOff();
-    else this.#answer(errorOfFailure(failure));
+    else if (this.#hasResponded) {
+      this.#visitor.context.counters.countBrokenOff(failure);
+      this.#breakOff();
+    } else this.#answer(errorOfFailure(failure));
   }
 
   #taken(bytes: number): void {

@@ -1,6 +1,6 @@
 // What visitors' connections add to the metrics of this process.
 
-import type { VisitorError } from '../core/visitor-error.ts';
+import type { UpstreamFailure, VisitorError } from '../core/visitor-error.ts';
 
 export class VisitorCounters {
   readonly errors: Map<VisitorError, number> = new Map();
@@ -23,5 +23,10 @@ export class VisitorCounters {
 
   countError(code: VisitorError): void {
     this.errors.set(code, (this.errors.get(code) ?? 0) + 1);
+  }
+
+  /** Counts an answer that was cut after it had begun: no page can say so, and the client is lost all the same. */
+  countBrokenOff(failure: UpstreamFailure): void {
+    if (failure === 'carrier-lost') this.countError('UNDERPASS_CLIENT_LOST');
   }
 }
