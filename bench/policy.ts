@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { VisitorClaims } from '@underpass/rules/visit/grants.ts';
 import { footprintOf } from '@underpass/tests/helpers/footprint.ts';
 import type { FeedVisit } from '@underpass/wire/feed.ts';
-import { sealVisit } from '@underpass/wire/visit-seal.ts';
+import { signVisit } from '@underpass/wire/signed-visit.ts';
 import { medianOf, type Sample } from './core/table.ts';
 import { load, type On, openIdle, pidsOf } from './measurements.ts';
 import { oneMachine, type Running } from './peers/peer.ts';
@@ -36,10 +36,10 @@ interface Way {
 }
 
 export async function measurePolicy({ folder, rounds, seconds, columns }: Options): Promise<void> {
-  const sealKey = randomBytes(32);
-  const visit = visitOf(sealKey);
+  const visitKey = randomBytes(32);
+  const visit = visitOf(visitKey);
   const cookieFile = join(folder, 'sessions');
-  writeFileSync(cookieFile, cookiesOf(sealKey, '__Host-underpass-access'), { mode: 0o600 });
+  writeFileSync(cookieFile, cookiesOf(visitKey, '__Host-underpass-access'), { mode: 0o600 });
   const ordinaryFile = join(folder, 'ordinary');
   writeFileSync(ordinaryFile, cookiesOf(randomBytes(32), '__Host-an-ordinary-name'));
   const ways: readonly Way[] = [
@@ -140,21 +140,21 @@ function quartilesOf(values: readonly number[]): readonly string[] {
   return [0.25, 0.5, 0.75].map((share) => (sorted[Math.round(share * (sorted.length - 1))] as number).toFixed(3));
 }
 
-function cookiesOf(sealKey: Buffer, name: string): string {
+function cookiesOf(visitKey: Buffer, name: string): string {
   const expiresAtMs = Date.now() + 86_400_000;
   const cookies = Array.from({ length: visitors }, (_, index) => {
     const email = `visitor-${index}@example.com`;
     const who = { method: 'email', subject: email, email, groups: [], source: '' } as const;
     const claims: VisitorClaims = { ...who, signedInAtMs: Date.now(), expiresAtMs };
-    return `${name}=${sealVisit(sealKey, 'session', guardedHost, { claims, untilMs: expiresAtMs })}`;
+    return `${name}=${signVisit(visitKey, 'session', guardedHost, { claims, untilMs: expiresAtMs })}`;
   });
   return cookies.join('\n');
 }
 
-const visitOf = (sealKey: Buffer): FeedVisit => ({
+const visitOf = (visitKey: Buffer): FeedVisit => ({
   policyId: 'policy',
   allowList: ['0.0.0.0/0', '::/0'],
-  sealKey: sealKey.toString('base64url'),
+  sealKey: visitKey.toString('base64url'),
   assertionKeyPem: generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({
     type: 'pkcs8',
     format: 'pem',

@@ -7,7 +7,7 @@ import { takeSubscriptionWebhook } from './people/registration/webhook.ts';
 import { answerMethod } from './request/http/method.ts';
 import { addMailbox, mailboxPath } from './site/mailbox-page.ts';
 import { addSite } from './site/site.ts';
-import { findVisitPolicy } from './visitors/policies/find-visit-policy.ts';
+import { findSignInPolicy } from './visitors/policies/find-sign-in-policy.ts';
 import { createDocumentReader, publicNet } from './visitors/programs/document.ts';
 import { addOAuth } from './visitors/programs/routes.ts';
 import { addVisits } from './visitors/sign-in/routes.ts';
@@ -28,7 +28,7 @@ export function addPages(app: App, parts: Parts, isRunning: () => boolean): void
   if (mailbox !== undefined) addMailbox(app, { ...parts, mailbox });
   const programs = addOAuth(app, {
     ...parts,
-    findPolicy: (host) => findVisitPolicy(store.db, keyRing, host, clock()),
+    findPolicy: (host) => findSignInPolicy(store.db, keyRing, host, clock()),
     readDocument: createDocumentReader(documentNet),
   });
   addVisits(app, { ...parts, production: settings.production, providerNetworks: settings.providerNetworks, programs });

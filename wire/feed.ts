@@ -30,7 +30,7 @@ export interface FeedVisit extends VisitRules {
   readonly policyId: string;
   /** The security group's rules. The tunnel's own `allowList` is empty, so an edge that knows no policies denies everybody. */
   readonly allowList: readonly string[];
-  /** 32 bytes, base64url: seals tickets, sessions and programs' tokens (visit-seal.ts). */
+  /** 32 bytes, base64url: signs tickets, sessions and programs' tokens (signed-visit.ts). The code calls it the visit key. */
   readonly sealKey: string;
   /** ES256, private: signs the assertion for the upstream. PKCS #8, PEM. */
   readonly assertionKeyPem: string;

@@ -28,7 +28,7 @@ const goaway = (client: TestClient): Promise<GoawayCode> =>
 
 const clientsOf = (rig: Rig, count: number) => rig.control.next('report', ({ tunnels }) => tunnels[0]?.clients.length === count);
 
-describe('admission of clients', () => {
+describe('a client at the gate', () => {
   it('refuses an unknown token, one of a suspended tunnel and an expired one, each with its reason', async () => {
     const expired = [{ hash: hashOf('token-old'), expiresAtMs: 1 }];
     await using rig = await createRig([tunnelOf('t'), tunnelOf('s', { suspended: true }), tunnelOf('old', { tokens: expired })]);

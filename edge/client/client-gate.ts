@@ -29,7 +29,7 @@ const retryAfterSeconds = 5;
 /** Reported to the project of the tunnel that the token names. An unknown token names none. */
 const reportedRefusals: ReadonlySet<RefusalCode> = new Set(['token-refused', 'tunnel-suspended', 'too-many-clients']);
 
-export interface GateOptions {
+export interface ClientGateOptions {
   readonly table: RouteTable;
   readonly edgeId: string;
   readonly region: string;
@@ -44,13 +44,13 @@ export interface GateOptions {
 }
 
 export class ClientGate {
-  readonly #options: GateOptions;
+  readonly #options: ClientGateOptions;
   readonly #sockets = new Set<Duplex>();
   readonly #windows = new ProjectWindows();
   draining = false;
   #edges: number;
 
-  constructor(options: GateOptions) {
+  constructor(options: ClientGateOptions) {
     this.#options = options;
     this.#edges = options.countEdges();
   }

@@ -3,7 +3,7 @@
 import { nextLine } from '@underpass/wire/http/head-scan.ts';
 import type { RequestHead } from '@underpass/wire/http/request-head.ts';
 
-/** Holds a session, sealed by the policy's key. */
+/** Holds a session, signed with the policy's key. */
 export const sessionCookie = '__Host-underpass-access';
 /** Holds `entered` for a moment after a sign-in. */
 const enteredCookie = '__Host-underpass-visit';
@@ -150,7 +150,7 @@ function valueAfter(bytes: Buffer, from: number, stop: number, word: Buffer): nu
 const setCookie = (name: string, value: string, seconds: number): string =>
   `${name}=${value}; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=${Math.max(0, Math.round(seconds))}`;
 
-export const setSession = (sealed: string, seconds: number): string => setCookie(sessionCookie, sealed, seconds);
+export const setSession = (session: string, seconds: number): string => setCookie(sessionCookie, session, seconds);
 export const setEntered: string = setCookie(enteredCookie, enteredValue, enteredSeconds);
 export const clearVisit = (slot: number): string => setCookie(`${enteredCookie}-${slot}`, '', 0);
 export const clearCookies = (takenSlots: readonly number[]): readonly string[] => [

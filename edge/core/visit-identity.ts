@@ -17,7 +17,7 @@ export interface AssertionFacts {
   readonly authority: string;
   readonly keyId: string;
   readonly nowMs: number;
-  /** When the visitor's grant ends: the assertion ends no later. */
+  /** When the policy stops to admit the visitor: the assertion ends no later. */
   readonly endsAtMs: number;
 }
 

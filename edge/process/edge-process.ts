@@ -28,7 +28,7 @@ import { EnteredVisits } from '../visitor/entered-visits.ts';
 import { Http1Visitor } from '../visitor/http1-visitor.ts';
 import { Http2Server } from '../visitor/http2-server.ts';
 import { createUploadBudget } from '../visitor/upload-windows.ts';
-import { VisitGate } from '../visitor/visit-gate.ts';
+import { VisitCheck } from '../visitor/visit-check.ts';
 import type { VisitorContext } from '../visitor/visitor-context.ts';
 import { VisitorCounters } from '../visitor/visitor-counters.ts';
 import type { EdgePorts, EdgeProcessOptions } from './edge-options.ts';
@@ -50,7 +50,7 @@ export class EdgeProcess {
   readonly #table: RouteTable;
   readonly #context: VisitorContext;
   readonly #entered: EnteredVisits;
-  readonly #gate: ClientGate;
+  readonly #clientGate: ClientGate;
   readonly #httpsDoor: HttpsDoor;
   readonly #httpDoor: HttpDoor;
   readonly #hops: HopNetwork;
@@ -95,7 +95,7 @@ export class EdgeProcess {
     this.#entered = new EnteredVisits(siblings === undefined ? null : dirname(siblings.socketPath), log);
     this.#context = {
       table,
-      visits: new VisitGate(() => (options.siblings === undefined ? this.#seesControl : this.hasControl), this.#entered),
+      visits: new VisitCheck(() => (options.siblings === undefined ? this.#seesControl : this.hasControl), this.#entered),
       upstreams: new Upstreams(new Dialer(this.#hops.forVisitors), deadlines, timeouts),
       deadlines,
       timeouts,
@@ -105,7 +105,7 @@ export class EdgeProcess {
       strangers: new Set(),
       draining: false,
     };
-    this.#gate = this.#createGate();
+    this.#clientGate = this.#createClientGate();
     [this.#httpsDoor, this.#httpDoor] = this.#createDoors();
     this.#track(this.#sockets, this.#httpsDoor.server, this.#httpDoor.server);
   }
@@ -125,7 +125,7 @@ export class EdgeProcess {
     const { snapshot, https, http, siblings, hop } = this.#options;
     const held = await snapshot?.load();
     if (held) this.#table.applySnapshot({ type: 'snapshot', seq: held.position.seq, state: held.state });
-    this.#gate.changed([]);
+    this.#clientGate.changed([]);
     if (siblings !== undefined) await this.openSiblingDoor(siblings.socketPath);
     this.#peerServer = this.#hops.createPeerServer();
     if (hop !== undefined && this.#peerServer !== null) {
@@ -172,7 +172,7 @@ export class EdgeProcess {
     await listen(server, where);
   }
 
-  #createGate(): ClientGate {
+  #createClientGate(): ClientGate {
     const { edgeId, region, software, publicHttpsPort, log } = this.#options;
     const port = publicHttpsPort === 443 ? '' : `:${publicHttpsPort}`;
     const onPresence = (tunnelId: string): void => {
@@ -205,7 +205,7 @@ export class EdgeProcess {
     const httpsDoor = new HttpsDoor({
       ...shared,
       ticketKeys,
-      onClient: (socket, ends) => this.#gate.receive(socket, ends.sourceAddress),
+      onClient: (socket, ends) => this.#clientGate.receive(socket, ends.sourceAddress),
       onHttp1: (socket, { ends, host, tunnel }) => new Http1Visitor(context, socket, ends, host, tunnel),
       onHttp2: (socket, { ends, host, tunnel }) => http2.receive(socket, ends, host, tunnel),
     });
@@ -231,7 +231,7 @@ export class EdgeProcess {
         if (!this.#hasMet) void this.#meet();
         if (changesNothing(change)) return;
         snapshot?.save(() => ({ position: at, state: this.#table.state() }));
-        this.#gate.changed((change.type === 'snapshot' ? change.state : change.put).tunnels ?? []);
+        this.#clientGate.changed((change.type === 'snapshot' ? change.state : change.put).tunnels ?? []);
         this.#hops.forgetGone();
       },
       report: (which) => reporter.report(which),
@@ -297,7 +297,7 @@ export class EdgeProcess {
     await this.#takeArrived();
     this.#httpsDoor.server.close();
     this.#httpDoor.server.close();
-    this.#gate.drain();
+    this.#clientGate.drain();
     this.#drainVisitors();
     await this.#emptied(endsAtMs);
   }
@@ -315,10 +315,10 @@ export class EdgeProcess {
     this.#drainVisitors();
     const turns = Math.min(Math.max(2, this.#options.workers), mostLeaveTurns);
     for (let at = 0; at < turns - 1 && performance.now() < endsAtMs; at++) {
-      this.#gate.leave(at, turns, worker);
+      this.#clientGate.leave(at, turns, worker);
       await wait(Math.min(leaveTurnMs, endsAtMs - performance.now()));
     }
-    this.#gate.drain();
+    this.#clientGate.drain();
     await this.#emptied(endsAtMs);
   }
 
@@ -348,7 +348,7 @@ export class EdgeProcess {
     this.#feedLink?.close();
     this.#httpsDoor.close();
     this.#httpDoor.close();
-    this.#gate.close();
+    this.#clientGate.close();
     for (const server of this.#hopServers) server.close();
     this.#hops.close();
     for (const socket of [...this.#sockets, ...this.#siblingSockets]) socket.destroy();

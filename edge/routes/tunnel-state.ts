@@ -14,7 +14,7 @@ export interface Visitor {
   readonly host: string;
   /** Ends at once all requests for hosts that are not in `hosts`: a connection for one host of a tunnel may ask for others. */
   endOtherHosts(hosts: readonly string[]): void;
-  /** Ends at once what runs and the policy does not admit. Tells the policy when the grants of the rest end. */
+  /** Ends at once what runs and the policy does not admit. Tells the policy when the visitors of the rest end. */
   endUnadmitted(policy: VisitPolicy, nowMs: number): void;
   /** Resets both sides at once. */
   cut(): void;

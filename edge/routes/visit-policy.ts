@@ -7,8 +7,8 @@ import { compilePaths } from '@underpass/rules/visit/path-match.ts';
 import type { PathAction } from '@underpass/rules/visit/path-rule.ts';
 import type { FeedVisit } from '@underpass/wire/feed.ts';
 
-/** A visitor's session or a machine's token that the policy admits. Each running request refers to its grant. */
-export interface Grant {
+/** A visitor whom the policy admits, by a session or a machine token. Each running request refers to its visitor. */
+export interface AdmittedVisitor {
   /** Null for a machine. */
   readonly claims: VisitorClaims | null;
   readonly token: VisitorToken | null;
@@ -21,18 +21,18 @@ export interface Pass {
   readonly path: string;
   readonly reach: Reach;
   /** Null: the path is public. */
-  readonly grant: Grant | null;
+  readonly visitor: AdmittedVisitor | null;
   /** The other origin whose page sent it with the visitor's session; null: none did. */
   readonly origin: string | null;
 }
 
-const sealKeyBytes = 32;
+const visitKeyBytes = 32;
 
 export class VisitPolicy {
   readonly feed: FeedVisit;
   readonly actionOf: (target: string, reach: Reach) => PathAction;
-  readonly sealKey: Buffer;
-  /** No later than the first end of a grant in use. */
+  readonly visitKey: Buffer;
+  /** No later than the first end of a visitor whose requests run. */
   nextEndMs: number;
   readonly #tokens: ReadonlyMap<string, VisitorToken>;
   #signingKey: KeyObject | null | undefined;
@@ -41,7 +41,7 @@ export class VisitPolicy {
     this.feed = feed;
     const decide = compilePaths(feed.rules);
     this.actionOf = (target, reach) => decide(target, reach).action;
-    this.sealKey = Buffer.from(feed.sealKey, 'base64url');
+    this.visitKey = Buffer.from(feed.sealKey, 'base64url');
     this.#tokens = new Map(feed.tokens.map((token) => [token.hash, token]));
     this.nextEndMs = this.#earliestEndMs;
   }
@@ -56,7 +56,7 @@ export class VisitPolicy {
 
   /** False if the keys from control do not work: then the edge serves public paths alone. */
   get isUsable(): boolean {
-    return this.sealKey.length === sealKeyBytes && this.signingKey !== null;
+    return this.visitKey.length === visitKeyBytes && this.signingKey !== null;
   }
 
   /** Null if the text is not a private key. Parsed on first use: at any time, most tunnels of an edge have no visitor. */
@@ -65,13 +65,13 @@ export class VisitPolicy {
     return this.#signingKey;
   }
 
-  grantOfToken(hash: string, nowMs: number): Grant | null {
+  admitToken(hash: string, nowMs: number): AdmittedVisitor | null {
     const token = this.#tokens.get(hash) ?? null;
     const endsAtMs = token?.expiresAtMs ?? Number.POSITIVE_INFINITY;
     return token !== null && endsAtMs > nowMs ? { claims: null, token, endsAtMs } : null;
   }
 
-  grantOfClaims(claims: VisitorClaims, nowMs: number): Grant | null {
+  admitClaims(claims: VisitorClaims, nowMs: number): AdmittedVisitor | null {
     if (refusalOf(claims, this.feed.grants, nowMs) !== null) return null;
     const link = claims.method === 'link' ? this.feed.grants.links.find(({ id }) => id === claims.source) : undefined;
     return { claims, token: null, endsAtMs: Math.min(claims.expiresAtMs, link?.expiresAtMs ?? Number.POSITIVE_INFINITY) };
@@ -82,7 +82,7 @@ export class VisitPolicy {
     if (pass === null) return false;
     const action = this.actionOf(pass.path, pass.reach);
     if (action === 'sign-in' && !this.takesOrigin(pass.origin)) return false;
-    return action === 'public' || (action === 'sign-in' && pass.grant !== null && this.holds(pass.grant, nowMs));
+    return action === 'public' || (action === 'sign-in' && pass.visitor !== null && this.stillAdmits(pass.visitor, nowMs));
   }
 
   /** Whether a session may be used by a page of this origin; null: by its own. */
@@ -90,13 +90,13 @@ export class VisitPolicy {
     return origin === null || this.feed.origins?.includes(origin) === true;
   }
 
-  holds({ claims, token, endsAtMs }: Grant, nowMs: number): boolean {
+  stillAdmits({ claims, token, endsAtMs }: AdmittedVisitor, nowMs: number): boolean {
     if (endsAtMs <= nowMs) return false;
-    if (token !== null) return this.grantOfToken(token.hash, nowMs) !== null;
+    if (token !== null) return this.admitToken(token.hash, nowMs) !== null;
     return claims !== null && refusalOf(claims, this.feed.grants, nowMs) === null;
   }
 
-  /** Call it with the end of each grant in use: the sweep looks at running requests only when one ends. */
+  /** Call it with the end of each visitor whose requests run: the sweep looks at running requests only when one ends. */
   expectEnd(endsAtMs: number): void {
     if (endsAtMs < this.nextEndMs) this.nextEndMs = endsAtMs;
   }

@@ -79,11 +79,11 @@ function createScene({ count = 3, hop = false, later = false, asks = '' } = {}) 
   }));
   const targets: DialTarget[] = sessions.map((session) => ({ session: session as unknown as Session, hop }));
   let change = Promise.withResolvers<void>();
-  const { promise: gate, resolve: open } = Promise.withResolvers<void>();
+  const { promise: opened, resolve: open } = Promise.withResolvers<void>();
   const dialer = {
     next(_tunnel: unknown, _request: unknown, tried: ReadonlySet<Session>) {
       const target = targets.find(({ session }) => !tried.has(session)) ?? null;
-      return later ? gate.then(() => target) : target;
+      return later ? opened.then(() => target) : target;
     },
     working: (_tunnel: unknown, _request: unknown, tried: ReadonlySet<Session>) =>
       targets.find(({ session }) => !tried.has(session) && !session.isQuiet) ?? null,

@@ -9,7 +9,7 @@ import type { VisitorError } from '../core/visitor-error.ts';
 import type { RouteTable } from '../routes/route-table.ts';
 import type { TunnelState } from '../routes/tunnel-state.ts';
 import type { Pass } from '../routes/visit-policy.ts';
-import type { Credential, VisitGate, VisitSide } from './visit-gate.ts';
+import type { Credential, VisitCheck, VisitSide } from './visit-check.ts';
 
 export class Admission implements VisitSide {
   /** The host of the last authority, without a port. */
@@ -20,7 +20,7 @@ export class Admission implements VisitSide {
   credential: Credential | null = null;
   pass: Pass | null = null;
   readonly #table: RouteTable;
-  readonly #gate: VisitGate;
+  readonly #check: VisitCheck;
   readonly #tunnel: TunnelState | null;
   readonly #address: string;
   readonly #version: '1.1' | '2.0';
@@ -30,13 +30,13 @@ export class Admission implements VisitSide {
 
   /** `version` is the HTTP version that the visitor speaks. */
   constructor(
-    { table, visits }: { readonly table: RouteTable; readonly visits: VisitGate },
+    { table, visits }: { readonly table: RouteTable; readonly visits: VisitCheck },
     tunnel: TunnelState | null,
     address: string,
     version: '1.1' | '2.0',
   ) {
     this.#table = table;
-    this.#gate = visits;
+    this.#check = visits;
     this.#tunnel = tunnel;
     this.#address = address;
     this.#version = version;
@@ -56,7 +56,7 @@ export class Admission implements VisitSide {
     const refusal = this.#refusalOf(head.authority) ?? (head.maxForwards === 0 ? 'UNDERPASS_MAX_FORWARDS' : null);
     if (refusal !== null) return answerOfError(refusal);
     const visit = this.#tunnel?.visit;
-    if (visit) return this.#gate.judge(this, visit, head, bytes, end);
+    if (visit) return this.#check.judge(this, visit, head, bytes, end);
     this.credential = null;
     this.pass = null;
     return null;

@@ -37,7 +37,7 @@ export class EnteredVisits {
   }
 
   /**
-   * Only one process can create a file, and the gate cannot wait for an answer of another process. Half a millisecond for each
+   * Only one process can create a file, and the check of a visit cannot wait for an answer of another process. Half a millisecond for each
    * sign-in on a busy machine.
    */
   #claim(key: string): boolean {

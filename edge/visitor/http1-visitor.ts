@@ -449,7 +449,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
     if (!isServing(this.#phase)) return;
     const { pass } = this.#admission;
     if (!policy.admits(pass, nowMs)) this.cut();
-    else if (pass?.grant) policy.expectEnd(pass.grant.endsAtMs);
+    else if (pass?.visitor) policy.expectEnd(pass.visitor.endsAtMs);
   }
 
   cut(): void {

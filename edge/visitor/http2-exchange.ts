@@ -360,7 +360,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
   endUnadmitted(policy: VisitPolicy, nowMs: number): void {
     if (this.#host === '') return;
     if (!policy.admits(this.#pass, nowMs)) this.#breakOff();
-    else if (this.#pass?.grant) policy.expectEnd(this.#pass.grant.endsAtMs);
+    else if (this.#pass?.visitor) policy.expectEnd(this.#pass.visitor.endsAtMs);
   }
 
   /**

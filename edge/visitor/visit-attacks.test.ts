@@ -16,8 +16,8 @@ import {
   one,
   opened,
   parseAnswer,
-  seal,
   sessionOf,
+  signed,
   stateOf,
   visitOf,
 } from '../fixture/visits.ts';
@@ -60,70 +60,83 @@ const refused =
   (fields: readonly string[], sent: Parameters<typeof ask>[1] = {}, status = 401) =>
   async () =>
     stopped(await ask(rig, { ...sent, fields }), status);
-const session = (sealed: string): string => `Cookie: ${sessionOf(sealed)}`;
+const session = (text: string): string => `Cookie: ${sessionOf(text)}`;
 const bearer = (token: string): string => `Authorization: Bearer ${token}`;
 /** One character of the body is another one. */
-const tampered = (sealed: string): string => sealed.replace(/^(.{20})(.)/, (_, head, one) => head + (one === 'A' ? 'B' : 'A'));
-const reSealed = (sealed: string, text: string): string => `${Buffer.from(text).toString('base64url')}.${sealed.split('.')[1]}`;
+const tampered = (text: string): string => text.replace(/^(.{20})(.)/, (_, head, one) => head + (one === 'A' ? 'B' : 'A'));
+const withBody = (signedText: string, body: string): string =>
+  `${Buffer.from(body).toString('base64url')}.${signedText.split('.')[1]}`;
 
 const sessions: readonly Row[] = [
-  ['a cookie without a seal', 'anybody signs in as anybody', refused([session(`${Buffer.from('{}').toString('base64url')}.`)])],
-  ['an empty cookie', 'an empty seal opens', refused([session('')])],
-  ['a cookie with a changed body', 'a visitor becomes another one', refused([session(tampered(seal()))])],
   [
-    'a cookie with claims of its own under a true seal',
-    'a visitor becomes another one',
-    refused([session(reSealed(seal(), '{"claims":{}}'))]),
+    'a cookie without a signature',
+    'anybody signs in as anybody',
+    refused([session(`${Buffer.from('{}').toString('base64url')}.`)]),
   ],
-  ['a seal that is cut short', 'a prefix of the seal is enough', refused([session(seal().slice(0, -8))])],
+  ['an empty cookie', 'an empty signature counts', refused([session('')])],
+  ['a cookie with a changed body', 'a visitor becomes another one', refused([session(tampered(signed()))])],
+  [
+    'a cookie with claims of its own under a true signature',
+    'a visitor becomes another one',
+    refused([session(withBody(signed(), '{"claims":{}}'))]),
+  ],
+  ['a signature that is cut short', 'a prefix of it is enough', refused([session(signed().slice(0, -8))])],
   [
     'a session of another host of the policy',
     'a session for one service opens all',
-    refused([session(seal({}, { host: 'key.tunnels.test' }))]),
+    refused([session(signed({}, { host: 'key.tunnels.test' }))]),
   ],
   [
     'a session of another host of the same tunnel',
     'a page of one host uses another',
-    refused([session(seal({}, { host: 'a.test' }))], { host: 'b.test' }),
+    refused([session(signed({}, { host: 'a.test' }))], { host: 'b.test' }),
   ],
-  ['a session of another policy', 'a session for one service opens all', refused([session(seal({}, { key: otherKey }))])],
+  ['a session of another policy', 'a session for one service opens all', refused([session(signed({}, { key: otherKey }))])],
   [
     'a session from before the keys were changed',
     'stolen keys stay good',
-    refused([session(seal())], { host: 'other.tunnels.test' }),
+    refused([session(signed())], { host: 'other.tunnels.test' }),
   ],
-  ['a session that has ended', 'a session lasts for ever', refused([session(seal({ expiresAtMs: Date.now() - 1 }))])],
-  ['a session whose seal has ended', 'a short session lasts longer', refused([session(seal({}, { untilMs: Date.now() - 1 }))])],
-  ['a session of a person who is not admitted', 'a removed person stays', refused([session(seal({ email: 'eve@x.test' }))])],
+  ['a session that has ended', 'a session lasts for ever', refused([session(signed({ expiresAtMs: Date.now() - 1 }))])],
+  [
+    'a session whose signed text has ended',
+    'a short session lasts longer',
+    refused([session(signed({}, { untilMs: Date.now() - 1 }))]),
+  ],
+  ['a session of a person who is not admitted', 'a removed person stays', refused([session(signed({ email: 'eve@x.test' }))])],
   [
     'a session of a domain that only ends alike',
     'evilopen.test counts as open.test',
-    refused([session(seal({ email: 'eve@evilopen.test' }))]),
+    refused([session(signed({ email: 'eve@evilopen.test' }))]),
   ],
   [
     'a session of an address with two @',
     'a@open.test@evil.test counts as open.test',
-    refused([session(seal({ email: 'a@open.test@evil.test' }))]),
+    refused([session(signed({ email: 'a@open.test@evil.test' }))]),
   ],
   [
     'a session of another provider',
     'any provider vouches for any address',
-    refused([session(seal({ method: 'oidc', source: 'p2', groups: ['staff'] }))]),
+    refused([session(signed({ method: 'oidc', source: 'p2', groups: ['staff'] }))]),
   ],
   [
     'a session by an old password',
     'a leaked password stays good',
-    refused([session(seal({ method: 'password', source: 'old' }))]),
+    refused([session(signed({ method: 'password', source: 'old' }))]),
   ],
-  ['a session by a link that is gone', 'a revoked link stays good', refused([session(seal({ method: 'link', source: 'gone' }))])],
-  ['a ticket as a cookie', 'a ticket from a log opens the service', refused([session(seal({}, { use: 'ticket' }))])],
-  ["a program's token as a cookie", 'a program gets a browser session', refused([session(seal({}, { use: 'agent' }))])],
-  ["a session as a program's token", 'a page hands its session to a program', refused([bearer(seal())])],
-  ['a ticket as a token', 'a ticket from a log opens the service', refused([bearer(seal({}, { use: 'ticket' }))])],
+  [
+    'a session by a link that is gone',
+    'a revoked link stays good',
+    refused([session(signed({ method: 'link', source: 'gone' }))]),
+  ],
+  ['a ticket as a cookie', 'a ticket from a log opens the service', refused([session(signed({}, { use: 'ticket' }))])],
+  ["a program's token as a cookie", 'a program gets a browser session', refused([session(signed({}, { use: 'agent' }))])],
+  ["a session as a program's token", 'a page hands its session to a program', refused([bearer(signed())])],
+  ['a ticket as a token', 'a ticket from a log opens the service', refused([bearer(signed({}, { use: 'ticket' }))])],
   [
     "a program's token of another host",
     'a token for one resource opens another',
-    refused([bearer(seal({}, { use: 'agent', host: 'key.tunnels.test' }))]),
+    refused([bearer(signed({}, { use: 'agent', host: 'key.tunnels.test' }))]),
   ],
   [
     "a machine's token that has ended",
@@ -142,19 +155,19 @@ const sessions: readonly Row[] = [
   [
     'two session cookies',
     'a tossed cookie wins over the own one',
-    refused([`Cookie: ${sessionOf(seal())}; ${sessionOf(seal())}`]),
+    refused([`Cookie: ${sessionOf(signed())}; ${sessionOf(signed())}`]),
   ],
   [
     'two Cookie fields with a session each',
     'a tossed cookie wins over the own one',
-    refused([session(seal()), session(seal({ email: 'x@open.test' }))]),
+    refused([session(signed()), session(signed({ email: 'x@open.test' }))]),
   ],
   [
     'a session in a cookie of another case',
     'a cookie without the guarantees of __Host- counts',
-    refused([`Cookie: __host-underpass-access=${seal()}`]),
+    refused([`Cookie: __host-underpass-access=${signed()}`]),
   ],
-  ['a session in a cookie without the prefix', 'a sibling host can set it', refused([`Cookie: underpass-access=${seal()}`])],
+  ['a session in a cookie without the prefix', 'a sibling host can set it', refused([`Cookie: underpass-access=${signed()}`])],
   ['two Authorization fields', 'one is checked and another one used', refused([bearer(machineToken), bearer('x')])],
   [
     'two fields with tokens',
@@ -162,7 +175,7 @@ const sessions: readonly Row[] = [
     refused(['X-Api-Key: x', `X_Api_Key: ${machineToken}`], { host: 'key.tunnels.test' }),
   ],
   ['a huge cookie', 'a long text costs much work', refused([session('a'.repeat(20_000))])],
-  ['a seal of thousands of dots', 'a long text costs much work', refused([session('.'.repeat(20_000))])],
+  ['a cookie of thousands of dots', 'a long text costs much work', refused([session('.'.repeat(20_000))])],
   [
     'a session on a tunnel that is no http tunnel',
     'the policy is ignored',
@@ -176,8 +189,8 @@ const sessions: readonly Row[] = [
 const page = (fields: readonly string[] = []): readonly string[] => [...opened, ...fields];
 const begun = (text = Buffer.from('/here').toString('base64url'), own = nonce, slot: number | string = 0): string =>
   `Cookie: __Host-underpass-visit-${slot}=${own}.${text}`;
-const ticket = (how: Parameters<typeof seal>[1] = {}, claims = {}): string =>
-  seal(claims, { use: 'ticket', untilMs: Date.now() + 60_000, state: stateOf(nonce), ...how });
+const ticket = (how: Parameters<typeof signed>[1] = {}, claims = {}): string =>
+  signed(claims, { use: 'ticket', untilMs: Date.now() + 60_000, state: stateOf(nonce), ...how });
 const enter = (text: string): string => `/.underpass/access/enter?ticket=${text}`;
 function noSession(answer: Answer, code: string): void {
   stopped(answer, 403);
@@ -385,9 +398,9 @@ const methods: readonly Row[] = [
         const sent = { method, path: '/public/x', fields: ['Destination: /admin/s.txt', 'Overwrite: T', 'Link: </admin/s.txt>'] };
         stopped(await ask(rig, { ...sent, host: soft }));
         stopped(await ask(rig, sent), 403);
-        stopped(await ask(rig, { ...sent, fields: [...sent.fields, session(seal())] }), 403);
+        stopped(await ask(rig, { ...sent, fields: [...sent.fields, session(signed())] }), 403);
         stopped(await askH2(rig, { ':method': method, ':path': '/public/x', destination: '/admin/s.txt' }, soft));
-        stopped(await askH2(rig, { ':method': method, ':path': '/public/x', cookie: sessionOf(seal()) }), 403);
+        stopped(await askH2(rig, { ':method': method, ':path': '/public/x', cookie: sessionOf(signed()) }), 403);
       },
     ],
   ),
@@ -411,8 +424,8 @@ const methods: readonly Row[] = [
     'what is denied is deleted or locked with its folder',
     async () => {
       for (const method of ['DELETE', 'LOCK', 'UNLOCK'])
-        for (const path of ['/', '/x/..', '//']) stopped(await ask(rig, { method, path, fields: [session(seal())] }), 403);
-      stopped(await ask(rig, { path: '/', method: 'POST', fields: [session(seal()), 'X-HTTP-Method: DELETE'] }), 403);
+        for (const path of ['/', '/x/..', '//']) stopped(await ask(rig, { method, path, fields: [session(signed())] }), 403);
+      stopped(await ask(rig, { path: '/', method: 'POST', fields: [session(signed()), 'X-HTTP-Method: DELETE'] }), 403);
     },
   ],
   [
@@ -432,7 +445,7 @@ const methods: readonly Row[] = [
         assert.notEqual((await ask(rig, { method, path: '/public/x' })).got, null, method);
       for (const method of ['MOVE', 'REPORT'])
         assert.notEqual(
-          (await ask(rig, { method, path: '/x', host: soft, fields: [session(seal({}, { host: soft }))] })).got,
+          (await ask(rig, { method, path: '/x', host: soft, fields: [session(signed({}, { host: soft }))] })).got,
           null,
         );
       assert.notEqual((await ask(rig, { method: 'MOVE', path: '/x', host: 'open.tunnels.test' })).got, null);
@@ -449,7 +462,7 @@ const requests: readonly Row[] = [
     'a signed-in visitor reads what is denied',
     async () => {
       for (const path of ['/DENIED/x', '/x/../denied/x', '/x/..%2fdenied/x', '/d%65nied', '/denied;a/x', '//denied/x']) {
-        stopped(await ask(rig, { path, fields: [session(seal())] }), 403);
+        stopped(await ask(rig, { path, fields: [session(signed())] }), 403);
       }
     },
   ],
@@ -494,7 +507,7 @@ const requests: readonly Row[] = [
     async () => {
       const socket = await rig.visit(host);
       const text = (more: string): string => `GET / HTTP/1.1\r\nHost: ${host}\r\n${more}\r\n`;
-      socket.write(text(`${session(seal())}\r\n`) + text('Connection: close\r\n'));
+      socket.write(text(`${session(signed())}\r\n`) + text('Connection: close\r\n'));
       const [first = '', second = ''] = (await readAll(socket)).split(/(?=HTTP\/1\.1 )/);
       assert.match(first, /^HTTP\/1\.1 200/);
       stopped(parseAnswer(second));
@@ -509,7 +522,7 @@ const requests: readonly Row[] = [
         new Promise((resolve) =>
           h2.request({ ':path': '/', ...fields }).on('response', (answer) => resolve(Number(answer[':status']))),
         );
-      assert.deepEqual(await Promise.all([status({ cookie: sessionOf(seal()) }), status({})]), [200, 401]);
+      assert.deepEqual(await Promise.all([status({ cookie: sessionOf(signed()) }), status({})]), [200, 401]);
       h2.destroy();
     },
   ],
@@ -583,8 +596,8 @@ const requests: readonly Row[] = [
       for (const answer of [
         await ask(rig, { path: '/public/', fields: names.map((name) => `${name}: root`) }),
         await ask(rig, { host: 'open.tunnels.test', fields: names.map((name) => `${name}: root`) }),
-        await ask(rig, { fields: [session(seal()), ...names.map((name) => `${name}: root`)] }),
-        await askH2(rig, { cookie: sessionOf(seal()), 'x-underpass-user': 'root', x_underpass_user: 'root' }),
+        await ask(rig, { fields: [session(signed()), ...names.map((name) => `${name}: root`)] }),
+        await askH2(rig, { cookie: sessionOf(signed()), 'x-underpass-user': 'root', x_underpass_user: 'root' }),
       ]) {
         assert.notEqual(answer.got, null);
         assert.equal(JSON.stringify(answer.got).includes('root'), false);
@@ -595,7 +608,7 @@ const requests: readonly Row[] = [
     'Connection: x-underpass-user',
     'the identity is removed as a field of the connection',
     async () => {
-      const answer = await ask(rig, { fields: [session(seal()), 'Connection: x-underpass-user, x-underpass-assertion'] });
+      const answer = await ask(rig, { fields: [session(signed()), 'Connection: x-underpass-user, x-underpass-assertion'] });
       assert.deepEqual(gotField(answer, 'x-underpass-user'), ['ada@firm.test']);
       assert.equal(gotField(answer, 'x-underpass-assertion').length, 1);
     },
@@ -604,7 +617,7 @@ const requests: readonly Row[] = [
     'Connection: cookie',
     'the session is cut twice, and other bytes with it',
     async () => {
-      const answer = await ask(rig, { fields: [`Cookie: ${sessionOf(seal())}; a=b`, 'Connection: cookie', 'C: d'] });
+      const answer = await ask(rig, { fields: [`Cookie: ${sessionOf(signed())}; a=b`, 'Connection: cookie', 'C: d'] });
       assert.deepEqual([gotField(answer, 'cookie'), gotField(answer, 'c')], [[], ['d']]);
     },
   ],
@@ -624,7 +637,7 @@ const requests: readonly Row[] = [
     'a line end in the subject',
     'a provider writes fields of its own',
     async () => {
-      const answer = await ask(rig, { fields: [session(seal({ subject: 'a\r\nX-Admin: 1', method: 'member', email: '' }))] });
+      const answer = await ask(rig, { fields: [session(signed({ subject: 'a\r\nX-Admin: 1', method: 'member', email: '' }))] });
       stopped(answer);
       const provider = {
         method: 'oidc',
@@ -632,7 +645,7 @@ const requests: readonly Row[] = [
         groups: ['staff', 'a\r\nX-Admin: 1'],
         subject: 'a\r\nX-Admin: 1',
       } as const;
-      const through = await ask(rig, { fields: [session(seal(provider))] });
+      const through = await ask(rig, { fields: [session(signed(provider))] });
       assert.deepEqual([through.status, gotField(through, 'x-admin')], [200, []]);
       assert.deepEqual(gotField(through, 'x-underpass-user'), ['a%0D%0AX-Admin:%201']);
     },
@@ -642,7 +655,7 @@ const requests: readonly Row[] = [
     'a link ends the session of a visitor',
     async () => {
       const path = '/.underpass/access/sign-out';
-      const answer = await ask(rig, { path, method: 'POST', fields: ['Origin: https://evil.test', session(seal())] });
+      const answer = await ask(rig, { path, method: 'POST', fields: ['Origin: https://evil.test', session(signed())] });
       assert.equal(answer.fields.has('set-cookie'), false);
     },
   ],
@@ -650,7 +663,7 @@ const requests: readonly Row[] = [
     'a token of the service beside a session',
     'the edge eats a token that is not its own',
     async () => {
-      const answer = await ask(rig, { fields: [session(seal()), bearer('of-the-service')] });
+      const answer = await ask(rig, { fields: [session(signed()), bearer('of-the-service')] });
       assert.deepEqual(gotField(answer, 'authorization'), ['Bearer of-the-service']);
     },
   ],

@@ -8,7 +8,7 @@ import { describe, it } from 'node:test';
 import { programSubject } from '@underpass/rules/visit/grants.ts';
 import type { FeedTunnel } from '@underpass/wire/feed.ts';
 import { createRig, type Rig, readUntil, tunnelOf, whenClosed } from '../fixture/rig.ts';
-import { grants, machineToken, seal, sessionOf, visitOf } from '../fixture/visits.ts';
+import { grants, machineToken, sessionOf, signed, visitOf } from '../fixture/visits.ts';
 
 const host = 't.tunnels.test';
 const guarded = (changes: Parameters<typeof visitOf>[0] = {}): FeedTunnel =>
@@ -40,7 +40,7 @@ async function begin(rig: Rig, fields: string, path = '/'): Promise<Socket> {
   return visitor;
 }
 
-const cookie = (...claims: Parameters<typeof seal>): string => `Cookie: ${sessionOf(seal(...claims))}\r\n`;
+const cookie = (...claims: Parameters<typeof signed>): string => `Cookie: ${sessionOf(signed(...claims))}\r\n`;
 
 const later = Date.now() + 60_000;
 const endings: Readonly<Record<string, readonly [string, Parameters<typeof visitOf>[0]]>> = {
@@ -59,11 +59,11 @@ const endings: Readonly<Record<string, readonly [string, Parameters<typeof visit
   ],
   'a token that is deleted': [`Authorization: Bearer ${machineToken}\r\n`, { tokens: [] }],
   'a program whose person is removed': [
-    `Authorization: Bearer ${seal({ agent: 'x' }, { use: 'agent' })}\r\n`,
+    `Authorization: Bearer ${signed({ agent: 'x' }, { use: 'agent' })}\r\n`,
     { grants: { ...grants, people: [] } },
   ],
   'a program that is revoked': [
-    `Authorization: Bearer ${seal({ agent: 'x', programId: 'p1' }, { use: 'agent' })}\r\n`,
+    `Authorization: Bearer ${signed({ agent: 'x', programId: 'p1' }, { use: 'agent' })}\r\n`,
     { grants: { ...grants, signedOut: [{ subject: programSubject('p1'), atMs: later }] } },
   ],
   'a path that is denied now': [cookie(), { rules: [{ path: '/*', action: 'deny' }] }],
@@ -85,13 +85,13 @@ describe('a change of the policy ends', () => {
     const visitor = await begin(rig, cookie());
     const session = connect(`https://${host}`, { createConnection: () => rig.connectTls(host, { ALPNProtocols: ['h2'] }) });
     session.on('error', () => {});
-    const stream = session.request({ ':path': '/', cookie: sessionOf(seal()) });
-    const open = session.request({ ':path': '/public/x', cookie: sessionOf(seal()) });
+    const stream = session.request({ ':path': '/', cookie: sessionOf(signed()) });
+    const open = session.request({ ':path': '/public/x', cookie: sessionOf(signed()) });
     await Promise.all([once(stream, 'response'), once(open, 'response')]);
     const ended = Promise.all([whenClosed(visitor), once(stream, 'error')]);
     await rig.control.change({ tunnels: [guarded({ grants: { ...grants, people: [] } })] });
     await ended;
-    assert.equal(open.destroyed, false, 'a public path needs no grant');
+    assert.equal(open.destroyed, false, 'a public path needs no sign-in');
     session.destroy();
   });
 

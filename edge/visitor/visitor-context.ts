@@ -7,12 +7,12 @@ import type { Timeouts } from '../limits/timeouts.ts';
 import type { RouteTable } from '../routes/route-table.ts';
 import type { Visitor } from '../routes/tunnel-state.ts';
 import type { Upstreams } from '../upstream/upstreams.ts';
-import type { VisitGate } from './visit-gate.ts';
+import type { VisitCheck } from './visit-check.ts';
 import type { VisitorCounters } from './visitor-counters.ts';
 
 export interface VisitorContext {
   readonly table: RouteTable;
-  readonly visits: VisitGate;
+  readonly visits: VisitCheck;
   readonly upstreams: Upstreams;
   readonly deadlines: Deadlines;
   readonly timeouts: Timeouts;

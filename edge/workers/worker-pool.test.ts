@@ -8,7 +8,7 @@ import { describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { pino } from 'pino';
 import { createRig, tunnelOf } from '../fixture/rig.ts';
-import { ask, begunOf, opened, seal, stateOf, visitOf } from '../fixture/visits.ts';
+import { ask, begunOf, opened, signed, stateOf, visitOf } from '../fixture/visits.ts';
 import { workerPids } from '../fixture/worker-pids.ts';
 
 const skip = process.platform === 'linux' ? false : 'workers need Linux';
@@ -80,7 +80,7 @@ describe('a worker', { skip }, () => {
   it('takes no ticket that another worker has taken', async () => {
     await using rig = await createRig([tunnelOf('t', { allowList: [], visit: visitOf() })], { workers: 2 });
     const { nonce, cookie } = begunOf(await ask(rig, { fields: opened }));
-    const ticket = seal({}, { use: 'ticket', untilMs: Date.now() + 60_000, state: stateOf(nonce) });
+    const ticket = signed({}, { use: 'ticket', untilMs: Date.now() + 60_000, state: stateOf(nonce) });
     const path = `/.underpass/access/enter?ticket=${ticket}`;
     // The kernel spreads them over the workers: all at one has a chance of 1 in 16 million.
     const all = await Promise.all(Array.from({ length: 25 }, () => ask(rig, { path, fields: [...opened, `Cookie: ${cookie}`] })));

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Admission, admitsNobody, describeVisitors, isOpen } from './describe.ts';
+import { admitsNobody, type DescribedPolicy, describeVisitors, isOpen } from './describe.ts';
 
-const nobody: Admission = {
+const nobody: DescribedPolicy = {
   members: false,
   people: [],
   provider: null,
@@ -13,7 +13,7 @@ const nobody: Admission = {
 };
 const google = { label: 'Google', people: ['*@firm.com'], groups: [] };
 
-const cases: readonly (readonly [line: string, policy: Partial<Admission>])[] = [
+const cases: readonly (readonly [line: string, policy: Partial<DescribedPolicy>])[] = [
   ['Nobody', {}],
   ['Members', { members: true }],
   ['Members, 3 people, password', { members: true, people: ['a@x.com', 'b@x.com', '*@y.com'], password: true }],

@@ -5,7 +5,7 @@ import type { FeedCertificate, FeedChallenge, FeedTunnel, FeedVisit } from '@und
 import type { KeyRing } from '../../platform/secret/key-ring.ts';
 import { piecesOf } from '../../platform/store/pieces.ts';
 import type { Queries } from '../../platform/store/store.ts';
-import { sealKeyOf } from '../policies/policy-keys.ts';
+import { visitKeyOf } from '../policies/policy-keys.ts';
 import { type ReadPolicy, readPolicies } from '../policies/visit-rules.ts';
 import { readConsoleHost } from '../region/console-host.ts';
 import type { RegionNames } from './core/needed-names.ts';
@@ -142,7 +142,7 @@ function readVisitPolicies(db: Queries, { keyRing }: TunnelSource, nowMs: number
 }
 
 /** Edges that know no policies see an empty list and deny, as every edge does for a policy that cannot be read. */
-function admissionOf(row: TunnelRow, policies: Policies, origin: string): Pick<FeedTunnel, 'allowList' | 'visit'> {
+function visitRulesOf(row: TunnelRow, policies: Policies, origin: string): Pick<FeedTunnel, 'allowList' | 'visit'> {
   const allowList = readAllowList(row.allow_list);
   if (row.access_policy_id === null) return { allowList };
   const policy = policies.get(row.access_policy_id);
@@ -151,7 +151,7 @@ function admissionOf(row: TunnelRow, policies: Policies, origin: string): Pick<F
 
 const toVisit = (policy: ReadPolicy, allowList: readonly string[], origin: string, region: string): FeedVisit => ({
   ...{ policyId: policy.policyId, allowList, origin, origins: policy.content.origins, ...policy.keys },
-  sealKey: sealKeyOf(policy.keys, region).toString('base64url'),
+  sealKey: visitKeyOf(policy.keys, region).toString('base64url'),
   ...{ rules: policy.rules, grants: policy.grants, tokens: policy.tokens, tokenHeader: policy.tokenHeader },
 });
 
@@ -175,7 +175,7 @@ async function complete(db: Queries, source: TunnelSource, nowMs: number, rows: 
       type: row.type,
       hosts: hosts.get(row.id) ?? [],
       tokens: tokens.get(row.id) ?? [],
-      ...admissionOf(row, policies, source.origin),
+      ...visitRulesOf(row, policies, source.origin),
       proxyProtocol: row.proxy_protocol,
       suspended: row.tunnel_suspended_at !== null || row.project_suspended_at !== null || orphaned.has(row.project_id),
     },

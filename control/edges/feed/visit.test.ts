@@ -9,7 +9,7 @@ import { createKeyRing } from '../../platform/secret/key-ring.ts';
 import type { Store } from '../../platform/store/store.ts';
 import { createTestControl, type SignedUp, type TestControl } from '../../test-kit.ts';
 import { onBothDatabases } from '../../test-kit-databases.ts';
-import { findVisitPolicy } from '../../visitors/policies/find-visit-policy.ts';
+import { findSignInPolicy } from '../../visitors/policies/find-sign-in-policy.ts';
 import { FeedHub } from './hub.ts';
 import { readTunnels } from './region-content.ts';
 import { addRegion, connectEdge, createTestBus, silentLog, type TestEdge } from './test-kit.ts';
@@ -83,8 +83,8 @@ onBothDatabases((database, skip, openStore) => {
       const found = await readTunnels(test.store.db, { keyRing, origin }, [...test.feed.changed], test.time.now);
       const [away] = found.filter(({ tunnel: { name } }) => name === 'away');
       assert.notEqual(away!.tunnel.visit!.sealKey, tunnel('shop').visit!.sealKey);
-      const seen = await findVisitPolicy(test.store.db, keyRing, away!.tunnel.hosts[0]!, test.time.now);
-      assert.equal(seen!.sealKey.toString('base64url'), away!.tunnel.visit!.sealKey);
+      const seen = await findSignInPolicy(test.store.db, keyRing, away!.tunnel.hosts[0]!, test.time.now);
+      assert.equal(seen!.visitKey.toString('base64url'), away!.tunnel.visit!.sealKey);
     });
 
     it('each change of a policy reaches the edge: rules, people, tokens, links, sign-outs, members', async () => {

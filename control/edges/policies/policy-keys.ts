@@ -11,7 +11,7 @@ export interface PolicyKeys {
   readonly assertionKeyId: string;
 }
 
-const sealKeyBytes = 32;
+const visitKeyBytes = 32;
 
 export const keysContext = (policyId: string): string => `access_policies/${policyId}`;
 export const providerSecretContext = (policyId: string): string => `access_policies/${policyId}/provider`;
@@ -27,7 +27,7 @@ export function createPolicyKeys(keyRing: KeyRing, policyId: string) {
   const jwk = publicKey.export({ format: 'jwk' });
   const assertionKeyId = thumbprint(jwk);
   const keys: PolicyKeys = {
-    sealKey: randomBytes(sealKeyBytes).toString('base64url'),
+    sealKey: randomBytes(visitKeyBytes).toString('base64url'),
     assertionKeyPem: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
     assertionKeyId,
   };
@@ -37,8 +37,8 @@ export function createPolicyKeys(keyRing: KeyRing, policyId: string) {
   };
 }
 
-/** Each region has its own, so an edge of one region cannot seal visits for the tunnels that the policy guards in another. */
-export const sealKeyOf = ({ sealKey }: PolicyKeys, region: string): Buffer =>
+/** Each region has its own, so an edge of one region cannot sign visits for the tunnels that the policy guards in another. */
+export const visitKeyOf = ({ sealKey }: PolicyKeys, region: string): Buffer =>
   createHmac('sha256', Buffer.from(sealKey, 'base64url')).update(`region ${region}`).digest();
 
 /** Edges do not have it: with it, one could make browsers known and guess the password. */

@@ -11,7 +11,7 @@ import { giveUpPolicies, readSealedPolicies, resealPolicies } from '../../edges/
 import { createKeyRing } from '../../platform/secret/key-ring.ts';
 import { hashToken } from '../../platform/secret/token.ts';
 import { createTestControl, type SignedUp, type TestControl } from '../../test-kit.ts';
-import { findVisitPolicy } from './find-visit-policy.ts';
+import { findSignInPolicy } from './find-sign-in-policy.ts';
 
 const key = randomBytes(32);
 const keyRing = createKeyRing([key]);
@@ -37,7 +37,7 @@ const attach = (who: SignedUp, accessPolicy: string): Promise<Tunnel> =>
   who.call<Tunnel>('POST', tunnelsOf(who), { name: `t-${++count}`, region: 'local', accessPolicy });
 const refusal = async (response: Response): Promise<[number, string]> => [response.status, await response.text()];
 const hostOf = (tunnel: Tunnel): string => tunnel.ingressDomains[0]!.name;
-const find = (tunnel: Tunnel) => findVisitPolicy(test.store.db, keyRing, hostOf(tunnel), test.time.now);
+const find = (tunnel: Tunnel) => findSignInPolicy(test.store.db, keyRing, hostOf(tunnel), test.time.now);
 async function auditOf(target: string): Promise<string> {
   const rows = await test.store.db.selectFrom('audit').select(['action', 'detail']).where('target', '=', target).execute();
   return JSON.stringify(rows);
@@ -180,11 +180,11 @@ describe('200', () => {
     const { policyId: policy_id } = (await find(tunnel))!;
     const flow = { id: 'f', policy_id, kind: 'refresh' as const, content_sealed: '', tries: 0, created_at: 1, expires_at: 9e15 };
     await test.store.db.insertInto('access_flows').values(flow).execute();
-    const { sealKey } = (await find(tunnel))!;
+    const { visitKey } = (await find(tunnel))!;
     await ann.call('POST', path, {});
-    const { grants, sealKey: newKey } = (await find(tunnel))!;
+    const { grants, visitKey: newKey } = (await find(tunnel))!;
     assert.deepEqual([grants.signedOut, grants.validFromMs], [[], test.time.now + 1]);
-    assert.ok(!newKey.equals(sealKey), 'whoever has the old key could seal new sessions');
+    assert.ok(!newKey.equals(visitKey), 'whoever has the old key could sign new sessions');
     assert.deepEqual(await test.store.db.selectFrom('access_flows').selectAll().execute(), []);
     assert.equal(test.feed.changed.length, 3);
   });
@@ -268,7 +268,7 @@ describe('a policy and a tunnel with the names of deleted ones', () => {
     const made = await build();
     assert.notEqual(made.tunnel.token, old.tunnel.token);
     assert.notEqual(made.visit.policyId, old.visit.policyId);
-    assert.notDeepEqual(made.visit.sealKey, old.visit.sealKey);
+    assert.notDeepEqual(made.visit.visitKey, old.visit.visitKey);
     assert.notEqual(made.visit.grants.passwordId, old.visit.grants.passwordId, 'a session by the old password');
     assert.deepEqual([made.visit.tokens, made.visit.grants.links], [[], []]);
     for (const part of ['/tokens', '/links']) assert.deepEqual(await ann.call('GET', pathOf(ann, policyName, part)), [], part);
@@ -398,7 +398,7 @@ it('a host whose project or tunnel is suspended, or whose policy cannot be opene
   assert.equal((await find(tunnel))?.policyName, name);
   assert.equal((await find(tunnel))?.url, `https://${hostOf(tunnel)}:8443`);
   const other = createKeyRing([randomBytes(32)]);
-  assert.equal(await findVisitPolicy(test.store.db, other, hostOf(tunnel), test.time.now), undefined);
+  assert.equal(await findSignInPolicy(test.store.db, other, hostOf(tunnel), test.time.now), undefined);
   await test.control.operator.changeProject(bob.projectId, { suspended: true });
   assert.equal(await find(tunnel), undefined);
   await test.control.operator.changeProject(bob.projectId, { suspended: false });
@@ -421,15 +421,15 @@ it('keys can be rotated, and given up: sessions end then, the rest stays', async
   const tunnel = await attach(ann, name);
   const newKey = randomBytes(32);
   const both = createKeyRing([newKey, key]);
-  const { sealKey } = (await find(tunnel))!;
+  const { visitKey } = (await find(tunnel))!;
   const resealed = await resealPolicies(test.store.db, both);
   assert.ok(resealed >= 2);
   assert.equal(await resealPolicies(test.store.db, both), 0);
-  const open = await findVisitPolicy(test.store.db, createKeyRing([newKey]), hostOf(tunnel), test.time.now);
-  assert.deepEqual(open!.sealKey, sealKey);
+  const open = await findSignInPolicy(test.store.db, createKeyRing([newKey]), hostOf(tunnel), test.time.now);
+  assert.deepEqual(open!.visitKey, visitKey);
   const last = createKeyRing([randomBytes(32)]);
   await test.store.write((trx) => giveUpPolicies(trx, last));
-  const fresh = (await findVisitPolicy(test.store.db, last, hostOf(tunnel), test.time.now))!;
-  assert.deepEqual([fresh.sealKey.equals(sealKey), fresh.providerSecretSealed], [false, null]);
+  const fresh = (await findSignInPolicy(test.store.db, last, hostOf(tunnel), test.time.now))!;
+  assert.deepEqual([fresh.visitKey.equals(visitKey), fresh.providerSecretSealed], [false, null]);
   assert.ok((await readSealedPolicies(test.store.db, test.time.now)).every(({ sealed }) => last.canOpen(sealed)));
 });

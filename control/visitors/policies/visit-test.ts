@@ -8,7 +8,7 @@ import { hashToken } from '../../platform/secret/token.ts';
 import type { Queries } from '../../platform/store/store.ts';
 import type { CallContext } from '../../request/caller/call.ts';
 import { orInvalid, refuse } from '../../request/http/refusal.ts';
-import { findVisitPolicy, type VisitPolicy } from './find-visit-policy.ts';
+import { findSignInPolicy, type SignInPolicy } from './find-sign-in-policy.ts';
 import { getPolicyRow, type PolicyDeps } from './write-policy.ts';
 
 type Context = CallContext<'testAccessPolicy'>;
@@ -28,9 +28,9 @@ function readAddress(given: string | undefined, own: string): string {
   return parseAddress(address) === null ? refuse('invalid', 'Please enter a valid IP address.') : address;
 }
 
-async function findTested(deps: PolicyDeps, { access, segments, nowMs }: Context, url: URL): Promise<VisitPolicy> {
+async function findTested(deps: PolicyDeps, { access, segments, nowMs }: Context, url: URL): Promise<SignInPolicy> {
   const { id, name } = await getPolicyRow(deps.store.db, access, segments.name);
-  const policy = await findVisitPolicy(deps.store.db, deps.keyRing, url.hostname, nowMs);
+  const policy = await findSignInPolicy(deps.store.db, deps.keyRing, url.hostname, nowMs);
   return policy?.policyId === id
     ? policy
     : refuse('invalid', `No tunnel with access policy '${name}' has this address. Enter the URL of one, such as https://…/path.`);

@@ -4,7 +4,7 @@ import type { Limiter } from '../../platform/limit/limiter.ts';
 import type { KeyRing } from '../../platform/secret/key-ring.ts';
 import type { Store } from '../../platform/store/store.ts';
 import type { CookieNames } from '../../request/http/cookie.ts';
-import type { VisitPolicy } from '../policies/find-visit-policy.ts';
+import type { SignInPolicy } from '../policies/find-sign-in-policy.ts';
 import type { PolicyDeps } from '../policies/write-policy.ts';
 import type { ReadDocument } from './document.ts';
 
@@ -16,7 +16,7 @@ export interface OAuthDeps {
   readonly origin: string;
   readonly cookies: CookieNames;
   /** Undefined for a host without a policy. */
-  readonly findPolicy: (host: string) => Promise<VisitPolicy | undefined>;
+  readonly findPolicy: (host: string) => Promise<SignInPolicy | undefined>;
   readonly readDocument: ReadDocument;
   readonly feed: PolicyDeps['feed'];
 }

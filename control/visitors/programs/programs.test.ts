@@ -10,7 +10,7 @@ import { policyLimits } from '@underpass/rules/visit/policy-limits.ts';
 import { createKeyRing } from '../../platform/secret/key-ring.ts';
 import { hashToken } from '../../platform/secret/token.ts';
 import { createTestControl, type SignedUp, type TestControl } from '../../test-kit.ts';
-import { findVisitPolicy, type VisitPolicy } from '../policies/find-visit-policy.ts';
+import { findSignInPolicy, type SignInPolicy } from '../policies/find-sign-in-policy.ts';
 import { type Chain, insertFlow } from './flows.ts';
 import { endOwnProgram } from './program-end.ts';
 import { claimsAt } from './test-kit.ts';
@@ -37,7 +37,7 @@ beforeEach(async () => {
   test.feed.changed.length = 0;
 });
 
-const policy = async (): Promise<VisitPolicy> => (await findVisitPolicy(test.store.db, keyRing, host, test.time.now))!;
+const policy = async (): Promise<SignInPolicy> => (await findSignInPolicy(test.store.db, keyRing, host, test.time.now))!;
 const ended = async (): Promise<readonly string[]> => (await policy()).grants.signedOut.map(({ subject }) => subject);
 const pathOf = (id = ''): string => `/api/access-policies/team-${count}/programs${id}?project=${ann.projectId}`;
 const list = (): Promise<readonly AccessProgram[]> => ann.call('GET', pathOf());

@@ -8,7 +8,7 @@ import { limitedAddress } from '../../request/http/address.ts';
 import { readBounded } from '../../request/http/body.ts';
 import { isOwnRequest } from '../../request/http/origin.ts';
 import { seeOther } from '../../request/http/see-other.ts';
-import type { VisitPolicy } from '../policies/find-visit-policy.ts';
+import type { SignInPolicy } from '../policies/find-sign-in-policy.ts';
 import { isFlowBrowser, keepFlowBrowser } from '../sign-in/flow.ts';
 import { renderEndedRequest, renderNote } from '../sign-in/page.ts';
 import { logSignIn } from '../sign-in/sign-in-log.ts';
@@ -118,7 +118,7 @@ async function finish(deps: OAuthDeps, headers: Headers, secret: string, claims:
 interface Ready {
   readonly flow: Flow<Question>;
   readonly claims: VisitorClaims;
-  readonly policy: VisitPolicy;
+  readonly policy: SignInPolicy;
 }
 
 /** The question, if its person is signed in and still admitted. */

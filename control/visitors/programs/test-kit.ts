@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import type { VisitorClaims } from '@underpass/rules/visit/grants.ts';
-import { openVisit } from '@underpass/wire/visit-seal.ts';
+import { verifyVisit } from '@underpass/wire/signed-visit.ts';
 import { Hono } from 'hono';
 import { createKeyRing } from '../../platform/secret/key-ring.ts';
 import type { AccessSignInsTable } from '../../platform/store/schema.ts';
 import { openSqliteStore } from '../../platform/store/sqlite.ts';
 import { cookieNames } from '../../request/http/cookie.ts';
-import type { VisitPolicy } from '../policies/find-visit-policy.ts';
+import type { SignInPolicy } from '../policies/find-sign-in-policy.ts';
 import type { ProgramGrants } from '../sign-in/visit-deps.ts';
 import type { ReadDocument } from './document.ts';
 import { addOAuth } from './routes.ts';
@@ -21,7 +21,7 @@ export const resourceOf = (host: string): string => `https://${host}/mcp`;
 
 export interface OAuthWorld {
   readonly time: { now: number };
-  readonly policies: Map<string, VisitPolicy>;
+  readonly policies: Map<string, SignInPolicy>;
   readonly grants: ProgramGrants;
   readonly send: (path: string, init?: RequestInit) => Promise<Response>;
   readonly endedPrograms: () => Promise<readonly string[]>;
@@ -33,7 +33,7 @@ export interface OAuthWorld {
 export async function createOAuthWorld(readDocument: ReadDocument = async () => 'it is not there'): Promise<OAuthWorld> {
   const store = await openSqliteStore(':memory:');
   const time = { now: Date.UTC(2026, 10, 20, 10) };
-  const policies = new Map<string, VisitPolicy>();
+  const policies = new Map<string, SignInPolicy>();
   const project = { id: 'p', name: 'Shop', limits: null, suspended_at: null, passkey_required: 0, revision: 0, created_at: 0 };
   await store.db
     .insertInto('projects')
@@ -52,7 +52,7 @@ export async function createOAuthWorld(readDocument: ReadDocument = async () => 
       projectName: 'Shop',
       host,
       url: `https://${host}`,
-      sealKey: randomBytes(32),
+      visitKey: randomBytes(32),
       grants: {
         memberIds: null,
         people: [],
@@ -63,7 +63,7 @@ export async function createOAuthWorld(readDocument: ReadDocument = async () => 
         signedOut: [],
       },
       log: true,
-    } as unknown as VisitPolicy);
+    } as unknown as SignInPolicy);
   }
   const app = new Hono<{ Bindings: { readonly address: string } }>();
   const grants = addOAuth(app, {
@@ -205,4 +205,4 @@ export const refresh = (world: OAuthWorld, client_id: string, refresh_token: str
 
 /** Whether the edge of this host opens it. */
 export const opensAt = (world: OAuthWorld, host: string, token: string, use: 'agent' | 'session' | 'ticket' = 'agent') =>
-  openVisit(world.policies.get(host)!.sealKey, use, host, token, world.time.now);
+  verifyVisit(world.policies.get(host)!.visitKey, use, host, token, world.time.now);

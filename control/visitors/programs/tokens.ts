@@ -3,9 +3,9 @@
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { refusalOf, type VisitorClaims } from '@underpass/rules/visit/grants.ts';
-import { openVisit, type Sealed, sealVisit } from '@underpass/wire/visit-seal.ts';
+import { type SignedVisit, signVisit, verifyVisit } from '@underpass/wire/signed-visit.ts';
 import { createToken, hashToken, isToken } from '../../platform/secret/token.ts';
-import type { VisitPolicy } from '../policies/find-visit-policy.ts';
+import type { SignInPolicy } from '../policies/find-sign-in-policy.ts';
 import type { Program } from './core/authorization.ts';
 import type { OAuthDeps } from './deps.ts';
 import { type Chain, type Code, changeFlow, deleteFlow, type Flow, findFlow, insertFlow, readFlow } from './flows.ts';
@@ -58,14 +58,14 @@ type Holder = Pick<Code | Chain, 'host' | 'claims' | 'resource'>;
 const endedText = 'The sign-in has ended. Connect again.';
 
 /** The policy, if it is still the one that the visitor signed in to, and still admits them. */
-async function findAdmitting(deps: OAuthDeps, { host, claims }: Holder, policyId: string): Promise<VisitPolicy> {
+async function findAdmitting(deps: OAuthDeps, { host, claims }: Holder, policyId: string): Promise<SignInPolicy> {
   const policy = await deps.findPolicy(host);
   const isOver = policy === undefined || policy.policyId !== policyId || refusalOf(claims, policy.grants, deps.clock()) !== null;
   return isOver ? refuse('invalid_grant', endedText) : policy;
 }
 
 function give(
-  policy: VisitPolicy,
+  policy: SignInPolicy,
   { host, claims: { agent: _, ...claims }, program }: Pick<Code, 'host' | 'claims' | 'program'>,
   refreshToken: string,
   nowMs: number,
@@ -74,7 +74,7 @@ function give(
   const programId = hashToken(splitRefresh(refreshToken)!.chain);
   const agent: VisitorClaims = { ...claims, agent: program.name, programId };
   return {
-    access_token: sealVisit(policy.sealKey, 'agent', host, { claims: agent, untilMs }),
+    access_token: signVisit(policy.visitKey, 'agent', host, { claims: agent, untilMs }),
     token_type: 'Bearer',
     expires_in: Math.floor((untilMs - nowMs) / 1000),
     refresh_token: refreshToken,
@@ -107,7 +107,7 @@ async function byCode(deps: OAuthDeps, form: ReadonlyMap<string, string>): Promi
   return startChain(deps, flow as Flow<Code>, policy, nowMs);
 }
 
-async function startChain(deps: OAuthDeps, flow: Flow<Code>, policy: VisitPolicy, nowMs: number): Promise<GivenTokens> {
+async function startChain(deps: OAuthDeps, flow: Flow<Code>, policy: SignInPolicy, nowMs: number): Promise<GivenTokens> {
   const { policyId, content } = flow;
   const [chain, secret] = [createToken(), createToken()];
   const { redirectUri, challenge, resource, program, host, claims } = content;
@@ -164,10 +164,10 @@ export async function giveTokens(deps: OAuthDeps, form: ReadonlyMap<string, stri
   return tokens;
 }
 
-/** What an access token says about its program, before its seal is checked. */
+/** What an access token says about its program, before its signature is checked. */
 function programIdOf(token: string): string {
   try {
-    const { claims } = JSON.parse(Buffer.from(token.split('.')[0] as string, 'base64url').toString()) as Sealed;
+    const { claims } = JSON.parse(Buffer.from(token.split('.')[0] as string, 'base64url').toString()) as SignedVisit;
     return typeof claims.programId === 'string' && /^[\w-]+$/.test(claims.programId) ? claims.programId : '';
   } catch {
     return '';
@@ -178,7 +178,7 @@ async function findByAccessToken(deps: OAuthDeps, token: string): Promise<Flow<C
   const { store, keyRing, clock, findPolicy } = deps;
   const flow = await readFlow(store.db, keyRing, programIdOf(token), ['chain'], clock());
   const policy = flow && (await findPolicy(flow.content.host));
-  return policy && openVisit(policy.sealKey, 'agent', flow.content.host, token, clock()) !== null ? flow : undefined;
+  return policy && verifyVisit(policy.visitKey, 'agent', flow.content.host, token, clock()) !== null ? flow : undefined;
 }
 
 /** Either token ends the program's access (RFC 7009 2.1). An unknown one is as good as revoked (RFC 7009 2.2). */

@@ -10,7 +10,7 @@ import type { SendMail } from '../../platform/mail/mail.ts';
 import { accessCodeMail } from '../../platform/mail/mails.ts';
 import type { KeyRing } from '../../platform/secret/key-ring.ts';
 import type { Store } from '../../platform/store/store.ts';
-import { findVisitPolicy, type VisitPolicy } from '../policies/find-visit-policy.ts';
+import { findSignInPolicy, type SignInPolicy } from '../policies/find-sign-in-policy.ts';
 import { hashCode } from './code.ts';
 import { changeFlow } from './flow.ts';
 import { logSignIn } from './sign-in-log.ts';
@@ -24,7 +24,7 @@ interface CodeMailDeps {
   readonly sendMail: SendMail;
 }
 
-function logStranger(deps: CodeMailDeps, policy: VisitPolicy, { email, address }: JobPayloads['access-code']): Promise<void> {
+function logStranger(deps: CodeMailDeps, policy: SignInPolicy, { email, address }: JobPayloads['access-code']): Promise<void> {
   const reason = 'The policy does not list this address.';
   return logSignIn(deps, { policy, address, nowMs: deps.clock() }, { who: email, method: 'email', reason });
 }
@@ -32,7 +32,7 @@ function logStranger(deps: CodeMailDeps, policy: VisitPolicy, { email, address }
 /** Sends nothing to an address that the policy does not list. The caller got the same answer. */
 export async function sendAccessCode(deps: CodeMailDeps, payload: JobPayloads['access-code']): Promise<void> {
   const { flowId, host, email, isMailed } = payload;
-  const policy = await findVisitPolicy(deps.store.db, deps.keyRing, host, deps.clock());
+  const policy = await findSignInPolicy(deps.store.db, deps.keyRing, host, deps.clock());
   if (!isMailed || policy === undefined) return;
   if (!isListed(email, policy.grants.people)) return logStranger(deps, policy, payload);
   const code = generateUserCode((bound) => randomInt(bound));

@@ -2,9 +2,9 @@
 // to the page that asks whether a program may act for them.
 
 import { refusalOf, type VisitorClaims } from '@underpass/rules/visit/grants.ts';
-import { sealVisit } from '@underpass/wire/visit-seal.ts';
+import { signVisit } from '@underpass/wire/signed-visit.ts';
 import { seeOther } from '../../request/http/see-other.ts';
-import type { VisitPolicy } from '../policies/find-visit-policy.ts';
+import type { SignInPolicy } from '../policies/find-sign-in-policy.ts';
 import { html, renderNote } from './page.ts';
 import { logSignIn } from './sign-in-log.ts';
 import { type SignInTarget, targetQuery } from './target.ts';
@@ -30,8 +30,8 @@ export const claimsOf = (
 
 export const signInUrl = (target: SignInTarget): string => `/access/sign-in?${targetQuery(target)}`;
 
-function ticketUrl(policy: VisitPolicy, state: string, claims: VisitorClaims, nowMs: number): string {
-  const ticket = sealVisit(policy.sealKey, 'ticket', policy.host, { claims, untilMs: nowMs + ticketMs, state });
+function ticketUrl(policy: SignInPolicy, state: string, claims: VisitorClaims, nowMs: number): string {
+  const ticket = signVisit(policy.visitKey, 'ticket', policy.host, { claims, untilMs: nowMs + ticketMs, state });
   return `${policy.url}/.underpass/access/enter?ticket=${ticket}`;
 }
 

@@ -10,7 +10,7 @@ import { providerSecretContext } from '../../edges/policies/policy-keys.ts';
 import { createTurns, type Turns } from '../../platform/limit/turns.ts';
 import { createToken } from '../../platform/secret/token.ts';
 import { seeOther } from '../../request/http/see-other.ts';
-import type { VisitPolicy } from '../policies/find-visit-policy.ts';
+import type { SignInPolicy } from '../policies/find-sign-in-policy.ts';
 import { claimsOf, finishSignIn, signInUrl } from './finish.ts';
 import { addFlow, type Flow, isFlowBrowser, keepFlowBrowser } from './flow.ts';
 import { html, renderNote } from './page.ts';
@@ -35,7 +35,7 @@ export interface ProviderFlow {
 }
 
 export interface Providers {
-  readonly configure: (policy: VisitPolicy, provider: Provider) => Promise<client.Configuration>;
+  readonly configure: (policy: SignInPolicy, provider: Provider) => Promise<client.Configuration>;
 }
 
 type ProviderDeps = Pick<VisitDeps, 'keyRing' | 'clock' | 'production' | 'providerNetworks' | 'dns'>;

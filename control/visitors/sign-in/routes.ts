@@ -8,7 +8,7 @@ import { readUrlEncoded } from '../../request/http/body.ts';
 import { answerMethod } from '../../request/http/method.ts';
 import { isOwnRequest } from '../../request/http/origin.ts';
 import { Refusal } from '../../request/http/refusal.ts';
-import { findVisitPolicy, type VisitPolicy } from '../policies/find-visit-policy.ts';
+import { findSignInPolicy, type SignInPolicy } from '../policies/find-sign-in-policy.ts';
 import { enterCode, sendCode } from './code.ts';
 import { type Flow, takeFlow } from './flow.ts';
 import { answerKeys } from './keys.ts';
@@ -37,8 +37,8 @@ const renderNoVisit = (): Response =>
     { status: 404 },
   );
 
-const findPolicy = ({ store, keyRing, clock }: VisitDeps, host: string): Promise<VisitPolicy | undefined> =>
-  findVisitPolicy(store.db, keyRing, host, clock());
+const findPolicy = ({ store, keyRing, clock }: VisitDeps, host: string): Promise<SignInPolicy | undefined> =>
+  findSignInPolicy(store.db, keyRing, host, clock());
 
 type Place = Pick<Visit, 'policy' | 'programName'>;
 

@@ -4,14 +4,14 @@
 import { addressKey } from '@underpass/rules/address/address.ts';
 import { hashToken } from '../../platform/secret/token.ts';
 import type { AccessLinksTable } from '../../platform/store/schema.ts';
-import type { VisitPolicy } from '../policies/find-visit-policy.ts';
+import type { SignInPolicy } from '../policies/find-sign-in-policy.ts';
 import { claimsOf, finishSignIn, signInUrl } from './finish.ts';
 import { breakableHost, html, renderNote, renderPage } from './page.ts';
 import { logSignIn } from './sign-in-log.ts';
 import { ofProject } from './sign-in-page.ts';
 import type { Visit, VisitDeps } from './visit-deps.ts';
 
-export function renderLinkPage(policy: VisitPolicy): Response {
+export function renderLinkPage(policy: SignInPolicy): Response {
   const title = `You have a link to ${policy.host}`;
   const url = `${policy.url}/.underpass/access/sign-in?return=/`;
   return renderPage({

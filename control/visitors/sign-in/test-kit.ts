@@ -4,10 +4,10 @@ import assert from 'node:assert/strict';
 import { randomBytes, scryptSync } from 'node:crypto';
 import type { AccessSignIn } from '@underpass/rules/visit/access-policy.ts';
 import type { VisitorClaims } from '@underpass/rules/visit/grants.ts';
-import { openVisit } from '@underpass/wire/visit-seal.ts';
+import { verifyVisit } from '@underpass/wire/signed-visit.ts';
 import { createKeyRing } from '../../platform/secret/key-ring.ts';
 import { createTestControl, type SignedUp, type TestClient, type TestControl, type TestControlOptions } from '../../test-kit.ts';
-import { findVisitPolicy, type VisitPolicy } from '../policies/find-visit-policy.ts';
+import { findSignInPolicy, type SignInPolicy } from '../policies/find-sign-in-policy.ts';
 
 /** What an edge derives from the nonce in a browser's cookie. */
 export const state = randomBytes(32).toString('base64url');
@@ -20,7 +20,7 @@ export interface VisitStage extends TestControl {
   /** The host of the tunnel `bare`, which has none. */
   readonly bareHost: string;
   change(change: object): Promise<void>;
-  policy(): Promise<VisitPolicy>;
+  policy(): Promise<SignInPolicy>;
   /** What a ticket in this answer says; fails the test if there is none, or if it is not for this host and state. */
   claimsIn(response: Response): Promise<VisitorClaims>;
   signIns(): Promise<readonly AccessSignIn[]>;
@@ -60,7 +60,7 @@ export async function openVisitStage(
   if (policy.password !== undefined) await hashCheaply(test, policy.password);
   const host = await makeTunnel(ann, 'web', { accessPolicy: 'team' });
   const bareHost = await makeTunnel(ann, 'bare', {});
-  const readPolicy = async () => (await findVisitPolicy(test.store.db, keyRing, host, test.time.now))!;
+  const readPolicy = async () => (await findSignInPolicy(test.store.db, keyRing, host, test.time.now))!;
   return {
     ...test,
     ann,
@@ -71,9 +71,9 @@ export async function openVisitStage(
     claimsIn: async (response) => {
       const url = await ticketUrlIn(response);
       assert.ok(url, `no ticket: ${response.status}`);
-      const { sealKey, url: publicUrl } = await readPolicy();
+      const { visitKey, url: publicUrl } = await readPolicy();
       assert.equal(url.origin + url.pathname, `${publicUrl}/.underpass/access/enter`);
-      const opened = openVisit(sealKey, 'ticket', host, url.searchParams.get('ticket')!, test.time.now);
+      const opened = verifyVisit(visitKey, 'ticket', host, url.searchParams.get('ticket')!, test.time.now);
       assert.ok(opened, 'the ticket does not open');
       assert.deepEqual([opened.state, opened.untilMs], [state, test.time.now + 60_000]);
       return opened.claims;

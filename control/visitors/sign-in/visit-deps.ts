@@ -8,7 +8,7 @@ import type { Limiter } from '../../platform/limit/limiter.ts';
 import type { KeyRing } from '../../platform/secret/key-ring.ts';
 import type { Store } from '../../platform/store/store.ts';
 import type { CookieNames } from '../../request/http/cookie.ts';
-import type { VisitPolicy } from '../policies/find-visit-policy.ts';
+import type { SignInPolicy } from '../policies/find-sign-in-policy.ts';
 import type { SignInTarget } from './target.ts';
 
 export interface VisitDeps {
@@ -42,7 +42,7 @@ export interface ProgramGrants {
 /** One request of a sign-in, with its target and the policy that decides. */
 export interface Visit {
   readonly target: SignInTarget;
-  readonly policy: VisitPolicy;
+  readonly policy: SignInPolicy;
   /** The program that asks; undefined for a visit with a browser. */
   readonly programName: string | undefined;
   readonly request: Request;

@@ -7,7 +7,7 @@ import { Banner } from '../../ui/banner.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { PathRules } from './path-rules.tsx';
-import { admissionOf } from './policy-form.ts';
+import { describedPolicyOf } from './policy-form.ts';
 import { SessionFields } from './session-fields.tsx';
 import { SignInFields } from './sign-in-fields.tsx';
 import type { PolicyEdit } from './use-policy-form.ts';
@@ -71,18 +71,18 @@ function Failure({ edit: { form, isOutdated, loadNewest } }: { readonly edit: Po
 }
 
 function Warnings({ policy, edit }: { readonly policy: AccessPolicy; readonly edit: PolicyEdit }) {
-  const admission = admissionOf(edit.form.values, policy);
-  if (isOpen(admission)) {
+  const described = describedPolicyOf(edit.form.values, policy);
+  if (isOpen(described)) {
     return (
       <Banner tone="warn" title="Everybody may visit everything.">
         The first rule makes every path public, so nobody is asked to sign in.
       </Banner>
     );
   }
-  if (!admitsNobody(admission)) return null;
+  if (!admitsNobody(described)) return null;
   return (
     <Banner tone="warn" title="Nobody may visit.">
-      {admission.rules[0]?.path === '/*' && admission.rules[0].action === 'deny'
+      {described.rules[0]?.path === '/*' && described.rules[0].action === 'deny'
         ? 'The first rule refuses every path.'
         : 'Choose who may sign in, create a token or a share link, or make a path public.'}
     </Banner>

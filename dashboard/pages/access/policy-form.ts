@@ -6,7 +6,7 @@ import { accept, collectErrors, type Parsed, type ParsedForm } from '@underpass/
 import { counted } from '@underpass/rules/text/counted.ts';
 import { splitEntries } from '@underpass/rules/text/typed-list.ts';
 import type { AccessPolicy } from '@underpass/rules/visit/access-policy.ts';
-import type { Admission } from '@underpass/rules/visit/describe.ts';
+import type { DescribedPolicy } from '@underpass/rules/visit/describe.ts';
 import { parseOrigin, parseOrigins } from '@underpass/rules/visit/parse-origins.ts';
 import { parsePathRules } from '@underpass/rules/visit/parse-path-rules.ts';
 import { parsePeople, parsePerson } from '@underpass/rules/visit/parse-people.ts';
@@ -171,7 +171,7 @@ function parsePassword({ hasPassword, password }: PolicyValues, saved: AccessPol
 }
 
 /** What the values would admit after a save. */
-export const admissionOf = (values: PolicyValues, { tokenCount, linkCount }: AccessPolicy): Admission => ({
+export const describedPolicyOf = (values: PolicyValues, { tokenCount, linkCount }: AccessPolicy): DescribedPolicy => ({
   members: values.members,
   people: [...values.people, ...splitEntries(values.peoplePending)],
   provider: values.hasProvider

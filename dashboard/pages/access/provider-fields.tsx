@@ -8,7 +8,7 @@ import { Banner } from '../../ui/banner.tsx';
 import { CopyTextButton } from '../../ui/copy-button.tsx';
 import { ListEditor } from '../../ui/input/list-editor.tsx';
 import { Switch } from '../../ui/input/switch.tsx';
-import { addPerson, admissionOf, splitGroups } from './policy-form.ts';
+import { addPerson, describedPolicyOf, splitGroups } from './policy-form.ts';
 import type { PolicyPartProps } from './use-policy-form.ts';
 
 export function ProviderFields(props: PolicyPartProps) {
@@ -98,7 +98,7 @@ function ClientFields({ form, policy, readOnly }: PolicyPartProps) {
 
 function AdmittedFields({ form, policy, readOnly }: PolicyPartProps) {
   const { values, set } = form;
-  const { provider } = admissionOf(values, policy);
+  const { provider } = describedPolicyOf(values, policy);
   const admitsNobody = provider !== null && provider.people.length === 0 && provider.groups.length === 0;
   return (
     <>

@@ -1,4 +1,4 @@
-// Sealed texts with which control and edges vouch for a visitor: JSON and its HMAC, bound to one use and one host. A policy has
+// Signed texts with which control and edges vouch for a visitor: JSON and its HMAC, bound to one use and one host. A policy has
 // one key for each region, which the region's edges hold beside the keys of certificates. docs/protocol.md 10, The feed.
 // Each request of a visitor carries a session, so a session has no names: it is half as long.
 
@@ -7,11 +7,11 @@ import type { SignInMethod, VisitorClaims } from '@underpass/rules/visit/grants.
 
 /**
  * `ticket`: control sends a visitor to an edge with it, once. `session`: the cookie at the host. `agent`: the access token of a
- * program. A text that is sealed for one use does not open for another.
+ * program. A text that is signed for one use counts for no other.
  */
-export type SealUse = 'ticket' | 'session' | 'agent';
+export type SignedUse = 'ticket' | 'session' | 'agent';
 
-export interface Sealed {
+export interface SignedVisit {
   readonly claims: VisitorClaims;
   /** When the text itself ends: seconds for a ticket, the session's end for the others. */
   readonly untilMs: number;
@@ -20,32 +20,32 @@ export interface Sealed {
 }
 
 /** Browsers drop cookies of more than 4 kB; claims are bounded far below. */
-export const sealedMostChars = 3_500;
+export const signedMostChars = 3_500;
 
-const macOf = (key: Buffer, use: SealUse, host: string, body: string): Buffer =>
+const macOf = (key: Buffer, use: SignedUse, host: string, body: string): Buffer =>
   createHmac('sha256', key).update(`${use}\0${host}\0${body}`).digest();
 
 /** `host`: without a port, in lower case. */
-export function sealVisit(key: Buffer, use: SealUse, host: string, sealed: Sealed): string {
-  const body = Buffer.from(JSON.stringify(use === 'session' ? packSession(sealed) : sealed)).toString('base64url');
+export function signVisit(key: Buffer, use: SignedUse, host: string, visit: SignedVisit): string {
+  const body = Buffer.from(JSON.stringify(use === 'session' ? packSession(visit) : visit)).toString('base64url');
   return `${body}.${macOf(key, use, host, body).toString('base64url')}`;
 }
 
-/** Null if this policy did not seal the text for this use and host, or if it has ended. */
-export function openVisit(key: Buffer, use: SealUse, host: string, text: string, nowMs: number): Sealed | null {
-  if (text.length > sealedMostChars) return null;
+/** Null if this policy did not sign the text for this use and host, or if it has ended. */
+export function verifyVisit(key: Buffer, use: SignedUse, host: string, text: string, nowMs: number): SignedVisit | null {
+  if (text.length > signedMostChars) return null;
   const dot = text.indexOf('.');
   if (dot < 1) return null;
   const body = text.slice(0, dot);
   const given = Buffer.from(text.slice(dot + 1), 'base64url');
   const right = macOf(key, use, host, body);
   if (given.length !== right.length || !timingSafeEqual(given, right)) return null;
-  const parsed = JSON.parse(Buffer.from(body, 'base64url').toString()) as Sealed | PackedSession;
-  const sealed = isPacked(parsed) ? unpackSession(parsed) : parsed;
-  return sealed.untilMs > nowMs ? sealed : null;
+  const parsed = JSON.parse(Buffer.from(body, 'base64url').toString()) as SignedVisit | PackedSession;
+  const visit = isPacked(parsed) ? unpackSession(parsed) : parsed;
+  return visit.untilMs > nowMs ? visit : null;
 }
 
-/** A session without names. Programs have tokens instead of sessions, so `agent` and `programId` have no place in it. */
+/** A session without names. Programs have tokens instead of sessions, so `agent` and `programId` are not in it. */
 type PackedSession = readonly [
   method: SignInMethod,
   subject: string,
@@ -58,15 +58,15 @@ type PackedSession = readonly [
   untilMs: number,
 ];
 
-function packSession({ claims, untilMs }: Sealed): PackedSession {
+function packSession({ claims, untilMs }: SignedVisit): PackedSession {
   const { method, subject, email, groups, source, signedInAtMs, expiresAtMs } = claims;
   return [method, subject, email === subject ? 0 : email, groups, source, signedInAtMs, expiresAtMs, untilMs];
 }
 
-function unpackSession([method, subject, email, groups, source, signedInAtMs, expiresAtMs, untilMs]: PackedSession): Sealed {
+function unpackSession([method, subject, email, groups, source, signedInAtMs, expiresAtMs, untilMs]: PackedSession): SignedVisit {
   const claims = { method, subject, email: email === 0 ? subject : email, groups, source, signedInAtMs, expiresAtMs };
   return { claims, untilMs };
 }
 
-/** A session that an edge of the previous version sealed has names. */
-const isPacked = (parsed: Sealed | PackedSession): parsed is PackedSession => Array.isArray(parsed);
+/** A session that an edge of the previous version signed has names. */
+const isPacked = (parsed: SignedVisit | PackedSession): parsed is PackedSession => Array.isArray(parsed);

@@ -22,14 +22,14 @@ import {
   one,
   opened,
   pairOf,
-  seal,
   sessionOf,
+  signed,
   stateOf,
   visitOf,
 } from '../fixture/visits.ts';
 import { VisitPolicy } from '../routes/visit-policy.ts';
 import { EnteredVisits } from './entered-visits.ts';
-import { VisitGate, type VisitSide } from './visit-gate.ts';
+import { VisitCheck, type VisitSide } from './visit-check.ts';
 
 const host = 't.tunnels.test';
 const neverEntered = new EnteredVisits(null, pino({ level: 'silent' }));
@@ -50,7 +50,7 @@ before(async () => {
 });
 after(() => rig[Symbol.asyncDispose]());
 
-const cookie = (sealed: string, more = ''): string => `Cookie: ${more}${sessionOf(sealed)}`;
+const cookie = (session: string, more = ''): string => `Cookie: ${more}${sessionOf(session)}`;
 
 describe('a visitor without a session', () => {
   it('is redirected to the sign-in if a person opens the address', async () => {
@@ -119,7 +119,7 @@ describe('a visitor without a session', () => {
     const open = await ask(rig, { path: '/public/x' });
     assert.equal(open.got?.url, '/public/x');
     assert.deepEqual(gotField(open, 'x-underpass-user'), []);
-    for (const fields of [[], [cookie(seal())]]) {
+    for (const fields of [[], [cookie(signed())]]) {
       const denied = await ask(rig, { path: '/denied/x', fields });
       assert.equal(denied.status, 403);
       assert.equal(one(denied, 'underpass-error'), 'UNDERPASS_VISIT_DENIED');
@@ -129,7 +129,7 @@ describe('a visitor without a session', () => {
 
 describe('a visitor with a session', () => {
   it('reaches the upstream, which learns who they are and never sees the session', async () => {
-    const sealed = seal({
+    const session = signed({
       method: 'oidc',
       source: 'provider-1',
       subject: 'söme one',
@@ -137,8 +137,8 @@ describe('a visitor with a session', () => {
       groups: ['staff', 'a,b ü'],
     });
     for (const answer of [
-      await ask(rig, { fields: [cookie(sealed, 'a=b; ')] }),
-      await askH2(rig, { cookie: `a=b; ${sessionOf(sealed)}` }),
+      await ask(rig, { fields: [cookie(session, 'a=b; ')] }),
+      await askH2(rig, { cookie: `a=b; ${sessionOf(session)}` }),
     ]) {
       assert.equal(answer.status, 200);
       assert.deepEqual(gotField(answer, 'cookie'), ['a=b']);
@@ -177,7 +177,7 @@ describe('a visitor with a session', () => {
   ];
   for (const [name, text, kept] of places) {
     it(`loses only the edge's cookies if the session is ${name}`, async () => {
-      const answer = await ask(rig, { fields: [`Cookie: ${text.replace('%', sessionOf(seal()))}`] });
+      const answer = await ask(rig, { fields: [`Cookie: ${text.replace('%', sessionOf(signed()))}`] });
       assert.deepEqual(gotField(answer, 'cookie'), kept);
     });
   }
@@ -185,18 +185,18 @@ describe('a visitor with a session', () => {
   it('loses them on a public path too', async () => {
     const answer = await ask(rig, {
       path: '/public/',
-      fields: [cookie(seal(), 'a=b; '), `Authorization: Bearer ${machineToken}`],
+      fields: [cookie(signed(), 'a=b; '), `Authorization: Bearer ${machineToken}`],
     });
     assert.deepEqual([gotField(answer, 'cookie'), gotField(answer, 'authorization')], [['a=b'], []]);
   });
 
   it('keeps an Authorization field of the service', async () => {
-    const answer = await ask(rig, { fields: [cookie(seal()), 'Authorization: Basic eDp5'] });
+    const answer = await ask(rig, { fields: [cookie(signed()), 'Authorization: Basic eDp5'] });
     assert.deepEqual(gotField(answer, 'authorization'), ['Basic eDp5']);
   });
 
   it('gets one assertion for several requests on several connections', async () => {
-    const fields = [cookie(seal())];
+    const fields = [cookie(signed())];
     const [first, second] = [await ask(rig, { fields }), await ask(rig, { fields })];
     assert.deepEqual(gotField(first, 'x-underpass-assertion'), gotField(second, 'x-underpass-assertion'));
   });
@@ -210,8 +210,8 @@ describe('machines and programs', () => {
   });
 
   it('are let through by a program token', async () => {
-    const sealed = seal({ agent: 'Inspector' }, { use: 'agent' });
-    const answer = await ask(rig, { fields: [`Authorization: Bearer ${sealed}`] });
+    const token = signed({ agent: 'Inspector' }, { use: 'agent' });
+    const answer = await ask(rig, { fields: [`Authorization: Bearer ${token}`] });
     assert.deepEqual(gotField(answer, 'x-underpass-user'), ['ada@firm.test']);
     const [, payload = ''] = (gotField(answer, 'x-underpass-assertion')[0] ?? '').split('.');
     assert.equal(JSON.parse(Buffer.from(payload, 'base64url').toString()).agent, 'Inspector');
@@ -231,7 +231,7 @@ describe('the way back from the sign-in', () => {
   const begun = (path = '/a/b?c=d'): string =>
     `Cookie: __Host-underpass-visit-0=${nonce}.${Buffer.from(path).toString('base64url')}`;
   const ticket = (changes = {}, how = {}): string =>
-    seal(changes, { use: 'ticket', untilMs: Date.now() + 60_000, state: stateOf(nonce), ...how });
+    signed(changes, { use: 'ticket', untilMs: Date.now() + 60_000, state: stateOf(nonce), ...how });
   const enter = (text: string): string => `/.underpass/access/enter?ticket=${text}`;
 
   it('sets the session and leads to where the visit began', async () => {
@@ -297,7 +297,7 @@ describe('the way back from the sign-in', () => {
   it('leads a window whose cookie is gone to "/" once there is a session', async () => {
     const other = (slot: number): string => `__Host-underpass-visit-${slot}=${'o'.repeat(22)}.L2I; `;
     for (const others of ['', other(1) + other(2)]) {
-      const answer = await ask(rig, { path: enter(ticket()), fields: [...opened, cookie(seal(), others)] });
+      const answer = await ask(rig, { path: enter(ticket()), fields: [...opened, cookie(signed(), others)] });
       assert.deepEqual([answer.status, one(answer, 'location')], [303, '/']);
     }
   });
@@ -342,7 +342,7 @@ describe('signing out', () => {
 
   it('has no other page', async () => {
     for (const other of ['/.underpass/access/', '/.underpass/access/x', `${path}/x`]) {
-      assert.equal((await ask(rig, { path: other, fields: [cookie(seal())] })).status, 404);
+      assert.equal((await ask(rig, { path: other, fields: [cookie(signed())] })).status, 404);
     }
     assert.equal(
       (await ask(rig, { host: 'open.tunnels.test', path })).got?.url,
@@ -360,8 +360,8 @@ describe('a policy that cannot be used', () => {
 
   for (const id of ['broken', 'short']) {
     it(`admits nobody but to public paths (${id})`, async () => {
-      const sealed = seal({}, { host: `${id}.tunnels.test`, key: id === 'short' ? '' : visitOf().sealKey });
-      for (const fields of [[cookie(sealed)], [`Authorization: Bearer ${machineToken}`], opened]) {
+      const session = signed({}, { host: `${id}.tunnels.test`, key: id === 'short' ? '' : visitOf().sealKey });
+      for (const fields of [[cookie(session)], [`Authorization: Bearer ${machineToken}`], opened]) {
         const answer = await ask(rig, { host: `${id}.tunnels.test`, fields });
         assert.equal(one(answer, 'underpass-error'), 'UNDERPASS_SIGN_IN_UNAVAILABLE');
       }
@@ -377,12 +377,12 @@ it('claims of every method are admitted as the policy says', async () => {
     claimsOf({ method: 'password', subject: 'password-1', source: 'password-1', email: '' }),
     claimsOf({ method: 'link', subject: 'link-1', source: 'link-1', email: '' }),
   ];
-  for (const claims of admitted) assert.equal((await ask(rig, { fields: [cookie(seal(claims))] })).status, 200, claims.method);
+  for (const claims of admitted) assert.equal((await ask(rig, { fields: [cookie(signed(claims))] })).status, 200, claims.method);
 });
 
 /** Judges one request of the connection. */
 function judgeAt(
-  gate: VisitGate,
+  check: VisitCheck,
   side: VisitSide,
   policy: VisitPolicy,
   fields: readonly string[],
@@ -393,43 +393,43 @@ function judgeAt(
   const bytes = Buffer.from(lines.join('\r\n'), 'latin1');
   const head = new RequestHead();
   const end = head.scan(bytes, 0, bytes.length);
-  return gate.judge(side, policy, head, bytes, end)?.code ?? null;
+  return check.judge(side, policy, head, bytes, end)?.code ?? null;
 }
 const sideOf = (): VisitSide => ({ tunnelId: 't', host, site: host, credential: null, pass: null });
 
 describe('what was verified before is judged again', () => {
   const policy = new VisitPolicy(visitOf());
   const credentials: Readonly<Record<string, string>> = {
-    'a session': cookie(seal()),
+    'a session': cookie(signed()),
     'a token': `Authorization: Bearer ${machineToken}`,
-    'a program': `Authorization: Bearer ${seal({ agent: 'x' }, { use: 'agent' })}`,
+    'a program': `Authorization: Bearer ${signed({ agent: 'x' }, { use: 'agent' })}`,
   };
   for (const [name, field] of Object.entries(credentials)) {
     it(`${name}, once the policy changes, on its own connection and on others`, () => {
-      const gate = new VisitGate(() => true, neverEntered);
+      const check = new VisitCheck(() => true, neverEntered);
       const own = sideOf();
-      assert.equal(judgeAt(gate, own, policy, [field]), null);
+      assert.equal(judgeAt(check, own, policy, [field]), null);
       const changed = new VisitPolicy(visitOf({ tokens: [], grants: { ...policy.feed.grants, people: [] } }));
-      assert.equal(judgeAt(gate, own, changed, [field]), 'UNDERPASS_SIGN_IN_REQUIRED');
-      assert.equal(judgeAt(gate, sideOf(), changed, [field]), 'UNDERPASS_SIGN_IN_REQUIRED');
+      assert.equal(judgeAt(check, own, changed, [field]), 'UNDERPASS_SIGN_IN_REQUIRED');
+      assert.equal(judgeAt(check, sideOf(), changed, [field]), 'UNDERPASS_SIGN_IN_REQUIRED');
     });
   }
 
   it('a session on a connection that stays open, once it ends', (t) => {
     t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
-    const gate = new VisitGate(() => true, neverEntered);
+    const check = new VisitCheck(() => true, neverEntered);
     const own = sideOf();
-    const field = cookie(seal({ expiresAtMs: Date.now() + 60_000 }));
-    assert.equal(judgeAt(gate, own, policy, [field]), null);
+    const field = cookie(signed({ expiresAtMs: Date.now() + 60_000 }));
+    assert.equal(judgeAt(check, own, policy, [field]), null);
     t.mock.timers.tick(60_000);
-    assert.equal(judgeAt(gate, own, policy, [field]), 'UNDERPASS_SIGN_IN_REQUIRED');
+    assert.equal(judgeAt(check, own, policy, [field]), 'UNDERPASS_SIGN_IN_REQUIRED');
   });
 });
 
 describe('a target without a path', () => {
-  const gate = new VisitGate(() => true, neverEntered);
+  const check = new VisitCheck(() => true, neverEntered);
   const judgeBy = (rule: PathRule, path: string, method?: string): string | null =>
-    judgeAt(gate, sideOf(), new VisitPolicy(visitOf({ rules: [rule] })), [cookie(seal())], path, method);
+    judgeAt(check, sideOf(), new VisitPolicy(visitOf({ rules: [rule] })), [cookie(signed())], path, method);
 
   it('is judged as "/"', () => {
     for (const path of ['/', `https://${host}`])
@@ -441,7 +441,7 @@ describe('a target without a path', () => {
       for (const action of ['public', 'deny'] as const) {
         assert.equal(judgeBy({ path: '/*', action }, path, 'OPTIONS'), null, path);
         const without = judgeAt(
-          gate,
+          check,
           sideOf(),
           new VisitPolicy(visitOf({ rules: [{ path: '/*', action }] })),
           [],
@@ -458,8 +458,8 @@ it('a denied path has no metadata, a public one is the service’s own', async (
   const metadata = '/.well-known/oauth-protected-resource';
   for (const [action, code] of Object.entries({ deny: 'UNDERPASS_VISIT_DENIED', public: null })) {
     const policy = new VisitPolicy(visitOf({ rules: [{ path: `${metadata}/*`, action: action as 'deny' | 'public' }] }));
-    const gate = new VisitGate(() => true, neverEntered);
-    assert.equal(judgeAt(gate, sideOf(), policy, [cookie(seal())], metadata), code);
+    const check = new VisitCheck(() => true, neverEntered);
+    assert.equal(judgeAt(check, sideOf(), policy, [cookie(signed())], metadata), code);
   }
 });
 
@@ -468,20 +468,20 @@ it('a script that fetches the page of the sign-in gets 401 and no nonce', async 
   assert.deepEqual([answer.status, answer.fields.has('set-cookie')], [401, false]);
 });
 
-it('a policy without a key takes no ticket, also if it is sealed by an empty key', async () => {
+it('a policy without a key takes no ticket, also if it is signed with an empty key', async () => {
   const nonce = 'n'.repeat(22);
-  const ticket = seal({}, { use: 'ticket', host: 'short.tunnels.test', key: '', state: stateOf(nonce) });
+  const ticket = signed({}, { use: 'ticket', host: 'short.tunnels.test', key: '', state: stateOf(nonce) });
   const fields = [`Cookie: __Host-underpass-visit-0=${nonce}.Lw`];
   const answer = await ask(rig, { host: 'short.tunnels.test', path: `/.underpass/access/enter?ticket=${ticket}`, fields });
   assert.deepEqual([answer.status, answer.fields.has('set-cookie')], [503, false]);
 });
 
 describe('while control is away', () => {
-  const gate = new VisitGate(() => false, neverEntered);
+  const check = new VisitCheck(() => false, neverEntered);
   const policy = new VisitPolicy(visitOf());
   function judge(fields: readonly string[], path = '/'): { readonly code: string | null; readonly side: VisitSide } {
     const side = sideOf();
-    return { code: judgeAt(gate, side, policy, fields, path), side };
+    return { code: judgeAt(check, side, policy, fields, path), side };
   }
 
   it('redirects nobody to it, and says that signing in does not work', () => {
@@ -490,8 +490,8 @@ describe('while control is away', () => {
   });
 
   it('admits visitors with a session, and answers programs without a token with 401', () => {
-    const { code, side } = judge([cookie(seal())]);
-    assert.deepEqual([code, side.pass?.path, side.pass?.grant?.claims?.email], [null, '/', 'ada@firm.test']);
+    const { code, side } = judge([cookie(signed())]);
+    assert.deepEqual([code, side.pass?.path, side.pass?.visitor?.claims?.email], [null, '/', 'ada@firm.test']);
     assert.equal(judge([]).code, 'UNDERPASS_SIGN_IN_REQUIRED');
   });
 });
@@ -507,44 +507,44 @@ describe('a page of another origin', () => {
 
   it('cannot write with the session of a visitor', async () => {
     for (const method of ['POST', 'PUT', 'DELETE', 'QUERY'])
-      refused(await ask(rig, { method, path: '/x', body: 'x', fields: [cookie(seal()), ...foreign] }));
-    const sent = { ':method': 'POST', cookie: sessionOf(seal()), origin: 'https://evil.tunnels.test' };
+      refused(await ask(rig, { method, path: '/x', body: 'x', fields: [cookie(signed()), ...foreign] }));
+    const sent = { ':method': 'POST', cookie: sessionOf(signed()), origin: 'https://evil.tunnels.test' };
     refused(await askH2(rig, sent, host, 'x'));
   });
 
   it('cannot open a WebSocket with the session of a visitor', async () => {
     for (const origin of [foreign, foreign.slice(0, 1), foreign.slice(1), ['Origin: null'], ['Origin: a', 'Origin: a']])
-      refused(await ask(rig, { fields: [cookie(seal()), ...webSocket, ...origin] }));
+      refused(await ask(rig, { fields: [cookie(signed()), ...webSocket, ...origin] }));
   });
 
   it('may send what only reads, and gets no permission to see the answer', async () => {
-    const answer = await ask(rig, { fields: [cookie(seal()), ...foreign] });
+    const answer = await ask(rig, { fields: [cookie(signed()), ...foreign] });
     assert.notEqual(answer.got, null);
     assert.equal(one(answer, 'access-control-allow-origin'), '');
   });
 
   it("may write with a machine's token, which no browser adds by itself", async () => {
-    const fields = [`Authorization: Bearer ${machineToken}`, cookie(seal()), ...foreign];
+    const fields = [`Authorization: Bearer ${machineToken}`, cookie(signed()), ...foreign];
     assert.notEqual((await ask(rig, { method: 'POST', body: 'x', fields })).got, null);
   });
 
   it('may write if the policy names its origin, and only then', async () => {
     const at = 'friends.tunnels.test';
     const post = (origin: string) =>
-      ask(rig, { host: at, method: 'POST', body: 'x', fields: [cookie(seal({}, { host: at })), `Origin: ${origin}`] });
+      ask(rig, { host: at, method: 'POST', body: 'x', fields: [cookie(signed({}, { host: at })), `Origin: ${origin}`] });
     assert.notEqual((await post('https://app.friend.test')).got, null);
     for (const origin of ['https://app.friend.test:444', 'http://app.friend.test', 'https://x.app.friend.test'])
       refused(await post(origin));
   });
 
   it('may write to a public path, where the service gets no session', async () => {
-    const answer = await ask(rig, { path: '/public/x', method: 'POST', body: 'x', fields: [cookie(seal()), ...foreign] });
+    const answer = await ask(rig, { path: '/public/x', method: 'POST', body: 'x', fields: [cookie(signed()), ...foreign] });
     assert.deepEqual(gotField(answer, 'cookie'), []);
   });
 
   it('loses what it opened when the policy no longer names its origin', () => {
-    const grant = { claims: claimsOf(), token: null, endsAtMs: Number.POSITIVE_INFINITY };
-    const pass = { path: '/', reach: 'path', grant, origin: 'https://app.friend.test' } as const;
+    const visitor = { claims: claimsOf(), token: null, endsAtMs: Number.POSITIVE_INFINITY };
+    const pass = { path: '/', reach: 'path', visitor, origin: 'https://app.friend.test' } as const;
     assert.equal(new VisitPolicy(visitOf({ origins: [pass.origin] })).admits(pass, Date.now()), true);
     assert.equal(new VisitPolicy(visitOf()).admits(pass, Date.now()), false);
   });
@@ -552,7 +552,7 @@ describe('a page of another origin', () => {
 
 it("the page itself writes with its visitor's session", async () => {
   const own = [`Origin: https://${host}`, 'Sec-Fetch-Site: same-origin'];
-  assert.notEqual((await ask(rig, { method: 'POST', body: 'x', fields: [cookie(seal()), ...own] })).got, null);
+  assert.notEqual((await ask(rig, { method: 'POST', body: 'x', fields: [cookie(signed()), ...own] })).got, null);
 });
 
 describe('what another sign-in proxy says about the visitor', () => {
@@ -563,11 +563,11 @@ describe('what another sign-in proxy says about the visitor', () => {
   it('does not reach the service of a tunnel with a policy, however its marks are written, on public paths too', async () => {
     for (const path of ['/', '/public/x'])
       for (const name of claims) {
-        const fields = [`${name}: boss`, cookie(seal()), `${name}: boss`, 'X-Kept: yes'];
+        const fields = [`${name}: boss`, cookie(signed()), `${name}: boss`, 'X-Kept: yes'];
         const answer = await ask(rig, { path, fields });
         assert.equal(JSON.stringify(answer.got).includes('boss'), false, name);
         assert.deepEqual(gotField(answer, 'x-kept'), ['yes']);
-        const h2 = await askH2(rig, { ':path': path, cookie: sessionOf(seal()), [name.toLowerCase()]: 'boss' });
+        const h2 = await askH2(rig, { ':path': path, cookie: sessionOf(signed()), [name.toLowerCase()]: 'boss' });
         assert.equal(JSON.stringify(h2.got).includes('boss'), false, name);
       }
   });

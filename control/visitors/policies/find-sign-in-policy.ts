@@ -3,12 +3,12 @@
 import type { VisitRules } from '@underpass/rules/visit/grants.ts';
 import { orphanedProjects } from '../../edges/feed/region-content.ts';
 import type { PolicyContent } from '../../edges/policies/policy-content.ts';
-import { knownBrowserKeyOf, sealKeyOf } from '../../edges/policies/policy-keys.ts';
+import { knownBrowserKeyOf, visitKeyOf } from '../../edges/policies/policy-keys.ts';
 import { readPolicies } from '../../edges/policies/visit-rules.ts';
 import type { KeyRing } from '../../platform/secret/key-ring.ts';
 import type { Queries } from '../../platform/store/store.ts';
 
-export interface VisitPolicy extends VisitRules {
+export interface SignInPolicy extends VisitRules {
   readonly tunnelId: string;
   readonly projectId: string;
   readonly projectName: string;
@@ -18,7 +18,7 @@ export interface VisitPolicy extends VisitRules {
   /** The host's public https address, without a trailing slash. */
   readonly url: string;
   readonly content: PolicyContent;
-  readonly sealKey: Buffer;
+  readonly visitKey: Buffer;
   readonly knownBrowserKey: Buffer;
   readonly log: boolean;
   /** Null: no password (edges/policies/password.ts). */
@@ -52,12 +52,12 @@ const findRow = (db: Queries, host: string) =>
     .executeTakeFirst();
 
 /** `host`: lower case, without a port. Undefined: no such host, no policy, suspended, or unreadable. */
-export async function findVisitPolicy(
+export async function findSignInPolicy(
   db: Queries,
   keyRing: KeyRing,
   host: string,
   nowMs: number,
-): Promise<VisitPolicy | undefined> {
+): Promise<SignInPolicy | undefined> {
   const row = await findRow(db, host);
   if (row === undefined || (await orphanedProjects(db, [row.project_id])).size > 0) return undefined;
   const policy = (await readPolicies(db, keyRing, [row.policy_id], nowMs)).get(row.policy_id);
@@ -69,7 +69,7 @@ export async function findVisitPolicy(
     ...{ rules, grants, tokens, tokenHeader },
     host,
     url: `https://${host}${row.https_port === 443 ? '' : `:${row.https_port}`}`,
-    sealKey: sealKeyOf(keys, row.region),
+    visitKey: visitKeyOf(keys, row.region),
     knownBrowserKey: knownBrowserKeyOf(keys),
     passwordHash: row.password_hash,
     providerSecretSealed: row.provider_secret_sealed,

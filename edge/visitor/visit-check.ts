@@ -6,7 +6,7 @@ import { type Reach, reachOf } from '@underpass/rules/visit/method-reach.ts';
 import { headFieldOf } from '@underpass/wire/http/head-field.ts';
 import { nextLine } from '@underpass/wire/http/head-scan.ts';
 import type { RequestHead } from '@underpass/wire/http/request-head.ts';
-import { openVisit, type Sealed, sealVisit } from '@underpass/wire/visit-seal.ts';
+import { type SignedVisit, signVisit, verifyVisit } from '@underpass/wire/signed-visit.ts';
 import { noLines } from '../core/forwarded-head.ts';
 import { answerOfError, type OwnAnswer } from '../core/own-answer.ts';
 import {
@@ -43,7 +43,7 @@ import {
   VisitCookies,
 } from '../core/visit-cookie.ts';
 import { assertionUsedMs, renderAssertion, renderVisitor } from '../core/visit-identity.ts';
-import type { Grant, Pass, VisitPolicy } from '../routes/visit-policy.ts';
+import type { AdmittedVisitor, Pass, VisitPolicy } from '../routes/visit-policy.ts';
 import type { EnteredVisits } from './entered-visits.ts';
 
 type CredentialKind = 'session' | 'bearer' | 'token';
@@ -55,7 +55,7 @@ export interface Credential {
   readonly kind: CredentialKind;
   /** The text in the request that identifies it. */
   readonly bytes: Buffer;
-  readonly grant: Grant;
+  readonly visitor: AdmittedVisitor;
   /** Header lines for the upstream. After `signedUntilMs`, `renew` replaces their assertion. */
   lines: Buffer;
   signedUntilMs: number;
@@ -83,7 +83,7 @@ const slash = 47;
 const dot = 46;
 const nonceBytes = 16;
 
-export class VisitGate {
+export class VisitCheck {
   readonly #hasControl: () => boolean;
   readonly #entered: EnteredVisits;
   readonly #known = new Map<string, Credential>();
@@ -115,9 +115,9 @@ export class VisitGate {
     const origin = credential.kind === 'session' ? request.foreignOrigin : null;
     if (!policy.takesOrigin(origin)) return answerOfError('UNDERPASS_VISIT_OTHER_ORIGIN');
     renew(credential, nowMs);
-    policy.expectEnd(credential.grant.endsAtMs);
+    policy.expectEnd(credential.visitor.endsAtMs);
     side.credential = credential;
-    side.pass = { path: request.keptPath, reach: request.reach, grant: credential.grant, origin };
+    side.pass = { path: request.keptPath, reach: request.reach, visitor: credential.visitor, origin };
     return null;
   }
 
@@ -157,20 +157,20 @@ export class VisitGate {
     const key = `${side.tunnelId} ${side.site} ${kind} ${bytes.toString('latin1', start, end)}`;
     const known = this.#known.get(key);
     if (known !== undefined) this.#known.delete(key);
-    const grant =
+    const visitor =
       known !== undefined && isCurrent(known, request)
-        ? known.grant
-        : grantOf(request, kind, bytes.toString('latin1', textStart, end));
-    if (grant === null || grant.endsAtMs <= nowMs) return null;
+        ? known.visitor
+        : admitCredential(request, kind, bytes.toString('latin1', textStart, end));
+    if (visitor === null || visitor.endsAtMs <= nowMs) return null;
     const credential =
-      known?.grant === grant
+      known?.visitor === visitor
         ? known
         : {
             policy,
             site: side.site,
             kind,
             bytes: ownCopy(bytes.subarray(start, end)),
-            grant,
+            visitor,
             lines: noLines,
             signedUntilMs: 0,
           };
@@ -244,14 +244,14 @@ export class VisitGate {
     if (!policy.isUsable) return answerOfError('UNDERPASS_SIGN_IN_UNAVAILABLE');
     const begun = this.#cookies.begun(request.bytes);
     const tickets = request.query.getAll('ticket');
-    const ticket = tickets.length === 1 ? openVisit(policy.sealKey, 'ticket', side.host, tickets[0] as string, nowMs) : null;
+    const ticket = tickets.length === 1 ? verifyVisit(policy.visitKey, 'ticket', side.host, tickets[0] as string, nowMs) : null;
     const own = ticket === null ? undefined : begun.find(({ nonce }) => isStateOf(ticket, nonce));
     if (ticket === null || own === undefined) return this.#refuseTicket(request, begun);
     const { claims } = ticket;
-    if (policy.grantOfClaims(claims, nowMs) === null) return answerOfError('UNDERPASS_VISIT_DENIED');
+    if (policy.admitClaims(claims, nowMs) === null) return answerOfError('UNDERPASS_VISIT_DENIED');
     if (!this.#entered.enter(side.host, own.nonce, ticket.untilMs)) return this.#refuseTicket(request, begun);
-    const sealed = sealVisit(policy.sealKey, 'session', side.host, { claims, untilMs: claims.expiresAtMs });
-    const cookies = [setSession(sealed, (claims.expiresAtMs - nowMs) / 1_000), setEntered, clearVisit(own.slot)];
+    const session = signVisit(policy.visitKey, 'session', side.host, { claims, untilMs: claims.expiresAtMs });
+    const cookies = [setSession(session, (claims.expiresAtMs - nowMs) / 1_000), setEntered, clearVisit(own.slot)];
     return redirectWithin(own.returnPath, cookies);
   }
 
@@ -342,10 +342,10 @@ class VisitRequest {
   }
 }
 
-/** A public path needs no grant, and its upstream learns nothing about the visitor. */
+/** A public path needs no sign-in, and its upstream learns nothing about the visitor. */
 function passPublic({ side, keptPath, reach }: VisitRequest): null {
   side.credential = null;
-  side.pass = { path: keptPath, reach, grant: null, origin: null };
+  side.pass = { path: keptPath, reach, visitor: null, origin: null };
   return null;
 }
 
@@ -358,23 +358,23 @@ function metadataOf(request: VisitRequest): OwnAnswer {
   return resourceMetadata(side.site, resourcePathOf(resource), side.host, policy.feed.origin);
 }
 
-const isCurrent = ({ policy, site, grant }: Credential, request: VisitRequest): boolean =>
-  policy === request.policy && site === request.side.site && grant.endsAtMs > request.nowMs;
+const isCurrent = ({ policy, site, visitor }: Credential, request: VisitRequest): boolean =>
+  policy === request.policy && site === request.side.site && visitor.endsAtMs > request.nowMs;
 
 const isSame = (own: Buffer, bytes: Buffer, start: number, end: number): boolean =>
   own.length === end - start && bytes.compare(own, 0, own.length, start, end) === 0;
 
-function grantOf({ policy, side, nowMs }: VisitRequest, kind: CredentialKind, text: string): Grant | null {
-  if (kind === 'session') return grantOfSeal(policy, openVisit(policy.sealKey, 'session', side.host, text, nowMs), nowMs);
+function admitCredential({ policy, side, nowMs }: VisitRequest, kind: CredentialKind, text: string): AdmittedVisitor | null {
+  if (kind === 'session') return admitSigned(policy, verifyVisit(policy.visitKey, 'session', side.host, text, nowMs), nowMs);
   const takesToken = kind === 'token' || policy.feed.tokenHeader === 'authorization';
-  const granted = takesToken ? policy.grantOfToken(createHash('sha256').update(text).digest('hex'), nowMs) : null;
-  if (granted !== null || kind === 'token') return granted;
-  return grantOfSeal(policy, openVisit(policy.sealKey, 'agent', side.host, text, nowMs), nowMs);
+  const admitted = takesToken ? policy.admitToken(createHash('sha256').update(text).digest('hex'), nowMs) : null;
+  if (admitted !== null || kind === 'token') return admitted;
+  return admitSigned(policy, verifyVisit(policy.visitKey, 'agent', side.host, text, nowMs), nowMs);
 }
 
-function grantOfSeal(policy: VisitPolicy, sealed: Sealed | null, nowMs: number): Grant | null {
-  const grant = sealed === null ? null : policy.grantOfClaims(sealed.claims, nowMs);
-  return grant === null || sealed === null ? null : { ...grant, endsAtMs: Math.min(grant.endsAtMs, sealed.untilMs) };
+function admitSigned(policy: VisitPolicy, visit: SignedVisit | null, nowMs: number): AdmittedVisitor | null {
+  const visitor = visit === null ? null : policy.admitClaims(visit.claims, nowMs);
+  return visitor === null || visit === null ? null : { ...visitor, endsAtMs: Math.min(visitor.endsAtMs, visit.untilMs) };
 }
 
 /** Where the token of a bearer scheme begins (RFC 6750 2.1), or -1. */
@@ -388,12 +388,12 @@ function bearerStart(bytes: Buffer, start: number, end: number): number {
 /** Signs a new assertion if the last one is too old. A signature takes some 50 µs. */
 function renew(credential: Credential, nowMs: number): void {
   if (nowMs < credential.signedUntilMs) return;
-  const { policy, site, grant } = credential;
+  const { policy, site, visitor } = credential;
   const { origin, assertionKeyId } = policy.feed;
-  const facts = { issuer: origin, authority: site, keyId: assertionKeyId, nowMs, endsAtMs: grant.endsAtMs };
-  const text = renderAssertion(grant, facts);
+  const facts = { issuer: origin, authority: site, keyId: assertionKeyId, nowMs, endsAtMs: visitor.endsAtMs };
+  const text = renderAssertion(visitor, facts);
   const signature = sign('sha256', Buffer.from(text), { key: policy.signingKey!, dsaEncoding: 'ieee-p1363' });
-  credential.lines = ownCopy(Buffer.from(renderVisitor(grant, `${text}.${signature.toString('base64url')}`), 'latin1'));
+  credential.lines = ownCopy(Buffer.from(renderVisitor(visitor, `${text}.${signature.toString('base64url')}`), 'latin1'));
   credential.signedUntilMs = nowMs + assertionUsedMs;
 }
 
@@ -406,7 +406,7 @@ function ownCopy(bytes: Buffer): Buffer {
 
 const stateOf = (nonce: string): Buffer => createHash('sha256').update(nonce).digest();
 
-function isStateOf({ state }: Sealed, nonce: string): boolean {
+function isStateOf({ state }: SignedVisit, nonce: string): boolean {
   const given = Buffer.from(state ?? '', 'base64url');
   const right = stateOf(nonce);
   return given.length === right.length && timingSafeEqual(given, right);
