@@ -18,6 +18,7 @@ import { createSiteCalls } from './site/calls.ts';
 import { createReleases } from './site/releases.ts';
 import { sweepStore } from './sweep/sweep.ts';
 import { createTunnelsCalls } from './tunnels/calls.ts';
+import { darkenMissed } from './tunnels/domain/blocked-names.ts';
 import { createDomainLoss } from './tunnels/domain/ownership.ts';
 import { createEventStreams, type EventStreams } from './tunnels/tunnel/events.ts';
 import { expireTunnels } from './tunnels/tunnel/expiry.ts';
@@ -55,12 +56,18 @@ function createHandlers(parts: Parts, events: EventStreams): Handlers {
 }
 
 /** Everything that control repeats by the clock. A domain is due once a day; a pass looks for those that are. */
+async function darkenAgain({ store, feed }: ControlDeps): Promise<void> {
+  const tunnelIds = await darkenMissed(store);
+  if (tunnelIds.length > 0) feed.tunnelsChanged(tunnelIds);
+}
+
 function createBackground(deps: ControlDeps, onLost: Control['onDomainLost']): readonly BackgroundWork[] {
   const { store, clock, log } = deps;
   const recheck = createRecheck({ ...deps, withLease: createWithLease(store, clock), onLost });
   return [
     { name: 'sweeping', everyMs: 10 * minuteMs, atStart: true, run: () => sweepStore(store, clock(), log) },
     { name: 'quick tunnels: expiring', everyMs: minuteMs, atStart: true, run: () => expireTunnels(deps) },
+    { name: 'blocks: names', everyMs: minuteMs, atStart: true, run: () => darkenAgain(deps) },
     { name: 'dns: the re-check', everyMs: 5 * minuteMs, run: recheck.run },
   ];
 }

@@ -50,6 +50,7 @@ export function createFakeFeed(): FakeFeed {
       for (const listener of listeners) listener(ids);
     },
     tunnelsChanged: (ids) => void changed.push(...ids),
+    blocksChanged: (values) => void changed.push(...values),
     regionChanged: () => {},
     isServing: (id) => serving.has(id),
     clients: (id) => connected.get(id) ?? [],

@@ -76,6 +76,7 @@ const beyondTheSpec: RouteObject[] = [
       { path: 'tunnels', lazy: page(() => import('./pages/operator/tunnels.tsx')) },
       { path: 'regions', lazy: page(() => import('./pages/operator/regions.tsx')) },
       { path: 'edges', lazy: page(() => import('./pages/operator/edges.tsx')) },
+      { path: 'blocks', lazy: page(() => import('./pages/operator/blocks.tsx')) },
       { path: 'abuse-reports', lazy: page(() => import('./pages/operator/abuse-reports.tsx')) },
       { path: 'audit', lazy: page(() => import('./pages/operator/audit.tsx')) },
     ],

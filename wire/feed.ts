@@ -74,11 +74,19 @@ export interface FeedPeer {
   readonly address: string;
 }
 
+/** An address or network that reaches nothing on this edge. */
+export interface FeedBlock {
+  /** The canonical text of the address or range. */
+  readonly id: string;
+}
+
 export interface FeedState {
   readonly tunnels: readonly FeedTunnel[];
   readonly certificates: readonly FeedCertificate[];
   readonly challenges: readonly FeedChallenge[];
   readonly peers: readonly FeedPeer[];
+  /** Missing from an older control: the edge keeps those that it holds. */
+  readonly blocks?: readonly FeedBlock[];
 }
 
 export type ToEdge =
@@ -108,6 +116,7 @@ export type ToEdge =
         readonly certificates?: readonly string[];
         readonly challenges?: readonly string[];
         readonly peers?: readonly string[];
+        readonly blocks?: readonly string[];
       };
     }
   | { readonly type: 'ping'; readonly id: number };

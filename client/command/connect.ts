@@ -13,6 +13,7 @@ import { ClientError } from '../process/error.ts';
 import { isLive } from '../tunnels/carry-loop.ts';
 import { carryTunnel, tlsOf, type UpstreamFlags, withUpstreamOptions } from './carry.ts';
 import { type CommonFlags, collect, describe, outputOf, refuseOptions, type Shell, withProject } from './command-line.ts';
+import { domainNote } from './tunnel-text.ts';
 import { fetchTunnel } from './tunnels.ts';
 
 interface ConnectFlags extends CommonFlags, UpstreamFlags {
@@ -61,7 +62,7 @@ async function connect(shell: Shell, name: string, flags: ConnectFlags): Promise
   const domains = isLive(shell.io, output.json)
     ? tunnel.ingressDomains.filter(({ verified }) => !verified)
     : tunnel.ingressDomains;
-  for (const domain of domains) output.notice(`${domain.url}${domain.verified ? '' : '  (unverified)'}`);
+  for (const domain of domains) output.notice(`${domain.url}${domainNote(domain)}`);
   await carryTunnel(shell, { name: tunnel.name, url, token: { kind: 'value', token }, upstreams, ...tlsOf(shell, flags) }, flags);
 }
 

@@ -41,8 +41,14 @@ export function renderTunnel(fetched: Tunnel): string {
   return `${fields}\n\n${nextStep(tunnel)}`;
 }
 
+/** Why visitors do not reach it, if there is a reason. */
+export function domainNote({ blocked, verified }: Pick<IngressDomain, 'blocked' | 'verified'>): string {
+  if (blocked) return '  (blocked by the operator)';
+  return verified ? '' : '  (unverified)';
+}
+
 function domainLine(domain: IngressDomain): string {
-  return `${domain.url}${domain.verified ? '' : '  (unverified)'}`;
+  return `${domain.url}${domainNote(domain)}`;
 }
 
 function nextStep(tunnel: Tunnel): string {

@@ -34,6 +34,8 @@ function judge(domain: IngressDomain, answer: TunnelDomains): Finding | undefine
   switch (state.badge) {
     case 'no_dns':
       return problem(check, detail, adviseRecord(domain, answer));
+    case 'blocked':
+      return problem(check, detail, 'Use another name until then.');
     case 'unverified':
       return problem(check, detail, `Run "underpass domains verify ${domain.apexName}"; it shows the record to set.`);
     case 'unknown':

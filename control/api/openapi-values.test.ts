@@ -31,6 +31,7 @@ const ruledElsewhere: Readonly<Record<string, string>> = {
   'register.bot-check': 'must solve the challenge',
   'reportAbuse.bot-check': 'must solve the challenge',
   'reportAbuse.host': 'must contain a host name',
+  'createBlock.value': 'must be an address, a network or a name, and not of the service itself',
   'createDomain.name': 'must be registrable, by the public suffix list',
   'createTunnel.region': 'must exist',
   'createTunnel.ingressDomains': 'must be under a public suffix',

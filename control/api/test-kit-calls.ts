@@ -377,6 +377,14 @@ export const prepareCall: { readonly [Name in CallName]: Prepare } = {
   deleteRegion: async (world) => ({ segments: { name: await makeRegion(world) } }),
   createRegionKey: async (world) => ({ segments: { name: await makeRegion(world) } }),
   listEdges: nothing,
+  listBlocks: nothing,
+  createBlock: async () => ({ body: { value: `${unique('b')}.example.com`, reason: 'phishing' } }),
+  deleteBlock: async ({ operator }) => {
+    const body = { value: `${unique('b')}.example.com`, reason: 'phishing' };
+    const { id } = await operator.call<{ id: string }>('POST', '/api/operator/blocks', body);
+    return { segments: { id } };
+  },
+  importBlocks: async () => ({ body: `${unique('b')}.example.com,phishing\n` }),
   listAbuseReports: onceThereIs(makeReport),
   listServiceAudit: nothing,
   changeAbuseReport: async (world) => ({ segments: { id: await makeReport(world) }, body: { state: 'closed' } }),

@@ -9,7 +9,7 @@ import { type AuditRow, writeAudit } from '../request/caller/audit.ts';
 
 export interface DeskDeps {
   readonly store: Store;
-  readonly feed: Pick<FeedPort, 'tunnelsChanged' | 'regionChanged' | 'isServing'>;
+  readonly feed: Pick<FeedPort, 'tunnelsChanged' | 'blocksChanged' | 'regionChanged' | 'isServing'>;
   readonly bus: Bus;
   readonly jobs: Pick<JobQueue, 'wake'>;
   readonly origin: string;

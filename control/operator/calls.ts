@@ -8,6 +8,7 @@ import type { AuditCalls } from '../people/audit/calls.ts';
 import type { CallContext, Handlers } from '../request/caller/call.ts';
 import { type AbuseDeps, changeAbuseReport, listAbuseReports, reportAbuse } from './abuse-reports.ts';
 import type { AskedPage, Desk, DeskDeps } from './actor.ts';
+import { createBlock, deleteBlock, importBlocks, listBlocks } from './blocks.ts';
 import { changePasskeyRule, readPasskeyRule, removeUserPasskeys } from './passkeys.ts';
 import { changeProject, listAllProjects } from './projects.ts';
 import { changeRegion, createRegion, createRegionKey, deleteRegion, listOperatorRegions } from './regions.ts';
@@ -55,6 +56,10 @@ export function createOperatorCalls(deps: OperatorDeps): Handlers<Exclude<keyof 
     deleteRegion: (context) => deleteRegion(deskOf(context), context.segments.name),
     createRegionKey: (context) => createRegionKey(deskOf(context), context.segments.name),
     listEdges: async () => deps.feed.edges(),
+    listBlocks: (context) => listBlocks(deskOf(context), context.query.q, pageOf(context)),
+    createBlock: (context) => createBlock(deskOf(context), context.body.value, context.body.reason),
+    deleteBlock: async (context) => void (await deleteBlock(deskOf(context), context.segments.id)),
+    importBlocks: (context) => importBlocks(deskOf(context), context.body),
     listAbuseReports: (context) => listAbuseReports(deskOf(context), context.query.state, pageOf(context)),
     changeAbuseReport: (context) => changeAbuseReport(deskOf(context), context.segments.id, context.body.state),
     reportAbuse: (context) => reportAbuse(deps, context),

@@ -1,6 +1,7 @@
 // The operator functions for underpass-server's commands and the first start, which have no session.
 
 import type { Desk, DeskDeps } from './actor.ts';
+import { createBlock, deleteBlock, importBlocks, listBlocks } from './blocks.ts';
 import { removeUserPasskeys } from './passkeys.ts';
 import { changeProject, listAllProjects, removeProject } from './projects.ts';
 import { createRegion, createRegionKey, ensureRegion, listOperatorRegions } from './regions.ts';
@@ -22,6 +23,7 @@ const functions = {
     removePasskeys: removeUserPasskeys,
   },
   ...{ listProjects: listAllProjects, changeProject, deleteProject: removeProject },
+  ...{ listBlocks, createBlock, deleteBlock, importBlocks },
   ...{ listTunnels: listAllTunnels, changeTunnel },
   ...{ listRegions: listOperatorRegions, createRegion, createRegionKey, ensureRegion },
 } as const;

@@ -53,5 +53,6 @@ export type OperatorPage =
   | 'tunnels'
   | 'regions'
   | 'edges'
+  | 'blocks'
   | 'abuse-reports'
   | 'audit';

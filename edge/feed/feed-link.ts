@@ -293,6 +293,7 @@ function joinPieces(pieces: readonly Partial<FeedState>[]): FeedState {
     certificates: pieces.flatMap(({ certificates = [] }) => certificates),
     challenges: pieces.flatMap(({ challenges = [] }) => challenges),
     peers: pieces.flatMap(({ peers = [] }) => peers),
+    ...(pieces.some(({ blocks }) => blocks !== undefined) ? { blocks: pieces.flatMap(({ blocks = [] }) => blocks) } : {}),
   };
 }
 

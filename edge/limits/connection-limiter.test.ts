@@ -62,7 +62,7 @@ describe('a source address', () => {
     await until(() => rig.edge.stats().open === 5);
     assert.equal(await answerTo(rig, '127.0.0.2'), '');
     assert.match(await answerTo(rig, '127.0.0.3'), /^HTTP\/1\.1 200 OK/);
-    assert.deepEqual(rig.edge.stats().refused, { address: 1, total: 0 });
+    assert.deepEqual(rig.edge.stats().refused, { address: 1, total: 0, blocked: 0 });
     held[0]?.destroy();
     await until(() => rig.edge.stats().open === 4);
     assert.match(await answerTo(rig, '127.0.0.2'), /^HTTP\/1\.1 200 OK/);
@@ -74,7 +74,7 @@ describe('a source address', () => {
     await dial(rig, 'https', '127.0.0.2');
     await until(() => rig.edge.stats().open === 2);
     await dialRefused(rig, 'http', '127.0.0.2');
-    assert.deepEqual(rig.edge.stats().refused, { address: 1, total: 0 });
+    assert.deepEqual(rig.edge.stats().refused, { address: 1, total: 0, blocked: 0 });
   });
 
   it('behind a balancer is the one in the header, and the balancer itself has no limit', async () => {
@@ -92,7 +92,7 @@ describe('a source address', () => {
     await until(() => rig.edge.stats().addresses === 3 && rig.edge.stats().open === 5);
     assert.equal(await from('2001:db8::ffff'), '', 'the same /64');
     assert.equal(await from('192.0.2.1'), '', 'IPv4-mapped was IPv4');
-    assert.deepEqual(rig.edge.stats().refused, { address: 2, total: 0 });
+    assert.deepEqual(rig.edge.stats().refused, { address: 2, total: 0, blocked: 0 });
     for (const visitor of open) visitor.destroy();
     await Promise.all(held);
     await until(isEmpty(rig));
@@ -144,7 +144,7 @@ describe('requests beyond the first of their HTTP/2 connection', () => {
     await until(() => rig.edge.stats().open === 2);
     ask(rig, 3, '127.0.0.5');
     await until(() => waiting === 10);
-    assert.deepEqual(rig.edge.stats().refused, { address: 0, total: 1 });
+    assert.deepEqual(rig.edge.stats().refused, { address: 0, total: 1, blocked: 0 });
   });
 });
 
@@ -154,7 +154,7 @@ describe('the whole edge', () => {
     await dialMany(rig, 3);
     await until(() => rig.edge.stats().open === 3);
     await dialRefused(rig, 'https');
-    assert.deepEqual(rig.edge.stats().refused, { address: 0, total: 1 });
+    assert.deepEqual(rig.edge.stats().refused, { address: 0, total: 1, blocked: 0 });
   });
 
   it('admits clients when visitors are refused already, and refuses both when it is full', async () => {

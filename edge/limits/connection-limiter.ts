@@ -1,13 +1,14 @@
-// Counts the connections of both public ports, in all and by source address, and resets those above the limit before
-// reading a byte, so a flood costs little more than its packets. Each HTTP/2 request beyond the first of its connection
+// Counts the connections of both public ports, in all and by source address, and resets those above the limit or of a blocked
+// address before reading a byte, so a flood costs little more than its packets. Each HTTP/2 request beyond the first of its connection
 // costs as much as another connection (a first window of 64 KiB) and counts as one.
 
 import type { Socket } from 'node:net';
 import { addressKey } from '@underpass/rules/address/address.ts';
+import { NetworkSet } from '@underpass/rules/address/network-set.ts';
 import type { Logger } from 'pino';
 import { type ConnectionLimits, extraRequestLimit, visitorLimit } from '../core/connection-limits.ts';
 
-export type RefusalReason = 'address' | 'total';
+export type RefusalReason = 'address' | 'total' | 'blocked';
 
 /** Log at most this often, with the number refused since the last line. */
 const logEveryMs = 10_000;
@@ -17,18 +18,22 @@ export class ConnectionLimiter {
   open = 0;
   /** Connections and extra requests that have ended since the start. */
   closed = 0;
-  readonly refused: Record<RefusalReason, number> = { address: 0, total: 0 };
+  readonly refused: Record<RefusalReason, number> = { address: 0, total: 0, blocked: 0 };
   readonly #visitorLimit: number;
   readonly #log: Logger;
   /** No more entries than open connections: a count that falls to zero is deleted. */
   readonly #byAddress = new Map<string, number>();
+  /** The source of each open connection, once it is known. */
+  readonly #sources = new Map<Socket, string>();
+  readonly #blocked: Pick<NetworkSet, 'has'>;
   #extraRequests = 0;
   readonly #extraByAddress = new Map<string, number>();
   #loggedAtMs = Number.NEGATIVE_INFINITY;
   #unlogged = 0;
 
-  constructor(limits: ConnectionLimits, log: Logger) {
+  constructor(limits: ConnectionLimits, log: Logger, blocked: Pick<NetworkSet, 'has'> = new NetworkSet()) {
     this.limits = limits;
+    this.#blocked = blocked;
     this.#visitorLimit = visitorLimit(limits);
     this.#log = log;
   }
@@ -59,12 +64,25 @@ export class ConnectionLimiter {
     return true;
   }
 
-  /** Counts the connection to its address, once that is known. False if the address has too many; the connection is then reset. */
+  /**
+   * Counts the connection to its address, once that is known. False if the address is blocked or has too many; the connection is
+   * then reset.
+   */
   admitAddress(socket: Socket, address: string): boolean {
+    if (this.#blocked.has(address)) return this.refuse(socket, 'blocked', address);
     const key = addressKey(address);
     if (!countUp(this.#byAddress, key, this.limits.perAddress)) return this.refuse(socket, 'address', address);
-    socket.on('close', () => countDown(this.#byAddress, key));
+    this.#sources.set(socket, address);
+    socket.on('close', () => {
+      this.#sources.delete(socket);
+      countDown(this.#byAddress, key);
+    });
     return true;
+  }
+
+  /** Ends the open connections of addresses that are blocked now: visitors, clients, and handshakes under way. */
+  endBlocked(): void {
+    for (const [socket, address] of this.#sources) if (this.#blocked.has(address)) socket.destroy();
   }
 
   /** Counts a request beyond the first of its connection. False if there are too many. */
@@ -91,6 +109,7 @@ export class ConnectionLimiter {
 
   #countRefusal(reason: RefusalReason, address: string | undefined): false {
     this.refused[reason]++;
+    if (reason === 'blocked') return false;
     this.#unlogged++;
     this.#logRefusal(reason, address);
     return false;

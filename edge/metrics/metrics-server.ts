@@ -155,7 +155,7 @@ function addLabelled(registers: Registry[], stats: () => EdgeStats): void {
   });
   new Counter({
     name: 'underpass_edge_refused_connections_total',
-    help: 'Connections closed on arrival, because their address or the whole edge had too many',
+    help: 'Connections closed on arrival: their address or the whole edge had too many, or the address is blocked',
     labelNames: ['reason'],
     registers,
     collect() {

@@ -12,7 +12,7 @@ export interface EdgeStats extends Reach {
   readonly openLimit: number;
   /** Source addresses of these connections; an address with connections at two workers counts twice. */
   readonly addresses: number;
-  /** Connections refused, by the limit that they exceeded. */
+  /** Connections refused: by the limit that they exceeded, or because their address is blocked. */
   readonly refused: Readonly<Record<RefusalReason, number>>;
   readonly clients: number;
   readonly streams: number;
@@ -49,7 +49,7 @@ const nothingHeld = {
 
 const none: EdgeStats = {
   ...nothingHeld,
-  refused: { address: 0, total: 0 },
+  refused: { address: 0, total: 0, blocked: 0 },
   rxBytes: 0,
   txBytes: 0,
   connections: 0,
@@ -74,7 +74,7 @@ function addStats(a: EdgeStats, b: EdgeStats): EdgeStats {
     open: a.open + b.open,
     openLimit: a.openLimit + b.openLimit,
     addresses: a.addresses + b.addresses,
-    refused: { address: a.refused.address + b.refused.address, total: a.refused.total + b.refused.total },
+    refused: addCounts(a.refused, b.refused),
     hops: addCounts(a.hops, b.hops),
     // Each process counts the same tunnels.
     cutOff: Math.max(a.cutOff, b.cutOff),

@@ -90,6 +90,7 @@ export class EdgeProcess {
     const limiter = new ConnectionLimiter(
       decideConnectionLimits(readProcessLimits(options.workers), options.connectionLimits ?? {}),
       log,
+      table.blocked,
     );
     const deadlines = new Deadlines();
     this.#entered = new EnteredVisits(siblings === undefined ? null : dirname(siblings.socketPath), log);
@@ -231,7 +232,9 @@ export class EdgeProcess {
         if (!this.#hasMet) void this.#meet();
         if (changesNothing(change)) return;
         snapshot?.save(() => ({ position: at, state: this.#table.state() }));
-        this.#clientGate.changed((change.type === 'snapshot' ? change.state : change.put).tunnels ?? []);
+        const put = change.type === 'snapshot' ? change.state : change.put;
+        if (put.blocks !== undefined) this.#context.limiter.endBlocked();
+        this.#clientGate.changed(put.tunnels ?? []);
         this.#hops.forgetGone();
       },
       report: (which) => reporter.report(which),

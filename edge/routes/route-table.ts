@@ -1,8 +1,9 @@
-// What the feed sent, indexed for lookups: hosts, tokens, certificates, challenges, peers.
+// What the feed sent, indexed for lookups: hosts, tokens, certificates, challenges, peers, blocks.
 
 import { createSecureContext, type SecureContext } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
-import type { FeedCertificate, FeedChallenge, FeedPeer, FeedState, FeedTunnel, ToEdge } from '@underpass/wire/feed.ts';
+import { NetworkSet } from '@underpass/rules/address/network-set.ts';
+import type { FeedBlock, FeedCertificate, FeedChallenge, FeedPeer, FeedState, FeedTunnel, ToEdge } from '@underpass/wire/feed.ts';
 import type { Logger } from 'pino';
 import type { VisitorError } from '../core/visitor-error.ts';
 import { atOnce, inTurns } from '../limits/in-turns.ts';
@@ -23,6 +24,9 @@ export class RouteTable {
   /** Counters of deleted tunnels, so that totals never fall. */
   readonly retired = { rxBytes: 0, txBytes: 0, connections: 0, requests: 0 };
   readonly certificates: Certificates;
+  /** Addresses and networks that reach nothing here. */
+  readonly blocked = new NetworkSet();
+  readonly #blocks = new Map<string, FeedBlock>();
   readonly #feedCertificates = new Map<string, FeedCertificate>();
   readonly #challenges = new Map<string, FeedChallenge>();
   readonly #peers = new Map<string, FeedPeer>();
@@ -91,6 +95,7 @@ export class RouteTable {
       certificates: [...this.#feedCertificates.values()],
       challenges: [...this.#challenges.values()],
       peers: this.peers,
+      blocks: [...this.#blocks.values()],
     };
   }
 
@@ -130,6 +135,7 @@ export class RouteTable {
         state.peers,
         ({ edgeId }) => edgeId,
       ),
+      blocks: yield* differentIn(this.#blocks, state.blocks ?? [...this.#blocks.values()]),
     } satisfies Record<keyof FeedState, unknown>;
     const pick = <Key extends 'put' | 'drop'>(key: Key): Delta[Key] =>
       Object.fromEntries(Object.entries(parts).flatMap(([part, each]) => (each[key].length > 0 ? [[part, each[key]]] : [])));
@@ -137,10 +143,12 @@ export class RouteTable {
   }
 
   /**
-   * New certificates first and old ones last: an edge serves a route as soon as it knows it. New tunnels before old ones go: a host
-   * that moves is never without one.
+   * Blocks before all. New certificates first and old ones last: an edge serves a route as soon as it knows it. New tunnels before
+   * old ones go: a host that moves is never without one.
    */
   *#put({ put, drop }: Pick<Delta, 'put' | 'drop'>): Generator<void, void> {
+    for (const block of put.blocks ?? []) yield this.#putBlock(block);
+    for (const id of drop.blocks ?? []) yield this.#dropBlock(id);
     for (const certificate of put.certificates ?? []) yield this.#putCertificate(certificate);
     for (const tunnel of put.tunnels ?? []) yield this.#putTunnel(tunnel);
     for (const id of drop.tunnels ?? []) yield this.#dropTunnel(id);
@@ -150,6 +158,16 @@ export class RouteTable {
     for (const id of drop.peers ?? []) this.#peers.delete(id);
     for (const peer of put.peers ?? []) this.#peers.set(peer.edgeId, peer);
     this.version++;
+  }
+
+  #putBlock(block: FeedBlock): void {
+    this.#blocks.set(block.id, block);
+    this.blocked.add(block.id);
+  }
+
+  #dropBlock(id: string): void {
+    this.#blocks.delete(id);
+    this.blocked.delete(id);
   }
 
   #putCertificate(certificate: FeedCertificate): void {

@@ -166,8 +166,8 @@ export class WorkerFeed {
   }
 }
 
-/** Certificates before the tunnels that need them. */
-const parts = ['certificates', 'tunnels', 'challenges', 'peers'] as const;
+/** Certificates before the tunnels that need them. What a piece lacks is an empty list, `blocks` too: the primary knows them all. */
+const parts = ['blocks', 'certificates', 'tunnels', 'challenges', 'peers'] as const;
 
 function cutSnapshot(seq: number, state: FeedState): readonly Change[] {
   const pieces = cutState(state);

@@ -155,6 +155,34 @@ export const operatorCalls = {
     needs: 'session',
     compress: true,
   },
+  /** Addresses, networks and names that the whole service refuses. */
+  listBlocks: {
+    method: 'GET',
+    path: '/api/operator/blocks',
+    query: 'SearchQuery',
+    answer: 'Block[]',
+    who: 'operator',
+    needs: 'session',
+    compress: true,
+  },
+  createBlock: {
+    method: 'POST',
+    path: '/api/operator/blocks',
+    json: 'NewBlock',
+    answer: 'Block',
+    who: 'operator',
+    needs: 'session',
+  },
+  deleteBlock: { method: 'DELETE', path: '/api/operator/blocks/:id', who: 'operator', needs: 'session' },
+  /** Lines of a value and a reason. */
+  importBlocks: {
+    method: 'POST',
+    path: '/api/operator/blocks/import',
+    csv: true,
+    answer: 'BlockImport',
+    who: 'operator',
+    needs: 'session',
+  },
   listAbuseReports: {
     method: 'GET',
     path: '/api/operator/abuse-reports',

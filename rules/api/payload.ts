@@ -17,6 +17,7 @@ import {
   wordField,
 } from '../entity/schema.ts';
 import { highestQuotas, limits } from '../limits.ts';
+import { blockReasonMaxChars } from '../names/block.ts';
 import { abuseTextMaxChars } from '../people/abuse-report.ts';
 import { botCheckField, botCheckMaxChars } from '../people/bot-check.ts';
 import { emailMaxChars } from '../people/email.ts';
@@ -223,6 +224,13 @@ export const NewSubscription = z.object({
   email: textField(email),
   /** Absent or empty: it does not end. */
   expiresAt: optionalField(textField({ description: 'A date or a time, in ISO 8601; empty: no end.', pattern: timePattern })),
+});
+export const NewBlock = z.object({
+  value: textField({
+    description: 'An IP address, a range in CIDR notation, or a domain name with all names below it.',
+    pattern: '\\S',
+  }),
+  reason: textField(filled(blockReasonMaxChars)),
 });
 export const UserChange = z.object({ suspended: optionalField(booleanField()), operator: optionalField(booleanField()) });
 export const ProjectChange = z.object({

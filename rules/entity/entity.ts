@@ -53,6 +53,8 @@ export const IngressDomain = entity({
   /** Empty for a generated name: its DNS is ours, so there is nothing to configure. */
   apexName: string(),
   verified: boolean(),
+  /** The operator has blocked the name: it serves nobody, verified or not. */
+  blocked: maybe(boolean()),
   /** Public https address, with the port if it is not 443. */
   url: z.url(),
 });

@@ -371,6 +371,28 @@ export const EdgeHealth = entity({
 });
 export type EdgeHealth = Described<typeof EdgeHealth>;
 
+export const BlockKind = z.enum(['address', 'name']);
+export type BlockKind = Described<typeof BlockKind>;
+
+/** What an operator blocks for the whole service. */
+export const Block = entity({
+  id: string(),
+  kind: BlockKind,
+  /** Canonical: an address, a range in CIDR notation, or a name that holds those below it. */
+  value: string(),
+  reason: string(),
+  createdBy: string(),
+  createdAt: time(),
+});
+export type Block = Described<typeof Block>;
+
+export const BlockImport = entity({
+  imported: count(),
+  /** Lines that were skipped, such as `line 3: 203.0.113.0/24 holds your own address, 203.0.113.5.` */
+  problems: maybe(array(string())),
+});
+export type BlockImport = Described<typeof BlockImport>;
+
 export const AbuseReportState = z.enum(['open', 'closed']);
 export type AbuseReportState = Described<typeof AbuseReportState>;
 

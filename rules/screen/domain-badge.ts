@@ -5,11 +5,12 @@ import type { DnsCheck } from '../names/dns-record.ts';
 
 /** `unknown`: the look-up failed, which says nothing about the domain. */
 export type DnsOutcome = DnsCheck | 'unknown';
-export type DomainBadge = 'loading' | 'unverified' | DnsOutcome;
+export type DomainBadge = 'loading' | 'blocked' | 'unverified' | DnsOutcome;
 
 /** null: no badge is shown. */
 export const domainBadgeLabels: Readonly<Record<DomainBadge, string | null>> = {
   loading: 'Loading',
+  blocked: 'Blocked',
   unverified: 'Unverified',
   no_dns: 'No DNS',
   unknown: 'Not checked',
@@ -18,9 +19,10 @@ export const domainBadgeLabels: Readonly<Record<DomainBadge, string | null>> = {
 
 /** `check` is undefined until the DNS check completes. A generated name has our DNS: nothing to check. */
 export function decideDomainBadge(
-  domain: Pick<IngressDomain, 'apexName' | 'verified'>,
+  domain: Pick<IngressDomain, 'apexName' | 'verified' | 'blocked'>,
   check: DnsOutcome | undefined,
 ): DomainBadge {
+  if (domain.blocked) return 'blocked';
   const dns = domain.apexName === '' ? 'dns_ok' : check;
   if (dns === undefined) return 'loading';
   return domain.verified ? dns : 'unverified';

@@ -55,6 +55,8 @@ function dnsText(
       return '';
     case 'dns_ok':
       return checked?.certificate === undefined && checked?.ips !== undefined ? foundText(checked.ips) : '';
+    case 'blocked':
+      return 'The operator of this service has blocked this name. Please write to them.';
     case 'unverified':
       return `Prove that you own ${apexName}.`;
     case 'no_dns':
@@ -91,7 +93,7 @@ function certificateText(certificate: CheckedDomain['certificate'], formatDay: (
 
 const caaHint = 'If the zone has CAA records, they must allow the authority.';
 
-const ranks: Readonly<Record<DomainBadge, number>> = { no_dns: 0, unverified: 1, unknown: 2, loading: 3, dns_ok: 4 };
+const ranks: Readonly<Record<DomainBadge, number>> = { blocked: 0, no_dns: 0, unverified: 1, unknown: 2, loading: 3, dns_ok: 4 };
 
 /** The domains that need work first; otherwise in the given order. */
 export function failingFirst<T extends { readonly state: DomainState }>(rows: readonly T[]): readonly T[] {

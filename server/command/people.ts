@@ -85,13 +85,15 @@ function addSubscriptions(program: Command, shell: Shell): void {
     .option('--json', 'print JSON')
     .action((file: string, options: OutputOptions) =>
       withDesk(shell, async (desk) => {
-        const result = await desk.importSubscriptions(file === '-' ? await shell.io.readStdin() : readText(shell, file));
+        const result = await desk.importSubscriptions(await readInput(shell, file));
         printValue(shell, result, JSON.stringify(result), options);
       }),
     );
 }
 
-function readText({ io }: Shell, path: string): string {
+/** A file, or standard input for `-`. */
+export async function readInput({ io }: Shell, path: string): Promise<string> {
+  if (path === '-') return io.readStdin();
   try {
     return io.readFile(path);
   } catch (error) {

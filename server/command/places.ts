@@ -1,10 +1,10 @@
 // Commands about projects, tunnels and regions: lists, limits, suspension, keys.
 
-import type { OperatorProject, OperatorRegion, OperatorTunnel } from '@underpass/rules/entity/resource.ts';
+import type { Block, OperatorProject, OperatorRegion, OperatorTunnel } from '@underpass/rules/entity/resource.ts';
 import type { Command } from 'commander';
 import { ServerError } from '../process/error.ts';
 import { type OutputOptions, printRows, printValue, type Shell, withDesk } from './command-line.ts';
-import { userIdOf } from './people.ts';
+import { readInput, userIdOf } from './people.ts';
 
 export function addPlaceCommands(program: Command, shell: Shell): void {
   const projects = program
@@ -26,6 +26,7 @@ export function addPlaceCommands(program: Command, shell: Shell): void {
     );
   addLimits(program, shell);
   addSuspension(program, shell);
+  addBlocks(program, shell);
   addRegions(program, shell);
 }
 
@@ -107,6 +108,56 @@ function changeSuspension(
     }[kind];
     printValue(shell, await change(), `${kind} ${id} is ${suspended ? 'suspended' : 'resumed'}`, options);
   });
+}
+
+const pickBlock = ({ value, kind, reason, createdBy, createdAt }: Block): object => ({
+  ...{ value, kind, reason, createdBy, createdAt },
+});
+
+function addBlocks(program: Command, shell: Shell): void {
+  const group = program.command('blocks').description('addresses, networks and names that the whole service refuses');
+  group
+    .command('list')
+    .description('list blocks, newest first')
+    .argument('[text]', 'part of a value or reason')
+    .option('--json', 'print JSON')
+    .action((text: string | undefined, options: OutputOptions) =>
+      withDesk(shell, async (desk) => printRows(shell, await desk.listBlocks(text), options, pickBlock)),
+    );
+  group
+    .command('add')
+    .description('block an address, a network or a name with all below it; takes effect at the edges within half a minute')
+    .argument('<value>')
+    .requiredOption('--reason <text>', 'for other operators, and the audit log')
+    .option('--json', 'print JSON')
+    .action((value: string, options: OutputOptions & { readonly reason: string }) =>
+      withDesk(shell, async (desk) => {
+        const made = await desk.createBlock(value, options.reason);
+        printValue(shell, made, `${made.value} is blocked`, options);
+      }),
+    );
+  group
+    .command('remove')
+    .description('end a block')
+    .argument('<value>')
+    .option('--json', 'print JSON')
+    .action((value: string, options: OutputOptions) =>
+      withDesk(shell, async (desk) => {
+        const ended = await desk.deleteBlock(value);
+        printValue(shell, ended, `${ended.value} is no longer blocked`, options);
+      }),
+    );
+  group
+    .command('import')
+    .description('read lines of a value and a reason from a CSV file, or from standard input with -')
+    .argument('<file>')
+    .option('--json', 'print JSON')
+    .action((file: string, options: OutputOptions) =>
+      withDesk(shell, async (desk) => {
+        const result = await desk.importBlocks(await readInput(shell, file));
+        printValue(shell, result, JSON.stringify(result), options);
+      }),
+    );
 }
 
 interface NewRegionOptions extends OutputOptions {

@@ -32,7 +32,7 @@ async function insertFirstTunnel(trx: Queries, state: State, settings: Settings)
     .values({ id, project_id: projectId, security_group_id: group.id, ...kind, ...times })
     .execute();
   const host = await generateName(trx, settings.wildcardDomain, now);
-  const row = { tunnel_id: id, project_id: projectId, host, apex_name: '', live_host: host, position: 0 };
+  const row = { tunnel_id: id, project_id: projectId, host, apex_name: '', live_host: host, position: 0, blocked: null };
   await trx.insertInto('tunnel_hosts').values(row).execute();
   await insertTunnelToken(trx, keyRing, id, now);
   return { id, host };

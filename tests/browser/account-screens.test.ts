@@ -89,6 +89,13 @@ const operatorScreens: readonly Screen[] = [
   { name: 'operator-regions', path: '/operator/regions', ready: table('Regions') },
   { name: 'operator-region-panel', path: '/operator/regions', ready: opened('Add region', 'Add region') },
   { name: 'operator-edges', path: '/operator/edges', ready: table('Edges') },
+  { name: 'operator-blocks', path: '/operator/blocks', ready: table('Blocks') },
+  {
+    name: 'operator-block-add',
+    path: '/operator/blocks?add=evil.example.com',
+    ready: (page) => expect(page.getByRole('dialog', { name: 'Add Block' })).toBeVisible(),
+  },
+  { name: 'operator-block-import', path: '/operator/blocks', ready: opened('Import CSV', 'Import Blocks') },
   { name: 'operator-audit', path: '/operator/audit', ready: table('Audit log') },
   { name: 'operator-abuse-reports', path: '/operator/abuse-reports', ready: heading('No Open Reports') },
 ];
@@ -97,6 +104,8 @@ test('screens of the operator', async (t) => {
   const stage = await openStage(t);
   await registerPerson(stage.product, 'niels@example.com', 'Niels');
   await registrationStored(stage.account, 'niels@example.com');
+  await stage.account.call('POST', '/api/operator/blocks', { value: '2001:db8:1234:5678::/64', reason: 'Scans ports all night' });
+  await stage.account.call('POST', '/api/operator/blocks', { value: 'login.bank-of.example.com', reason: 'Phishing' });
   for (const screen of operatorScreens) await checkScreen(t, stage, screen);
 });
 

@@ -13,6 +13,8 @@ export interface HubMessages {
   /** Names that have new certificates. */
   'feed.certificates': { readonly names: readonly string[] };
   'feed.challenges': object;
+  /** Addresses and networks that are blocked now, or no longer. */
+  'feed.blocks': { readonly values: readonly string[] };
   /** The region or its keys changed. */
   'feed.region': { readonly region: string };
   /** The edges that are connected to the sender hold these routes. */

@@ -6,6 +6,7 @@ import { maxFeedMessageBytes } from '@underpass/wire/feed-stream.ts';
 import type { Bus } from '../../platform/bus/bus.ts';
 import { createId } from '../../platform/store/id.ts';
 import type { Store } from '../../platform/store/store.ts';
+import { noteBlocks } from './blocks.ts';
 import { FeedHub, type FeedHubDeps } from './hub.ts';
 import { certificateContext, idsAtOnce } from './region-content.ts';
 import {
@@ -106,6 +107,58 @@ after(async () => {
 
 const makeTunnel = (name: string, hosts: readonly string[], type: 'http' | 'ingress' = 'ingress') =>
   addTunnel(store.db, { ...ids, region: 'eu', name, hosts, type });
+
+describe('blocked addresses', () => {
+  const block = async (value: string): Promise<void> => {
+    const row = { id: createId(Date.now()), kind: 'address' as const, value, reason: 'x', created_by: 'op', created_at: 1 };
+    await noteBlocks(store.db, Date.now());
+    await store.db.insertInto('blocks').values(row).execute();
+  };
+  const held = ({ state: { blocks = [] } }: TestEdge): readonly string[] => blocks.map(({ id }) => id).sort();
+
+  test('reach the edges of every control process, and leave them again', async () => {
+    const other = await openHub(store, bus);
+    const [one, two] = [connect(hub), connect(other)];
+    one.hello('eu');
+    two.hello('eu', { edgeId: 'edge-2' });
+    await block('203.0.113.5');
+    await block('2001:db8::/32');
+    hub.blocksChanged(['203.0.113.5', '2001:db8::/32']);
+    for (const edge of [one, two]) await edge.until((each) => held(each).join() === '2001:db8::/32,203.0.113.5');
+    await store.db.deleteFrom('blocks').where('value', '=', '203.0.113.5').execute();
+    hub.blocksChanged(['203.0.113.5']);
+    for (const edge of [one, two]) await edge.until((each) => held(each).join() === '2001:db8::/32');
+  });
+
+  test('reach the edges of a new region, and those whose message was lost, with the next reading of everything', async () => {
+    await block('203.0.113.5');
+    await hub.load();
+    const edge = connect(hub);
+    edge.hello('eu');
+    await edge.until((each) => held(each).join() === '203.0.113.5');
+    await addRegion(store.db, 'us');
+    await hub.load();
+    const far = connectEdge((duplex) => hub.accept(duplex, { region: 'us' }));
+    opened.edges.push(far);
+    far.hello('us');
+    await far.until((each) => held(each).join() === '203.0.113.5');
+    await store.db.deleteFrom('blocks').execute();
+    await noteBlocks(store.db, Date.now());
+    await hub.load();
+    for (const each of [edge, far]) await each.until((one) => held(one).length === 0);
+  });
+
+  test('are read again only after a change', async () => {
+    await block('203.0.113.5');
+    await hub.load();
+    // A row that no note tells of stands for a reading that did not happen.
+    await store.db.deleteFrom('blocks').execute();
+    await hub.load();
+    const edge = connect(hub);
+    edge.hello('eu');
+    await edge.until((each) => held(each).join() === '203.0.113.5');
+  });
+});
 
 describe('from the store to the edges', () => {
   test('a new edge gets a snapshot of its region', async () => {

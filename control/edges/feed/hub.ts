@@ -156,6 +156,10 @@ export class FeedHub implements FeedPort {
     this.#tell('feed.tunnels', { ids });
   }
 
+  blocksChanged(values: readonly string[]): void {
+    this.#tell('feed.blocks', { values });
+  }
+
   regionChanged(region: string): void {
     this.#tell('feed.region', { region });
   }
@@ -239,6 +243,7 @@ export class FeedHub implements FeedPort {
     'feed.everything': () => this.#refresh.everything(),
     'feed.certificates': ({ names }) => this.#refresh.certificates(names),
     'feed.challenges': () => this.#refresh.challenges(),
+    'feed.blocks': ({ values }) => this.#refresh.blocks(values),
     'feed.region': ({ region }) => {
       this.#refresh.everything();
       this.#closeDeadKeys(region);

@@ -6,6 +6,8 @@ import type { ConnectedClient, EdgeHealth, HistoryRange, LastClient, TunnelHisto
 export interface FeedPort {
   /** Call after a commit: what the edges hold of these tunnels (made, changed, deleted, suspended) is out of date. */
   tunnelsChanged(tunnelIds: readonly string[]): void;
+  /** Call after a commit: these addresses and networks are blocked now, or no longer. */
+  blocksChanged(values: readonly string[]): void;
   /** Call after a commit: the region's keys or the region itself changed. Cuts edges whose key no longer opens it. */
   regionChanged(region: string): void;
   /**

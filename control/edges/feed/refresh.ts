@@ -3,7 +3,7 @@
 import type { StateReader } from './state-reader.ts';
 
 export interface RefreshDeps {
-  readonly reader: Pick<StateReader, 'tunnels' | 'certificates' | 'challenges' | 'everything'>;
+  readonly reader: Pick<StateReader, 'tunnels' | 'certificates' | 'challenges' | 'blocks' | 'everything'>;
   /** Everything was read. */
   readonly onWhole: () => void;
   readonly onError: (error: unknown) => void;
@@ -13,6 +13,7 @@ export class Refresh {
   readonly #deps: RefreshDeps;
   readonly #ids = new Set<string>();
   readonly #names = new Set<string>();
+  readonly #blocks = new Set<string>();
   #challenges = false;
   #everything = false;
   #running: Promise<void> | undefined;
@@ -28,6 +29,11 @@ export class Refresh {
 
   certificates(names: readonly string[]): void {
     for (const name of names) this.#names.add(name);
+    this.#start();
+  }
+
+  blocks(values: readonly string[]): void {
+    for (const value of values) this.#blocks.add(value);
     this.#start();
   }
 
@@ -51,7 +57,7 @@ export class Refresh {
   }
 
   async #run(): Promise<void> {
-    while (this.#everything || this.#challenges || this.#ids.size + this.#names.size > 0)
+    while (this.#everything || this.#challenges || this.#ids.size + this.#names.size + this.#blocks.size > 0)
       await this.#readOnce().catch(this.#deps.onError);
     this.#running = undefined;
   }
@@ -67,11 +73,13 @@ export class Refresh {
 
   async #readSmall(): Promise<void> {
     const { reader } = this.#deps;
-    const [ids, names] = [[...this.#ids], [...this.#names]];
+    const [ids, names, blocks] = [[...this.#ids], [...this.#names], [...this.#blocks]];
     const challenges = this.#challenges;
     this.#ids.clear();
     this.#names.clear();
+    this.#blocks.clear();
     this.#challenges = false;
+    if (blocks.length > 0) await reader.blocks(blocks);
     if (challenges) await reader.challenges();
     await reader.tunnels(ids);
     if (names.length > 0) await reader.certificates(names);

@@ -1,10 +1,11 @@
 // Reads the store and brings the region states up to date with it, and through them the edges.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { FeedCertificate } from '@underpass/wire/feed.ts';
+import type { FeedBlock, FeedCertificate } from '@underpass/wire/feed.ts';
 import type { KeyRing } from '../../platform/secret/key-ring.ts';
 import { piecesOf } from '../../platform/store/pieces.ts';
 import type { Store } from '../../platform/store/store.ts';
+import { readBlockPage, readBlocks, readBlocksNote } from './blocks.ts';
 import { compileGiven } from './core/given-names.ts';
 import { addNeeded, type NamesByRegion, ownNames, type RegionNames, tlsHosts } from './core/needed-names.ts';
 import {
@@ -49,6 +50,8 @@ export class StateReader {
   #gathered: NamesByRegion = new Map();
   /** Facts by id, of the last reading of all certificates. A renewal makes a new row: what is known of an id stays true. */
   #certificates: ReadonlyMap<string, CertificateFacts> = new Map();
+  /** The note of the blocks that the edges of each region were sent. Undefined, as without a note: none. */
+  readonly #blocksNotes = new Map<string, string | undefined>();
   /** Everything was read once: from then on, calls of the API need the processor too. */
   #rests = false;
 
@@ -76,11 +79,40 @@ export class StateReader {
     }
   }
 
+  /** Puts or drops these. */
+  async blocks(values: readonly string[]): Promise<void> {
+    const { store, regions } = this.#deps;
+    for (const some of piecesOf(values, idsAtOnce)) {
+      const found = await readBlocks(store.db, some);
+      for (const [, feed] of regions.all()) feed.publish(feed.state.patch('blocks', some, found));
+    }
+  }
+
+  /** Skips regions that have them already. */
+  async #allBlocks(): Promise<void> {
+    const { store, regions } = this.#deps;
+    const note = await readBlocksNote(store.db);
+    const stale = [...regions.all()].filter(([region]) => this.#blocksNotes.get(region) !== note);
+    if (stale.length === 0) return;
+    const blocks: FeedBlock[] = [];
+    const next = (after: string) => readBlockPage(store.db, after);
+    for (let page = await next(''); page.length > 0; page = await next(page.at(-1)!.id)) {
+      const beganMs = performance.now();
+      blocks.push(...page);
+      await this.#rest(beganMs);
+    }
+    for (const [region, feed] of stale) {
+      feed.publish(feed.state.replacePart('blocks', blocks));
+      this.#blocksNotes.set(region, note);
+    }
+  }
+
   /** `between` runs after each page, so that a small change does not wait for all of them. */
   async everything(between: () => Promise<void>): Promise<void> {
     const { store, regions } = this.#deps;
     const names = await readRegions(store.db);
     for (const { region } of names) regions.open(region);
+    await this.#allBlocks();
     await this.#allTunnels(between);
     await this.#allCertificates(names, between);
     this.#rests = true;

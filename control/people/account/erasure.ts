@@ -69,7 +69,7 @@ async function refuseLastOperator(trx: Queries, user: UsersTable): Promise<void>
 async function anonymise(trx: Queries, email: string): Promise<void> {
   await trx.updateTable('audit').set({ actor: deletedUser, address: '' }).where('actor', '=', email).execute();
   await trx.updateTable('audit').set({ target: deletedUser }).where('target', '=', email).execute();
-  for (const table of ['access_tokens', 'access_links'] as const)
+  for (const table of ['access_tokens', 'access_links', 'blocks'] as const)
     await trx.updateTable(table).set({ created_by: deletedUser }).where('created_by', '=', email).execute();
   await trx.updateTable('access_sign_ins').set({ who: deletedUser, address: '' }).where('who', '=', email).execute();
   await trx.updateTable('registrations').set({ decided_by: deletedUser }).where('decided_by', '=', email).execute();

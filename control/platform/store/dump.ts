@@ -52,6 +52,7 @@ const tables = {
   certificates: ['id'],
   certificate_attempts: ['id'],
   challenges: ['id'],
+  blocks: ['id'],
   released_names: ['host'],
   spent_answers: ['answer_hash'],
   settings: ['name'],

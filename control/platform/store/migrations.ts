@@ -241,6 +241,14 @@ const history = {
 // A domain that only a quick tunnel named goes with it.
 const quickDomains = ['alter table domains add column from_quick integer'];
 
+// Edges of the previous release hear of no blocked address. Hosts under a blocked name are not live, for it too.
+const blocks = [
+  `create table blocks (
+    id text primary key, kind text not null, value text not null unique, reason text not null,
+    created_by text not null, created_at bigint not null)`,
+  'alter table tunnel_hosts add column blocked integer',
+];
+
 const migration = (statements: readonly string[]): Migration => ({
   up: async (db: Kysely<unknown>) => {
     for (const statement of statements) await sql.raw(statement).execute(db);
@@ -268,4 +276,5 @@ export const migrations: Record<string, Migration> = {
   '0013-certificate-indexes': migration(certificateIndexes),
   '0014-history-by-time': migrationByKind(history),
   '0015-quick-domains': migration(quickDomains),
+  '0016-blocks': migration(blocks),
 };

@@ -194,6 +194,8 @@ export interface TunnelHostsTable {
   /** The host while its apex is verified or it is generated, else null. Unique: one tunnel serves a host. */
   live_host: string | null;
   position: number;
+  /** 1 while a block holds the name: the host is not live then. */
+  blocked: number | null;
 }
 
 export interface TunnelTokensTable {
@@ -381,6 +383,18 @@ export interface AbuseReportsTable {
   created_at: number;
 }
 
+/** What an operator blocks for the whole service. */
+export interface BlocksTable {
+  id: string;
+  kind: 'address' | 'name';
+  /** Canonical: an address, a range, or a name that holds those below it. Unique. */
+  value: string;
+  reason: string;
+  /** The operator's e-mail, or `operator` for a command. */
+  created_by: string;
+  created_at: number;
+}
+
 /** Work that an answer does not wait for: see platform/job/queue.ts. */
 export interface JobsTable {
   id: string;
@@ -525,6 +539,7 @@ export interface Schema {
   regions: RegionsTable;
   edge_keys: EdgeKeysTable;
   abuse_reports: AbuseReportsTable;
+  blocks: BlocksTable;
   jobs: JobsTable;
   metric_minutes: MetricMinutesTable;
   history_minutes: HistoryTable;

@@ -30,6 +30,8 @@ const harmless = new Set(
       'overlap',
       'required',
       'to',
+      'reason',
+      'value',
       'twitter-link',
       'type',
       'unkept',

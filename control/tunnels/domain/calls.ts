@@ -23,6 +23,7 @@ import { lockProject } from '../../request/caller/project-lock.ts';
 import { takeQuota } from '../../request/caller/quota.ts';
 import { answerPage } from '../../request/http/page.ts';
 import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
+import { refuseBlocked } from './blocked-names.ts';
 import { adoptDomain, findDomain, insertDomain, readDomainPage, toDomain, tunnelsUnder } from './domains.ts';
 import { decideLookUp } from './look-up-right.ts';
 import { claimDomain } from './ownership.ts';
@@ -46,6 +47,7 @@ async function createDomain(deps: DomainDeps, context: CallContext<'createDomain
   await deps.store.write(async (trx) => {
     await lockProject(trx, access.id);
     if (await adoptDomain(trx, access.id, apexName)) return auditCall(trx, context, 'domain.create', apexName);
+    await refuseBlocked(trx, [apexName]);
     await takeQuota(trx, access, 'domains');
     if (await findDomain(trx, access.id, apexName)) refuse('conflict', `Domain '${apexName}' is already in this project`);
     await insertDomain(trx, access.id, apexName, nowMs);

@@ -20,6 +20,7 @@ async function setLive(trx: Queries, { projectId, apexName }: Owned, isLive: boo
     .set((eb) => ({ live_host: isLive ? eb.ref('host') : null }))
     .where('project_id', '=', projectId)
     .where('apex_name', '=', apexName)
+    .where('blocked', 'is', null)
     .execute();
   return (await tunnelsUnder(trx, projectId, apexName)).map((tunnel) => tunnel.id);
 }

@@ -12,6 +12,7 @@ import type { Queries } from '../../platform/store/store.ts';
 import type { Access } from '../../request/caller/project-access.ts';
 import { takeQuota, withinQuota } from '../../request/caller/quota.ts';
 import { refuse } from '../../request/http/refusal.ts';
+import { blockedAmong, refuseBlocked } from '../domain/blocked-names.ts';
 import { type DomainMaker, foreignApexes, foreignDomainText, insertDomain, listDomains } from '../domain/domains.ts';
 
 export interface HostPlan {
@@ -53,16 +54,41 @@ async function addMissingApexes(trx: Queries, plan: HostPlan, missing: readonly 
   for (const apex of missing) await insertDomain(trx, plan.access.id, apex, plan.nowMs, plan.maker);
 }
 
-const hostRow = (plan: HostPlan, host: string, position: number, apexName: string, isLive: boolean): TunnelHostsTable => ({
+const hostRow = (
+  plan: HostPlan,
+  host: string,
+  position: number,
+  apexName: string,
+  { isLive, isBlocked }: { readonly isLive: boolean; readonly isBlocked: boolean },
+): TunnelHostsTable => ({
   tunnel_id: plan.tunnelId,
   project_id: plan.access.id,
   host,
   apex_name: apexName,
-  live_host: isLive ? host : null,
+  live_host: isLive && !isBlocked ? host : null,
   position,
+  blocked: isBlocked ? 1 : null,
 });
 
+/** A tunnel keeps a host that was blocked after it got it, so that its owner can change the rest. */
+async function takeBlocked(trx: Queries, { tunnelId, hosts }: HostPlan): Promise<ReadonlySet<string>> {
+  const blocked = await blockedAmong(trx, hosts);
+  if (blocked.size === 0) return blocked;
+  const own = trx
+    .selectFrom('tunnel_hosts')
+    .select('host')
+    .where('tunnel_id', '=', tunnelId)
+    .where('host', 'in', [...blocked]);
+  const held = new Set((await own.execute()).map(({ host }) => host));
+  await refuseBlocked(
+    trx,
+    hosts.filter((host) => !held.has(host)),
+  );
+  return blocked;
+}
+
 async function planRows(trx: Queries, plan: HostPlan): Promise<TunnelHostsTable[]> {
+  const blocked = await takeBlocked(trx, plan);
   const domains = await listDomains(trx, plan.access.id);
   const known = domains.map((domain) => domain.apex_name);
   const verified = new Set(domains.filter((domain) => domain.verified_at !== null).map((domain) => domain.apex_name));
@@ -74,7 +100,7 @@ async function planRows(trx: Queries, plan: HostPlan): Promise<TunnelHostsTable[
   if (foreign !== undefined) refuse('conflict', foreignDomainText(foreign));
   return plan.hosts.map((host, index) => {
     const apex = apexes[index]!;
-    return hostRow(plan, host, index, apex, apex === '' || verified.has(apex));
+    return hostRow(plan, host, index, apex, { isLive: apex === '' || verified.has(apex), isBlocked: blocked.has(host) });
   });
 }
 
@@ -117,7 +143,7 @@ export async function writeHosts(trx: Queries, plan: HostPlan): Promise<boolean>
 
 async function isNameFree(trx: Queries, host: string, nowMs: number): Promise<boolean> {
   const used = await trx.selectFrom('tunnel_hosts').select('host').where('live_host', '=', host).executeTakeFirst();
-  if (used) return false;
+  if (used || (await blockedAmong(trx, [host])).has(host)) return false;
   const resting = await trx
     .selectFrom('released_names')
     .select('host')

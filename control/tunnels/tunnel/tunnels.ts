@@ -43,6 +43,7 @@ const toIngressDomain = (host: TunnelHostsTable, port: number): IngressDomain =>
   name: host.host,
   apexName: host.apex_name,
   verified: host.live_host !== null,
+  ...(host.blocked === 1 ? { blocked: true } : {}),
   url: `https://${host.host}${portSuffix(port)}`,
 });
 

@@ -138,6 +138,11 @@ function DnsBadge({ badge }: { readonly badge: DomainBadge }) {
           DNS not configured
         </Badge>
       )}
+      {badge === 'blocked' && (
+        <Badge tone="danger" dot="ring">
+          {domainBadgeLabels.blocked}
+        </Badge>
+      )}
       {badge === 'unknown' && <Badge dot="ring">{domainBadgeLabels.unknown}</Badge>}
     </span>
   );

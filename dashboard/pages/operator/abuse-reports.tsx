@@ -78,6 +78,9 @@ function Report({ report }: { readonly report: AbuseReport }) {
           <ButtonLink size="sm" to={`${paths.operator('tunnels')}?q=${encodeURIComponent(report.host)}`}>
             Find tunnel
           </ButtonLink>
+          <ButtonLink size="sm" to={`${paths.operator('blocks')}?add=${encodeURIComponent(report.host)}`}>
+            Block name
+          </ButtonLink>
           <StateButton report={report} />
         </div>
       </div>

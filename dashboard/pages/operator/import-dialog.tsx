@@ -1,10 +1,8 @@
-// Imports subscriptions from a CSV file or from pasted lines.
-import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
+// Imports rows of an operator list from a CSV file or from pasted lines.
 import { bodyMaxBytes } from '@underpass/rules/limits.ts';
 import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
 import { useState } from 'react';
 import { useRevalidator } from 'react-router';
-import { callApi } from '../../api/request.ts';
 import { DialogForm } from '../../form/overlay-form.tsx';
 import { type Form, useForm } from '../../form/use-form.ts';
 import { Banner } from '../../ui/banner.tsx';
@@ -13,17 +11,32 @@ import { Input, Textarea } from '../../ui/input/input.tsx';
 import { Dialog } from '../../ui/overlay/dialog.tsx';
 import { toast } from '../../ui/overlay/toast.tsx';
 
-export function ImportDialog({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }) {
+/** What is imported. */
+export interface Importing {
+  readonly title: string;
+  readonly description: string;
+  readonly noun: string;
+  readonly example: string;
+  readonly send: (csv: string) => Promise<{ readonly imported: number; readonly problems?: readonly string[] }>;
+}
+
+interface ImportDialogProps {
+  readonly of: Importing;
+  readonly open: boolean;
+  readonly onClose: () => void;
+}
+
+export function ImportDialog({ of, open, onClose }: ImportDialogProps) {
   return (
     <Dialog
       open={open}
       onOpenChange={(next) => next || onClose()}
-      title="Import Subscriptions"
-      description="One subscription per line. The first line names the columns: email, and optionally active and expires_at."
+      title={of.title}
+      description={of.description}
       className="max-w-2xl"
       flush
     >
-      <ImportForm onDone={onClose} />
+      <ImportForm of={of} onDone={onClose} />
     </Dialog>
   );
 }
@@ -38,16 +51,16 @@ function parseImport({ csv }: ImportValues): ParsedForm<string, 'csv'> {
   return { ok: false, errors: { csv: limit } };
 }
 
-function ImportForm({ onDone }: { readonly onDone: () => void }) {
+function ImportForm({ of, onDone }: { readonly of: Importing; readonly onDone: () => void }) {
   const [problems, setProblems] = useState<readonly string[]>([]);
   const { revalidate } = useRevalidator();
   const form = useForm({
     initial: { csv: '' },
     parse: parseImport,
     send: async (csv: string) => {
-      const { imported, problems: found = [] } = await callApi(operatorCalls.importSubscriptions, { payload: csv });
+      const { imported, problems: found = [] } = await of.send(csv);
       setProblems(found);
-      toast.done(`${imported} ${imported === 1 ? 'subscription' : 'subscriptions'} imported.`);
+      toast.done(`${imported} ${imported === 1 ? of.noun : `${of.noun}s`} imported.`);
       if (found.length === 0) onDone();
       await revalidate();
     },
@@ -55,12 +68,12 @@ function ImportForm({ onDone }: { readonly onDone: () => void }) {
   return (
     <DialogForm form={form} submitLabel="Import" ready={form.values.csv.trim() !== ''} onCancel={onDone}>
       {problems.length > 0 && <RejectedLines problems={problems} />}
-      <ImportFields form={form} />
+      <ImportFields form={form} example={of.example} />
     </DialogForm>
   );
 }
 
-function ImportFields({ form }: { readonly form: Form<ImportValues> }) {
+function ImportFields({ form, example }: { readonly form: Form<ImportValues>; readonly example: string }) {
   return (
     <>
       <Field label="File">
@@ -80,7 +93,7 @@ function ImportFields({ form }: { readonly form: Form<ImportValues> }) {
             {...control}
             rows={8}
             spellCheck={false}
-            placeholder={'email,expires_at\nada@example.com,2027-01-31'}
+            placeholder={example}
             className="font-mono text-sm"
             value={form.values.csv}
             onChange={(event) => form.set('csv', event.target.value)}

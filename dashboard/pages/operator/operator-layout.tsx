@@ -15,6 +15,7 @@ const operatorPages: readonly { readonly page: OperatorPage; readonly label: str
   { page: 'tunnels', label: 'Tunnels' },
   { page: 'regions', label: 'Regions' },
   { page: 'edges', label: 'Edges' },
+  { page: 'blocks', label: 'Blocks' },
   { page: 'abuse-reports', label: 'Abuse reports' },
   { page: 'audit', label: 'Audit log' },
 ];

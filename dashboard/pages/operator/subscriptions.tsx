@@ -16,7 +16,7 @@ import { PageHeader } from '../../ui/page-header.tsx';
 import { buttonColumn, dateColumn } from '../../ui/table/columns.tsx';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
-import { ImportDialog } from './import-dialog.tsx';
+import { ImportDialog, type Importing } from './import-dialog.tsx';
 import { NewSubscriptionDialog } from './new-subscription-dialog.tsx';
 import { beforeOf, PagedList } from './paged-list.tsx';
 import { SearchForm, searchOf } from './search-form.tsx';
@@ -57,7 +57,7 @@ export function Component() {
       <PagedList promise={subscriptions}>
         {(loaded, isWhole) => <SubscriptionList subscriptions={loaded} isWhole={isWhole} actions={actions} ask={confirm.ask} />}
       </PagedList>
-      <ImportDialog open={dialog === 'import'} onClose={close} />
+      <ImportDialog of={importing} open={dialog === 'import'} onClose={close} />
       <NewSubscriptionDialog open={dialog === 'add'} onClose={close} />
       {confirm.dialog}
     </>
@@ -103,6 +103,14 @@ function SubscriptionList({ subscriptions, isWhole, actions, ask }: Subscription
     />
   );
 }
+
+const importing: Importing = {
+  title: 'Import Subscriptions',
+  description: 'One subscription per line. The first line names the columns: email, and optionally active and expires_at.',
+  noun: 'subscription',
+  example: 'email,expires_at\nada@example.com,2027-01-31',
+  send: (csv) => callApi(operatorCalls.importSubscriptions, { payload: csv }),
+};
 
 const sources: Readonly<Record<Subscription['source'], string>> = { operator: 'By hand', import: 'Import', webhook: 'Webhook' };
 

@@ -23,6 +23,7 @@ import { DomainMenu } from './domain-menu.tsx';
 
 const tones: Record<DomainBadge, Tone> = {
   loading: 'neutral',
+  blocked: 'danger',
   unverified: 'warn',
   no_dns: 'danger',
   unknown: 'neutral',

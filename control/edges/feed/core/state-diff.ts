@@ -5,7 +5,8 @@ import type { FeedState, ToEdge } from '@underpass/wire/feed.ts';
 type Delta = Extract<ToEdge, { type: 'delta' }>;
 export type Change = Pick<Delta, 'put' | 'drop'>;
 
-export const feedParts = ['tunnels', 'certificates', 'challenges', 'peers'] as const;
+/** Blocks first: an edge that starts refuses them before it serves anybody. */
+export const feedParts = ['blocks', 'tunnels', 'certificates', 'challenges', 'peers'] as const;
 export type FeedPart = (typeof feedParts)[number];
 
 interface Entry {
@@ -24,6 +25,7 @@ export const indexPart = (values: readonly object[]): Index =>
   new Map(values.map((value) => [idOf(value), { value, text: JSON.stringify(value) }]));
 
 export const emptyIndex = (): IndexedState => ({
+  blocks: new Map(),
   tunnels: new Map(),
   certificates: new Map(),
   challenges: new Map(),

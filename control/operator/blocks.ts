@@ -1,0 +1,170 @@
+// The operator's blocks: addresses and networks that reach nothing on any edge, and names that no tunnel may have.
+
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { NetworkSet } from '@underpass/rules/address/network-set.ts';
+import type { Block, BlockImport } from '@underpass/rules/entity/resource.ts';
+import {
+  type BlockTarget,
+  blockReasonMaxChars,
+  heldOwnName,
+  mostBlocks,
+  parseBlock,
+  parseBlockReason,
+} from '@underpass/rules/names/block.ts';
+import { accept, type Parsed, refuse as refuseText } from '@underpass/rules/parsed.ts';
+import { sql } from 'kysely';
+import { registrableDomain } from '../edges/dns/registrable.ts';
+import { noteBlocks } from '../edges/feed/blocks.ts';
+import { ownHosts } from '../edges/region/regions.ts';
+import { csvLines, parseCsvLine } from '../people/audit/csv.ts';
+import { createId } from '../platform/store/id.ts';
+import { containing } from '../platform/store/like.ts';
+import { piecesOf } from '../platform/store/pieces.ts';
+import type { BlocksTable } from '../platform/store/schema.ts';
+import type { Queries } from '../platform/store/store.ts';
+import { orInvalid, orMissing, refuse } from '../request/http/refusal.ts';
+import { darken, lighten } from '../tunnels/domain/blocked-names.ts';
+import { type AskedPage, auditDesk, type Desk, pageOf } from './actor.ts';
+
+const toBlock = (row: BlocksTable): Block => ({
+  id: row.id,
+  kind: row.kind,
+  value: row.value,
+  reason: row.reason,
+  createdBy: row.created_by,
+  createdAt: new Date(row.created_at).toISOString(),
+});
+
+/** `q` finds a value or a reason. */
+export async function listBlocks({ deps }: Desk, q = '', page?: AskedPage): Promise<Block[]> {
+  const found = deps.store.db
+    .selectFrom('blocks')
+    .selectAll()
+    .where(sql<boolean>`lower(value || ' ' || reason) like ${containing(q)} escape '\\'`);
+  return (await pageOf(found, 'id', page).execute()).map(toBlock);
+}
+
+/** The text of a refusal, or the target. `own`: hosts of the service. */
+function checkTarget(text: string, address: string, own: readonly string[]): Parsed<BlockTarget> {
+  const parsed = parseBlock(text);
+  if (!parsed.ok) return parsed;
+  const { kind, value } = parsed.value;
+  if (kind === 'address') {
+    const network = new NetworkSet();
+    network.add(value);
+    return network.has(address) ? refuseText(`${value} holds your own address, ${address}.`) : parsed;
+  }
+  const held = heldOwnName(value, own);
+  if (held !== undefined) return refuseText(`'${held}' belongs to the service itself.`);
+  const isOurs = own.some((host) => value.endsWith(`.${host}`));
+  return isOurs || registrableDomain(value) !== null ? accept(parsed.value) : refuseText(`'${value}' is a public suffix.`);
+}
+
+interface NewBlock extends BlockTarget {
+  readonly reason: string;
+}
+
+/** False if it is blocked already. */
+async function insertBlock(trx: Queries, { by, nowMs }: Desk, block: NewBlock): Promise<boolean> {
+  const row = { id: createId(nowMs), ...block, created_by: by, created_at: nowMs };
+  const insert = trx
+    .insertInto('blocks')
+    .values(row)
+    .onConflict((conflict) => conflict.column('value').doNothing());
+  return (await insert.returning('id').executeTakeFirst()) !== undefined;
+}
+
+async function refuseFull(db: Queries, more: number): Promise<void> {
+  const { n } = await db
+    .selectFrom('blocks')
+    .select((eb) => eb.fn.countAll().as('n'))
+    .executeTakeFirstOrThrow();
+  if (Number(n) + more > mostBlocks)
+    refuse('conflict', `There may be at most ${mostBlocks} blocks. Block wider networks, or delete some.`);
+}
+
+/** Call it after the commit: edges hear of the change. */
+function tell({ deps }: Desk, targets: readonly BlockTarget[], tunnelIds: readonly string[]): void {
+  const addresses = targets.filter(({ kind }) => kind === 'address').map(({ value }) => value);
+  if (addresses.length > 0) deps.feed.blocksChanged(addresses);
+  if (tunnelIds.length > 0) deps.feed.tunnelsChanged(tunnelIds);
+}
+
+export async function createBlock(desk: Desk, text: string, reasonText: string): Promise<Block> {
+  const { store, origin } = desk.deps;
+  const reason = orInvalid(parseBlockReason(reasonText));
+  const target = orInvalid(checkTarget(text, desk.address, await ownHosts(store.db, origin)));
+  const tunnelIds = await store.write(async (trx) => {
+    await noteBlocks(trx, desk.nowMs);
+    await refuseFull(trx, 1);
+    if (!(await insertBlock(trx, desk, { ...target, reason }))) refuse('conflict', `'${target.value}' is blocked already.`);
+    await auditDesk(trx, desk, { action: 'block.create', target: target.value, detail: { reason } });
+    return target.kind === 'name' ? darken(trx, target.value) : [];
+  });
+  tell(desk, [target], tunnelIds);
+  const row = store.db.selectFrom('blocks').selectAll().where('value', '=', target.value);
+  return toBlock(orMissing(await row.executeTakeFirst(), 'Block'));
+}
+
+/** `key` is an id or a value. */
+export async function deleteBlock(desk: Desk, key: string): Promise<Block> {
+  const { row, tunnelIds } = await desk.deps.store.write(async (trx) => {
+    await noteBlocks(trx, desk.nowMs);
+    const found = trx.deleteFrom('blocks').where((eb) => eb.or([eb('id', '=', key), eb('value', '=', key)]));
+    const row = orMissing(await found.returningAll().executeTakeFirst(), 'Block');
+    await auditDesk(trx, desk, { action: 'block.delete', target: row.value, detail: { reason: row.reason } });
+    return { row, tunnelIds: row.kind === 'name' ? await lighten(trx, row.value) : [] };
+  });
+  tell(desk, [row], tunnelIds);
+  return toBlock(row);
+}
+
+const importedAtMost = 50_000;
+/** Rows of one transaction: SQLite runs one write at a time. */
+const importedAtOnce = 200;
+const readAtOnce = 500;
+const problemsShown = 20;
+
+function readLine(cells: readonly string[] | undefined, address: string, own: readonly string[]): Parsed<NewBlock> {
+  if (!cells) return refuseText('not CSV');
+  const target = checkTarget(cells[0] ?? '', address, own);
+  return target.ok
+    ? accept({ ...target.value, reason: (cells[1] ?? '').trim().slice(0, blockReasonMaxChars) || 'Imported' })
+    : target;
+}
+
+/** Lines of a value and a reason. Imports what it can read, and answers the problems of the others. */
+export async function importBlocks(desk: Desk, csv: string): Promise<BlockImport> {
+  const lines = csvLines(csv).filter((line) => line !== '' && !line.startsWith('#'));
+  if (lines.length > importedAtMost) refuse('invalid', `A file may have at most ${importedAtMost} lines.`);
+  const { store, origin } = desk.deps;
+  const own = await ownHosts(store.db, origin);
+  await refuseFull(store.db, lines.length);
+  let imported = 0;
+  const problems: string[] = [];
+  const blocks: NewBlock[] = [];
+  for (const [at, line] of lines.entries()) {
+    if (at % readAtOnce === 0) await nextTurn();
+    const read = readLine(parseCsvLine(line), desk.address, own);
+    if (read.ok) blocks.push(read.value);
+    else if (problems.length < problemsShown) problems.push(`line ${at + 1}: ${read.message}`);
+  }
+  await store.write((trx) => auditDesk(trx, desk, { action: 'block.import', target: `${blocks.length} lines` }));
+  for (const some of piecesOf(blocks, importedAtOnce)) {
+    const made: NewBlock[] = [];
+    const tunnelIds = await store.write(async (trx) => {
+      await noteBlocks(trx, desk.nowMs);
+      const ids: string[] = [];
+      for (const block of some) {
+        if (!(await insertBlock(trx, desk, block))) continue;
+        made.push(block);
+        if (block.kind === 'name') ids.push(...(await darken(trx, block.value)));
+      }
+      return ids;
+    });
+    imported += made.length;
+    tell(desk, made, [...new Set(tunnelIds)]);
+    await nextTurn();
+  }
+  return { imported, ...(problems.length === 0 ? {} : { problems }) };
+}

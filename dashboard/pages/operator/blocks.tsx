@@ -1,0 +1,159 @@
+// What the whole service refuses: addresses, networks and names.
+import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
+import type { Block } from '@underpass/rules/entity/resource.ts';
+import { Ban, FileUp } from 'lucide-react';
+import { type ReactNode, useState } from 'react';
+import { type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
+import { later } from '../../api/later.ts';
+import { callApi } from '../../api/request.ts';
+import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
+import { Badge } from '../../ui/badge.tsx';
+import { Breakable } from '../../ui/breakable.tsx';
+import { Button } from '../../ui/button.tsx';
+import { EmptyState } from '../../ui/empty-state.tsx';
+import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
+import { PageHeader } from '../../ui/page-header.tsx';
+import { buttonColumn, dateColumn } from '../../ui/table/columns.tsx';
+import { DataTable } from '../../ui/table/data-table.tsx';
+import type { Column } from '../../ui/table/table-view.tsx';
+import { ImportDialog, type Importing } from './import-dialog.tsx';
+import { NewBlockDialog } from './new-block-dialog.tsx';
+import { beforeOf, PagedList } from './paged-list.tsx';
+import { SearchForm, searchOf } from './search-form.tsx';
+
+export const loader = ({ request }: LoaderFunctionArgs) => ({
+  blocks: later(
+    callApi(operatorCalls.listBlocks, { q: searchOf(request), before: beforeOf(request) }, { signal: request.signal }),
+  ),
+});
+
+const importing: Importing = {
+  title: 'Import Blocks',
+  description: 'One address, network or name per line, and optionally a comma and the reason.',
+  noun: 'block',
+  example: '203.0.113.0/24,scans ports\nevil.example.com,phishing',
+  send: (csv) => callApi(operatorCalls.importBlocks, { payload: csv }),
+};
+
+export function Component() {
+  const { blocks } = useLoaderData<typeof loader>();
+  const [search] = useSearchParams();
+  /** Names what a report of abuse is about; empty without one. */
+  const reported = search.get('add') ?? '';
+  const [dialog, setDialog] = useState<'import' | 'add' | undefined>(reported === '' ? undefined : 'add');
+  const close = () => setDialog(undefined);
+  const confirm = useConfirm();
+  const actions = (
+    <>
+      <Button icon={<FileUp aria-hidden="true" />} onClick={() => setDialog('import')}>
+        Import CSV
+      </Button>
+      <Button variant="primary" icon={<Ban aria-hidden="true" />} onClick={() => setDialog('add')}>
+        Add block
+      </Button>
+    </>
+  );
+  return (
+    <>
+      <PageHeader
+        title="Blocks"
+        subtitle="Edges refuse these addresses within seconds, as visitors and as clients. No tunnel can serve these names."
+        actions={
+          <>
+            <SearchForm label="Address, name or reason" />
+            {actions}
+          </>
+        }
+      />
+      <PagedList promise={blocks}>
+        {(loaded, isWhole) => <BlockList blocks={loaded} isWhole={isWhole} actions={actions} ask={confirm.ask} />}
+      </PagedList>
+      <ImportDialog of={importing} open={dialog === 'import'} onClose={close} />
+      <NewBlockDialog value={reported} open={dialog === 'add'} onClose={close} />
+      {confirm.dialog}
+    </>
+  );
+}
+
+interface BlockListProps {
+  readonly blocks: readonly Block[];
+  readonly isWhole: boolean;
+  readonly actions: ReactNode;
+  readonly ask: Confirm['ask'];
+}
+
+function BlockList({ blocks, isWhole, actions, ask }: BlockListProps) {
+  const isSearched = useSearchParams()[0].has('q');
+  if (blocks.length === 0 && isSearched) {
+    return <EmptyState title="No Blocks Found" text="No block matches your search." illustration={<NothingHereIllustration />} />;
+  }
+  if (blocks.length === 0) {
+    return (
+      <EmptyState
+        title="No Blocks"
+        text="Block an address that attacks the service, or a name that deceives people."
+        action={<div className="flex flex-wrap justify-center gap-2">{actions}</div>}
+        illustration={<NothingHereIllustration />}
+      />
+    );
+  }
+  return <DataTable label="Blocks" wide columns={columnsOf(ask)} rows={blocks} rowKey={({ id }) => id} isWhole={isWhole} />;
+}
+
+function columnsOf(ask: Confirm['ask']): readonly Column<Block>[] {
+  return [
+    {
+      key: 'value',
+      header: 'Blocked',
+      width: 'minmax(0, 1.6fr)',
+      cell: ({ value }) => (
+        <span className="font-mono text-sm">
+          <Breakable text={value} />
+        </span>
+      ),
+      sortBy: ({ value }) => value,
+    },
+    {
+      key: 'kind',
+      header: 'Kind',
+      width: '7rem',
+      cell: ({ kind }) => <Badge>{kind === 'address' ? 'Address' : 'Name'}</Badge>,
+      sortBy: ({ kind }) => kind,
+    },
+    {
+      key: 'reason',
+      header: 'Reason',
+      width: 'minmax(0, 1.6fr)',
+      cell: ({ reason }) => <span className="wrap-anywhere">{reason}</span>,
+      sortBy: ({ reason }) => reason,
+    },
+    {
+      key: 'by',
+      header: 'By',
+      width: 'minmax(0, 1.2fr)',
+      cell: ({ createdBy }) => <Breakable text={createdBy} />,
+      sortBy: ({ createdBy }) => createdBy,
+    },
+    dateColumn('since', 'Since', ({ createdAt }) => createdAt),
+    buttonColumn('End', '6rem', (block) => <EndButton block={block} ask={ask} />),
+  ];
+}
+
+function EndButton({ block: { id, kind, value }, ask }: { readonly block: Block; readonly ask: Confirm['ask'] }) {
+  const end = () =>
+    ask({
+      title: 'End Block',
+      warning:
+        kind === 'address'
+          ? `${value} can reach the service again.`
+          : `Tunnels can serve ${value} and the names below it again. Those that still have such a name go on with it at once.`,
+      confirmLabel: 'End block',
+      work: () => callApi(operatorCalls.deleteBlock, { id }),
+      done: `${value} is no longer blocked.`,
+    });
+  return (
+    <Button size="sm" onClick={end} aria-label={`End the block of ${value}`}>
+      End
+    </Button>
+  );
+}

@@ -1,0 +1,61 @@
+// Blocks one address, network or name.
+import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
+import { parseBlock, parseBlockReason } from '@underpass/rules/names/block.ts';
+import { accept, collectErrors, type ParsedForm } from '@underpass/rules/parsed.ts';
+import { useRevalidator } from 'react-router';
+import { callApi } from '../../api/request.ts';
+import { DialogForm } from '../../form/overlay-form.tsx';
+import { TextField } from '../../form/text-field.tsx';
+import { useForm } from '../../form/use-form.ts';
+import { Dialog } from '../../ui/overlay/dialog.tsx';
+import { toast } from '../../ui/overlay/toast.tsx';
+
+interface NewBlockDialogProps {
+  readonly value: string;
+  readonly open: boolean;
+  readonly onClose: () => void;
+}
+
+export function NewBlockDialog({ value, open, onClose }: NewBlockDialogProps) {
+  return (
+    <Dialog open={open} onOpenChange={(next) => next || onClose()} title="Add Block" flush>
+      <BlockForm value={value} onDone={onClose} />
+    </Dialog>
+  );
+}
+
+type Fields = Readonly<Record<'value' | 'reason', string>>;
+
+function parseFields(typed: Fields): ParsedForm<Fields, 'value' | 'reason'> {
+  const value = parseBlock(typed.value);
+  const reason = parseBlockReason(typed.reason);
+  return value.ok && reason.ok
+    ? accept({ value: value.value.value, reason: reason.value })
+    : { ok: false, errors: collectErrors({ value, reason }) };
+}
+
+function BlockForm({ value, onDone }: { readonly value: string; readonly onDone: () => void }) {
+  const { revalidate } = useRevalidator();
+  const form = useForm({
+    initial: { value, reason: '' },
+    parse: parseFields,
+    send: async (payload: Fields) => {
+      await callApi(operatorCalls.createBlock, { payload });
+      onDone();
+      toast.done(`${payload.value} is blocked.`);
+      await revalidate();
+    },
+  });
+  return (
+    <DialogForm form={form} submitLabel="Block" onCancel={onDone}>
+      <TextField
+        form={form}
+        name="value"
+        label="Address, network or name"
+        hint="Such as 203.0.113.5, 203.0.113.0/24 or evil.example.com, which holds every name below it."
+        autoComplete="off"
+      />
+      <TextField form={form} name="reason" label="Reason" hint="For other operators, and the audit log." autoComplete="off" />
+    </DialogForm>
+  );
+}
