@@ -3,9 +3,8 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { startPebble } from '@underpass/control/edges/certificate/test-kit.ts';
+import { startDns, startPebble } from '@underpass/control/edges/certificate/test-kit.ts';
 import { startUpstream } from '@underpass/tests/chaos/stage.ts';
-import { startNameServer } from '@underpass/tests/helpers/dns.ts';
 import { keepVisiting } from '@underpass/tests/helpers/load.ts';
 import { freePorts } from '@underpass/tests/helpers/port.ts';
 import { startProcess, temporaryHome } from '@underpass/tests/helpers/process.ts';
@@ -93,9 +92,9 @@ async function startSingle(t: TestContext, kind: string, factor: number, more: R
 async function withAuthority(t: TestContext, factor: number): Promise<Healthy> {
   const folder = await temporaryHome(t);
   const [https = 0, http = 0] = await freePorts(2);
-  const names = await startNameServer(t);
-  names.set('A', 'eu.localhost', '127.0.0.1');
-  const pebble = await startPebble(folder, Number(new URL(`dns://${names.address}`).port), { http, tls: https });
+  const dns = await startDns(folder, 'localhost');
+  t.after(() => dns.close());
+  const pebble = await startPebble(folder, dns.port, { http, tls: https });
   t.after(() => pebble.close());
   const caFile = join(folder, 'pebble-ca.pem');
   await writeFile(caFile, pebble.ca);
@@ -104,7 +103,7 @@ async function withAuthority(t: TestContext, factor: number): Promise<Healthy> {
     UNDERPASS_EDGE_HTTP_PORT: String(http),
     UNDERPASS_ACME_DIRECTORY: pebble.directory,
     UNDERPASS_ACME_CA_FILE: caFile,
-    UNDERPASS_DNS_SERVERS: names.address,
+    UNDERPASS_DNS_SERVERS: `127.0.0.1:${dns.port}`,
   });
   return started;
 }

@@ -1,6 +1,7 @@
 // kill -9 of the database and of NATS under load: visitors are served, the API refuses what it cannot do, and the product
 // reconnects to both without a restart.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { startPostgres, type TestPostgres } from '@underpass/control/test-kit-postgres.ts';
 import type { SecurityGroup } from '@underpass/rules/entity/entity.ts';
@@ -9,7 +10,7 @@ import { watchFootprints } from '../helpers/footprint.ts';
 import { eventually, keepVisiting } from '../helpers/load.ts';
 import { startNats } from '../helpers/nats.ts';
 import { freePorts } from '../helpers/port.ts';
-import { startClientProcess, startServerProcess } from '../helpers/process.ts';
+import { type StartedServer, startClientProcess, startProcess, startServerProcess } from '../helpers/process.ts';
 import { type Account, tunnelCreated } from '../helpers/product.ts';
 import { figureOf } from '../helpers/region.ts';
 import { skipWithout } from '../helpers/tool.ts';
@@ -75,6 +76,15 @@ async function readAudit(call: Account['call'], project: string): Promise<string
   }
 }
 
+/** Runs `underpass-server status`; returns its exit code and the rows that are not well. */
+async function unwell(t: TestContext, { env }: StartedServer): Promise<readonly [code: number | null, ...rows: string[]]> {
+  const { child, text } = startProcess(t, ['server/main.ts', 'status', '--json'], env);
+  await once(child, 'close');
+  const rows = JSON.parse(text()) as { part: string; ok: boolean; state: string; lastError: string | null }[];
+  const bad = rows.filter(({ ok }) => !ok).map(({ part, state, lastError }) => `${part}: ${state}: ${lastError}`);
+  return [child.exitCode, ...bad];
+}
+
 const statusOf = async (url: string): Promise<number> => (await fetch(url)).status;
 
 test('a killed database stops only the API, which answers 503 and recovers without a restart', {
@@ -117,6 +127,15 @@ test('a killed database stops only the API, which answers 503 and recovers witho
     );
     // Metrics still answer, so that operators can watch the edge.
     assert.equal(await figureOf({ metricsPort }, 'underpass_edge_clients'), 2);
+    if (round === 0) {
+      // Control asks every 5 s whether Postgres answers.
+      const [code, , ...others] = await eventually(
+        () => unwell(t, product),
+        ([, row]) => row?.startsWith('database: does not answer: ') === true,
+      );
+      assert.equal(code, 7);
+      assert.match(others.join(), /region: unknown: the database cannot be had: .*backup: unknown: /);
+    }
 
     await postgres.start();
     await eventually(
@@ -140,8 +159,10 @@ test('a killed NATS stops neither traffic nor changes nor an orderly stop', { sk
   const comesBack = await watchFootprints(t, { server: product.server });
   const visitors = keepVisiting(t, door);
 
+  assert.deepEqual(await unwell(t, product), [0]);
   await nats.kill();
   await assertTunnelIsLive(account, 'without');
+  assert.deepEqual(await unwell(t, product), [7, 'bus: does not answer: the connection was lost']);
   await nats.start();
   await assertTunnelIsLive(account, 'with');
   await comesBack();
