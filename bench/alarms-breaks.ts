@@ -244,7 +244,7 @@ export const breaks = (clients: { running: ProcessOf[]; readonly upstream: strin
     ...{ alert: 'UnderpassFilesRunOut', cause: 'an edge may open 200 files, and 130 connections are open' },
     run: async (stage) => {
       const few: readonly [string, ...string[]] = ['sh', '-c', 'ulimit -n 200; exec "$0" "$@"', process.execPath];
-      const edge = await startOddEdge(stage, { UNDERPASS_EDGE_CONNECTIONS_PER_ADDRESS: '1000' }, few);
+      const edge = await startOddEdge(stage, { UNDERPASS_EDGE_WORKERS: '1', UNDERPASS_EDGE_CONNECTIONS_PER_ADDRESS: '1000' }, few);
       const close = keepOpen(edge.httpsPort, 130);
       return async () => {
         await close();
@@ -255,7 +255,7 @@ export const breaks = (clients: { running: ProcessOf[]; readonly upstream: strin
   {
     ...{ alert: 'UnderpassEdgeFull', cause: 'an edge may have 100 connections, and 85 are open' },
     run: async (stage) => {
-      const limits = { UNDERPASS_EDGE_CONNECTIONS: '100', UNDERPASS_EDGE_CONNECTIONS_PER_ADDRESS: '1000' };
+      const limits = { UNDERPASS_EDGE_WORKERS: '1', UNDERPASS_EDGE_CONNECTIONS: '100', UNDERPASS_EDGE_CONNECTIONS_PER_ADDRESS: '1000' };
       const edge = await startOddEdge(stage, limits);
       const close = keepOpen(edge.httpsPort, 85);
       return async () => {
@@ -266,7 +266,7 @@ export const breaks = (clients: { running: ProcessOf[]; readonly upstream: strin
   },
   {
     ...{ alert: 'UnderpassEdgeNotReady', cause: 'a new edge starts with a wrong key' },
-    run: async (stage) => (await startOddEdge(stage, { UNDERPASS_EDGE_KEY: 'wrong' })).end,
+    run: async (stage) => (await startOddEdge(stage, { UNDERPASS_EDGE_KEY: 'k'.repeat(43) })).end,
   },
   {
     ...{ alert: 'UnderpassCertificateEnds', cause: "the given certificate of the region's names ends in five days" },
