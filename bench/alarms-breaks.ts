@@ -241,11 +241,15 @@ export const breaks = (clients: { running: ProcessOf[]; readonly upstream: strin
     run: async ({ edges: [, edge] }) => starve(edge.process, 400, 100),
   },
   {
-    ...{ alert: 'UnderpassFilesRunOut', cause: 'an edge may open 200 files, and 130 connections are open' },
+    ...{ alert: 'UnderpassFilesRunOut', cause: 'an edge may open 200 files, and 142 connections are open' },
     run: async (stage) => {
       const few: readonly [string, ...string[]] = ['sh', '-c', 'ulimit -n 200; exec "$0" "$@"', process.execPath];
-      const edge = await startOddEdge(stage, { UNDERPASS_EDGE_WORKERS: '1', UNDERPASS_EDGE_CONNECTIONS_PER_ADDRESS: '1000' }, few);
-      const close = keepOpen(edge.httpsPort, 130);
+      const edge = await startOddEdge(
+        stage,
+        { UNDERPASS_EDGE_WORKERS: '1', UNDERPASS_EDGE_CONNECTIONS_PER_ADDRESS: '1000' },
+        few,
+      );
+      const close = keepOpen(edge.httpsPort, 142);
       return async () => {
         await close();
         await edge.end();
@@ -255,7 +259,11 @@ export const breaks = (clients: { running: ProcessOf[]; readonly upstream: strin
   {
     ...{ alert: 'UnderpassEdgeFull', cause: 'an edge may have 100 connections, and 85 are open' },
     run: async (stage) => {
-      const limits = { UNDERPASS_EDGE_WORKERS: '1', UNDERPASS_EDGE_CONNECTIONS: '100', UNDERPASS_EDGE_CONNECTIONS_PER_ADDRESS: '1000' };
+      const limits = {
+        UNDERPASS_EDGE_WORKERS: '1',
+        UNDERPASS_EDGE_CONNECTIONS: '100',
+        UNDERPASS_EDGE_CONNECTIONS_PER_ADDRESS: '1000',
+      };
       const edge = await startOddEdge(stage, limits);
       const close = keepOpen(edge.httpsPort, 85);
       return async () => {
@@ -272,13 +280,6 @@ export const breaks = (clients: { running: ProcessOf[]; readonly upstream: strin
     ...{ alert: 'UnderpassCertificateEnds', cause: "the given certificate of the region's names ends in five days" },
     run: async ({ giveCertificates }) => {
       await giveCertificates(5);
-      return () => giveCertificates(60);
-    },
-  },
-  {
-    ...{ alert: 'UnderpassCertificatesMissing', cause: "the given certificate of the region's names is removed" },
-    run: async ({ giveCertificates }) => {
-      await giveCertificates(0);
       return () => giveCertificates(60);
     },
   },

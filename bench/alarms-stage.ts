@@ -1,6 +1,6 @@
 // What the alerts watch: control on Postgres and NATS with given certificates, two edges that pass visitors on to each other,
 // clients and visitors; and single servers of each documented kind.
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { createRoot, issueLeaf } from '@underpass/control/edges/certificate/x509.ts';
@@ -42,7 +42,7 @@ export interface AlarmStage {
   /** Settings of another edge of the region, whose key is right. */
   readonly edgeEnv: Readonly<Record<string, string>>;
   startClient(upstream: string): Promise<ProcessOf>;
-  /** Replaces the given certificates; 0 days removes them. */
+  /** Replaces the given certificates. */
   giveCertificates(days: number): Promise<void>;
 }
 
@@ -62,7 +62,6 @@ export async function createGiver(
   const root = await createRoot('alarms', span(365));
   await mkdir(folder, { recursive: true });
   const give = async (days: number): Promise<void> => {
-    if (days === 0) return rm(join(folder, 'region.crt'));
     const leaf = await issueLeaf(root, names, span(days));
     await writeFile(join(folder, 'region.key'), leaf.privateKeyPem);
     await writeFile(join(folder, 'region.crt'), leaf.certificatePem);
