@@ -1,7 +1,7 @@
 // A TCP connection as the kernel sees it: its path, and the congestion control that suits the path. Where the runtime or the
 // system cannot say or change it, nothing happens; no connection fails for it.
 
-import type { Server } from 'node:net';
+import { isIP, type Server, Socket, type TcpNetConnectOpts } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { findSocketCalls, type SocketCalls } from '@underpass/runtime/libc.ts';
 import { type Controls, type LossBased, nextControl } from './core/congestion.ts';
@@ -9,7 +9,9 @@ import { parseTcpInfo, type TcpInfo, tcpInfoBytes } from './core/tcp-info.ts';
 
 /** Linux: socket(2) and tcp(7). */
 const internet = 2;
-const streamCloseOnExec = 0o2000001;
+const internet6 = 10;
+/** SOCK_STREAM, SOCK_CLOEXEC and SOCK_NONBLOCK. */
+const streamCloseOnExec = 0o2004001;
 const tcp = 6;
 const infoOption = 11;
 const controlOption = 13;
@@ -103,6 +105,24 @@ function setNumber(socket: Duplex, level: number, option: number, number: number
   const value = Buffer.alloc(4);
   value.writeUInt32LE(number);
   socketCalls()?.set(descriptorOf(socket), level, option, value, value.length);
+}
+
+/** Connects as net.connect does. To an address, not a name, the connection begins without BBR, for the reason of beginNear. */
+export function connectNear(options: TcpNetConnectOpts): Socket {
+  const fd = openNear(options.host ?? '');
+  // Nothing can be read before it connects; the types lack this option.
+  const given = { ...options, fd, manualStart: true };
+  return new Socket(fd < 0 ? options : given).connect(options);
+}
+
+/** A descriptor for this address, if the system would give the connection BBR; else -1. */
+function openNear(host: string): number {
+  const family = isIP(host);
+  const controls = family === 0 ? null : offeredControls();
+  if (controls?.system !== 'bbr' || controls.near === null) return -1;
+  const fd = socketCalls()?.open(family === 6 ? internet6 : internet, streamCloseOnExec, 0) ?? -1;
+  if (fd >= 0) setControl(fd, controls.near);
+  return fd;
 }
 
 /**

@@ -1,7 +1,7 @@
 // Sockets that a dial waits for: each step has a timeout, ends with an abort, and fails with the caller's error.
 
-import { connect as connectTcp, type Socket } from 'node:net';
-import { adaptControl } from '@underpass/wire/tcp-path.ts';
+import type { Socket } from 'node:net';
+import { adaptControl, connectNear } from '@underpass/wire/tcp-path.ts';
 
 /** Time for each step: the TCP connection, the TLS handshake, the HTTP response. */
 export const stepTimeoutMs = 10_000;
@@ -10,7 +10,7 @@ export const stepTimeoutMs = 10_000;
 export type Translate = (error: NodeJS.ErrnoException | null) => Error;
 
 export async function dialTcp(host: string, port: number, signal: AbortSignal, translate: Translate): Promise<Socket> {
-  const socket = connectTcp({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 30_000 });
+  const socket = connectNear({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 30_000 });
   await connected(socket, 'connect', signal, translate);
   adaptControl(socket);
   return socket;

@@ -1,9 +1,9 @@
 // Opens a socket to an upstream: TCP, and TLS on it for https.
 
-import { connect as connectTcp, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { Upstream } from '@underpass/rules/tunnel/upstream.ts';
-import { adaptControl } from '@underpass/wire/tcp-path.ts';
+import { adaptControl, connectNear } from '@underpass/wire/tcp-path.ts';
 import { lookUpForSocket, serverNameOf } from './lookup.ts';
 
 export interface UpstreamTrust {
@@ -14,7 +14,7 @@ export interface UpstreamTrust {
 
 /** The socket buffers what is written before it connects: at most one first window. */
 export function openSocket({ scheme, host, port }: Upstream, trust: UpstreamTrust, preface: Uint8Array): Socket {
-  const tcp = connectTcp({ host, port, lookup: lookUpForSocket, allowHalfOpen: true, noDelay: true });
+  const tcp = connectNear({ host, port, lookup: lookUpForSocket, allowHalfOpen: true, noDelay: true });
   tcp.once('connect', () => adaptControl(tcp));
   if (preface.length > 0) tcp.write(preface);
   if (scheme !== 'https') return tcp;
