@@ -21,7 +21,7 @@ const silentZonesMost = 10_000;
 const chooseBotCheck = ({ settings, store, keyRing, clock, log }: ControlDeps): BotCheck =>
   settings.turnstile
     ? createTurnstile({ ...settings.turnstile, origin: settings.origin, log })
-    : createAltcha({ store, clock, secret: keyRing.derive('altcha'), cost: 5_000 });
+    : createAltcha({ store, clock, secrets: () => keyRing.derive('altcha'), cost: 5_000 });
 
 export const createParts = (deps: ControlDeps, limiter = deps.limiter ?? createLimiter(deps.store)) => ({
   ...deps,

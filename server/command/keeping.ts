@@ -10,6 +10,7 @@ import type { Settings } from '../settings/settings.ts';
 import { expectNoLostDatabase } from '../state/database-file.ts';
 import { createKeyText, keyFile, writeWhole } from '../state/home.ts';
 import type { State } from '../state/state.ts';
+import { askServer } from '../upgrade/upgrade-door.ts';
 import { addBackupCommands } from './backup.ts';
 import { type OutputOptions, printRows, type Shell, withState } from './command-line.ts';
 
@@ -72,8 +73,12 @@ function addKeys(program: Command, shell: Shell): void {
   const group = program.command('keys').description('the keys that encrypt tokens and private keys in the database');
   group
     .command('rotate')
-    .description('add a new key; the server re-encrypts everything with it at its next start')
+    .description('add a new key; a running server re-encrypts everything with it at once, another at its start')
     .action(() => withState(shell, (_, settings) => rotateKey(shell, settings)));
+  group
+    .command('reload')
+    .description('give the running server the keys of the setting or the key file, without a restart')
+    .action(() => withState(shell, async (_, settings) => shell.io.stdout.write(`${await reloadKeys(settings)}\n`)));
   group
     .command('prune')
     .description('remove the older keys, once nothing is encrypted with them')
@@ -84,7 +89,7 @@ function requireKeyFile({ masterKey, home }: Settings): string {
   if (masterKey === undefined) return keyFile(home);
   throw new ServerError(
     'refused',
-    'the keys come from UNDERPASS_MASTER_KEY. Put a new one after the old one, separated by a comma, and restart every process; then put it first and restart again; then remove the old one',
+    'the keys come from UNDERPASS_MASTER_KEY. Put a new one after the old one, separated by a comma, and run keys reload beside every process; then put it first and reload again; then remove the old one',
   );
 }
 
@@ -92,7 +97,21 @@ async function rotateKey({ io }: Shell, settings: Settings): Promise<void> {
   const path = requireKeyFile(settings);
   const kept = await readFile(path, 'utf8');
   await writeWhole(path, `${createKeyText()}\n${kept}`);
-  io.stdout.write('a new key is in place; restart the server, then run underpass-server keys prune\n');
+  io.stdout.write(`a new key is in place; ${await reloadIfRunning(settings)}, then run underpass-server keys prune\n`);
+}
+
+/** Sends the keys over the socket in the home folder: only the server's user can open it. */
+async function reloadKeys(settings: Settings): Promise<string> {
+  return askServer(settings, { ask: 'keys', keys: settings.masterKey ?? (await readFile(keyFile(settings.home), 'utf8')) });
+}
+
+async function reloadIfRunning(settings: Settings): Promise<string> {
+  try {
+    return await reloadKeys(settings);
+  } catch (error) {
+    if (error instanceof ServerError && error.code === 'not-running') return 'start the server';
+    throw error;
+  }
 }
 
 async function countStale({ store, clock }: State, ring: KeyRing): Promise<number> {
@@ -104,7 +123,11 @@ async function pruneKeys({ io }: Shell, state: State, settings: Settings): Promi
   const [newest = ''] = (await readFile(path, 'utf8')).trim().split(/\s+/);
   const stale = await countStale(state, createKeyRing([Buffer.from(newest, 'base64')]));
   if (stale > 0)
-    throw new ServerError('refused', `${stale} secrets are still sealed with an older key; restart the server and try again`);
+    throw new ServerError(
+      'refused',
+      `${stale} secrets are still sealed with an older key; run keys reload, or restart the server, and try again`,
+    );
   await writeWhole(path, `${newest}\n`);
+  await reloadIfRunning(settings);
   io.stdout.write('only the newest key is left\n');
 }

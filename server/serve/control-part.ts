@@ -3,12 +3,14 @@
 import type { Server } from 'node:http';
 import { resealCertificates } from '@underpass/control/edges/certificate/reseal.ts';
 import { resealPolicies } from '@underpass/control/edges/policies/sealed-policies.ts';
+import { createKeyRing } from '@underpass/control/platform/secret/key-ring.ts';
 import { resealSettings } from '@underpass/control/platform/secret/sealed-setting.ts';
 import { resealTunnelTokens } from '@underpass/control/tunnels/tunnel/token.ts';
 import type { InheritedSockets } from '@underpass/edge/door/inherited-sockets.ts';
 import type { Listen } from '@underpass/edge/door/listen.ts';
 import { ServerError } from '../process/error.ts';
 import type { Settings } from '../settings/settings.ts';
+import { parseKeys } from '../state/home.ts';
 import { findMissingKeys } from '../state/missing-keys.ts';
 import type { State } from '../state/state.ts';
 import { startUpkeep } from './certificate-part.ts';
@@ -95,10 +97,21 @@ export async function startControl(
   };
 }
 
-/** Seals with the newest key what older keys sealed, so that `keys prune` may remove those. */
-async function resealAll({ store, keyRing, log }: State): Promise<void> {
+/** Takes other keys while calls go on. Refuses keys that would leave a secret unreadable. */
+export async function useKeys(settings: Settings, state: State, text: string): Promise<string> {
+  const keys = parseKeys(text, 'the given keys');
+  const missing = await findMissingKeys(state.store.db, { ...state, keyRing: createKeyRing(keys) }, settings);
+  if (missing !== undefined) throw new ServerError('keys-missing', `the database: ${missing}`);
+  state.keyRing.replace(keys);
+  const count = await resealAll(state);
+  return `${keys.length === 1 ? 'one key is' : `${keys.length} keys are`} in use; ${count} secrets were sealed again, with the first`;
+}
+
+/** Seals with the newest key what older keys sealed, so that `keys prune` may remove those. Returns how many. */
+async function resealAll({ store, keyRing, log }: State): Promise<number> {
   let count = 0;
   for (const reseal of [resealTunnelTokens, resealCertificates, resealSettings, resealPolicies])
     count += await reseal(store.db, keyRing);
   if (count > 0) log.info({ count }, 'keys: sealed with the newest key');
+  return count;
 }

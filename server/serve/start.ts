@@ -15,7 +15,7 @@ import { expectNoLostDatabase, expectWholeDatabase } from '../state/database-fil
 import { lockHome } from '../state/home-lock.ts';
 import { openState, type State } from '../state/state.ts';
 import type { ControlCore, Replaced } from './control-core.ts';
-import { controlPlace, type RunningControl, startControl } from './control-part.ts';
+import { controlPlace, type RunningControl, startControl, useKeys } from './control-part.ts';
 import { openEdge } from './edge-part.ts';
 import type { Elder } from './elder.ts';
 import { dialFeed } from './feed-dial.ts';
@@ -32,6 +32,8 @@ export interface Running {
   close(): Promise<void>;
   /** How all parts stand. */
   status(): Promise<readonly StatusRow[]>;
+  /** Takes other master keys, and seals everything with the newest. Returns what the command prints. */
+  useKeys(text: string): Promise<string>;
   /** What a successor inherits. */
   bequeath(): ReturnType<Edge['bequeath']>;
   /** Leaves the edge's feed and copy of the routes to the successor, or takes them back. */
@@ -106,6 +108,9 @@ async function startEdge(settings: Settings, log: Logger, elder?: Elder): Promis
     }),
     close: () => closeEdge(edge, settings),
     status: async () => readEdgeStatus(settings, edge),
+    useKeys: async () => {
+      throw new ServerError('refused', 'an edge has no master key; run this where control runs');
+    },
     bequeath: () => edge.bequeath(),
     hold: (held) => edge.hold(held, true),
     leave: (onQuiet) => {
@@ -264,6 +269,7 @@ async function startWithControl(settings: Settings, log: Logger, replaced: Repla
         await closeAll();
       },
       status: () => readControlStatus(settings, state, control.core, edge),
+      useKeys: (text) => useKeys(settings, state, text),
       bequeath: async () => {
         const { sockets = [], siblingPaths = [] } = (await edge?.bequeath()) ?? {};
         return { sockets: [...sockets, ...socketsOf(settings, control, metrics)], siblingPaths };

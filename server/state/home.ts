@@ -78,8 +78,12 @@ const keysIn = (text: string): readonly Buffer[] =>
 
 /** The keys that seal secrets: from the setting, or from the home folder, where the first start makes one. */
 export async function openKeys(home: string, masterKey: string | undefined): Promise<readonly Buffer[]> {
-  const keys = keysIn(masterKey ?? (await keep(keyFile(home), createKeyText)));
+  return parseKeys(masterKey ?? (await keep(keyFile(home), createKeyText)), keyFile(home));
+}
+
+export function parseKeys(text: string, place: string): readonly Buffer[] {
+  const keys = keysIn(text);
   if (keys.length === 0 || keys.some((key) => key.length !== 32))
-    throw new ServerError('file-unusable', `${keyFile(home)} must hold keys of 32 bytes in base64`);
+    throw new ServerError('file-unusable', `${place} must hold keys of 32 bytes in base64`);
   return keys;
 }

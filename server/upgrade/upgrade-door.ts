@@ -18,6 +18,20 @@ export interface StatusRequest {
   readonly ask: 'status';
 }
 
+/** Gives the server other master keys, the newest first. */
+export interface KeysRequest {
+  readonly ask: 'keys';
+  readonly keys: string;
+}
+
+export interface DoorAnswers {
+  /** Returns what the command prints, as `keys` does. */
+  readonly upgrade: (request: UpgradeRequest) => Promise<string>;
+  /** Returns rows as JSON. */
+  readonly status: () => Promise<string>;
+  readonly keys: (text: string) => Promise<string>;
+}
+
 type Reply = { readonly done: string } | { readonly code: ErrorCode; readonly why: string };
 
 /** Settings are some kilobytes; a chain of certificates or a key may be among them. */
@@ -40,26 +54,27 @@ const readLine = (socket: Socket): Promise<string> =>
     socket.once('close', () => reject(new Error('the connection ended')));
   });
 
-function parse(text: string): UpgradeRequest | StatusRequest {
-  const { ask, settings } = JSON.parse(text) as UpgradeRequest & Partial<StatusRequest>;
+function parse(text: string): UpgradeRequest | StatusRequest | KeysRequest {
+  const { ask, keys, settings } = JSON.parse(text) as UpgradeRequest & Partial<Omit<KeysRequest, 'ask'>> & { ask?: string };
   if (ask === 'status') return { ask };
+  if (ask === 'keys' && typeof keys === 'string') return { ask, keys };
   const entries = Object.entries(settings ?? {});
   if (entries.some(([, value]) => typeof value !== 'string')) throw new Error('a setting is not text');
   return settings === undefined ? {} : { settings };
 }
 
-/** Returns the function that closes it. `upgrade` returns what the command prints, `status` its rows as JSON. */
-export async function openUpgradeDoor(
-  settings: Place,
-  answers: { readonly upgrade: (request: UpgradeRequest) => Promise<string>; readonly status: () => Promise<string> },
-): Promise<() => Promise<void>> {
+/** Returns the function that closes it. */
+export async function openUpgradeDoor(settings: Place, answers: DoorAnswers): Promise<() => Promise<void>> {
   const path = pathOf(settings);
+  const start = (request: UpgradeRequest | StatusRequest | KeysRequest): Promise<string> => {
+    if (!('ask' in request)) return answers.upgrade(request);
+    return request.ask === 'keys' ? answers.keys(request.keys) : answers.status();
+  };
   const answer = async (socket: Socket): Promise<void> => {
     socket.on('error', () => {});
     const timer = setTimeout(() => socket.destroy(), requestMs);
     const request = parse(await readLine(socket).finally(() => clearTimeout(timer)));
-    const done = 'ask' in request ? answers.status() : answers.upgrade(request);
-    const reply: Reply = await done.then(
+    const reply: Reply = await start(request).then(
       (done) => ({ done }),
       (error: Error) => ({ code: error instanceof ServerError ? error.code : 'unexpected', why: error.message }),
     );
@@ -77,7 +92,11 @@ export async function openUpgradeDoor(
 }
 
 /** What the server answers; a ServerError if it refuses, or if no server listens. */
-export async function askServer(settings: Place, request: UpgradeRequest | StatusRequest, replyMs = upgradeMs): Promise<string> {
+export async function askServer(
+  settings: Place,
+  request: UpgradeRequest | StatusRequest | KeysRequest,
+  replyMs = upgradeMs,
+): Promise<string> {
   const socket = connect(pathOf(settings));
   socket.setTimeout(replyMs, () => socket.destroy(new Error('the server does not answer')));
   try {

@@ -73,7 +73,7 @@ async function openDoor(t: TestContext, upgrade: () => Promise<string>): Promise
   const place = { home, role: 'edge' } as const;
   // As a killed server leaves it behind.
   await writeFile(join(home, 'upgrade-edge.sock'), '');
-  const close = await openUpgradeDoor(place, { upgrade, status: async () => '[]' });
+  const close = await openUpgradeDoor(place, { upgrade, status: async () => '[]', keys: async (text) => text });
   t.after(async () => {
     await close();
     await rm(home, { recursive: true });

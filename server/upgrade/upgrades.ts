@@ -38,7 +38,11 @@ export async function openUpgrades(settings: Settings, running: Running, log: Lo
   let isHeld = true;
   let closeDoor = async (): Promise<void> => {};
   const openDoor = async (): Promise<void> => {
-    closeDoor = await openUpgradeDoor(settings, { upgrade, status: async () => JSON.stringify(await running.status()) });
+    closeDoor = await openUpgradeDoor(settings, {
+      upgrade,
+      status: async () => JSON.stringify(await running.status()),
+      keys: (text) => running.useKeys(text),
+    });
   };
   // The successor opens the door as soon as it has the lock.
   const lock = async (held: boolean): Promise<void> => {

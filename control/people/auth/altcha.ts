@@ -11,7 +11,8 @@ import type { BotCheck } from './bot-check.ts';
 export interface AltchaDeps {
   readonly store: Store;
   readonly clock: () => number;
-  readonly secret: string;
+  /** The first signs challenges; each may have signed one. */
+  readonly secrets: () => readonly [newest: string, ...older: string[]];
   /** Rounds of PBKDF2 per try. 5,000 with 100 to 1,000 tries cost a browser about half a second. */
   readonly cost: number;
 }
@@ -31,14 +32,17 @@ function parsePayload(answer: string): Payload | undefined {
   }
 }
 
-export function createAltcha({ store, clock, secret, cost }: AltchaDeps): BotCheck {
-  const secrets = { hmacSignatureSecret: secret, hmacKeySignatureSecret: `${secret}:key` };
+const secretsOf = (secret: string) => ({ hmacSignatureSecret: secret, hmacKeySignatureSecret: `${secret}:key` });
 
+export function createAltcha({ store, clock, secrets, cost }: AltchaDeps): BotCheck {
   const isSolved = async ({ challenge, solution }: Payload): Promise<boolean> => {
     // Checked with our clock. The library then checks with the system's, and can only refuse more.
     if ((challenge.parameters.expiresAt ?? 0) * 1000 <= clock()) return false;
-    const result = await verifySolution({ challenge, solution, deriveKey, ...secrets });
-    return result.verified;
+    for (const secret of secrets()) {
+      const result = await verifySolution({ challenge, solution, deriveKey, ...secretsOf(secret) });
+      if (result.verified) return true;
+    }
+    return false;
   };
 
   /** The nonce is signed, so one answer cannot be presented as two. */
@@ -65,7 +69,7 @@ export function createAltcha({ store, clock, secret, cost }: AltchaDeps): BotChe
         counter: randomInt(mostTries, fewestTries),
         expiresAt: Math.floor((clock() + puzzleLifeMs) / 1000),
         deriveKey,
-        ...secrets,
+        ...secretsOf(secrets()[0]),
       }),
     verify: async (answer) => {
       const payload = parsePayload(answer);

@@ -22,7 +22,7 @@ async function openAltcha(secret = 'secret') {
   const store = await openSqliteStore(':memory:');
   closers.push(() => store.close());
   const time = { now: Date.now() };
-  return { time, store, check: createAltcha({ store, clock: () => time.now, secret, cost: 10 }) };
+  return { time, store, check: createAltcha({ store, clock: () => time.now, secrets: () => [secret], cost: 10 }) };
 }
 
 async function solve(challenge: Challenge): Promise<string> {
@@ -101,7 +101,7 @@ describe('altcha', () => {
     time.now += 60_000;
     assert.equal(await check.verify(late, ''), false);
     time.now += 60 * 60_000;
-    const next = createAltcha({ store, clock: () => Date.now(), secret: 'secret', cost: 10 });
+    const next = createAltcha({ store, clock: () => Date.now(), secrets: () => ['new', 'secret'], cost: 10 });
     assert.equal(await next.verify(await solve((await next.createChallenge()) as Challenge), ''), true);
   });
 

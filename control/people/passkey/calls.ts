@@ -61,7 +61,8 @@ export interface PasskeyDeps extends SignInDeps {
 /** The deps, and what follows from them. */
 interface Desk extends PasskeyDeps {
   readonly party: Party;
-  readonly secret: string;
+  /** The first signs challenges; each may have signed one. */
+  readonly secrets: () => readonly [newest: string, ...older: string[]];
 }
 
 /** The longest id that WebAuthn allows, 1023 bytes, in base64url. */
@@ -77,6 +78,9 @@ const toPasskey = ({ id, name, created_at, used_at }: PasskeysTable): Passkey =>
 const inSession = (purpose: Asked['purpose'], { sessionId }: Caller): Asked => ({ purpose, holder: sessionId! });
 
 /** The holder of a challenge without a session. A browser without the cookie gets no answer through. */
+const isOurs = ({ secrets }: Pick<Desk, 'secrets'>, text: string, asked: Asked, nowMs: number): boolean =>
+  secrets().some((secret) => isOwnChallenge(secret, text, asked, nowMs));
+
 const inBrowser = (browser: string): Asked => ({ purpose: 'sign-in', holder: hashToken(browser) });
 
 interface NewsCall {
@@ -106,7 +110,7 @@ async function start(desk: Desk, { caller, nowMs }: CallContext<'startPasskey'>)
   const known = await listPasskeys(desk.store.db, caller.userId);
   expectProof(caller, known.length);
   if (known.length >= limits.passkeysPerUser) refuse('conflict', tooManyPasskeysMessage);
-  const challenge = createChallenge(desk.secret, inSession('add', caller), nowMs);
+  const challenge = createChallenge(desk.secrets()[0], inSession('add', caller), nowMs);
   return { ...(await creationOptions(desk.party, { id: caller.userId, email: caller.email }, known, challenge)) };
 }
 
@@ -116,7 +120,7 @@ async function add(desk: Desk, context: CallContext<'addPasskey'>): Promise<Pass
   await desk.limiter.take('passkey', caller.userId);
   const { credential } = body;
   const asked = inSession('add', caller);
-  const made = await checkCreation(desk.party, credential, (text) => isOwnChallenge(desk.secret, text, asked, nowMs));
+  const made = await checkCreation(desk.party, credential, (text) => isOurs(desk, text, asked, nowMs));
   if (!made || made.id.length > credentialIdMaxChars) return refuse('invalid', passkeyRefusedMessage);
   const row: PasskeysTable = {
     id: createId(nowMs),
@@ -192,7 +196,7 @@ async function remove(desk: Desk, context: CallContext<'removePasskey'>): Promis
 async function startSignIn(desk: Desk, { request, address, nowMs }: CallContext<'startPasskeySignIn'>): Promise<Response> {
   await desk.limiter.take('passkey', addressKey(address));
   const browser = browserToken(desk.cookies, request.headers);
-  const options = await requestOptions(desk.party, [], createChallenge(desk.secret, inBrowser(browser), nowMs));
+  const options = await requestOptions(desk.party, [], createChallenge(desk.secrets()[0], inBrowser(browser), nowMs));
   return Response.json(options, { headers: { 'set-cookie': browserCookie(desk.cookies, browser) } });
 }
 
@@ -210,7 +214,7 @@ async function check(desk: Desk, { body, nowMs }: AnswerCall, asked: Asked): Pro
   if (!passkey) return undefined;
   const { userHandle } = credential.response;
   if (userHandle && Buffer.from(userHandle, 'base64url').toString() !== passkey.user_id) return undefined;
-  const isOwn = (text: string): boolean => isOwnChallenge(desk.secret, text, asked, nowMs);
+  const isOwn = (text: string): boolean => isOurs(desk, text, asked, nowMs);
   const signCount = await checkAnswer(desk.party, credential, passkey, isOwn);
   return signCount === undefined ? undefined : { passkey, signCount };
 }
@@ -261,7 +265,7 @@ async function startProof(desk: Desk, { caller, nowMs }: CallContext<'startPassk
   await desk.limiter.take('passkey', caller.userId);
   const known = await listPasskeys(desk.store.db, caller.userId);
   if (known.length === 0) refuse('conflict', passkeyNeededMessage);
-  const options = await requestOptions(desk.party, known, createChallenge(desk.secret, inSession('prove', caller), nowMs));
+  const options = await requestOptions(desk.party, known, createChallenge(desk.secrets()[0], inSession('prove', caller), nowMs));
   return { ...options };
 }
 
@@ -336,7 +340,7 @@ type Names =
   | 'proveByRecoveryCode';
 
 export function createPasskeyCalls(deps: PasskeyDeps): Handlers<Names> {
-  const desk = { ...deps, party: partyOf(deps.origin), secret: deps.keyRing.derive('passkey') };
+  const desk = { ...deps, party: partyOf(deps.origin), secrets: () => deps.keyRing.derive('passkey') };
   return {
     listPasskeys: (context) => list(desk, context),
     startPasskey: (context) => start(desk, context),

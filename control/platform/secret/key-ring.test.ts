@@ -58,8 +58,9 @@ describe('a key ring', () => {
 
   it('derives a different secret for every purpose', () => {
     const ring = createKeyRing([newKey]);
-    assert.notEqual(ring.derive('altcha'), ring.derive('other'));
-    assert.equal(ring.derive('altcha'), createKeyRing([newKey, oldKey]).derive('altcha'));
+    assert.notDeepEqual(ring.derive('altcha'), ring.derive('other'));
+    const [newest, older] = createKeyRing([newKey, oldKey]).derive('altcha');
+    assert.deepEqual([newest, older], [...ring.derive('altcha'), ...createKeyRing([oldKey]).derive('altcha')]);
   });
 });
 
@@ -77,5 +78,49 @@ describe('rotation', () => {
     assert.deepEqual(await readTunnelTokens(store.db, createKeyRing([newKey]), ids), before);
     await test.close();
     await store.close();
+  });
+
+  it('goes on under calls: each reads and writes before, during and after, and the old key can go', async () => {
+    const store = await openSqliteStore(':memory:');
+    const ring = createKeyRing([oldKey]);
+    const test = await createTestControl({ store, keyRing: ring });
+    const ann = await test.signUp('ann@example.com');
+    const path = `/api/tunnels?project=${ann.projectId}`;
+    let made = 0;
+    let isOver = false;
+    const work = async (): Promise<void> => {
+      while (!isOver) {
+        const name = `t${made++}`;
+        await ann.call('POST', path, { name, region: 'local' });
+        const read = await ann.call<{ token: string }>('GET', `/api/tunnels/${name}?project=${ann.projectId}`);
+        assert.ok(read.token);
+      }
+    };
+    const running = Promise.all([work(), work(), work()]);
+    const reach = async (count: number): Promise<void> => {
+      while (made < count) await new Promise((resolve) => setImmediate(resolve));
+    };
+    await reach(9);
+    ring.replace([newKey, oldKey]);
+    assert.ok((await resealTunnelTokens(store.db, ring)) >= 3);
+    await reach(made + 9);
+    await resealTunnelTokens(store.db, ring);
+    ring.replace([newKey]);
+    await reach(made + 9);
+    isOver = true;
+    await running;
+    const tokens = await store.db.selectFrom('tunnel_tokens').select('token_sealed').execute();
+    assert.equal(tokens.filter(({ token_sealed }) => createKeyRing([oldKey]).canOpen(token_sealed)).length, 0);
+    assert.equal(tokens.length, made);
+    await test.close();
+    await store.close();
+  });
+
+  it('keeps the old keys if the new ones are none', () => {
+    const ring = createKeyRing([oldKey]);
+    const sealed = ring.seal('text', 'row');
+    assert.throws(() => ring.replace([]));
+    assert.throws(() => ring.replace([randomBytes(16)]));
+    assert.equal(ring.open(sealed, 'row'), 'text');
   });
 });

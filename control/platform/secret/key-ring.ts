@@ -15,8 +15,13 @@ export interface KeyRing {
   canOpen(sealed: string): boolean;
   /** True when `sealed` was made by a key that is no longer the newest. */
   isStale(sealed: string): boolean;
-  /** A secret for signatures, such as those of proof-of-work challenges; different for each `purpose`. */
-  derive(purpose: string): string;
+  /**
+   * Secrets for signatures, such as those of proof-of-work challenges; different for each `purpose`. The first signs; each may have
+   * signed. Ask for them at each use: the keys may be replaced.
+   */
+  derive(purpose: string): readonly [newest: string, ...older: string[]];
+  /** Takes other keys while the ring is in use. What no new key opens is lost: check that first. */
+  replace(keys: readonly Buffer[]): void;
 }
 
 // The key's id is stored with what it sealed. 48 bits are enough to tell the few keys of a ring apart.
@@ -40,21 +45,39 @@ function parseSealed(sealed: string): { id: string; body: Buffer } {
   return { id, body: Buffer.from(body, 'base64url') };
 }
 
-/** Newest key first, at least one, 32 bytes each. */
-export function createKeyRing(keys: readonly Buffer[]): KeyRing {
+interface Held {
+  readonly newest: Buffer;
+  readonly byId: ReadonlyMap<string, Buffer>;
+}
+
+function hold(keys: readonly Buffer[]): Held {
   const newest = keys[0];
   if (!newest || keys.some((key) => key.length !== keyBytes)) throw new Error('key ring: needs keys of 32 bytes');
-  const byId = new Map(keys.map((key) => [keyId(key), key]));
+  return { newest, byId: new Map(keys.map((key) => [keyId(key), key])) };
+}
+
+const deriveFrom = (key: Buffer, purpose: string): string =>
+  createHash('sha256').update(key).update(`purpose:${purpose}`).digest('base64url');
+
+/** Newest key first, at least one, 32 bytes each. */
+export function createKeyRing(keys: readonly Buffer[]): KeyRing {
+  let held = hold(keys);
   return {
-    seal: (text, context) => sealWith(newest, text, context),
+    seal: (text, context) => sealWith(held.newest, text, context),
     open: (sealed, context) => {
       const { id, body } = parseSealed(sealed);
-      const key = byId.get(id);
+      const key = held.byId.get(id);
       if (!key) throw new Error(`key ring: no key ${id}; it was removed before everything was sealed again`);
       return openWith(key, body, context);
     },
-    canOpen: (sealed) => byId.has(parseSealed(sealed).id),
-    isStale: (sealed) => parseSealed(sealed).id !== keyId(newest),
-    derive: (purpose) => createHash('sha256').update(newest).update(`purpose:${purpose}`).digest('base64url'),
+    canOpen: (sealed) => held.byId.has(parseSealed(sealed).id),
+    isStale: (sealed) => parseSealed(sealed).id !== keyId(held.newest),
+    derive: (purpose) => {
+      const older = [...held.byId.values()].filter((key) => key !== held.newest);
+      return [deriveFrom(held.newest, purpose), ...older.map((key) => deriveFrom(key, purpose))];
+    },
+    replace: (others) => {
+      held = hold(others);
+    },
   };
 }
