@@ -86,12 +86,13 @@ describe('rotation', () => {
     const test = await createTestControl({ store, keyRing: ring });
     const ann = await test.signUp('ann@example.com');
     const path = `/api/tunnels?project=${ann.projectId}`;
+    for (let at = 0; at < 10; at++) await ann.call('POST', path, { name: `t${at}`, region: 'local' });
     let made = 0;
     let isOver = false;
     const work = async (): Promise<void> => {
       while (!isOver) {
-        const name = `t${made++}`;
-        await ann.call('POST', path, { name, region: 'local' });
+        const name = `t${made++ % 10}`;
+        await ann.call('POST', `/api/tunnels/${name}/token/rotate?project=${ann.projectId}`);
         const read = await ann.call<{ token: string }>('GET', `/api/tunnels/${name}?project=${ann.projectId}`);
         assert.ok(read.token);
       }
@@ -111,7 +112,7 @@ describe('rotation', () => {
     await running;
     const tokens = await store.db.selectFrom('tunnel_tokens').select('token_sealed').execute();
     assert.equal(tokens.filter(({ token_sealed }) => createKeyRing([oldKey]).canOpen(token_sealed)).length, 0);
-    assert.equal(tokens.length, made);
+    assert.ok(tokens.length >= 10);
     await test.close();
     await store.close();
   });
