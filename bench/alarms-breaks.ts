@@ -284,10 +284,13 @@ export const breaks = (clients: { running: ProcessOf[]; readonly upstream: strin
     },
   },
   {
-    ...{ alert: 'UnderpassClockJumped', cause: "control's clock jumps 100 hours ahead" },
+    ...{ alert: 'UnderpassClockJumped', cause: "control's clock jumps 100 hours ahead, and control starts again" },
     // The wait of 24 hours cannot be mended, so this is the last one.
-    run: async ({ clock }) => {
+    run: async ({ clock, region }) => {
       await clock.set(100);
+      // Control looks at its start, and then once an hour.
+      await region.control.end('SIGTERM');
+      await region.restartControl();
       return () => {};
     },
   },
