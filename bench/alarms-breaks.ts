@@ -288,7 +288,7 @@ export const breaks = (clients: { running: ProcessOf[]; readonly upstream: strin
     // The wait of 24 hours cannot be mended, so this is the last one.
     run: async ({ clock, region }) => {
       await clock.set(100);
-      // Control looks at its start, and then once an hour.
+      // Control looks at its start, and then every ten minutes.
       await region.control.end('SIGTERM');
       await region.restartControl();
       return () => {};
