@@ -1,5 +1,7 @@
 // Which quick tunnel this command gets: a key for the folder, and a number beside it while other commands run in the same folder.
 // The key is an HMAC with a secret of this machine, so the server learns neither the folder nor who else has one of that name.
+// The lock is a socket, which ends with its process even in a crash: the file of `proper-lockfile` counts for 10 s more, ends while a
+// laptop sleeps, and comes with three packages; a refusal would forbid two commands in one folder.
 
 import { createHmac, randomBytes } from 'node:crypto';
 import { mkdir, readFile, realpath, rm, rmdir } from 'node:fs/promises';

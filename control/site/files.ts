@@ -1,4 +1,5 @@
-// Serves files of one folder: the built dashboard with its fallback page, and the released downloads.
+// Serves files of one folder: the built dashboard with its fallback page, and the released downloads. The server's own
+// `serveStatic` has no entity tags, looks each file up while everything else waits, and serves dot files.
 
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
