@@ -136,17 +136,42 @@ const passwordSentence = 'Too many wrong passwords came from your network. Pleas
 const registerSentence = 'Too many registrations. Please try again later.';
 const programSentence = 'Too many programs were registered. Please try again later.';
 
+const hourSeconds = 3600;
+const daySeconds = 24 * hourSeconds;
+export const hourMs: number = hourSeconds * 1000;
+export const dayMs: number = 24 * hourMs;
+
+type Shared<Name extends string> = Readonly<Record<Name | `${Name}Overall` | `${Name}PerNetwork`, RateLimit>>;
+
+interface Shares {
+  /** In an hour, for each address. */
+  readonly address: number;
+  /** For all together. */
+  readonly overall: Omit<RateLimit, 'sentence'>;
+  /** In an hour, for each network once `overall` is used up: a flood locks out no other network. */
+  readonly network: number;
+}
+
+/** Three limits of one call, which `takeShare` counts. */
+function sharedLimits<Name extends string>(name: Name, sentence: string, { address, overall, network }: Shares): Shared<Name> {
+  const limits: Readonly<Record<string, RateLimit>> = {
+    [name]: { points: address, windowSeconds: hourSeconds, sentence },
+    [`${name}Overall`]: { ...overall, sentence },
+    [`${name}PerNetwork`]: { points: network, windowSeconds: hourSeconds, sentence },
+  };
+  return limits as Shared<Name>;
+}
+
+const inMinute = (points: number) => ({ points, windowSeconds: 60 });
+
 /** Enough for people, too little for scripts. Per address unless the name says otherwise. */
 export const rateLimits = {
-  loginLinkPerAddress: { points: 20, windowSeconds: 3600, sentence: linkSentence },
+  ...sharedLimits('loginLink', linkSentence, { address: 20, overall: inMinute(300), network: 5 }),
   /**
    * The limit from which no mail is sent, while the answer is the same: nobody can lock a person out. The window ends before the
    * links of its mails do, so the person can always use the newest one.
    */
   loginMailPerEmail: { points: 5, windowSeconds: 600, sentence: linkSentence },
-  loginLinkOverall: { points: 300, windowSeconds: 60, sentence: linkSentence },
-  /** What each network gets for itself once `loginLinkOverall` is used up, so a flood locks out no other network. */
-  loginLinkPerNetwork: { points: 5, windowSeconds: 3600, sentence: linkSentence },
   /** Only links that do not work: a person with a right one is never kept out by others at the same address. */
   wrongLink: { points: 30, windowSeconds: 900, sentence: 'Too many login attempts. Please try again later.' },
   /** Only the person's own sessions can use it up. */
@@ -154,33 +179,28 @@ export const rateLimits = {
   passkey: { points: 60, windowSeconds: 900, sentence: 'Too many attempts with passkeys. Please try again later.' },
   /** Only the person's own sessions can use it up. */
   recoveryCodePerUser: { points: 10, windowSeconds: 900, sentence: 'Too many recovery codes. Please try again later.' },
-  register: { points: 10, windowSeconds: 3600, sentence: registerSentence },
-  registerOverall: { points: 200, windowSeconds: 60, sentence: registerSentence },
-  /** What `loginLinkPerNetwork` is for login links. */
-  registerPerNetwork: { points: 5, windowSeconds: 3600, sentence: registerSentence },
+  ...sharedLimits('register', registerSentence, { address: 10, overall: inMinute(200), network: 5 }),
   botCheck: { points: 60, windowSeconds: 600, sentence: 'Too many bot checks were requested. Please try again later.' },
-  deviceStart: { points: 20, windowSeconds: 3600, sentence: deviceSentence },
   /** Each stores a row for a day, and costs the caller no proof of work. */
-  deviceStartOverall: { points: 100, windowSeconds: 60, sentence: deviceSentence },
-  deviceStartPerNetwork: { points: 20, windowSeconds: 3600, sentence: deviceSentence },
+  ...sharedLimits('deviceStart', deviceSentence, { address: 20, overall: inMinute(100), network: 20 }),
   devicePoll: { points: 300, windowSeconds: 600, sentence: 'Polled too often. Please wait between polls.' },
   deviceCodePerUser: { points: 20, windowSeconds: 900, sentence: 'Too many device codes were tried. Please try again later.' },
   /** Each stores a row for a day. A program registers once for each person and server. */
-  programRegistration: { points: 20, windowSeconds: 3600, sentence: programSentence },
-  programRegistrationOverall: { points: 100, windowSeconds: 60, sentence: programSentence },
-  programRegistrationPerNetwork: { points: 20, windowSeconds: 3600, sentence: programSentence },
+  ...sharedLimits('programRegistration', programSentence, { address: 20, overall: inMinute(100), network: 20 }),
   /** Each stores a row for a quarter of an hour, and may fetch a document. */
   programQuestion: { points: 60, windowSeconds: 600, sentence: 'Too many programs ask for access. Please try again later.' },
   /** Programs of one office share an address, and each renews its token once an hour. */
   programToken: { points: 600, windowSeconds: 600, sentence: requestSentence },
   /** Mails that tell of new tokens and owners, by person or project. Beyond it the change is made without a mail. */
-  noticePerSubject: { points: 20, windowSeconds: 3600, sentence: '' },
+  noticePerSubject: { points: 20, windowSeconds: hourSeconds, sentence: '' },
   /** Refusals in the audit log, by caller; sign-ins that fail for an unknown person, together. Beyond it they are not logged. */
-  refusalInAudit: { points: 20, windowSeconds: 3600, sentence: '' },
-  abuseReport: { points: 5, windowSeconds: 3600, sentence: reportSentence },
-  /** Each sends a mail to the operator. Beyond it a report waits in the operator's list, a few from each network. */
-  abuseReportOverall: { points: 200, windowSeconds: 3600, sentence: reportSentence },
-  abuseReportPerNetwork: { points: 5, windowSeconds: 3600, sentence: reportSentence },
+  refusalInAudit: { points: 20, windowSeconds: hourSeconds, sentence: '' },
+  /** Each sends a mail to the operator. Beyond the limit for all a report waits in the operator's list, a few from each network. */
+  ...sharedLimits('abuseReport', reportSentence, {
+    address: 5,
+    overall: { points: 200, windowSeconds: hourSeconds },
+    network: 5,
+  }),
   /** Only of callers that are not signed in. */
   apiPerAddress: { points: 3000, windowSeconds: 60, sentence: requestSentence },
   // A credential is a session or an API token. Per user, sessions and tokens count apart, and each has more than one credential
@@ -194,43 +214,45 @@ export const rateLimits = {
   /** A name stays blocked for 90 days after its tunnel, and there are only some 60,000 pairs of words. */
   generatedNamePerUser: {
     points: 500,
-    windowSeconds: 86_400,
+    windowSeconds: daySeconds,
     sentence: 'Too many generated names. Please use a domain of your own, or try again tomorrow.',
   },
   /** Look-ups and verifications. */
   dnsPerCredential: { points: 300, windowSeconds: 60, sentence: dnsSentence },
   dnsPerUser: { points: 600, windowSeconds: 60, sentence: dnsSentence },
   /** Look-ups under domains that the person has added and nobody has verified: enough to set them up, too few to list names. */
-  newDomainDnsPerUser: { points: 500, windowSeconds: 86_400, sentence: 'Too many DNS lookups. Please verify the domain first.' },
+  newDomainDnsPerUser: {
+    points: 500,
+    windowSeconds: daySeconds,
+    sentence: 'Too many DNS lookups. Please verify the domain first.',
+  },
   // Visitors of tunnels with an access policy (control/visitors/sign-in).
   accessPage: { points: 600, windowSeconds: 60, sentence: requestSentence },
-  accessCodePerAddress: { points: 20, windowSeconds: 3600, sentence: codeSentence },
-  accessCodeOverall: { points: 300, windowSeconds: 60, sentence: codeSentence },
+  /** The share of a network is for each policy, and counts once that of the policy or of all is used up. */
+  ...sharedLimits('accessCode', codeSentence, { address: 20, overall: inMinute(300), network: 5 }),
   accessCodePerPolicy: { points: 120, windowSeconds: 60, sentence: codeSentence },
-  /** What each network gets for itself, at each policy, once one of the two above is used up. */
-  accessCodePerNetwork: { points: 5, windowSeconds: 3600, sentence: codeSentence },
   /** The limits from which no mail is sent, while the answer is the same. */
   accessMailPerEmailAndNetwork: { points: 5, windowSeconds: 600, sentence: codeSentence },
-  accessMailPerEmail: { points: 30, windowSeconds: 3600, sentence: codeSentence },
+  accessMailPerEmail: { points: 30, windowSeconds: hourSeconds, sentence: codeSentence },
   /** Only codes that are wrong. */
   accessCodeTry: { points: 60, windowSeconds: 900, sentence: 'Too many codes were tried. Please try again later.' },
   // Wrong passwords of one policy, by address: a person who mistypes waits a minute, a script a day.
   accessPasswordSoon: { points: 5, windowSeconds: 60, sentence: passwordSentence },
   accessPassword: { points: 20, windowSeconds: 900, sentence: passwordSentence },
-  accessPasswordDay: { points: 60, windowSeconds: 86_400, sentence: passwordSentence },
+  accessPasswordDay: { points: 60, windowSeconds: daySeconds, sentence: passwordSentence },
   accessPasswordPerPolicy: { points: 300, windowSeconds: 900, sentence: passwordSentence },
   /** What each network gets for itself once `accessPasswordPerPolicy` is used up. */
   accessPasswordPerNetwork: { points: 5, windowSeconds: 900, sentence: passwordSentence },
   /** Wrong ones of a browser that has entered the right one before: as many as an address has in a day, apart from those. */
-  accessPasswordKnown: { points: 60, windowSeconds: 86_400, sentence: passwordSentence },
+  accessPasswordKnown: { points: 60, windowSeconds: daySeconds, sentence: passwordSentence },
   /** Only links that are unknown. */
   accessLinkTry: { points: 60, windowSeconds: 900, sentence: 'Too many links were tried. Please try again later.' },
   accessProvider: { points: 60, windowSeconds: 900, sentence: requestSentence },
   accessProviderPerPolicy: { points: 600, windowSeconds: 60, sentence: requestSentence },
   /** Refused sign-ins in the sign-in log, by policy. Beyond it they are not logged. */
-  accessRefusalInLog: { points: 200, windowSeconds: 3600, sentence: '' },
+  accessRefusalInLog: { points: 200, windowSeconds: hourSeconds, sentence: '' },
   // Each sends a mail. Both count over all projects of the person who invites, and one that was deleted still counts: as many in
   // a day as a project may have members, and a few to one mailbox. They count per inviter, so nobody can use up what others have.
-  invitationPerUser: { points: 100, windowSeconds: 86_400, sentence: invitationSentence },
-  invitationPerEmail: { points: 5, windowSeconds: 86_400, sentence: invitationSentence },
+  invitationPerUser: { points: 100, windowSeconds: daySeconds, sentence: invitationSentence },
+  invitationPerEmail: { points: 5, windowSeconds: daySeconds, sentence: invitationSentence },
 } as const satisfies Readonly<Record<string, RateLimit>>;

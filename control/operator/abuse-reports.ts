@@ -2,15 +2,18 @@
 
 import { addressKey, networkKey } from '@underpass/rules/address/address.ts';
 import type { AbuseReport } from '@underpass/rules/entity/resource.ts';
+import type { ListPage, ListQuery } from '@underpass/rules/list/list-page.ts';
 import { parseAbuseReport } from '@underpass/rules/people/abuse-report.ts';
+import { sql } from 'kysely';
 import { type BotCheck, passBotCheck } from '../people/auth/bot-check.ts';
 import { addJob } from '../platform/job/queue.ts';
 import { hasRoom, type Limiter } from '../platform/limit/limiter.ts';
 import { createId } from '../platform/store/id.ts';
+import { type ListedColumns, readListPage } from '../platform/store/list-page.ts';
 import type { AbuseReportsTable } from '../platform/store/schema.ts';
 import type { CallContext } from '../request/caller/call.ts';
 import { orInvalidForm, orMissing, refuse } from '../request/http/refusal.ts';
-import { type AskedPage, auditDesk, type Desk, type DeskDeps, pageOf } from './actor.ts';
+import { auditDesk, type Desk, type DeskDeps } from './actor.ts';
 
 export interface AbuseDeps extends Pick<DeskDeps, 'store' | 'jobs' | 'origin'> {
   readonly limiter: Limiter;
@@ -46,10 +49,21 @@ const toReport = (row: AbuseReportsTable): AbuseReport => ({
 const parseState = (text: string): AbuseReport['state'] =>
   text === 'open' || text === 'closed' ? text : refuse('invalid', "State must be 'open' or 'closed'.");
 
-export async function listAbuseReports({ deps }: Desk, state?: string, page?: AskedPage): Promise<AbuseReport[]> {
-  const all = pageOf(deps.store.db.selectFrom('abuse_reports').selectAll(), 'id', page);
-  const rows = await (state === undefined ? all : all.where('state', '=', parseState(state))).execute();
-  return rows.map(toReport);
+const listed: ListedColumns = {
+  id: 'id',
+  has: (pattern) => sql`lower(host || ' ' || email || ' ' || text) like ${pattern} escape '\\'`,
+  sorts: { host: sql`lower(host)`, created: sql`created_at` },
+  numbers: ['created'],
+};
+
+export async function listAbuseReports(
+  { deps }: Desk,
+  state: string | undefined,
+  query: ListQuery,
+): Promise<ListPage<AbuseReport>> {
+  const all = deps.store.db.selectFrom('abuse_reports').selectAll();
+  const page = await readListPage(state === undefined ? all : all.where('state', '=', parseState(state)), listed, query);
+  return { ...page, rows: page.rows.map(toReport) };
 }
 
 export async function changeAbuseReport(desk: Desk, id: string, stateText: string): Promise<AbuseReport> {

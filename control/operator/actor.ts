@@ -1,6 +1,7 @@
 // An operator at work: signed in to the dashboard, or running a command on the machine.
 
-import { type SelectQueryBuilder, sql } from 'kysely';
+import { type ListQuery, searchWords } from '@underpass/rules/list/list-page.ts';
+import { type RawBuilder, sql } from 'kysely';
 import type { FeedPort } from '../edges/feed/port.ts';
 import type { Bus } from '../platform/bus/bus.ts';
 import type { JobQueue } from '../platform/job/queue.ts';
@@ -31,22 +32,14 @@ export const auditDesk = (
   row: Pick<AuditRow, 'action' | 'target'> & Partial<Pick<AuditRow, 'projectId' | 'detail'>>,
 ): Promise<void> => writeAudit(db, { projectId: null, actor: by, address, ...row }, nowMs);
 
-export interface AskedPage {
-  /** The last id of the previous page. */
-  readonly before?: string | undefined;
-  /** The most rows. */
-  readonly rows?: number;
-}
-
 /** Rows that a command prints: it asks for no page. */
 const printedRows = 200;
 
-/** One page of rows, newest first. */
-export function pageOf<DB, TB extends keyof DB, O>(
-  rows: SelectQueryBuilder<DB, TB, O>,
-  id: string,
-  { before, rows: most = printedRows }: AskedPage = {},
-) {
-  const page = rows.orderBy(sql.ref(id), 'desc').limit(most);
-  return before === undefined ? page : page.where(sql<boolean>`${sql.ref(id)} < ${before}`);
-}
+/** The newest rows, which a command prints. */
+export const newest = (q = '', limit = printedRows): ListQuery => ({
+  ...{ words: searchWords(q), status: undefined, sort: undefined, descending: true },
+  ...{ after: undefined, before: undefined, limit },
+});
+
+export const suspension = (column: string): RawBuilder<string> =>
+  sql`case when ${sql.ref(column)} is null then 'Active' else 'Suspended' end`;

@@ -3,6 +3,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { NetworkSet } from '@underpass/rules/address/network-set.ts';
 import type { Block, BlockImport } from '@underpass/rules/entity/resource.ts';
+import { blockList, type ListPage } from '@underpass/rules/list/list-page.ts';
 import {
   type BlockTarget,
   blockReasonMaxChars,
@@ -18,13 +19,13 @@ import { noteBlocks } from '../edges/feed/blocks.ts';
 import { ownHosts } from '../edges/region/regions.ts';
 import { csvLines, parseCsvLine } from '../people/audit/csv.ts';
 import { createId } from '../platform/store/id.ts';
-import { containing } from '../platform/store/like.ts';
+import { type ListedColumns, readListPage } from '../platform/store/list-page.ts';
 import { piecesOf } from '../platform/store/pieces.ts';
 import type { BlocksTable } from '../platform/store/schema.ts';
 import type { Queries } from '../platform/store/store.ts';
 import { orInvalid, orMissing, refuse } from '../request/http/refusal.ts';
 import { darken, lighten } from '../tunnels/domain/blocked-names.ts';
-import { type AskedPage, auditDesk, type Desk, pageOf } from './actor.ts';
+import { auditDesk, type Desk, newest } from './actor.ts';
 
 const toBlock = (row: BlocksTable): Block => ({
   id: row.id,
@@ -35,13 +36,19 @@ const toBlock = (row: BlocksTable): Block => ({
   createdAt: new Date(row.created_at).toISOString(),
 });
 
-/** `q` finds a value or a reason. */
-export async function listBlocks({ deps }: Desk, q = '', page?: AskedPage): Promise<Block[]> {
-  const found = deps.store.db
-    .selectFrom('blocks')
-    .selectAll()
-    .where(sql<boolean>`lower(value || ' ' || reason) like ${containing(q)} escape '\\'`);
-  return (await pageOf(found, 'id', page).execute()).map(toBlock);
+const kind = sql<string>`case when kind = 'address' then 'Address' else 'Name' end`;
+
+const listed: ListedColumns = {
+  id: 'id',
+  has: (pattern) => sql`lower(value || ' ' || reason) like ${pattern} escape '\\'`,
+  sorts: { value: sql`value`, kind, reason: sql`lower(reason)`, by: sql`created_by`, since: sql`created_at` },
+  numbers: ['since'],
+  status: kind,
+};
+
+export async function listBlocks({ deps }: Desk, query = newest()): Promise<ListPage<Block>> {
+  const page = await readListPage(deps.store.db.selectFrom('blocks').selectAll(), listed, query, blockList.statuses);
+  return { ...page, rows: page.rows.map(toBlock) };
 }
 
 /** The text of a refusal, or the target. `own`: hosts of the service. */

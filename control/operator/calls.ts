@@ -3,11 +3,27 @@
 import type { operatorCalls as table } from '@underpass/rules/api/operator-calls.ts';
 import type { OperatorTunnel } from '@underpass/rules/entity/resource.ts';
 import { limits } from '@underpass/rules/limits.ts';
+import {
+  type AskedList,
+  abuseReportList,
+  allTunnelList,
+  blockList,
+  type ListPage,
+  type ListQuery,
+  type ListRules,
+  parseListQuery,
+  projectList,
+  registrationList,
+  subscriptionList,
+  userList,
+} from '@underpass/rules/list/list-page.ts';
 import type { FeedPort } from '../edges/feed/port.ts';
 import type { AuditCalls } from '../people/audit/calls.ts';
 import type { CallContext, Handlers } from '../request/caller/call.ts';
+import { answerPage } from '../request/http/page.ts';
+import { orInvalid } from '../request/http/refusal.ts';
 import { type AbuseDeps, changeAbuseReport, listAbuseReports, reportAbuse } from './abuse-reports.ts';
-import type { AskedPage, Desk, DeskDeps } from './actor.ts';
+import type { Desk, DeskDeps } from './actor.ts';
 import { createBlock, deleteBlock, importBlocks, listBlocks } from './blocks.ts';
 import { changePasskeyRule, readPasskeyRule, removeUserPasskeys } from './passkeys.ts';
 import { changeProject, listAllProjects } from './projects.ts';
@@ -26,29 +42,42 @@ const withClients =
   ({ feed }: OperatorDeps) =>
   (tunnel: OperatorTunnel): OperatorTunnel => ({ ...tunnel, connectedClients: feed.clientCount(tunnel.id) });
 
-const pageOf = ({ query }: { readonly query: AskedPage }): AskedPage => ({ before: query.before, rows: limits.operatorPageRows });
+/** Who sends no limit knows only the first version's pages: newest first, `before` is the last id of the previous one. */
+const askedOf = ({ before, limit, ...asked }: AskedList): AskedList =>
+  limit === undefined ? { ...asked, after: before, limit: String(limits.operatorPageRows) } : { ...asked, before, limit };
 
 type Request = Pick<CallContext<'listUsers'>, 'caller' | 'address' | 'nowMs'>;
 
 export function createOperatorCalls(deps: OperatorDeps): Handlers<Exclude<keyof typeof table, AuditCalls> | 'reportAbuse'> {
   const deskOf = ({ caller, address, nowMs }: Request): Desk => ({ deps, by: caller.email, address, nowMs });
+  const list =
+    <Context extends Request & Pick<CallContext<'listUsers'>, 'request'> & { readonly query: AskedList }>(
+      rules: ListRules,
+      read: (desk: Desk, query: ListQuery, context: Context) => Promise<ListPage<unknown>>,
+    ) =>
+    async (context: Context): Promise<Response> =>
+      answerPage(context.request, await read(deskOf(context), orInvalid(parseListQuery(askedOf(context.query), rules)), context));
   return {
-    listRegistrations: (context) => listRegistrations(deskOf(context), context.query, pageOf(context)),
+    listRegistrations: list(registrationList, (desk, query, context: CallContext<'listRegistrations'>) =>
+      listRegistrations(desk, context.query, query),
+    ),
     approveRegistration: (context) => approve(deskOf(context), context.segments.id),
     rejectRegistration: (context) => reject(deskOf(context), context.segments.id),
-    listSubscriptions: (context) => listSubscriptions(deskOf(context), context.query.q, pageOf(context)),
+    listSubscriptions: list(subscriptionList, listSubscriptions),
     createSubscription: (context) => createSubscription(deskOf(context), context.body.email, context.body.expiresAt),
     deleteSubscription: (context) => deleteSubscription(deskOf(context), context.segments.id),
     importSubscriptions: (context) => importSubscriptions(deskOf(context), context.body),
-    listUsers: (context) => listUsers(deskOf(context), context.query.q, pageOf(context)),
+    listUsers: list(userList, listUsers),
     changeUser: (context) => changeUser(deskOf(context), context.segments.id, context.body),
     removeUserPasskeys: async (context) => void (await removeUserPasskeys(deskOf(context), context.segments.id)),
     getPasskeyRule: (context) => readPasskeyRule(deskOf(context)),
     changePasskeyRule: (context) => changePasskeyRule(deskOf(context), context.caller, context.body.required),
-    listAllProjects: (context) => listAllProjects(deskOf(context), context.query.q, pageOf(context)),
+    listAllProjects: list(projectList, listAllProjects),
     changeProject: (context) => changeProject(deskOf(context), context.segments.id, context.body),
-    listAllTunnels: async (context) =>
-      (await listAllTunnels(deskOf(context), context.query.q, pageOf(context))).map(withClients(deps)),
+    listAllTunnels: list(allTunnelList, async (desk, query) => {
+      const page = await listAllTunnels(desk, query);
+      return { ...page, rows: page.rows.map(withClients(deps)) };
+    }),
     changeTunnel: async (context) => withClients(deps)(await changeTunnel(deskOf(context), context.segments.id, context.body)),
     listOperatorRegions: (context) => listOperatorRegions(deskOf(context)),
     createRegion: (context) => createRegion(deskOf(context), context.body),
@@ -56,11 +85,13 @@ export function createOperatorCalls(deps: OperatorDeps): Handlers<Exclude<keyof 
     deleteRegion: (context) => deleteRegion(deskOf(context), context.segments.name),
     createRegionKey: (context) => createRegionKey(deskOf(context), context.segments.name),
     listEdges: async () => deps.feed.edges(),
-    listBlocks: (context) => listBlocks(deskOf(context), context.query.q, pageOf(context)),
+    listBlocks: list(blockList, listBlocks),
     createBlock: (context) => createBlock(deskOf(context), context.body.value, context.body.reason),
     deleteBlock: async (context) => void (await deleteBlock(deskOf(context), context.segments.id)),
     importBlocks: (context) => importBlocks(deskOf(context), context.body),
-    listAbuseReports: (context) => listAbuseReports(deskOf(context), context.query.state, pageOf(context)),
+    listAbuseReports: list(abuseReportList, (desk, query, context: CallContext<'listAbuseReports'>) =>
+      listAbuseReports(desk, context.query.state, query),
+    ),
     changeAbuseReport: (context) => changeAbuseReport(deskOf(context), context.segments.id, context.body.state),
     reportAbuse: (context) => reportAbuse(deps, context),
   };

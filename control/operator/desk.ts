@@ -1,6 +1,6 @@
 // The operator functions for underpass-server's commands and the first start, which have no session.
 
-import type { Desk, DeskDeps } from './actor.ts';
+import { type Desk, type DeskDeps, newest } from './actor.ts';
 import { createBlock, deleteBlock, importBlocks, listBlocks } from './blocks.ts';
 import { removeUserPasskeys } from './passkeys.ts';
 import { changeProject, listAllProjects, removeProject } from './projects.ts';
@@ -10,21 +10,29 @@ import { importSubscriptions, listSubscriptions } from './subscriptions.ts';
 import { changeTunnel, listAllTunnels } from './tunnels.ts';
 import { changeUser, createOperatorLink, deleteUser, ensureOperator, listUsers } from './users.ts';
 
+// What a command prints: all subscribers of a closed preview.
+const printedSubscriptions = 5_000;
+
 /** Each takes a desk first, which createOperatorDesk passes. */
 const functions = {
-  ...{ listRegistrations, findRegistration, approve, reject },
-  ...{ listSubscriptions, importSubscriptions },
+  listRegistrations: async (desk: Desk, of?: { readonly state?: string }) => (await listRegistrations(desk, of)).rows,
+  ...{ findRegistration, approve, reject },
+  listSubscriptions: async (desk: Desk) => (await listSubscriptions(desk, newest('', printedSubscriptions))).rows,
+  importSubscriptions,
+  listUsers: async (desk: Desk, q?: string) => (await listUsers(desk, newest(q))).rows,
   ...{
-    listUsers,
     changeUser,
     deleteUser,
     ensureOperator,
     createLoginLink: createOperatorLink,
     removePasskeys: removeUserPasskeys,
   },
-  ...{ listProjects: listAllProjects, changeProject, deleteProject: removeProject },
-  ...{ listBlocks, createBlock, deleteBlock, importBlocks },
-  ...{ listTunnels: listAllTunnels, changeTunnel },
+  listBlocks: async (desk: Desk, q?: string) => (await listBlocks(desk, newest(q))).rows,
+  ...{ createBlock, deleteBlock, importBlocks },
+  listProjects: async (desk: Desk, q?: string) => (await listAllProjects(desk, newest(q))).rows,
+  ...{ changeProject, deleteProject: removeProject },
+  listTunnels: async (desk: Desk, q?: string) => (await listAllTunnels(desk, newest(q))).rows,
+  changeTunnel,
   ...{ listRegions: listOperatorRegions, createRegion, createRegionKey, ensureRegion },
 } as const;
 

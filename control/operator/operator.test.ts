@@ -19,6 +19,15 @@ import type {
   Subscription,
 } from '@underpass/rules/entity/resource.ts';
 import { limits, rateLimits } from '@underpass/rules/limits.ts';
+import {
+  abuseReportList,
+  allTunnelList,
+  type ListRules,
+  projectList,
+  registrationList,
+  subscriptionList,
+  userList,
+} from '@underpass/rules/list/list-page.ts';
 import { keyOpensRegion } from '../edges/region/regions.ts';
 import { hashToken } from '../platform/secret/token.ts';
 import { createId } from '../platform/store/id.ts';
@@ -866,6 +875,34 @@ describe('a list of more than a page', () => {
     },
   };
 
+  const lists: Readonly<Record<string, ListRules>> = {
+    ...{ users: userList, projects: projectList, tunnels: allTunnelList },
+    ...{ registrations: registrationList, subscriptions: subscriptionList, 'abuse-reports': abuseReportList },
+  };
+  const read = async (list: string, query: string) => {
+    const response = await operator.send('GET', `/api/operator/${list}?${query}`);
+    const { status, headers } = response;
+    const ids = ((await response.json()) as { id: string }[]).map(({ id }) => id);
+    return { status, ids, counts: headers.get('underpass-counts') ?? '', link: headers.get('link') ?? '' };
+  };
+
+  /** The ids of each page, and the query of the last. */
+  async function walk(list: string, query: string, relation: 'next' | 'prev') {
+    const pages: string[][] = [];
+    for (let at = query; ; ) {
+      const { ids, link } = await read(list, at);
+      pages.push(ids);
+      const found = new RegExp(`\\?([^>]*)>; rel="${relation}"`).exec(link)?.[1];
+      if (found === undefined) return Object.assign(pages, { last: at });
+      at = found;
+    }
+  }
+
+  it('counts the rows of each status, also of those that the page leaves out', async () => {
+    const { counts } = await read('users', 'limit=1&status=Suspended');
+    assert.match(counts, /^total=0, Active=\d+, Suspended=0$/);
+  });
+
   for (const [list, insert] of Object.entries(add)) {
     it(`of ${list} is answered page by page, each row once, newest first`, async () => {
       await insert();
@@ -877,6 +914,20 @@ describe('a list of more than a page', () => {
       assert.deepEqual(ids, [...new Set(ids)].sort().reverse());
       assert.ok(more.every(({ id }) => ids.includes(id)));
       assert.deepEqual(await ask(`before=${ids.at(-1)}`), []);
+    });
+
+    it(`of ${list} is sorted by each column, whole in both directions, and back again`, async () => {
+      const { sorts } = lists[list]!;
+      for (const sort of [...sorts, ...sorts.map((each) => `-${each}`)]) {
+        const there = await walk(list, `limit=30&sort=${sort}`, 'next');
+        assert.equal(new Set(there.flat()).size, there.flat().length);
+        assert.equal(there.flat().length, Number(/total=(\d+)/.exec((await read(list, 'limit=1')).counts)![1]));
+        const back = await walk(list, there.last, 'prev');
+        assert.deepEqual(back.reverse().slice(1), there.slice(1), sort);
+      }
+      for (const cursor of ['', '~', 'x~y', '~9e999', "'~1"])
+        for (const turn of ['after', 'before'])
+          assert.equal((await read(list, `limit=5&sort=${sorts[0]}&${turn}=${cursor}`)).status, 200, cursor);
     });
   }
 });

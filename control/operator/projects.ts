@@ -2,24 +2,28 @@
 
 import type { OperatorProject } from '@underpass/rules/entity/resource.ts';
 import { highestQuotas, type ProjectQuotas, projectQuotas } from '@underpass/rules/limits.ts';
+import { type ListPage, projectList } from '@underpass/rules/list/list-page.ts';
 import { sql } from 'kysely';
 import { deleteProject } from '../people/project/deletion.ts';
 import { tellNarrowed } from '../platform/bus/access.ts';
-import { containing } from '../platform/store/like.ts';
+import { gather } from '../platform/store/gather.ts';
+import { type ListedColumns, readListPage } from '../platform/store/list-page.ts';
 import type { ProjectsTable } from '../platform/store/schema.ts';
 import type { Queries } from '../platform/store/store.ts';
 import { readQuotas } from '../request/caller/project-access.ts';
 import { lockProject } from '../request/caller/project-lock.ts';
 import { orMissing, refuse } from '../request/http/refusal.ts';
-import { type AskedPage, auditDesk, type Desk, pageOf } from './actor.ts';
+import { auditDesk, type Desk, newest, suspension } from './actor.ts';
 import { countTunnels } from './tunnels.ts';
 
 async function ownersOf(db: Queries, ids: readonly string[]): Promise<Map<string, string[]>> {
   const query = db.selectFrom('members as m').innerJoin('users as u', 'u.id', 'm.user_id').select(['m.project_id', 'u.email']);
   const rows = await query.where('m.role', '=', 'owner').where('m.project_id', 'in', ids).orderBy('m.created_at').execute();
-  const owners = new Map<string, string[]>();
-  for (const row of rows) owners.set(row.project_id, [...(owners.get(row.project_id) ?? []), row.email]);
-  return owners;
+  return gather(
+    rows,
+    (row) => row.project_id,
+    (row) => row.email,
+  );
 }
 
 async function toProjects(db: Queries, rows: readonly ProjectsTable[]): Promise<OperatorProject[]> {
@@ -37,17 +41,28 @@ async function toProjects(db: Queries, rows: readonly ProjectsTable[]): Promise<
   }));
 }
 
-/** `q` finds a name, an id, or an owner's e-mail. */
-export async function listAllProjects({ deps }: Desk, q = '', page?: AskedPage): Promise<OperatorProject[]> {
+const ownersIn = sql`members m join users u on u.id = m.user_id where m.project_id = p.id and m.role = 'owner'`;
+
+const listed: ListedColumns = {
+  id: 'p.id',
+  has: (pattern) => sql`(lower(p.name || ' ' || p.id) like ${pattern} escape '\\' or exists (
+    select 1 from ${ownersIn} and lower(u.email) like ${pattern} escape '\\'))`,
+  sorts: {
+    name: sql`lower(p.name)`,
+    owners: sql`coalesce((select min(u.email) from ${ownersIn}), '')`,
+    tunnels: sql`(select count(*) from tunnels t where t.project_id = p.id)`,
+    state: suspension('p.suspended_at'),
+    since: sql`p.created_at`,
+  },
+  numbers: ['tunnels', 'since'],
+  status: suspension('p.suspended_at'),
+};
+
+/** A search finds a name, an id, or an owner's e-mail. */
+export async function listAllProjects({ deps }: Desk, query = newest()): Promise<ListPage<OperatorProject>> {
   const { db } = deps.store;
-  const pattern = containing(q);
-  const found = db
-    .selectFrom('projects as p')
-    .selectAll('p')
-    .where(sql<boolean>`(lower(p.name || ' ' || p.id) like ${pattern} escape '\\' or exists (
-      select 1 from members m join users u on u.id = m.user_id
-      where m.project_id = p.id and m.role = 'owner' and lower(u.email) like ${pattern} escape '\\'))`);
-  return toProjects(db, await pageOf(found, 'p.id', page).execute());
+  const page = await readListPage(db.selectFrom('projects as p').selectAll('p'), listed, query, projectList.statuses);
+  return { ...page, rows: await toProjects(db, page.rows) };
 }
 
 function parseQuotas(given: Readonly<Record<string, number>>): Partial<ProjectQuotas> {

@@ -1,14 +1,15 @@
 // The operator's view of registrations.
 
 import type { OperatorRegistration } from '@underpass/rules/entity/resource.ts';
+import type { ListPage } from '@underpass/rules/list/list-page.ts';
 import { sql } from 'kysely';
 import { approveRegistration, rejectRegistration } from '../people/registration/registrations.ts';
 import { hasStoredSubscription } from '../people/registration/subscription.ts';
-import { containing } from '../platform/store/like.ts';
+import { type ListedColumns, readListPage } from '../platform/store/list-page.ts';
 import type { RegistrationsTable } from '../platform/store/schema.ts';
 import type { Queries } from '../platform/store/store.ts';
 import { orMissing, refuse } from '../request/http/refusal.ts';
-import { type AskedPage, type Desk, pageOf } from './actor.ts';
+import { type Desk, newest } from './actor.ts';
 
 const states = ['waiting', 'approved', 'rejected'] as const;
 
@@ -27,22 +28,29 @@ const toRegistration = async (db: Queries, row: RegistrationsTable, nowMs: numbe
   decidedBy: row.decided_by,
 });
 
+const listed: ListedColumns = {
+  id: 'id',
+  has: (pattern) => sql`lower(email || ' ' || first_name || ' ' || last_name || ' ' || company) like ${pattern} escape '\\'`,
+  sorts: {
+    person: sql`email`,
+    company: sql`lower(company)`,
+    created: sql`created_at`,
+    decided: sql`coalesce(decided_at, 0)`,
+  },
+  numbers: ['created', 'decided'],
+};
+
 export async function listRegistrations(
   { deps, nowMs }: Desk,
-  { state: stateText, q = '' }: { readonly state?: string; readonly q?: string } = {},
-  page?: AskedPage,
-): Promise<OperatorRegistration[]> {
+  { state: stateText }: { readonly state?: string } = {},
+  query = newest(),
+): Promise<ListPage<OperatorRegistration>> {
   const { db } = deps.store;
   const state = states.find((each) => each === stateText);
   if (stateText !== undefined && !state) refuse('invalid', `State must be one of ${states.join(', ')}.`);
-  const texts = sql`lower(email || ' ' || first_name || ' ' || last_name || ' ' || company)`;
-  const found = db
-    .selectFrom('registrations')
-    .selectAll()
-    .where(sql<boolean>`${texts} like ${containing(q)} escape '\\'`);
-  const all = pageOf(found, 'id', page);
-  const rows = await (state ? all.where('state', '=', state) : all).execute();
-  return Promise.all(rows.map((row) => toRegistration(db, row, nowMs)));
+  const all = db.selectFrom('registrations').selectAll();
+  const page = await readListPage(state ? all.where('state', '=', state) : all, listed, query);
+  return { ...page, rows: await Promise.all(page.rows.map((row) => toRegistration(db, row, nowMs))) };
 }
 
 /** Finds it by id or by e-mail, also beyond the first page of the list. */

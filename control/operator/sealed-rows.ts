@@ -1,6 +1,6 @@
 // Every sealed text of the store: reads them all, and discards those whose key is lost.
 
-import { durations } from '@underpass/rules/limits.ts';
+import { durations, hourMs } from '@underpass/rules/limits.ts';
 import { giveUpPolicies, readSealedPolicies } from '../edges/policies/sealed-policies.ts';
 import type { KeyRing } from '../platform/secret/key-ring.ts';
 import { sealedSettings } from '../platform/secret/sealed-setting.ts';
@@ -24,7 +24,7 @@ export async function readSealed(db: Queries, nowMs: number): Promise<string[]> 
  * addresses; visitors sign in again.
  */
 export async function giveUpSealed(trx: Queries, keyRing: KeyRing, nowMs: number): Promise<void> {
-  await giveUpTunnelTokens(trx, keyRing, nowMs, nowMs + durations.tokenOverlapHours * 3600_000);
+  await giveUpTunnelTokens(trx, keyRing, nowMs, nowMs + durations.tokenOverlapHours * hourMs);
   const isLost = ({ sealed }: { readonly sealed: string }): boolean => !keyRing.canOpen(sealed);
   const certificates = await trx.selectFrom('certificates').select(['id', 'key_sealed as sealed']).execute();
   for (const { id } of certificates.filter(isLost)) await trx.deleteFrom('certificates').where('id', '=', id).execute();

@@ -2,20 +2,18 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Subscription, SubscriptionImport } from '@underpass/rules/entity/resource.ts';
+import { type ListPage, type ListQuery, subscriptionList } from '@underpass/rules/list/list-page.ts';
 import { parseEmail } from '@underpass/rules/people/email.ts';
 import { parseTime } from '@underpass/rules/text/date.ts';
 import { sql } from 'kysely';
 import { csvLines, parseCsvLine } from '../people/audit/csv.ts';
 import { putSubscription, type SubscriptionChange } from '../people/registration/subscription.ts';
 import { parseExpiry } from '../people/registration/webhook.ts';
-import { containing } from '../platform/store/like.ts';
+import { type ListedColumns, readListPage } from '../platform/store/list-page.ts';
 import { piecesOf } from '../platform/store/pieces.ts';
 import type { SubscriptionsTable } from '../platform/store/schema.ts';
 import { orInvalid, orMissing, refuse } from '../request/http/refusal.ts';
-import { type AskedPage, auditDesk, type Desk, pageOf } from './actor.ts';
-
-// What a command prints: all subscribers of a closed preview.
-const printedRows = 5_000;
+import { auditDesk, type Desk } from './actor.ts';
 
 const toSubscription = (row: SubscriptionsTable): Subscription => ({
   id: row.id,
@@ -26,17 +24,28 @@ const toSubscription = (row: SubscriptionsTable): Subscription => ({
   updatedAt: new Date(row.updated_at).toISOString(),
 });
 
-/** `q` finds an e-mail. */
-export async function listSubscriptions(
-  { deps }: Desk,
-  q = '',
-  page: AskedPage = { rows: printedRows },
-): Promise<Subscription[]> {
-  const found = deps.store.db
-    .selectFrom('subscriptions')
-    .selectAll()
-    .where(sql<boolean>`email like ${containing(q)} escape '\\'`);
-  return (await pageOf(found, 'id', page).execute()).map(toSubscription);
+const activity = sql<string>`case when active = 1 then 'Active' else 'Ended' end`;
+/** A subscription without an end sorts behind every end. */
+const never = sql.lit(Number.MAX_SAFE_INTEGER);
+
+const listed: ListedColumns = {
+  id: 'id',
+  has: (pattern) => sql`email like ${pattern} escape '\\'`,
+  sorts: {
+    email: sql`email`,
+    active: activity,
+    source: sql`source`,
+    expires: sql`coalesce(expires_at, ${never})`,
+    updated: sql`updated_at`,
+  },
+  numbers: ['expires', 'updated'],
+  status: activity,
+};
+
+export async function listSubscriptions({ deps }: Desk, query: ListQuery): Promise<ListPage<Subscription>> {
+  const rows = deps.store.db.selectFrom('subscriptions').selectAll();
+  const page = await readListPage(rows, listed, query, subscriptionList.statuses);
+  return { ...page, rows: page.rows.map(toSubscription) };
 }
 
 export async function createSubscription(desk: Desk, emailText: string, expiresAt?: string): Promise<Subscription> {

@@ -1,14 +1,16 @@
 // The operator's view of tunnels: finds one by the host that a report names, and suspends it.
 
 import type { OperatorTunnel } from '@underpass/rules/entity/resource.ts';
+import { allTunnelList, type ListPage } from '@underpass/rules/list/list-page.ts';
 import { decideTunnelStatus } from '@underpass/rules/tunnel/tunnel-status.ts';
 import { sql } from 'kysely';
-import { containing } from '../platform/store/like.ts';
+import { type ListedColumns, readListPage } from '../platform/store/list-page.ts';
 import type { Queries } from '../platform/store/store.ts';
 import { lockProject } from '../request/caller/project-lock.ts';
 import { orMissing } from '../request/http/refusal.ts';
+import { firstHost } from '../tunnels/tunnel/list.ts';
 import { readHosts } from '../tunnels/tunnel/tunnels.ts';
-import { type AskedPage, auditDesk, type Desk, type DeskDeps, pageOf } from './actor.ts';
+import { auditDesk, type Desk, type DeskDeps, newest, suspension } from './actor.ts';
 
 const tunnelRows = (db: Queries) =>
   db
@@ -53,14 +55,24 @@ export async function countTunnels(
   return new Map((await query.where(by, 'in', among).groupBy(by).execute()).map(({ key, n }) => [key, Number(n)]));
 }
 
-/** `q` finds a tunnel's name, an ingress domain or a project's name. */
-export async function listAllTunnels({ deps }: Desk, q = '', page?: AskedPage): Promise<OperatorTunnel[]> {
-  const pattern = containing(q);
-  const found = tunnelRows(deps.store.db).where(
-    sql<boolean>`(lower(t.name || ' ' || p.name) like ${pattern} escape '\\' or exists (
-      select 1 from tunnel_hosts h where h.tunnel_id = t.id and h.host like ${pattern} escape '\\'))`,
-  );
-  return toTunnels(deps, await pageOf(found, 't.id', page).execute());
+const listed: ListedColumns = {
+  id: 't.id',
+  has: (pattern) => sql`(lower(t.name || ' ' || p.name) like ${pattern} escape '\\' or exists (
+    select 1 from tunnel_hosts h where h.tunnel_id = t.id and h.host like ${pattern} escape '\\'))`,
+  sorts: {
+    name: sql`t.name`,
+    project: sql`lower(p.name)`,
+    domains: sql`coalesce(${firstHost}, '')`,
+    region: sql`t.region`,
+  },
+  numbers: [],
+  status: suspension('t.suspended_at'),
+};
+
+/** A search finds a tunnel's name, an ingress domain or a project's name. */
+export async function listAllTunnels({ deps }: Desk, query = newest()): Promise<ListPage<OperatorTunnel>> {
+  const page = await readListPage(tunnelRows(deps.store.db), listed, query, allTunnelList.statuses);
+  return { ...page, rows: await toTunnels(deps, page.rows) };
 }
 
 export async function changeTunnel(desk: Desk, id: string, change: { readonly suspended: boolean }): Promise<OperatorTunnel> {

@@ -1,6 +1,7 @@
 // The operator's view of users: suspends them, makes operators, and makes login links for commands.
 
 import type { OperatorUser } from '@underpass/rules/entity/resource.ts';
+import { type ListPage, userList } from '@underpass/rules/list/list-page.ts';
 import { parseEmail } from '@underpass/rules/people/email.ts';
 import { sql } from 'kysely';
 import { guardedTunnelsOf } from '../edges/policies/guarded-tunnels.ts';
@@ -9,13 +10,13 @@ import { createLoginLink, loginUrl } from '../people/auth/login-link.ts';
 import { insertUser } from '../people/registration/registrations.ts';
 import { tellNarrowed } from '../platform/bus/access.ts';
 import { newOperatorMail } from '../platform/mail/mails.ts';
-import { containing } from '../platform/store/like.ts';
+import { type ListedColumns, readListPage } from '../platform/store/list-page.ts';
 import type { UsersTable } from '../platform/store/schema.ts';
 import type { Queries } from '../platform/store/store.ts';
 import { addNotices, operatorsOf } from '../request/caller/notice.ts';
 import { endSignIns } from '../request/caller/session.ts';
 import { orInvalid, orMissing, refuse } from '../request/http/refusal.ts';
-import { type AskedPage, auditDesk, type Desk, pageOf } from './actor.ts';
+import { auditDesk, type Desk, newest, suspension } from './actor.ts';
 
 const toUser = (row: UsersTable): OperatorUser => ({
   id: row.id,
@@ -27,12 +28,17 @@ const toUser = (row: UsersTable): OperatorUser => ({
   createdAt: new Date(row.created_at).toISOString(),
 });
 
-export async function listUsers({ deps }: Desk, q = '', page?: AskedPage): Promise<OperatorUser[]> {
-  const found = deps.store.db
-    .selectFrom('users')
-    .selectAll()
-    .where(sql<boolean>`lower(email || ' ' || first_name || ' ' || last_name) like ${containing(q)} escape '\\'`);
-  return (await pageOf(found, 'id', page).execute()).map(toUser);
+const listed: ListedColumns = {
+  id: 'id',
+  has: (pattern) => sql`lower(email || ' ' || first_name || ' ' || last_name) like ${pattern} escape '\\'`,
+  sorts: { user: sql`email`, state: suspension('suspended_at'), since: sql`created_at` },
+  numbers: ['since'],
+  status: suspension('suspended_at'),
+};
+
+export async function listUsers({ deps }: Desk, query = newest()): Promise<ListPage<OperatorUser>> {
+  const page = await readListPage(deps.store.db.selectFrom('users').selectAll(), listed, query, userList.statuses);
+  return { ...page, rows: page.rows.map(toUser) };
 }
 
 export interface UserChange {

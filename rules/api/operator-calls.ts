@@ -10,6 +10,7 @@ export const operatorCalls = {
     answer: 'OperatorRegistration[]',
     who: 'operator',
     needs: 'session',
+    paged: true,
     compress: true,
   },
   approveRegistration: {
@@ -29,10 +30,11 @@ export const operatorCalls = {
   listSubscriptions: {
     method: 'GET',
     path: '/api/operator/subscriptions',
-    query: 'SearchQuery',
+    query: 'SubscriptionListQuery',
     answer: 'Subscription[]',
     who: 'operator',
     needs: 'session',
+    paged: true,
     compress: true,
   },
   /** Gives no access by itself: an operator still approves the registration. */
@@ -56,10 +58,11 @@ export const operatorCalls = {
   listUsers: {
     method: 'GET',
     path: '/api/operator/users',
-    query: 'SearchQuery',
+    query: 'UserListQuery',
     answer: 'OperatorUser[]',
     who: 'operator',
     needs: 'session',
+    paged: true,
     compress: true,
   },
   changeUser: {
@@ -85,10 +88,11 @@ export const operatorCalls = {
   listAllProjects: {
     method: 'GET',
     path: '/api/operator/projects',
-    query: 'SearchQuery',
+    query: 'ProjectListQuery',
     answer: 'OperatorProject[]',
     who: 'operator',
     needs: 'session',
+    paged: true,
     compress: true,
   },
   changeProject: {
@@ -102,10 +106,11 @@ export const operatorCalls = {
   listAllTunnels: {
     method: 'GET',
     path: '/api/operator/tunnels',
-    query: 'SearchQuery',
+    query: 'AllTunnelListQuery',
     answer: 'OperatorTunnel[]',
     who: 'operator',
     needs: 'session',
+    paged: true,
     compress: true,
   },
   changeTunnel: {
@@ -159,10 +164,11 @@ export const operatorCalls = {
   listBlocks: {
     method: 'GET',
     path: '/api/operator/blocks',
-    query: 'SearchQuery',
+    query: 'BlockListQuery',
     answer: 'Block[]',
     who: 'operator',
     needs: 'session',
+    paged: true,
     compress: true,
   },
   createBlock: {
@@ -190,6 +196,7 @@ export const operatorCalls = {
     answer: 'AbuseReport[]',
     who: 'operator',
     needs: 'session',
+    paged: true,
     compress: true,
   },
   /** Events that concern no project: sessions, people, subscriptions, regions. */

@@ -4,13 +4,20 @@ import { z } from 'zod';
 import { AbuseReportState, HistoryRange, RegistrationState } from '../entity/resource.ts';
 import { textField, wordField } from '../entity/schema.ts';
 import {
+  abuseReportList,
   accessPolicyList,
+  allTunnelList,
+  blockList,
   domainList,
   type ListRules,
   pageMostRows,
+  projectList,
+  registrationList,
   searchMostChars,
   securityGroupList,
+  subscriptionList,
   tunnelList,
+  userList,
 } from '../list/list-page.ts';
 import { isoTime } from '../text/date.ts';
 
@@ -27,14 +34,14 @@ const auditFilter = {
 };
 
 /** `after` and `before` are in the `Link` of another page; without `limit` the answer is the whole list, by default in the order of creation. */
-const listQuery = ({ sorts }: ListRules) => ({
-  project,
+const pageQuery = ({ sorts }: ListRules) => ({
   q: textField({ description: 'Words that a row must contain.', maxLength: searchMostChars }).optional(),
   sort: textField({ enum: sorts.flatMap((name) => [name, `-${name}`]) }).optional(),
   after: textField({ description: 'The answer begins behind this entry.' }).optional(),
   before: textField({ description: 'The answer ends before this entry, or is the first page.' }).optional(),
   limit: textField({ description: `The most rows: 1 to ${pageMostRows}.`, pattern: '^([1-9][0-9]?|1[0-9]{2}|200)$' }).optional(),
 });
+const listQuery = (rules: ListRules) => ({ project, ...pageQuery(rules) });
 const status = ({ statuses }: ListRules) => textField({ enum: statuses }).optional();
 
 export const InProject = z.object({ project });
@@ -67,6 +74,12 @@ export const HostQuery = z.object({ host: textField({ format: 'idn-hostname' }) 
 export const LoginLinkQuery = z.object({ path: textField().optional() });
 export const AuditQuery = z.object({ project, ...auditFilter });
 export const ServiceAuditQuery = z.object(auditFilter);
-export const RegistrationQuery = z.object({ state: wordField(RegistrationState).optional(), q: textField().optional(), before });
-export const AbuseReportQuery = z.object({ state: wordField(AbuseReportState).optional(), before });
-export const SearchQuery = z.object({ q: textField().optional(), before });
+/** Newest first without `sort`. Without `limit`, `before` is the last id of the previous page, as the first version had it. */
+const operatorQuery = (rules: ListRules) => z.object({ ...pageQuery(rules), status: status(rules) });
+export const RegistrationQuery = z.object({ ...pageQuery(registrationList), state: wordField(RegistrationState).optional() });
+export const AbuseReportQuery = z.object({ ...pageQuery(abuseReportList), state: wordField(AbuseReportState).optional() });
+export const SubscriptionListQuery = operatorQuery(subscriptionList);
+export const UserListQuery = operatorQuery(userList);
+export const ProjectListQuery = operatorQuery(projectList);
+export const BlockListQuery = operatorQuery(blockList);
+export const AllTunnelListQuery = operatorQuery(allTunnelList);

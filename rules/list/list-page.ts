@@ -13,6 +13,8 @@ export const pageRows = 50;
 export interface ListRules {
   readonly statuses: readonly string[];
   readonly sorts: readonly string[];
+  /** Without `sort` the newest rows come first; otherwise the oldest do, and a page of the dashboard asks for the first sort. */
+  readonly newestFirst?: true;
 }
 
 export const tunnelList = {
@@ -23,6 +25,36 @@ export const domainList = { statuses: ['Verified', 'Unverified'], sorts: ['domai
 export const securityGroupList = { statuses: [], sorts: ['name', 'updated', 'assigned', 'rules'] } as const satisfies ListRules;
 
 export const accessPolicyList = { statuses: [], sorts: ['name', 'updated', 'tunnels'] } as const satisfies ListRules;
+
+/** The operator's lists. A list of suspended things counts them. */
+export const suspensions = ['Active', 'Suspended'] as const;
+export const registrationList = { statuses: [], sorts: ['person', 'company', 'created', 'decided'], newestFirst: true } as const;
+export const subscriptionList = {
+  statuses: ['Active', 'Ended'],
+  sorts: ['email', 'active', 'source', 'expires', 'updated'],
+  newestFirst: true,
+} as const satisfies ListRules;
+export const userList = {
+  statuses: suspensions,
+  sorts: ['user', 'state', 'since'],
+  newestFirst: true,
+} as const satisfies ListRules;
+export const projectList = {
+  statuses: suspensions,
+  sorts: ['name', 'owners', 'tunnels', 'state', 'since'],
+  newestFirst: true,
+} as const satisfies ListRules;
+export const allTunnelList = {
+  statuses: suspensions,
+  sorts: ['name', 'project', 'domains', 'region'],
+  newestFirst: true,
+} as const satisfies ListRules;
+export const blockList = {
+  statuses: ['Address', 'Name'],
+  sorts: ['value', 'kind', 'reason', 'by', 'since'],
+  newestFirst: true,
+} as const satisfies ListRules;
+export const abuseReportList = { statuses: [], sorts: ['host', 'created'], newestFirst: true } as const satisfies ListRules;
 
 export interface AskedList {
   readonly q?: string | undefined;
@@ -59,7 +91,7 @@ export function parseListQuery({ q = '', status, sort, after, before, limit }: A
     words: searchWords(q),
     status,
     sort: key,
-    descending: sort?.startsWith('-') === true,
+    descending: sort?.startsWith('-') ?? rules.newestFirst === true,
     after,
     before,
     limit: limit === undefined ? undefined : Number(limit),
@@ -82,7 +114,7 @@ export function findShown(texts: readonly string[], words: readonly string[]): s
 export interface ListRow {
   /** Unique and without `~`. Orders rows that sort alike. */
   readonly id: string;
-  readonly status?: string;
+  readonly status?: string | undefined;
   /** The value of the sort that the query asks for. */
   readonly sortsBy?: string | number | undefined;
 }
@@ -120,9 +152,42 @@ export function selectPage<Row extends ListRow>(
   if (after !== undefined) start = rowsBefore(after, true);
   else if (before !== undefined) start = Math.max(0, rowsBefore(before, false) - limit);
   const page = places.slice(start, start + limit).map(({ row }) => row);
-  const next = places.length > start + limit ? cursorOf(page.at(-1)!) : null;
-  const previous = start === 0 ? null : start <= limit ? '' : page[0] ? cursorOf(page[0]) : after!;
-  return { rows: page, next, previous, total: found.length, counts };
+  return { ...besidePage(page, start, found.length, { after, limit }), counts };
+}
+
+/** `start`: how many rows come before the page. */
+export function besidePage<Row extends ListRow>(
+  rows: readonly Row[],
+  start: number,
+  total: number,
+  { after, limit = Number.POSITIVE_INFINITY }: Pick<ListQuery, 'after' | 'limit'>,
+): Omit<ListPage<Row>, 'counts'> {
+  const next = total > start + limit && rows.length > 0 ? cursorOf(rows.at(-1)!) : null;
+  const previous = start === 0 ? null : start <= limit ? '' : rows[0] ? cursorOf(rows[0]) : after!;
+  return { rows, next, previous, total };
+}
+
+export interface ListedBy<Value, Sort extends string = string> {
+  /** What a word is looked for in. */
+  readonly texts: (value: Value) => readonly string[];
+  readonly sorts: Readonly<Record<Sort, (value: Value) => string | number>>;
+  readonly status?: (value: Value) => string;
+}
+
+/** A page of values in memory, which come in the order of creation. */
+export function selectValues<Value>(
+  all: readonly { readonly id: string; readonly value: Value }[],
+  { texts, sorts, status }: ListedBy<Value>,
+  query: ListQuery,
+  statuses: readonly string[] = [],
+): ListPage<Value> {
+  const { words, sort } = query;
+  const hasAll = (value: Value) => words.every((word) => texts(value).some((text) => text.toLowerCase().includes(word)));
+  const rows = all
+    .filter(({ value }) => hasAll(value))
+    .map((row) => ({ ...row, status: status?.(row.value), sortsBy: sort === undefined ? undefined : sorts[sort]?.(row.value) }));
+  const page = selectPage(rows, query, statuses);
+  return { ...page, rows: page.rows.map(({ value }) => value) };
 }
 
 interface Place {
@@ -141,9 +206,14 @@ function orderOf(descending: boolean) {
 /** Holds the value too, so that the next page is right even if the row has changed or is gone. */
 const cursorOf = ({ id, sortsBy }: ListRow): string => (sortsBy === undefined ? id : `${id}~${sortsBy}`);
 
-function placeOf(cursor: string, row: ListRow | undefined): Place {
+/** The id and the value of a cursor. */
+export function splitCursor(cursor: string): readonly [id: string, value: string] {
   const [id = '', ...rest] = cursor.split('~');
-  const value = rest.join('~');
+  return [id, rest.join('~')];
+}
+
+function placeOf(cursor: string, row: ListRow | undefined): Place {
+  const [id, value] = splitCursor(cursor);
   return { id, value: typeof row?.sortsBy === 'number' ? Number(value) : naturalKey(value) };
 }
 

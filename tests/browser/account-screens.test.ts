@@ -85,7 +85,7 @@ const operatorScreens: readonly Screen[] = [
   { name: 'operator-import', path: '/operator/subscriptions', ready: opened('Import CSV', 'Import Subscriptions') },
   { name: 'operator-users', path: '/operator/users', ready: table('Users') },
   { name: 'operator-projects', path: '/operator/projects', ready: table('Projects') },
-  { name: 'operator-tunnels', path: '/operator/tunnels', ready: heading('No Tunnels Found') },
+  { name: 'operator-tunnels', path: '/operator/tunnels', ready: heading('No Tunnels') },
   { name: 'operator-regions', path: '/operator/regions', ready: table('Regions') },
   { name: 'operator-region-panel', path: '/operator/regions', ready: opened('Add region', 'Add region') },
   { name: 'operator-edges', path: '/operator/edges', ready: table('Edges') },

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from '@playwright/test';
 import type { OperatorProject, OperatorUser, Subscription } from '@underpass/rules/entity/resource.ts';
-import { limits } from '@underpass/rules/limits.ts';
+import { pageRows, selectPage } from '@underpass/rules/list/list-page.ts';
 import { expect, visit } from '../helpers/browser.ts';
 import { connectClient, makeTunnel, openStage } from '../helpers/dashboard.ts';
 import { createPerson } from '../helpers/people.ts';
@@ -63,29 +63,44 @@ test('the operator pages', async (t) => {
   await t.test('a list of several pages leads to older rows and back, and its tabs fit a tablet', async (t) => {
     const page = await visit(t, browser, product, { account, viewport: { width: 768, height: 1024 } });
     const [user] = await list<readonly OperatorUser[]>('users');
-    const users = Array.from({ length: limits.operatorPageRows + 1 }, (_, i) => ({
-      ...user,
-      id: `${i}`,
-      email: `${i}@example.org`,
-    }));
-    const last = limits.operatorPageRows - 1;
+    const users = Array.from({ length: 3 * pageRows }, (_, i) => ({ ...user, id: `${i}`, email: `${i}@example.org` }));
     await page.route('**/api/operator/users*', (route) => {
-      const before = new URL(route.request().url()).searchParams.get('before');
-      const from = before === null ? 0 : Number(before) + 1;
-      return route.fulfill({ json: users.slice(from, from + last + 1) });
+      const asked = new URL(route.request().url()).searchParams;
+      const query = { words: [], status: undefined, sort: undefined, descending: false, limit: pageRows };
+      const [after, before] = [asked.get('after') ?? undefined, asked.get('before') ?? undefined];
+      const { rows, next, previous, total } = selectPage(users, { ...query, after, before });
+      const links = [
+        ...(next === null ? [] : [`</?after=${next}>; rel="next"`]),
+        ...(previous === null ? [] : [`</?before=${previous}>; rel="prev"`]),
+      ];
+      return route.fulfill({
+        json: rows,
+        headers: { link: links.join(', '), 'underpass-counts': `total=${total}, Active=${total}` },
+      });
     });
-    await page.goto(`/operator/users?q=example&before=${last + 1}`);
-    await expect(page.getByRole('heading', { name: 'No Older Entries' })).toBeVisible();
     await page.goto('/operator/users?q=example');
-    await page.getByRole('link', { name: 'Older' }).click();
-    await expect(page).toHaveURL(`/operator/users?q=example&before=${last}`);
-    await expect(page.getByRole('table', { name: 'Users' }).getByRole('row')).toHaveCount(2);
-    await expect(page.getByRole('link', { name: 'Older' })).toBeHidden();
+    await expect(page.getByText('150 users')).toBeVisible();
+    await expect(page.getByRole('button', { name: 'Active 150' })).toBeVisible();
+    await page.getByRole('link', { name: 'Next page' }).click();
+    await expect(page).toHaveURL(/q=example&after=/);
+    await expect(page.getByRole('link', { name: 'Previous page' })).toBeVisible();
+    await page.getByRole('link', { name: 'Next page' }).click();
+    const rows = page.getByRole('table', { name: 'Users' }).getByRole('row');
+    await expect(rows).toHaveCount(pageRows + 1);
+    await expect(page.getByRole('link', { name: 'Next page' })).toBeHidden();
     const tabs = page.getByRole('navigation', { name: 'Operator', exact: true });
     await expect(tabs.getByRole('link', { name: 'Audit log' })).toBeInViewport();
-    await page.getByRole('link', { name: 'Newest' }).click();
+    await page.getByRole('link', { name: 'Previous page' }).click();
+    await expect(page).toHaveURL(/q=example&before=/);
+    await page
+      .getByRole('link', { name: 'First page' })
+      .or(page.getByRole('link', { name: 'Previous page' }))
+      .first()
+      .click();
     await expect(page).toHaveURL('/operator/users?q=example');
-    await expect(page.getByRole('link', { name: 'Newest' })).toBeHidden();
+    await expect(page.getByRole('link', { name: 'Previous page' })).toBeHidden();
+    await page.getByRole('button', { name: 'User', exact: true }).click();
+    await expect(page).toHaveURL('/operator/users?q=example&sort=user');
   });
 
   await t.test('subscriptions are imported from CSV, and unreadable lines are named and stay in the form', async (t) => {
@@ -107,8 +122,8 @@ test('the operator pages', async (t) => {
   });
 
   await t.test('a suspended user is signed out at once, and is active again after Resume', async (t) => {
-    const page = await open(t, 'users');
-    await page.getByLabel('Name or email').fill('ada@');
+    const page = await open(t, 'users?q=ad');
+    await page.getByLabel('Search users').fill('ada@');
     await expect(page.getByRole('table', { name: 'Users' }).getByRole('row')).toHaveCount(2);
     await act(page, 'ada@example.com', 'Suspend');
     await expect(page.getByRole('dialog')).toContainText('ada@example.com');
@@ -250,7 +265,7 @@ test('the operator pages', async (t) => {
     await expect(visitor.getByRole('heading', { name: 'Thank you for the report.' })).toBeFocused();
 
     const page = await open(t, 'abuse-reports');
-    const report = page.getByRole('listitem').filter({ hasText: 'bank-login.tunnels.localhost' });
+    const report = page.getByRole('row').filter({ hasText: 'bank-login.tunnels.localhost' });
     await expect(report).toContainText('It copies the sign-in of our bank.');
     await expect(report.getByRole('link', { name: 'bank-login.tunnels.localhost' })).toBeHidden();
     await report.getByRole('button', { name: /^Close/ }).click();

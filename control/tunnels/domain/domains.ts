@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import type { Domain } from '@underpass/rules/entity/entity.ts';
-import { domainList, type ListPage, type ListQuery, selectPage } from '@underpass/rules/list/list-page.ts';
+import { domainList, type ListedBy, type ListPage, type ListQuery, selectValues } from '@underpass/rules/list/list-page.ts';
 import { createId } from '../../platform/store/id.ts';
 import type { DomainsTable } from '../../platform/store/schema.ts';
 import type { Queries } from '../../platform/store/store.ts';
@@ -16,17 +16,17 @@ export const toDomain = (row: DomainsTable): Domain => ({
 export const listDomains = (db: Queries, projectId: string): Promise<DomainsTable[]> =>
   db.selectFrom('domains').selectAll().where('project_id', '=', projectId).orderBy('id').execute();
 
-const statusOf = (row: DomainsTable) => (row.verified_at === null ? 'Unverified' : 'Verified');
+const statusOf = ({ verified }: Domain): string => (verified ? 'Verified' : 'Unverified');
+
+const listedBy: ListedBy<Domain, (typeof domainList.sorts)[number]> = {
+  texts: ({ apexName }) => [apexName],
+  sorts: { domain: ({ apexName }) => apexName, status: statusOf },
+  status: statusOf,
+};
 
 export async function readDomainPage(db: Queries, projectId: string, query: ListQuery): Promise<ListPage<Domain>> {
-  const found = (await listDomains(db, projectId)).filter((row) => query.words.every((word) => row.apex_name.includes(word)));
-  const rows = found.map((row) => {
-    const status = statusOf(row);
-    const sortsBy = query.sort === 'status' ? status : row.apex_name;
-    return { id: row.id, row, status, ...(query.sort === undefined ? {} : { sortsBy }) };
-  });
-  const page = selectPage(rows, query, domainList.statuses);
-  return { ...page, rows: page.rows.map(({ row }) => toDomain(row)) };
+  const all = (await listDomains(db, projectId)).map((row) => ({ id: row.id, value: toDomain(row) }));
+  return selectValues(all, listedBy, query, domainList.statuses);
 }
 
 export const findDomain = (db: Queries, projectId: string, apexName: string): Promise<DomainsTable | undefined> =>

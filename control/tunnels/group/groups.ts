@@ -1,7 +1,13 @@
 // Security groups in the store. The syntax of names and allow rules is in rules/.
 
 import type { SecurityGroup } from '@underpass/rules/entity/entity.ts';
-import { type ListPage, type ListQuery, type securityGroupList, selectPage } from '@underpass/rules/list/list-page.ts';
+import {
+  type ListedBy,
+  type ListPage,
+  type ListQuery,
+  type securityGroupList,
+  selectValues,
+} from '@underpass/rules/list/list-page.ts';
 import { defaultSecurityGroupName } from '@underpass/rules/text/security-group-name.ts';
 import { createId } from '../../platform/store/id.ts';
 import type { Queries } from '../../platform/store/store.ts';
@@ -55,27 +61,24 @@ export const toGroup = (row: GroupRow): SecurityGroup => ({
   allowList: JSON.parse(row.allow_list) as string[],
 });
 
-/** What the columns of the list sort by. */
-const sortValues: Readonly<Record<(typeof securityGroupList.sorts)[number], (group: SecurityGroup) => string | number>> = {
-  name: ({ name }) => name,
-  updated: ({ updatedAt }) => updatedAt,
-  assigned: ({ assignmentCount }) => assignmentCount,
-  rules: ({ allowList }) => allowList.length,
+const listedBy: ListedBy<SecurityGroup, (typeof securityGroupList.sorts)[number]> = {
+  texts: ({ name, allowList }) => [name, ...allowList],
+  sorts: {
+    name: ({ name }) => name,
+    updated: ({ updatedAt }) => updatedAt,
+    assigned: ({ assignmentCount }) => assignmentCount,
+    rules: ({ allowList }) => allowList.length,
+  },
 };
-
-const hasWord = ({ name, allowList }: SecurityGroup, word: string): boolean =>
-  name.toLowerCase().includes(word) || allowList.some((rule) => rule.includes(word));
 
 /** One page in the order of creation: `default` first. */
 export async function readGroupPage(db: Queries, projectId: string, query: ListQuery): Promise<ListPage<SecurityGroup>> {
-  const sortValue = sortValues[query.sort as keyof typeof sortValues] as ((group: SecurityGroup) => string | number) | undefined;
   const all = await groupRows(db, projectId).orderBy('g.id').execute();
-  const rows = all
-    .map((row) => ({ id: row.id, group: toGroup(row) }))
-    .filter(({ group }) => query.words.every((word) => hasWord(group, word)))
-    .map((row) => ({ ...row, ...(sortValue === undefined ? {} : { sortsBy: sortValue(row.group) }) }));
-  const page = selectPage(rows, query);
-  return { ...page, rows: page.rows.map(({ group }) => group) };
+  return selectValues(
+    all.map((row) => ({ id: row.id, value: toGroup(row) })),
+    listedBy,
+    query,
+  );
 }
 
 export const findGroup = (db: Queries, projectId: string, name: string): Promise<GroupRow | undefined> =>

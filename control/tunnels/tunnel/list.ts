@@ -13,7 +13,7 @@ import { type Reader, readTunnels, type TunnelReadDeps } from './tunnels.ts';
 
 type SortName = (typeof tunnelList.sorts)[number];
 
-const firstHost = sql<string>`(select h.host from tunnel_hosts h where h.tunnel_id = t.id order by h.position limit 1)`;
+export const firstHost = sql<string>`(select h.host from tunnel_hosts h where h.tunnel_id = t.id order by h.position limit 1)`;
 
 const hostCount = sql<number>`(select count(*) from tunnel_hosts h where h.tunnel_id = t.id)`;
 

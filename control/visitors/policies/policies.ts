@@ -1,6 +1,12 @@
 // Reads access policies for people. control/edges/policies reads what the policies grant.
 
-import { type accessPolicyList, type ListPage, type ListQuery, selectPage } from '@underpass/rules/list/list-page.ts';
+import {
+  type accessPolicyList,
+  type ListedBy,
+  type ListPage,
+  type ListQuery,
+  selectValues,
+} from '@underpass/rules/list/list-page.ts';
 import type { AccessPolicy } from '@underpass/rules/visit/access-policy.ts';
 import { type PolicyContent, readContent } from '../../edges/policies/policy-content.ts';
 import type { AccessPoliciesTable } from '../../platform/store/schema.ts';
@@ -65,27 +71,24 @@ function toPolicy(row: PolicyRow, tunnels: readonly string[]): AccessPolicy {
   };
 }
 
-/** What the columns of the list sort by. */
-const sortValues: Readonly<Record<(typeof accessPolicyList.sorts)[number], (policy: AccessPolicy) => string | number>> = {
-  name: ({ name }) => name,
-  updated: ({ updatedAt }) => updatedAt,
-  tunnels: ({ tunnels }) => tunnels.length,
+const listedBy: ListedBy<AccessPolicy, (typeof accessPolicyList.sorts)[number]> = {
+  texts: ({ name, people, tunnels }) => [name, ...people, ...tunnels],
+  sorts: {
+    name: ({ name }) => name,
+    updated: ({ updatedAt }) => updatedAt,
+    tunnels: ({ tunnels }) => tunnels.length,
+  },
 };
-
-const hasWord = ({ name, people, tunnels }: AccessPolicy, word: string): boolean =>
-  [name, ...people, ...tunnels].some((text) => text.toLowerCase().includes(word));
 
 /** One page in the order of creation. */
 export async function readPolicyPage(db: Queries, projectId: string, query: ListQuery): Promise<ListPage<AccessPolicy>> {
-  const sortValue = sortValues[query.sort as keyof typeof sortValues] as ((policy: AccessPolicy) => string | number) | undefined;
   const all = await policyRows(db, projectId).orderBy('p.id').execute();
   const tunnels = await tunnelNames(db, projectId);
-  const rows = all
-    .map((row) => ({ id: row.id, policy: toPolicy(row, tunnels.get(row.id) ?? []) }))
-    .filter(({ policy }) => query.words.every((word) => hasWord(policy, word)))
-    .map((row) => ({ ...row, ...(sortValue === undefined ? {} : { sortsBy: sortValue(row.policy) }) }));
-  const page = selectPage(rows, query);
-  return { ...page, rows: page.rows.map(({ policy }) => policy) };
+  return selectValues(
+    all.map((row) => ({ id: row.id, value: toPolicy(row, tunnels.get(row.id) ?? []) })),
+    listedBy,
+    query,
+  );
 }
 
 export const findPolicy = (db: Queries, projectId: string, name: string): Promise<PolicyRow | undefined> =>

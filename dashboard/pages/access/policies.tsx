@@ -2,18 +2,16 @@
 
 import { accessCalls } from '@underpass/rules/api/access-calls.ts';
 import { askedOf } from '@underpass/rules/list/list-address.ts';
-import { accessPolicyList, type ListPage } from '@underpass/rules/list/list-page.ts';
+import { accessPolicyList } from '@underpass/rules/list/list-page.ts';
 import { may } from '@underpass/rules/people/permission.ts';
 import type { AccessPolicy } from '@underpass/rules/visit/access-policy.ts';
 import { admitsNobody, describeVisitors, isOpen } from '@underpass/rules/visit/describe.ts';
 import { Plus } from 'lucide-react';
-import { type ReactNode, useState } from 'react';
+import { useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { later } from '../../api/later.ts';
-import { Load } from '../../api/load.tsx';
 import { callPage } from '../../api/request.ts';
-import { useListAddress } from '../../list/list-address.ts';
-import { PagedTable } from '../../list/paged-table.tsx';
+import { PagedList } from '../../list/paged-list.tsx';
 import { paths } from '../../routing/paths.ts';
 import { useProject } from '../../session/session.ts';
 import { Breakable } from '../../ui/breakable.tsx';
@@ -56,37 +54,25 @@ export function Component() {
           </>
         }
       />
-      <Load promise={page} isKept>
-        {(loaded) => <PolicyList page={loaded} add={add} />}
-      </Load>
+      <PagedList
+        promise={page}
+        empty={
+          <EmptyState
+            title="No Access Policies"
+            text="An access policy says who may visit an http tunnel: people who sign in, programs with a token, or everyone on some paths. Without a policy, everyone that the security group allows can visit."
+            action={add}
+            illustration={<NothingHereIllustration />}
+          />
+        }
+        label="Access policies"
+        columns={columns}
+        rules={accessPolicyList}
+        rowKey={({ name }) => name}
+        rowTo={({ name }) => paths.accessPolicy(project.id, name)}
+        noun="access policies"
+      />
       <NewPolicyPanel open={adding} onOpenChange={setAdding} />
     </>
-  );
-}
-
-function PolicyList({ page, add }: { readonly page: ListPage<AccessPolicy>; readonly add: ReactNode }) {
-  const { isNarrowed } = useListAddress(accessPolicyList);
-  const project = useProject();
-  if (page.total === 0 && !isNarrowed) {
-    return (
-      <EmptyState
-        title="No Access Policies"
-        text="An access policy says who may visit an http tunnel: people who sign in, programs with a token, or everyone on some paths. Without a policy, everyone that the security group allows can visit."
-        action={add}
-        illustration={<NothingHereIllustration />}
-      />
-    );
-  }
-  return (
-    <PagedTable
-      label="Access policies"
-      columns={columns}
-      page={page}
-      rules={accessPolicyList}
-      rowKey={({ name }) => name}
-      rowTo={({ name }) => paths.accessPolicy(project.id, name)}
-      noun="access policies"
-    />
   );
 }
 

@@ -3,18 +3,16 @@
 import { domainCalls } from '@underpass/rules/api/domain-calls.ts';
 import type { Domain } from '@underpass/rules/entity/entity.ts';
 import { askedOf } from '@underpass/rules/list/list-address.ts';
-import { domainList, type ListPage } from '@underpass/rules/list/list-page.ts';
+import { domainList } from '@underpass/rules/list/list-page.ts';
 import { verificationRecord } from '@underpass/rules/names/dns-record.ts';
 import { may } from '@underpass/rules/people/permission.ts';
 import { text } from '@underpass/rules/text/text.ts';
 import { ChevronRight, Plus } from 'lucide-react';
-import { type ReactNode, useState } from 'react';
+import { useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { later } from '../../api/later.ts';
-import { Load } from '../../api/load.tsx';
 import { callPage } from '../../api/request.ts';
-import { useListAddress } from '../../list/list-address.ts';
-import { PagedTable } from '../../list/paged-table.tsx';
+import { PagedList } from '../../list/paged-list.tsx';
 import { useProject } from '../../session/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
@@ -47,36 +45,25 @@ export function Component() {
         subtitle="Domains that this project owns. Its tunnels can use them and their subdomains."
         actions={add}
       />
-      <Load promise={page} isKept>
-        {(loaded) => <DomainList page={loaded} add={add} />}
-      </Load>
+      <PagedList
+        promise={page}
+        empty={
+          <EmptyState
+            title={text.domains.emptyTitle}
+            text={text.domains.empty}
+            action={add}
+            illustration={<NoDomainsIllustration />}
+          />
+        }
+        label="Domains"
+        columns={columns}
+        rules={domainList}
+        rowKey={(domain) => domain.apexName}
+        rowTo={(domain) => encodeURIComponent(domain.apexName)}
+        noun="domains"
+      />
       <AddDomainDialog open={adding} onOpenChange={setAdding} />
     </>
-  );
-}
-
-function DomainList({ page, add }: { readonly page: ListPage<Domain>; readonly add: ReactNode }) {
-  const { isNarrowed } = useListAddress(domainList);
-  if (page.total === 0 && !isNarrowed) {
-    return (
-      <EmptyState
-        title={text.domains.emptyTitle}
-        text={text.domains.empty}
-        action={add}
-        illustration={<NoDomainsIllustration />}
-      />
-    );
-  }
-  return (
-    <PagedTable
-      label="Domains"
-      columns={columns}
-      page={page}
-      rules={domainList}
-      rowKey={(domain) => domain.apexName}
-      rowTo={(domain) => encodeURIComponent(domain.apexName)}
-      noun="domains"
-    />
   );
 }
 

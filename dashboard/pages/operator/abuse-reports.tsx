@@ -1,21 +1,25 @@
 // Abuse reports: read them, find the tunnel, close them.
 import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
 import type { AbuseReport } from '@underpass/rules/entity/resource.ts';
+import { askedOf } from '@underpass/rules/list/list-address.ts';
+import { abuseReportList } from '@underpass/rules/list/list-page.ts';
 import { type LoaderFunctionArgs, useLoaderData, useRevalidator, useSearchParams } from 'react-router';
 import { messageOf } from '../../api/error.ts';
 import { later } from '../../api/later.ts';
-import { callApi } from '../../api/request.ts';
+import { callApi, callPage } from '../../api/request.ts';
 import { useTask } from '../../api/use-task.ts';
+import { PagedList } from '../../list/paged-list.tsx';
 import { paths } from '../../routing/paths.ts';
+import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
 import { ButtonLink } from '../../ui/button-link.tsx';
-import { DateTime } from '../../ui/date-time.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
 import { toast } from '../../ui/overlay/toast.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
+import { buttonColumn, dateColumn } from '../../ui/table/columns.tsx';
+import type { Column } from '../../ui/table/table-view.tsx';
 import { Segmented } from '../../ui/tabs.tsx';
-import { beforeOf, PagedList } from './paged-list.tsx';
 
 type ReportState = AbuseReport['state'];
 
@@ -25,11 +29,10 @@ const states = [
 ] as const;
 
 export function loader({ request }: LoaderFunctionArgs) {
-  const state: ReportState = new URL(request.url).searchParams.get('state') === 'closed' ? 'closed' : 'open';
-  return {
-    state,
-    reports: later(callApi(operatorCalls.listAbuseReports, { state, before: beforeOf(request) }, { signal: request.signal })),
-  };
+  const search = new URL(request.url).searchParams;
+  const state: ReportState = search.get('state') === 'closed' ? 'closed' : 'open';
+  const input = { state, ...askedOf(search, abuseReportList) };
+  return { state, reports: later(callPage(operatorCalls.listAbuseReports, input, { signal: request.signal })) };
 }
 
 export function Component() {
@@ -42,52 +45,60 @@ export function Component() {
         subtitle="Open reported sites with care. They may be harmful."
         actions={<Segmented label="State" value={state} options={states} onChange={(next) => setSearch({ state: next })} />}
       />
-      <PagedList promise={reports}>{(loaded) => <ReportList state={state} reports={loaded} />}</PagedList>
+      <PagedList
+        promise={reports}
+        empty={
+          <EmptyState
+            title={state === 'open' ? 'No Open Reports' : 'No Closed Reports'}
+            text="Reports from the public form appear here."
+            illustration={<NothingHereIllustration />}
+          />
+        }
+        label="Abuse reports"
+        wide
+        columns={columns}
+        rules={abuseReportList}
+        rowKey={({ id }) => id}
+        noun="reports"
+      />
     </>
   );
 }
 
-function ReportList({ state, reports }: { readonly state: ReportState; readonly reports: readonly AbuseReport[] }) {
-  if (reports.length === 0) {
-    const title = state === 'open' ? 'No Open Reports' : 'No Closed Reports';
-    return (
-      <EmptyState title={title} text="Reports from the public form appear here." illustration={<NothingHereIllustration />} />
-    );
-  }
-  return (
-    <ul className="grid gap-4">
-      {reports.map((report) => (
-        <Report key={report.id} report={report} />
-      ))}
-    </ul>
-  );
-}
-
 /** The host is text, not a link, so that no operator opens a harmful page by accident. */
-function Report({ report }: { readonly report: AbuseReport }) {
-  return (
-    <li className="grid gap-3 rounded-lg border bg-surface p-4 sm:p-5">
-      <div className="flex flex-wrap items-start justify-between gap-x-4 gap-y-2">
-        <div className="min-w-0">
-          <h2 className="font-mono font-bold wrap-anywhere">{report.host}</h2>
-          <p className="text-sm text-ink-soft">
-            Reported by {report.email}, <DateTime at={report.createdAt} style="short" />
-          </p>
-        </div>
-        <div className="flex flex-wrap gap-2">
-          <ButtonLink size="sm" to={`${paths.operator('tunnels')}?q=${encodeURIComponent(report.host)}`}>
-            Find tunnel
-          </ButtonLink>
-          <ButtonLink size="sm" to={`${paths.operator('blocks')}?add=${encodeURIComponent(report.host)}`}>
-            Block name
-          </ButtonLink>
-          <StateButton report={report} />
-        </div>
-      </div>
-      <p className="wrap-anywhere whitespace-pre-wrap">{report.text}</p>
-    </li>
-  );
-}
+const columns: readonly Column<AbuseReport>[] = [
+  {
+    key: 'host',
+    header: 'Host',
+    cell: ({ host, email }) => (
+      <span className="grid">
+        <span className="font-mono font-bold wrap-anywhere">{host}</span>
+        <span className="text-sm text-ink-soft">
+          Reported by <Breakable text={email} />
+        </span>
+      </span>
+    ),
+  },
+  {
+    key: 'text',
+    header: 'Report',
+    width: 'minmax(0, 2fr)',
+    card: 'wide',
+    cell: ({ text }) => <p className="wrap-anywhere whitespace-pre-wrap">{text}</p>,
+  },
+  dateColumn('created', 'Reported', ({ createdAt }) => createdAt),
+  buttonColumn('Actions', '8.5rem', (report) => (
+    <span className="inline-flex flex-wrap gap-2 columns:justify-end">
+      <ButtonLink size="sm" to={`${paths.operator('tunnels')}?q=${encodeURIComponent(report.host)}`}>
+        Find tunnel
+      </ButtonLink>
+      <ButtonLink size="sm" to={`${paths.operator('blocks')}?add=${encodeURIComponent(report.host)}`}>
+        Block name
+      </ButtonLink>
+      <StateButton report={report} />
+    </span>
+  )),
+];
 
 function StateButton({ report }: { readonly report: AbuseReport }) {
   const { revalidate } = useRevalidator();

@@ -1,12 +1,15 @@
 // What the whole service refuses: addresses, networks and names.
 import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
 import type { Block } from '@underpass/rules/entity/resource.ts';
+import { askedOf } from '@underpass/rules/list/list-address.ts';
+import { blockList } from '@underpass/rules/list/list-page.ts';
 import { Ban, FileUp } from 'lucide-react';
-import { type ReactNode, useState } from 'react';
+import { useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
 import { later } from '../../api/later.ts';
-import { callApi } from '../../api/request.ts';
+import { callApi, callPage } from '../../api/request.ts';
 import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
+import { PagedList } from '../../list/paged-list.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -14,16 +17,13 @@ import { EmptyState } from '../../ui/empty-state.tsx';
 import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { buttonColumn, dateColumn } from '../../ui/table/columns.tsx';
-import { DataTable } from '../../ui/table/data-table.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
 import { ImportDialog, type Importing } from './import-dialog.tsx';
 import { NewBlockDialog } from './new-block-dialog.tsx';
-import { beforeOf, PagedList } from './paged-list.tsx';
-import { SearchForm, searchOf } from './search-form.tsx';
 
 export const loader = ({ request }: LoaderFunctionArgs) => ({
   blocks: later(
-    callApi(operatorCalls.listBlocks, { q: searchOf(request), before: beforeOf(request) }, { signal: request.signal }),
+    callPage(operatorCalls.listBlocks, askedOf(new URL(request.url).searchParams, blockList), { signal: request.signal }),
   ),
 });
 
@@ -58,46 +58,30 @@ export function Component() {
       <PageHeader
         title="Blocks"
         subtitle="Edges refuse these addresses within seconds, as visitors and as clients. No tunnel can serve these names."
-        actions={
-          <>
-            <SearchForm label="Address, name or reason" />
-            {actions}
-          </>
-        }
+        actions={actions}
       />
-      <PagedList promise={blocks}>
-        {(loaded, isWhole) => <BlockList blocks={loaded} isWhole={isWhole} actions={actions} ask={confirm.ask} />}
-      </PagedList>
+      <PagedList
+        promise={blocks}
+        empty={
+          <EmptyState
+            title="No Blocks"
+            text="Block an address that attacks the service, or a name that deceives people."
+            action={<div className="flex flex-wrap justify-center gap-2">{actions}</div>}
+            illustration={<NothingHereIllustration />}
+          />
+        }
+        label="Blocks"
+        wide
+        columns={columnsOf(confirm.ask)}
+        rules={blockList}
+        rowKey={({ id }) => id}
+        noun="blocks"
+      />
       <ImportDialog of={importing} open={dialog === 'import'} onClose={close} />
       <NewBlockDialog value={reported} open={dialog === 'add'} onClose={close} />
       {confirm.dialog}
     </>
   );
-}
-
-interface BlockListProps {
-  readonly blocks: readonly Block[];
-  readonly isWhole: boolean;
-  readonly actions: ReactNode;
-  readonly ask: Confirm['ask'];
-}
-
-function BlockList({ blocks, isWhole, actions, ask }: BlockListProps) {
-  const isSearched = useSearchParams()[0].has('q');
-  if (blocks.length === 0 && isSearched) {
-    return <EmptyState title="No Blocks Found" text="No block matches your search." illustration={<NothingHereIllustration />} />;
-  }
-  if (blocks.length === 0) {
-    return (
-      <EmptyState
-        title="No Blocks"
-        text="Block an address that attacks the service, or a name that deceives people."
-        action={<div className="flex flex-wrap justify-center gap-2">{actions}</div>}
-        illustration={<NothingHereIllustration />}
-      />
-    );
-  }
-  return <DataTable label="Blocks" wide columns={columnsOf(ask)} rows={blocks} rowKey={({ id }) => id} isWhole={isWhole} />;
 }
 
 function columnsOf(ask: Confirm['ask']): readonly Column<Block>[] {
@@ -111,28 +95,24 @@ function columnsOf(ask: Confirm['ask']): readonly Column<Block>[] {
           <Breakable text={value} />
         </span>
       ),
-      sortBy: ({ value }) => value,
     },
     {
       key: 'kind',
       header: 'Kind',
       width: '7rem',
       cell: ({ kind }) => <Badge>{kind === 'address' ? 'Address' : 'Name'}</Badge>,
-      sortBy: ({ kind }) => kind,
     },
     {
       key: 'reason',
       header: 'Reason',
       width: 'minmax(0, 1.6fr)',
       cell: ({ reason }) => <span className="wrap-anywhere">{reason}</span>,
-      sortBy: ({ reason }) => reason,
     },
     {
       key: 'by',
       header: 'By',
       width: 'minmax(0, 1.2fr)',
       cell: ({ createdBy }) => <Breakable text={createdBy} />,
-      sortBy: ({ createdBy }) => createdBy,
     },
     dateColumn('since', 'Since', ({ createdAt }) => createdAt),
     buttonColumn('End', '6rem', (block) => <EndButton block={block} ask={ask} />),

@@ -1,12 +1,15 @@
 // Every project: the operator suspends it or sets its limits.
 import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
 import type { OperatorProject } from '@underpass/rules/entity/resource.ts';
+import { askedOf } from '@underpass/rules/list/list-address.ts';
+import { projectList } from '@underpass/rules/list/list-page.ts';
 import { MoreHorizontal } from 'lucide-react';
 import { useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { later } from '../../api/later.ts';
-import { callApi } from '../../api/request.ts';
+import { callApi, callPage } from '../../api/request.ts';
 import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
+import { PagedList } from '../../list/paged-list.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { IconButton } from '../../ui/button.tsx';
@@ -15,15 +18,12 @@ import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx
 import { Menu, MenuItem } from '../../ui/overlay/menu.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { dateColumn, menuColumn } from '../../ui/table/columns.tsx';
-import { DataTable } from '../../ui/table/data-table.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
 import { LimitsPanel } from './limits-panel.tsx';
-import { beforeOf, PagedList } from './paged-list.tsx';
-import { SearchForm, searchOf } from './search-form.tsx';
 
 export const loader = ({ request }: LoaderFunctionArgs) => ({
   projects: later(
-    callApi(operatorCalls.listAllProjects, { q: searchOf(request), before: beforeOf(request) }, { signal: request.signal }),
+    callPage(operatorCalls.listAllProjects, askedOf(new URL(request.url).searchParams, projectList), { signal: request.signal }),
   ),
 });
 
@@ -38,14 +38,17 @@ export function Component() {
   const confirm = useConfirm();
   return (
     <>
-      <PageHeader
-        title="Projects"
-        subtitle="Suspending a project stops its tunnels within a minute."
-        actions={<SearchForm label="Project or owner" />}
+      <PageHeader title="Projects" subtitle="Suspending a project stops its tunnels within a minute." />
+      <PagedList
+        promise={projects}
+        empty={<EmptyState title="No Projects" text="Projects appear here." illustration={<NothingHereIllustration />} />}
+        label="Projects"
+        wide
+        columns={columnsOf({ onLimits: limit, ask: confirm.ask })}
+        rules={projectList}
+        rowKey={({ id }) => id}
+        noun="projects"
       />
-      <PagedList promise={projects}>
-        {(loaded, isWhole) => <ProjectList isWhole={isWhole} projects={loaded} onLimits={limit} ask={confirm.ask} />}
-      </PagedList>
       {limited && <LimitsPanel project={limited} open={open} onClose={() => setOpen(false)} />}
       {confirm.dialog}
     </>
@@ -57,22 +60,6 @@ interface ProjectActions {
   readonly ask: Confirm['ask'];
 }
 
-interface ProjectListProps extends ProjectActions {
-  readonly projects: readonly OperatorProject[];
-  readonly isWhole: boolean;
-}
-
-function ProjectList({ projects, isWhole, ...actions }: ProjectListProps) {
-  if (projects.length === 0) {
-    return (
-      <EmptyState title="No Projects Found" text="No project matches your search." illustration={<NothingHereIllustration />} />
-    );
-  }
-  return (
-    <DataTable label="Projects" wide columns={columnsOf(actions)} rows={projects} isWhole={isWhole} rowKey={({ id }) => id} />
-  );
-}
-
 function columnsOf(actions: ProjectActions): readonly Column<OperatorProject>[] {
   return [
     {
@@ -80,28 +67,24 @@ function columnsOf(actions: ProjectActions): readonly Column<OperatorProject>[] 
       header: 'Project',
       width: 'minmax(0, 1.4fr)',
       cell: ({ name }) => <span className="font-semibold">{name}</span>,
-      sortBy: ({ name }) => name,
     },
     {
       key: 'owners',
       header: 'Owners',
       width: 'minmax(0, 1.6fr)',
       cell: ({ owners }) => <Breakable text={owners.join(', ')} />,
-      sortBy: ({ owners }) => owners[0] ?? '',
     },
     {
       key: 'tunnels',
       header: 'Tunnels',
       width: '7rem',
       cell: ({ tunnels, limits }) => <span className="tabular">{`${tunnels} of ${limits.tunnels}`}</span>,
-      sortBy: ({ tunnels }) => tunnels,
     },
     {
       key: 'state',
       header: 'State',
       width: '7rem',
       cell: ({ suspended }) => <Badge tone={suspended ? 'danger' : 'ok'}>{suspended ? 'Suspended' : 'Active'}</Badge>,
-      sortBy: ({ suspended }) => Number(suspended),
     },
     dateColumn('since', 'Created', ({ createdAt }) => createdAt),
     menuColumn((project) => <ProjectMenu project={project} {...actions} />),

@@ -1,12 +1,15 @@
 // Registrations: the operator approves or rejects each.
 import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
 import type { OperatorRegistration, RegistrationState } from '@underpass/rules/entity/resource.ts';
+import { askedOf } from '@underpass/rules/list/list-address.ts';
+import { registrationList } from '@underpass/rules/list/list-page.ts';
 import { type LoaderFunctionArgs, useLoaderData, useRevalidator, useSearchParams } from 'react-router';
 import { messageOf } from '../../api/error.ts';
 import { later } from '../../api/later.ts';
-import { callApi } from '../../api/request.ts';
+import { callApi, callPage } from '../../api/request.ts';
 import { useTask } from '../../api/use-task.ts';
 import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
+import { PagedList } from '../../list/paged-list.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -16,11 +19,8 @@ import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx
 import { toast } from '../../ui/overlay/toast.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { dateColumn } from '../../ui/table/columns.tsx';
-import { DataTable } from '../../ui/table/data-table.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
 import { Segmented } from '../../ui/tabs.tsx';
-import { beforeOf, PagedList } from './paged-list.tsx';
-import { SearchForm, searchOf } from './search-form.tsx';
 
 const states = [
   { value: 'waiting', label: 'Pending' },
@@ -31,15 +31,12 @@ const states = [
 const parseState = (text: string | null): RegistrationState => states.find(({ value }) => value === text)?.value ?? 'waiting';
 
 export function loader({ request }: LoaderFunctionArgs) {
-  const state = parseState(new URL(request.url).searchParams.get('state'));
+  const search = new URL(request.url).searchParams;
+  const state = parseState(search.get('state'));
   return {
     state,
     registrations: later(
-      callApi(
-        operatorCalls.listRegistrations,
-        { state, q: searchOf(request), before: beforeOf(request) },
-        { signal: request.signal },
-      ),
+      callPage(operatorCalls.listRegistrations, { state, ...askedOf(search, registrationList) }, { signal: request.signal }),
     ),
   };
 }
@@ -53,54 +50,27 @@ export function Component() {
       <PageHeader
         title="Registrations"
         subtitle="Approval creates the account and its first project. We email the person either way."
-        actions={
-          <>
-            <Segmented label="State" value={state} options={states} onChange={(next) => setSearch({ state: next })} />
-            <SearchForm label="Name, email or company" />
-          </>
-        }
+        actions={<Segmented label="State" value={state} options={states} onChange={(next) => setSearch({ state: next })} />}
       />
-      <PagedList promise={registrations}>
-        {(loaded, isWhole) => <RegistrationList isWhole={isWhole} state={state} registrations={loaded} ask={confirm.ask} />}
-      </PagedList>
+      <PagedList
+        promise={registrations}
+        empty={<NoRegistrations state={state} />}
+        label="Registrations"
+        wide
+        columns={[...registrationColumns, state === 'waiting' ? decideColumn(confirm.ask) : decidedColumn]}
+        rules={registrationList}
+        rowKey={({ id }) => id}
+        noun="registrations"
+      />
       {confirm.dialog}
     </>
   );
 }
 
-interface RegistrationListProps {
-  readonly state: RegistrationState;
-  readonly registrations: readonly OperatorRegistration[];
-  readonly isWhole: boolean;
-  readonly ask: Confirm['ask'];
-}
-
-function RegistrationList({ state, registrations, isWhole, ask }: RegistrationListProps) {
-  const isSearched = useSearchParams()[0].has('q');
-  if (registrations.length === 0 && isSearched) {
-    return (
-      <EmptyState
-        title="No Registrations Found"
-        text="No registration matches your search."
-        illustration={<NothingHereIllustration />}
-      />
-    );
-  }
-  if (registrations.length === 0) {
-    const { label } = states.find(({ value }) => value === state)!;
-    const text = state === 'waiting' ? 'New registrations appear here.' : `${label} registrations appear here.`;
-    return <EmptyState title={`No ${label} Registrations`} text={text} illustration={<NothingHereIllustration />} />;
-  }
-  return (
-    <DataTable
-      label="Registrations"
-      wide
-      columns={[...registrationColumns, state === 'waiting' ? decideColumn(ask) : decidedColumn]}
-      rows={registrations}
-      isWhole={isWhole}
-      rowKey={({ id }) => id}
-    />
-  );
+function NoRegistrations({ state }: { readonly state: RegistrationState }) {
+  const { label } = states.find(({ value }) => value === state)!;
+  const text = state === 'waiting' ? 'New registrations appear here.' : `${label} registrations appear here.`;
+  return <EmptyState title={`No ${label} Registrations`} text={text} illustration={<NothingHereIllustration />} />;
 }
 
 const registrationColumns: readonly Column<OperatorRegistration>[] = [
@@ -109,15 +79,13 @@ const registrationColumns: readonly Column<OperatorRegistration>[] = [
     header: 'Person',
     width: 'minmax(0, 1.6fr)',
     cell: (row) => <Person registration={row} />,
-    sortBy: ({ email }) => email,
   },
-  { key: 'company', header: 'Company', cell: (row) => <Company registration={row} />, sortBy: ({ company }) => company },
+  { key: 'company', header: 'Company', cell: (row) => <Company registration={row} /> },
   {
     key: 'subscription',
     header: 'Subscription',
     width: '8rem',
     cell: ({ isSubscribed }) => <Badge tone={isSubscribed ? 'ok' : 'warn'}>{isSubscribed ? 'Active' : 'Not found'}</Badge>,
-    sortBy: ({ isSubscribed }) => Number(isSubscribed),
   },
   dateColumn('created', 'Registered', ({ createdAt }) => createdAt),
 ];
@@ -156,7 +124,6 @@ const decidedColumn: Column<OperatorRegistration> = {
       <span className="text-sm text-ink-soft">{decidedBy}</span>
     </span>
   ),
-  sortBy: ({ decidedAt }) => decidedAt ?? '',
 };
 
 const decideColumn = (ask: Confirm['ask']): Column<OperatorRegistration> => ({

@@ -1,12 +1,15 @@
 // The subscriptions that the email address of a registration is matched against.
 import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
 import type { Subscription } from '@underpass/rules/entity/resource.ts';
+import { askedOf } from '@underpass/rules/list/list-address.ts';
+import { subscriptionList } from '@underpass/rules/list/list-page.ts';
 import { FileUp, Plus } from 'lucide-react';
-import { type ReactNode, useState } from 'react';
-import { type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
+import { useState } from 'react';
+import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { later } from '../../api/later.ts';
-import { callApi } from '../../api/request.ts';
+import { callApi, callPage } from '../../api/request.ts';
 import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
+import { PagedList } from '../../list/paged-list.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -14,16 +17,15 @@ import { EmptyState } from '../../ui/empty-state.tsx';
 import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { buttonColumn, dateColumn } from '../../ui/table/columns.tsx';
-import { DataTable } from '../../ui/table/data-table.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
 import { ImportDialog, type Importing } from './import-dialog.tsx';
 import { NewSubscriptionDialog } from './new-subscription-dialog.tsx';
-import { beforeOf, PagedList } from './paged-list.tsx';
-import { SearchForm, searchOf } from './search-form.tsx';
 
 export const loader = ({ request }: LoaderFunctionArgs) => ({
   subscriptions: later(
-    callApi(operatorCalls.listSubscriptions, { q: searchOf(request), before: beforeOf(request) }, { signal: request.signal }),
+    callPage(operatorCalls.listSubscriptions, askedOf(new URL(request.url).searchParams, subscriptionList), {
+      signal: request.signal,
+    }),
   ),
 });
 
@@ -47,60 +49,29 @@ export function Component() {
       <PageHeader
         title="Subscriptions"
         subtitle="The email address of a registration must match one of these."
-        actions={
-          <>
-            <SearchForm label="Email" />
-            {actions}
-          </>
-        }
+        actions={actions}
       />
-      <PagedList promise={subscriptions}>
-        {(loaded, isWhole) => <SubscriptionList subscriptions={loaded} isWhole={isWhole} actions={actions} ask={confirm.ask} />}
-      </PagedList>
+      <PagedList
+        promise={subscriptions}
+        empty={
+          <EmptyState
+            title="No Subscriptions"
+            text="Import a list, add one by hand, or connect your shop by webhook."
+            action={<div className="flex flex-wrap justify-center gap-2">{actions}</div>}
+            illustration={<NothingHereIllustration />}
+          />
+        }
+        label="Subscriptions"
+        wide
+        columns={columnsOf(confirm.ask)}
+        rules={subscriptionList}
+        rowKey={({ id }) => id}
+        noun="subscriptions"
+      />
       <ImportDialog of={importing} open={dialog === 'import'} onClose={close} />
       <NewSubscriptionDialog open={dialog === 'add'} onClose={close} />
       {confirm.dialog}
     </>
-  );
-}
-
-interface SubscriptionListProps {
-  readonly subscriptions: readonly Subscription[];
-  readonly isWhole: boolean;
-  readonly actions: ReactNode;
-  readonly ask: Confirm['ask'];
-}
-
-function SubscriptionList({ subscriptions, isWhole, actions, ask }: SubscriptionListProps) {
-  const isSearched = useSearchParams()[0].has('q');
-  if (subscriptions.length === 0 && isSearched) {
-    return (
-      <EmptyState
-        title="No Subscriptions Found"
-        text="No subscription matches your search."
-        illustration={<NothingHereIllustration />}
-      />
-    );
-  }
-  if (subscriptions.length === 0) {
-    return (
-      <EmptyState
-        title="No Subscriptions"
-        text="Import a list, add one by hand, or connect your shop by webhook."
-        action={<div className="flex flex-wrap justify-center gap-2">{actions}</div>}
-        illustration={<NothingHereIllustration />}
-      />
-    );
-  }
-  return (
-    <DataTable
-      label="Subscriptions"
-      wide
-      columns={columnsOf(ask)}
-      rows={subscriptions}
-      rowKey={({ id }) => id}
-      isWhole={isWhole}
-    />
   );
 }
 
@@ -125,16 +96,14 @@ function columnsOf(ask: Confirm['ask']): readonly Column<Subscription>[] {
           <Breakable text={email} />
         </span>
       ),
-      sortBy: ({ email }) => email,
     },
     {
       key: 'active',
       header: 'State',
       width: '7rem',
       cell: ({ active }) => <Badge tone={active ? 'ok' : 'neutral'}>{active ? 'Active' : 'Ended'}</Badge>,
-      sortBy: ({ active }) => Number(active),
     },
-    { key: 'source', header: 'Source', width: '7rem', cell: ({ source }) => sources[source], sortBy: ({ source }) => source },
+    { key: 'source', header: 'Source', width: '7rem', cell: ({ source }) => sources[source] },
     dateColumn('expires', 'Ends', ({ expiresAt }) => expiresAt, 'last'),
     dateColumn('updated', 'Updated', ({ updatedAt }) => updatedAt),
     buttonColumn('Delete', '6rem', (subscription) => <DeleteButton subscription={subscription} ask={ask} />),

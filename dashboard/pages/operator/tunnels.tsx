@@ -2,13 +2,16 @@
 import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import type { OperatorTunnel } from '@underpass/rules/entity/resource.ts';
+import { askedOf } from '@underpass/rules/list/list-address.ts';
+import { allTunnelList, type ListPage } from '@underpass/rules/list/list-page.ts';
 import { temporaryLabel } from '@underpass/rules/tunnel/tunnel-expiry.ts';
 import { decideDisplayStatus } from '@underpass/rules/tunnel/tunnel-status.ts';
 import { tunnelTypes } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { later } from '../../api/later.ts';
-import { callApi } from '../../api/request.ts';
+import { callApi, callPage } from '../../api/request.ts';
 import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
+import { PagedList } from '../../list/paged-list.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -16,11 +19,8 @@ import { EmptyState } from '../../ui/empty-state.tsx';
 import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { buttonColumn } from '../../ui/table/columns.tsx';
-import { DataTable } from '../../ui/table/data-table.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
 import { StatusBadge } from '../tunnels/status-badge.tsx';
-import { beforeOf, PagedList } from './paged-list.tsx';
-import { SearchForm, searchOf } from './search-form.tsx';
 
 export const loader = ({ request }: LoaderFunctionArgs) => ({ tunnels: later(readTunnels(request)) });
 
@@ -30,13 +30,15 @@ interface ShownTunnel extends OperatorTunnel {
 }
 
 /** Shows region names if the regions fail to load. */
-async function readTunnels(request: Request): Promise<readonly ShownTunnel[]> {
-  const [tunnels, regions] = await Promise.all([
-    callApi(operatorCalls.listAllTunnels, { q: searchOf(request), before: beforeOf(request) }, { signal: request.signal }),
+async function readTunnels(request: Request): Promise<ListPage<ShownTunnel>> {
+  const asked = askedOf(new URL(request.url).searchParams, allTunnelList);
+  const [page, regions] = await Promise.all([
+    callPage(operatorCalls.listAllTunnels, asked, { signal: request.signal }),
     callApi(tunnelCalls.listRegions, {}, { signal: request.signal }).catch(() => []),
   ]);
   const descriptions = new Map(regions.map(({ name, description }) => [name, description]));
-  return tunnels.map((tunnel) => ({ ...tunnel, regionLabel: descriptions.get(tunnel.region) || tunnel.region }));
+  const labelOf = ({ region }: OperatorTunnel) => descriptions.get(region) || region;
+  return { ...page, rows: page.rows.map((tunnel) => ({ ...tunnel, regionLabel: labelOf(tunnel) })) };
 }
 
 export function Component() {
@@ -44,32 +46,26 @@ export function Component() {
   const confirm = useConfirm();
   return (
     <>
-      <PageHeader
-        title="All tunnels"
-        subtitle="Suspending a tunnel stops it within a minute. It stays in its project."
-        actions={<SearchForm label="Tunnel, domain or project" />}
+      <PageHeader title="All tunnels" subtitle="Suspending a tunnel stops it within a minute. It stays in its project." />
+      <PagedList
+        promise={tunnels}
+        empty={
+          <EmptyState
+            title="No Tunnels"
+            text="The tunnels of all projects appear here."
+            illustration={<NothingHereIllustration />}
+          />
+        }
+        label="All tunnels"
+        wide
+        columns={columnsOf(confirm.ask)}
+        rules={allTunnelList}
+        rowKey={({ id }) => id}
+        noun="tunnels"
       />
-      <PagedList promise={tunnels}>
-        {(loaded, isWhole) => <TunnelList isWhole={isWhole} tunnels={loaded} ask={confirm.ask} />}
-      </PagedList>
       {confirm.dialog}
     </>
   );
-}
-
-interface TunnelListProps {
-  readonly tunnels: readonly ShownTunnel[];
-  readonly isWhole: boolean;
-  readonly ask: Confirm['ask'];
-}
-
-function TunnelList({ tunnels, isWhole, ask }: TunnelListProps) {
-  if (tunnels.length === 0) {
-    return (
-      <EmptyState title="No Tunnels Found" text="No tunnel matches your search." illustration={<NothingHereIllustration />} />
-    );
-  }
-  return <DataTable label="All tunnels" wide columns={columnsOf(ask)} rows={tunnels} isWhole={isWhole} rowKey={({ id }) => id} />;
 }
 
 function columnsOf(ask: Confirm['ask']): readonly Column<ShownTunnel>[] {
@@ -79,24 +75,21 @@ function columnsOf(ask: Confirm['ask']): readonly Column<ShownTunnel>[] {
       header: 'Tunnel',
       width: 'minmax(0, 1.3fr)',
       cell: (tunnel) => <TunnelName tunnel={tunnel} />,
-      sortBy: ({ name }) => name,
     },
-    { key: 'project', header: 'Project', cell: ({ project }) => project.name, sortBy: ({ project }) => project.name },
+    { key: 'project', header: 'Project', cell: ({ project }) => project.name },
     {
       key: 'domains',
       header: 'Domains',
       width: 'minmax(0, 1.8fr)',
       cell: ({ ingressDomains }) => <Hosts hosts={ingressDomains} />,
-      sortBy: ({ ingressDomains }) => ingressDomains[0] ?? '',
     },
     {
       key: 'region',
       header: 'Region',
       width: 'minmax(0, 0.9fr)',
       cell: ({ regionLabel }) => regionLabel,
-      sortBy: ({ region }) => region,
     },
-    { key: 'status', header: 'Status', width: '8rem', cell: (tunnel) => <State tunnel={tunnel} />, sortBy: stateOf },
+    { key: 'status', header: 'Status', width: '8rem', cell: (tunnel) => <State tunnel={tunnel} /> },
     buttonColumn('Suspend', '8.5rem', (tunnel) => <SuspendButton tunnel={tunnel} ask={ask} />),
   ];
 }

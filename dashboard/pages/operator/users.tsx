@@ -1,12 +1,15 @@
 // Every user: the operator suspends users and grants operator rights.
 import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
 import type { OperatorUser, PasskeyRule } from '@underpass/rules/entity/resource.ts';
+import { askedOf } from '@underpass/rules/list/list-address.ts';
+import { userList } from '@underpass/rules/list/list-page.ts';
 import { MoreHorizontal } from 'lucide-react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { later } from '../../api/later.ts';
 import { Load } from '../../api/load.tsx';
-import { callApi } from '../../api/request.ts';
+import { callApi, callPage } from '../../api/request.ts';
 import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
+import { PagedList } from '../../list/paged-list.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { IconButton } from '../../ui/button.tsx';
@@ -15,15 +18,14 @@ import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx
 import { Menu, MenuItem } from '../../ui/overlay/menu.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { dateColumn, menuColumn } from '../../ui/table/columns.tsx';
-import { DataTable } from '../../ui/table/data-table.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
 import { PasskeyRuleCard } from '../project/passkey-rule.tsx';
-import { beforeOf, PagedList } from './paged-list.tsx';
-import { SearchForm, searchOf } from './search-form.tsx';
 
 export const loader = ({ request }: LoaderFunctionArgs) => ({
   rule: later(callApi(operatorCalls.getPasskeyRule, {}, { signal: request.signal })),
-  users: later(callApi(operatorCalls.listUsers, { q: searchOf(request), before: beforeOf(request) }, { signal: request.signal })),
+  users: later(
+    callPage(operatorCalls.listUsers, askedOf(new URL(request.url).searchParams, userList), { signal: request.signal }),
+  ),
 });
 
 export function Component() {
@@ -31,14 +33,16 @@ export function Component() {
   const confirm = useConfirm();
   return (
     <>
-      <PageHeader
-        title="Users"
-        subtitle="Suspending a user signs them out and keeps them out."
-        actions={<SearchForm label="Name or email" />}
+      <PageHeader title="Users" subtitle="Suspending a user signs them out and keeps them out." />
+      <PagedList
+        promise={users}
+        empty={<EmptyState title="No Users" text="Users appear here." illustration={<NothingHereIllustration />} />}
+        label="Users"
+        columns={columnsOf(confirm.ask)}
+        rules={userList}
+        rowKey={({ id }) => id}
+        noun="users"
       />
-      <PagedList promise={users}>
-        {(loaded, isWhole) => <UserList isWhole={isWhole} users={loaded} ask={confirm.ask} />}
-      </PagedList>
       <div className="mt-6">
         <Load promise={rule}>{({ required }) => <OperatorPasskeys required={required} />}</Load>
       </div>
@@ -58,19 +62,6 @@ function OperatorPasskeys({ required }: PasskeyRule) {
   );
 }
 
-interface UserListProps {
-  readonly users: readonly OperatorUser[];
-  readonly isWhole: boolean;
-  readonly ask: Confirm['ask'];
-}
-
-function UserList({ users, isWhole, ask }: UserListProps) {
-  if (users.length === 0) {
-    return <EmptyState title="No Users Found" text="No user matches your search." illustration={<NothingHereIllustration />} />;
-  }
-  return <DataTable label="Users" columns={columnsOf(ask)} rows={users} isWhole={isWhole} rowKey={({ id }) => id} />;
-}
-
 function columnsOf(ask: Confirm['ask']): readonly Column<OperatorUser>[] {
   return [
     {
@@ -78,14 +69,12 @@ function columnsOf(ask: Confirm['ask']): readonly Column<OperatorUser>[] {
       header: 'User',
       width: 'minmax(0, 2fr)',
       cell: (user) => <UserName user={user} />,
-      sortBy: ({ email }) => email,
     },
     {
       key: 'state',
       header: 'State',
       width: '12rem',
       cell: (user) => <UserState user={user} />,
-      sortBy: ({ suspended }) => Number(suspended),
     },
     dateColumn('since', 'Joined', ({ createdAt }) => createdAt),
     menuColumn((user) => <UserMenu user={user} ask={ask} />),

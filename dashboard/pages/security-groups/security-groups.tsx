@@ -3,17 +3,15 @@
 import { securityGroupCalls } from '@underpass/rules/api/security-group-calls.ts';
 import type { SecurityGroup } from '@underpass/rules/entity/entity.ts';
 import { askedOf } from '@underpass/rules/list/list-address.ts';
-import { type ListPage, securityGroupList } from '@underpass/rules/list/list-page.ts';
+import { securityGroupList } from '@underpass/rules/list/list-page.ts';
 import { may } from '@underpass/rules/people/permission.ts';
 import { text } from '@underpass/rules/text/text.ts';
 import { Plus } from 'lucide-react';
-import { type ReactNode, useState } from 'react';
+import { useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { later } from '../../api/later.ts';
-import { Load } from '../../api/load.tsx';
 import { callPage } from '../../api/request.ts';
-import { useListAddress } from '../../list/list-address.ts';
-import { PagedTable } from '../../list/paged-table.tsx';
+import { PagedList } from '../../list/paged-list.tsx';
 import { useProject } from '../../session/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { DateTime } from '../../ui/date-time.tsx';
@@ -41,36 +39,25 @@ export function Component() {
   return (
     <>
       <PageHeader title="Security Groups" subtitle="Lists of addresses that can reach your tunnels." actions={add} />
-      <Load promise={page} isKept>
-        {(loaded) => <GroupList page={loaded} add={add} />}
-      </Load>
+      <PagedList
+        promise={page}
+        empty={
+          <EmptyState
+            title={text.groups.emptyTitle}
+            text={text.groups.empty}
+            action={add}
+            illustration={<NoSecurityGroupsIllustration />}
+          />
+        }
+        label="Security groups"
+        columns={columns}
+        rules={securityGroupList}
+        rowKey={(group) => group.name}
+        rowTo={(group) => encodeURIComponent(group.name)}
+        noun="security groups"
+      />
       <NewSecurityGroupPanel open={adding} onOpenChange={setAdding} />
     </>
-  );
-}
-
-function GroupList({ page, add }: { readonly page: ListPage<SecurityGroup>; readonly add: ReactNode }) {
-  const { isNarrowed } = useListAddress(securityGroupList);
-  if (page.total === 0 && !isNarrowed) {
-    return (
-      <EmptyState
-        title={text.groups.emptyTitle}
-        text={text.groups.empty}
-        action={add}
-        illustration={<NoSecurityGroupsIllustration />}
-      />
-    );
-  }
-  return (
-    <PagedTable
-      label="Security groups"
-      columns={columns}
-      page={page}
-      rules={securityGroupList}
-      rowKey={(group) => group.name}
-      rowTo={(group) => encodeURIComponent(group.name)}
-      noun="security groups"
-    />
   );
 }
 

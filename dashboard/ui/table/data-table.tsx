@@ -9,11 +9,9 @@ export interface DataTableProps<Row> extends TableProps<Row> {
   /** The text of a row to search in. Without it there is no search. */
   readonly searchText?: (row: Row) => string;
   readonly initialSort?: Sort;
-  /** False: the rows are a part of a list, so that sorting them would mislead. */
-  readonly isWhole?: boolean;
 }
 
-export function DataTable<Row>({ rows, searchText, initialSort, isWhole = true, ...table }: DataTableProps<Row>) {
+export function DataTable<Row>({ rows, searchText, initialSort, ...table }: DataTableProps<Row>) {
   const { columns, noun = 'rows', bare } = table;
   const [query, setQuery] = useState('');
   const [sort, setSort] = useState<Sort | undefined>(initialSort);
@@ -28,7 +26,7 @@ export function DataTable<Row>({ rows, searchText, initialSort, isWhole = true, 
       {...table}
       rows={shown}
       sort={sort}
-      canSort={({ sortBy }) => isWhole && sortBy !== undefined}
+      canSort={({ sortBy }) => sortBy !== undefined}
       onSort={(key) => setSort(nextSort(sort, key))}
       toolbar={
         searchable && (

@@ -1,0 +1,81 @@
+// The operator's lists on each database: every sort is a query that it can answer, and the pages are those of all rows.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import {
+  abuseReportList,
+  allTunnelList,
+  blockList,
+  type ListPage,
+  type ListQuery,
+  type ListRules,
+  projectList,
+  registrationList,
+  subscriptionList,
+  userList,
+} from '@underpass/rules/list/list-page.ts';
+import { createId } from '../platform/store/id.ts';
+import type { Store } from '../platform/store/store.ts';
+import { onBothDatabases, type StoreSuite } from '../test-kit-databases.ts';
+import { listAbuseReports } from './abuse-reports.ts';
+import { type Desk, newest } from './actor.ts';
+import { listBlocks } from './blocks.ts';
+import { listAllProjects } from './projects.ts';
+import { listRegistrations } from './registrations.ts';
+import { listSubscriptions } from './subscriptions.ts';
+import { listAllTunnels } from './tunnels.ts';
+import { listUsers } from './users.ts';
+
+type Read = (desk: Desk, query: ListQuery) => Promise<ListPage<{ readonly id: string }>>;
+
+const lists: readonly (readonly [string, ListRules, Read])[] = [
+  ['users', userList, listUsers],
+  ['projects', projectList, listAllProjects],
+  ['tunnels', allTunnelList, listAllTunnels],
+  ['blocks', blockList, listBlocks],
+  ['registrations', registrationList, (desk, query) => listRegistrations(desk, { state: 'waiting' }, query)],
+  ['subscriptions', subscriptionList, listSubscriptions],
+  ['reports', abuseReportList, (desk, query) => listAbuseReports(desk, 'open', query)],
+];
+
+const suite: StoreSuite = (name, skip, open) =>
+  describe(`the operator's lists with ${name}`, { skip }, () => {
+    let store: Store;
+    let desk: Desk;
+    before(async () => {
+      store = await open();
+      desk = { deps: { store, feed: { isServing: () => false } }, nowMs: 0 } as unknown as Desk;
+      const ends = [null, 20, 3, 3, 100];
+      const of = { source: 'import' as const, active: 1 as const, updated_at: 0 };
+      const rows = ends.map((expires_at, i) => ({ id: createId(i), email: `${i}@example.org`, expires_at, ...of }));
+      await store.db.insertInto('subscriptions').values(rows).execute();
+    });
+    after(() => store.close());
+
+    for (const [list, rules, read] of lists) {
+      it(`of ${list}: any sort, status, search and cursor has an answer`, async () => {
+        for (const sort of [undefined, ...rules.sorts]) {
+          const query = { ...newest("a%_'b c"), sort, status: rules.statuses[0] };
+          for (const cursor of ['', '~', '1~2', '~1e999', '~x'])
+            for (const turn of [{ after: cursor }, { before: cursor }])
+              assert.deepEqual((await read(desk, { ...query, ...turn })).rows, [], `${sort} ${cursor}`);
+        }
+      });
+    }
+
+    it('sorts numbers by value, keeps equal ones apart, and goes back', async () => {
+      const page = (over: Partial<ListQuery>) =>
+        listSubscriptions(desk, { ...newest('', 2), sort: 'expires', descending: false, ...over });
+      const emails = ({ rows }: { readonly rows: readonly { readonly email: string }[] }) =>
+        rows.map(({ email }) => email[0]).join('');
+      const first = await page({});
+      const second = await page({ after: first.next! });
+      const third = await page({ after: second.next! });
+      assert.deepEqual([first, second, third].map(emails), ['23', '14', '0']);
+      assert.deepEqual([first.previous, second.previous, third.next], [null, '', null]);
+      assert.deepEqual(await page({ before: third.previous! }), second);
+      assert.deepEqual([first.total, first.counts], [5, { Active: 5, Ended: 0 }]);
+    });
+  });
+
+onBothDatabases(suite);
