@@ -1,13 +1,8 @@
 // inspect and replay: the requests that a running client with an inspector has seen, from another terminal.
 
-import type {
-  Exchange,
-  ExchangeList,
-  ExchangeSummary,
-  InspectEvent,
-  InspectRefusal,
-  ReplayStarted,
-} from '@underpass/rules/inspect/exchange.ts';
+import { type InspectCall, inspectCalls, inspectUrl } from '@underpass/rules/inspect/calls.ts';
+import { createEventReader } from '@underpass/rules/inspect/event-data.ts';
+import type { Exchange, ExchangeSummary, InspectEvent, InspectRefusal } from '@underpass/rules/inspect/exchange.ts';
 import type { Command } from 'commander';
 import { type RunFile, readRunFiles, writeOpenFile } from '../inspect/run-file.ts';
 import { ClientError } from '../process/error.ts';
@@ -58,31 +53,38 @@ export function addInspectCommands(program: Command, shell: Shell): void {
 interface Found {
   readonly port: number;
   readonly link: string;
-  readonly call: (path: string, init?: RequestInit) => Promise<Response>;
+  readonly call: <Input extends object>(call: InspectCall<Input>, input: Input, body?: object) => Promise<Response>;
 }
+
+const read = async <Input extends object, Answer>(
+  { call }: Found,
+  row: InspectCall<Input, Answer>,
+  input: Input,
+  body?: object,
+): Promise<Answer> => (await (await call(row, input, body)).json()) as Answer;
 
 async function inspect(shell: Shell, id: string | undefined, flags: InspectFlags): Promise<void> {
   const { io } = shell;
   const output = outputOf(shell, flags);
   const found = await findClient(io, flags.port);
-  const query = flags.reveal === true ? '?reveal=1&secrets=1' : '';
+  const shown = flags.reveal === true ? '1' : undefined;
   if (flags.open === true) {
     await openBrowser(io, await writeOpenFile(io, found));
     return output.result({ link: found.link }, found.link);
   }
-  if (flags.har === true) return void io.stdout.write(`${await (await found.call(`/api/har${query}`)).text()}\n`);
+  if (flags.har === true)
+    return void io.stdout.write(`${await (await found.call(inspectCalls.har, { secrets: shown })).text()}\n`);
   if (id === undefined) return follow(shell, found, flags.json === true);
-  const path = `/api/exchanges/${parseId(id)}`;
-  if (flags.curl === true) return void io.stdout.write(await (await found.call(`${path}/curl${query}`)).text());
-  const exchange = (await (await found.call(`${path}${query}`)).json()) as Exchange;
+  const of = { id: parseId(id) };
+  if (flags.curl === true)
+    return void io.stdout.write(await (await found.call(inspectCalls.curl, { ...of, secrets: shown })).text());
+  const exchange = await read(found, inspectCalls.exchange, { ...of, reveal: shown });
   output.result(exchange, renderExchange(exchange));
 }
 
 async function replay(shell: Shell, id: string, { json, port, to }: ReplayFlags): Promise<void> {
   const found = await findClient(shell.io, port);
-  const body = JSON.stringify(to === undefined ? {} : { to });
-  const started = await found.call(`/api/exchanges/${parseId(id)}/replay`, { method: 'POST', body });
-  const { id: replayId } = (await started.json()) as ReplayStarted;
+  const { id: replayId } = await read(found, inspectCalls.replay, { id: parseId(id) }, to === undefined ? {} : { to });
   const exchange = await whenOver(found, replayId);
   outputOf(shell, { json: json === true }).result(exchange, renderExchange(exchange));
 }
@@ -90,9 +92,9 @@ async function replay(shell: Shell, id: string, { json, port, to }: ReplayFlags)
 /** Replays end within a minute. */
 const pollMs = 100;
 
-async function whenOver({ call }: Found, id: number): Promise<Exchange> {
+async function whenOver(found: Found, id: number): Promise<Exchange> {
   for (;;) {
-    const exchange = (await (await call(`/api/exchanges/${id}`)).json()) as Exchange;
+    const exchange = await read(found, inspectCalls.exchange, { id });
     if (exchange.state !== 'open') return exchange;
     await new Promise((resolve) => setTimeout(resolve, pollMs));
   }
@@ -119,7 +121,7 @@ const answerTimeoutMs = 10_000;
 
 async function isRunning(io: Io, file: RunFile): Promise<boolean> {
   return callsOf(io, file)
-    .call('/api/exchanges')
+    .call(inspectCalls.list, {})
     .then(
       (response) => response.body?.cancel().then(() => true) ?? true,
       () => false,
@@ -133,11 +135,11 @@ function callsOf(io: Io, { port, token }: RunFile): Found {
   return {
     port,
     link: `${origin}/#token=${token}`,
-    async call(path, init = {}) {
+    async call(row, input, body) {
       const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-      const isStream = path === '/api/events';
-      const signal = isStream ? {} : { signal: AbortSignal.timeout(answerTimeoutMs) };
-      const response = await io.fetch(`${origin}${path}`, { ...init, ...signal, headers }).catch((cause) => {
+      const signal = row.path === inspectCalls.events.path ? {} : { signal: AbortSignal.timeout(answerTimeoutMs) };
+      const sent = { method: row.method, ...(body === undefined ? {} : { body: JSON.stringify(body) }), ...signal, headers };
+      const response = await io.fetch(`${origin}${inspectUrl(row, input)}`, sent).catch((cause) => {
         throw new ClientError('inspector-missing', origin, { cause });
       });
       if (response.ok) return response;
@@ -149,11 +151,11 @@ function callsOf(io: Io, { port, token }: RunFile): Found {
 }
 
 /** Prints each request once: when it is over, or when its answer is a stream. Ends with the client, or by Ctrl-C. */
-async function follow(shell: Shell, { call }: Found, json: boolean): Promise<void> {
+async function follow(shell: Shell, found: Found, json: boolean): Promise<void> {
   const { io } = shell;
-  const events = await call('/api/events');
+  const events = await found.call(inspectCalls.events, {});
   const seen = new Set<number>();
-  const list = (await (await call('/api/exchanges')).json()) as ExchangeList;
+  const list = await read(found, inspectCalls.list, {});
   const showHost = list.state.tunnels.length > 1;
   const show = (exchanges: readonly ExchangeSummary[]): void => {
     for (const exchange of exchanges) {
@@ -171,15 +173,12 @@ async function follow(shell: Shell, { call }: Found, json: boolean): Promise<voi
     io.onReaderGone(() => resolve(null));
   });
   const reader = events.body!.pipeThrough(new TextDecoderStream()).getReader();
-  let text = '';
+  const dataOf = createEventReader();
   for (;;) {
-    const read = await Promise.race([stopped, reader.read().catch(() => ({ done: true, value: undefined }) as const)]);
-    if (read === null || read.done) return void (await reader.cancel().catch(() => {}));
-    const blocks = `${text}${read.value}`.split('\n\n');
-    text = blocks.pop()!;
-    for (const block of blocks) {
-      if (!block.startsWith('data: ')) continue;
-      const event = JSON.parse(block.slice('data: '.length)) as InspectEvent;
+    const next = await Promise.race([stopped, reader.read().catch(() => ({ done: true, value: undefined }) as const)]);
+    if (next === null || next.done) return void (await reader.cancel().catch(() => {}));
+    for (const data of dataOf(next.value)) {
+      const event = JSON.parse(data) as InspectEvent;
       if (event.kind === 'exchanges') show(event.exchanges);
     }
   }

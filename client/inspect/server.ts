@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { isBrowserPort } from '@underpass/rules/address/browser-port.ts';
+import { type FoundCall, findInspectCall, type InspectCallName, type Side } from '@underpass/rules/inspect/calls.ts';
 import type { ExchangeList, InspectRefusalCode, ReplayStarted, SearchResult } from '@underpass/rules/inspect/exchange.ts';
 import { ClientError, listenReason } from '../process/error.ts';
 import { decodeBody } from './body-view.ts';
@@ -163,35 +164,47 @@ interface Desk {
   readonly close: () => void;
 }
 
+interface Asked {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly query: URLSearchParams;
+  readonly found: FoundCall;
+}
+
 /** The calls of the API. Access is decided before. */
 function createDesk(sources: InspectSources): Desk {
   const { log, check, state } = sources;
   const live = startLiveEvents(sources);
   const list = (): ExchangeList => ({ state: state(), exchanges: [...log.all()].map((exchange) => summarize(exchange, check)) });
+  const ofExchange =
+    (act: (asked: Asked, exchange: KeptExchange) => unknown) =>
+    (asked: Asked): unknown => {
+      const exchange = log.get(asked.found.id);
+      return exchange === undefined ? refuse(asked.response, 'not-found') : act(asked, exchange);
+    };
+  const calls: Readonly<Record<InspectCallName, (asked: Asked) => unknown>> = {
+    list: ({ response }) => sendJson(response, 200, list()),
+    events: ({ response }) => live.add(response) || refuse(response, 'busy'),
+    har: ({ response, query }) => sendHar(response, sources, query),
+    search: ({ response, query }) => sendFound(response, sources, query),
+    compare: ({ response, query }) => sendComparison(response, sources, query),
+    clear({ response }) {
+      log.clear();
+      response.writeHead(204).end();
+    },
+    exchange: ofExchange(async ({ response, query }, exchange) =>
+      sendJson(response, 200, await viewExchange(exchange, check, query.get('reveal') === '1')),
+    ),
+    curl: ofExchange(({ response, query }, exchange) => sendCurl(response, exchange, query.get('secrets') === '1')),
+    body: ofExchange(({ response, found: { side } }, exchange) => sendBody(response, exchange, side)),
+    replay: ofExchange(({ request, response }, exchange) => replay(request, response, exchange, sources)),
+  };
   return {
     close: live.close,
-    async call(request, response, url) {
-      const { searchParams: query, pathname } = url;
-      const call = `${request.method} ${pathname.replace(/^\/api\/exchanges\/\d{1,15}(?=\/|$)/, '/api/exchanges/ID')}`;
-      const exchange = log.get(Number(pathname.split('/')[3]));
-      if (call === 'GET /api/exchanges') return sendJson(response, 200, list());
-      if (call === 'GET /api/events') return live.add(response) ? undefined : refuse(response, 'busy');
-      if (call === 'GET /api/har') return sendHar(response, sources, query);
-      if (call === 'GET /api/search') return sendFound(response, sources, query);
-      if (call === 'GET /api/compare') return sendComparison(response, sources, query);
-      if (call === 'POST /api/clear') {
-        log.clear();
-        response.writeHead(204).end();
-        return undefined;
-      }
-      if (exchange === undefined) return refuse(response, 'not-found');
-      if (call === 'GET /api/exchanges/ID')
-        return sendJson(response, 200, await viewExchange(exchange, check, query.get('reveal') === '1'));
-      if (call === 'GET /api/exchanges/ID/curl') return sendCurl(response, exchange, query.get('secrets') === '1');
-      if (call === 'GET /api/exchanges/ID/body/request') return sendBody(response, exchange, 'request');
-      if (call === 'GET /api/exchanges/ID/body/response') return sendBody(response, exchange, 'response');
-      if (call === 'POST /api/exchanges/ID/replay') return replay(request, response, exchange, sources);
-      return refuse(response, 'not-found');
+    async call(request, response, { pathname, searchParams: query }) {
+      const found = findInspectCall(request.method, pathname);
+      if (found === null) refuse(response, 'not-found');
+      else await calls[found.name]({ request, response, query, found });
     },
   };
 }
@@ -230,7 +243,7 @@ function sendCurl(response: ServerResponse, exchange: KeptExchange, secrets: boo
 }
 
 /** Never under a type of its own: what a visitor or an upstream sent must not run on this origin. */
-async function sendBody(response: ServerResponse, exchange: KeptExchange, side: 'request' | 'response'): Promise<void> {
+async function sendBody(response: ServerResponse, exchange: KeptExchange, side: Side): Promise<void> {
   const head = side === 'request' ? exchange.requestHead : exchange.responseHead;
   const { bytes } = await decodeBody(head === '' ? null : readHead(head), exchange[side]);
   const disposition = `attachment; filename="${side}-${exchange.id}"`;

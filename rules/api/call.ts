@@ -123,6 +123,11 @@ export function requestOf<Row extends Call>(row: Row, input: InputOf<Row>): Call
 /** The path and query of a call. Values that are undefined are left out of the query. */
 export function urlOf<Row extends Call>({ path }: Row, input: InputOf<Row>): string {
   const { payload: _payload, basedOn: _basedOn, ...values } = input as LooseInput;
+  return fillUrl(path, values);
+}
+
+/** A path with its `:name` segments filled in; the other values are the query. */
+export function fillUrl(path: string, values: Readonly<Record<string, unknown>>): string {
   const segments = new Set<string>();
   const filledPath = path.replace(/:(\w+)/g, (_, name: string) => {
     segments.add(name);

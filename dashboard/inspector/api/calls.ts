@@ -1,14 +1,6 @@
 // Calls to the client on this machine. Each has a time limit; a failure is a CallError with the text to show.
-import type {
-  Comparison,
-  Exchange,
-  ExchangeList,
-  InspectRefusal,
-  InspectRefusalCode,
-  ReplayRequest,
-  ReplayStarted,
-  SearchResult,
-} from '@underpass/rules/inspect/exchange.ts';
+import { type InspectCall, inspectCalls, inspectUrl, type Side } from '@underpass/rules/inspect/calls.ts';
+import type { InspectRefusal, InspectRefusalCode, ReplayRequest } from '@underpass/rules/inspect/exchange.ts';
 import { takeToken } from './token.ts';
 
 const timeoutMs = 15_000;
@@ -27,9 +19,14 @@ export class CallError extends Error {
 export const isTokenRefused = (error: unknown): boolean => error instanceof CallError && error.code === 'token-wrong';
 
 /** `signal` alone: the answer may take any time. */
-export async function send(path: string, init: RequestInit & { readonly signal: AbortSignal }): Promise<Response> {
-  const headers = { authorization: `Bearer ${token}`, ...init.headers };
-  const response = await fetch(path, { ...init, headers, cache: 'no-store' }).catch(() => {
+export async function send<Input extends object>(
+  call: InspectCall<Input>,
+  input: Input,
+  init: RequestInit & { readonly signal: AbortSignal },
+): Promise<Response> {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  const request = { ...init, method: call.method, headers, cache: 'no-store' } as const;
+  const response = await fetch(inspectUrl(call, input), request).catch(() => {
     init.signal.throwIfAborted();
     throw new CallError('The client does not answer. Check that it still runs.', undefined);
   });
@@ -46,47 +43,43 @@ async function refusalOf(response: Response): Promise<CallError> {
 const limited = (signal: AbortSignal | undefined): AbortSignal =>
   signal === undefined ? AbortSignal.timeout(timeoutMs) : AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
 
-const get = (path: string, signal?: AbortSignal): Promise<Response> => send(path, { signal: limited(signal) });
-
-const post = (path: string, value: unknown): Promise<Response> =>
-  send(path, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(value),
-    signal: limited(undefined),
-  });
-
-export const listExchanges = async (signal: AbortSignal): Promise<ExchangeList> => (await get('/api/exchanges', signal)).json();
-
-export const getExchange = async (id: number, reveal: boolean, signal: AbortSignal): Promise<Exchange> =>
-  (await get(`/api/exchanges/${id}${reveal ? '?reveal=1' : ''}`, signal)).json();
-
-export type Side = 'request' | 'response';
-
-export const getBody = async (id: number, side: Side, signal?: AbortSignal): Promise<ArrayBuffer> =>
-  (await get(`/api/exchanges/${id}/body/${side}`, signal)).arrayBuffer();
-
-export const getCurl = async (id: number, secrets: boolean): Promise<string> =>
-  (await get(`/api/exchanges/${id}/curl${secrets ? '?secrets=1' : ''}`)).text();
-
-/** Everything that is kept, if there are no ids. */
-export async function getHar(ids: readonly number[], secrets: boolean): Promise<Blob> {
-  const query = new URLSearchParams();
-  if (ids.length > 0) query.set('ids', ids.join(','));
-  if (secrets) query.set('secrets', '1');
-  return (await get(`/api/har?${query}`)).blob();
+interface More {
+  readonly signal?: AbortSignal | undefined;
+  readonly body?: unknown;
 }
 
-export const compareExchanges = async (left: number, right: number, signal: AbortSignal): Promise<Comparison> =>
-  (await get(`/api/compare?left=${left}&right=${right}`, signal)).json();
+const ask = <Input extends object>(call: InspectCall<Input>, input: Input, { signal, body }: More = {}): Promise<Response> =>
+  send(call, input, { signal: limited(signal), ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+
+const read = async <Input extends object, Answer>(call: InspectCall<Input, Answer>, input: Input, more?: More): Promise<Answer> =>
+  (await ask(call, input, more)).json();
+
+const flag = (isSet: boolean) => (isSet ? '1' : undefined);
+
+export const listExchanges = (signal: AbortSignal) => read(inspectCalls.list, {}, { signal });
+
+export const getExchange = (id: number, reveal: boolean, signal: AbortSignal) =>
+  read(inspectCalls.exchange, { id, reveal: flag(reveal) }, { signal });
+
+export const getBody = async (id: number, side: Side, signal?: AbortSignal): Promise<ArrayBuffer> =>
+  (await ask(inspectCalls.body, { id, side }, { signal })).arrayBuffer();
+
+export const getCurl = async (id: number, secrets: boolean): Promise<string> =>
+  (await ask(inspectCalls.curl, { id, secrets: flag(secrets) })).text();
+
+/** Everything that is kept, if there are no ids. */
+export const getHar = async (ids: readonly number[], secrets: boolean): Promise<Blob> =>
+  (await ask(inspectCalls.har, { ids: ids.join(',') || undefined, secrets: flag(secrets) })).blob();
+
+export const compareExchanges = (left: number, right: number, signal: AbortSignal) =>
+  read(inspectCalls.compare, { left, right }, { signal });
 
 /** Searches these requests. */
-export const searchExchanges = async (text: string, ids: readonly number[], signal: AbortSignal): Promise<SearchResult> =>
-  (await get(`/api/search?${new URLSearchParams({ text, ids: ids.join(',') })}`, signal)).json();
+export const searchExchanges = (text: string, ids: readonly number[], signal: AbortSignal) =>
+  read(inspectCalls.search, { text, ids: ids.join(',') }, { signal });
 
-export const replay = async (id: number, request: ReplayRequest): Promise<ReplayStarted> =>
-  (await post(`/api/exchanges/${id}/replay`, request)).json();
+export const replay = (id: number, body: ReplayRequest) => read(inspectCalls.replay, { id }, { body });
 
 export async function clearExchanges(): Promise<void> {
-  await post('/api/clear', {});
+  await ask(inspectCalls.clear, {}, { body: {} });
 }

@@ -1,6 +1,7 @@
 // Follows the client's requests: the list, then every change. Connects again by itself, and says since when it has no connection.
+import { inspectCalls } from '@underpass/rules/inspect/calls.ts';
+import { createEventReader } from '@underpass/rules/inspect/event-data.ts';
 import type { ExchangeList, InspectEvent } from '@underpass/rules/inspect/exchange.ts';
-import { createEventReader } from '../core/event-stream.ts';
 import { isTokenRefused, listExchanges, send } from './calls.ts';
 
 /** The client sends a comment every 15 s. */
@@ -48,7 +49,7 @@ async function followOnce(follower: Follower, signal: AbortSignal, onConnected: 
   const silence = new AbortController();
   let timer = setTimeout(() => silence.abort(), silenceMs);
   try {
-    const response = await send('/api/events', { signal: AbortSignal.any([signal, silence.signal]) });
+    const response = await send(inspectCalls.events, {}, { signal: AbortSignal.any([signal, silence.signal]) });
     follower.onList(await listExchanges(signal));
     onConnected();
     const read = createEventReader();

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { createEventReader } from '@underpass/rules/inspect/event-data.ts';
 import type { Exchange, ExchangeSummary } from '@underpass/rules/inspect/exchange.ts';
-import { createEventReader } from './event-stream.ts';
+import { formatSize } from '@underpass/rules/text/size.ts';
 import { noFilter, selectExchanges } from './filter.ts';
 import { foldSame } from './fold-same.ts';
-import { formatDuration, formatSize } from './format.ts';
+import { formatDuration } from './format.ts';
 import { renderHex } from './hex.ts';
 import { applyEvent, type ListState } from './list-state.ts';
 import { draftOf, requestOf } from './replay-draft.ts';
