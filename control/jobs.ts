@@ -1,5 +1,6 @@
 // What each kind of job does. Jobs write every mail, and make the token that a mail contains.
 
+import { hourMs } from '@underpass/rules/limits.ts';
 import type { ControlDeps } from './deps.ts';
 import { createLoginLink, loginUrl, proofUrl } from './people/auth/login-link.ts';
 import { byActiveMember } from './people/invitation/calls.ts';
@@ -67,7 +68,6 @@ async function sendLoginLink(deps: Deps, payload: JobPayloads['login-link']): Pr
  * that goes on is mailed again in the next hour.
  */
 const registrationMailsPerHour = 20;
-const hourMs = 3600_000;
 
 async function mailOperator(trx: Queries, origin: string, news: string, nowMs: number): Promise<void> {
   const hour = Math.floor(nowMs / hourMs) * hourMs;

@@ -1,13 +1,13 @@
 // What inspect and replay print for people: a row for each request of the list, and all of one request.
 
 import type { EventView, Exchange, ExchangeSummary, FrameView } from '@underpass/rules/inspect/exchange.ts';
-import { formatByteRate } from '@underpass/rules/screen/metrics.ts';
+import { formatSize } from '@underpass/rules/text/size.ts';
 import { renderFields } from '../terminal/output.ts';
 
 /** `showHost`: the client carries several tunnels. */
 export function renderRow(exchange: ExchangeSummary, showHost: boolean): string {
   const { id, startedAtMs, method, host, target, status, durationMs, visitorAddress, visitorProgram } = exchange;
-  const size = `${sizeOf(exchange.requestBytes)} in, ${sizeOf(exchange.responseBytes)} out`;
+  const size = `${formatSize(exchange.requestBytes)} in, ${formatSize(exchange.responseBytes)} out`;
   const time = new Date(startedAtMs).toISOString().slice(11, 19);
   const outcome = exchange.error?.code ?? String(status ?? '');
   const duration = durationMs === null ? 'open' : `${Math.round(durationMs)} ms`;
@@ -58,7 +58,7 @@ function renderPassed({ frames, droppedFrames, events, droppedEvents }: Exchange
 
 function renderFrame({ atMs, from, kind, bytes, text, closeCode, isCut }: FrameView): string {
   const what = `${kind}${closeCode === null ? '' : ` ${closeCode}`}`;
-  return passedLine(atMs, `${from.padEnd(8)}  ${what.padEnd(6)}`, text ?? `(${sizeOf(bytes)})`, isCut && text !== null);
+  return passedLine(atMs, `${from.padEnd(8)}  ${what.padEnd(6)}`, text ?? `(${formatSize(bytes)})`, isCut && text !== null);
 }
 
 function renderEvent({ atMs, event, lastEventId, data, isCut }: EventView): string {
@@ -75,8 +75,6 @@ function renderMessage({ headers, body }: Exchange['request'], withBody = true):
   const lines = headers.map(([name, value]) => `${name}: ${value ?? '(hidden: --reveal)'}`);
   if (!withBody) return lines.join('\n');
   const cut = body.isCut ? '\n(cut)' : '';
-  const text = body.text ?? (body.shape === 'none' ? '' : `(${body.shape}, ${sizeOf(body.bytes)})`);
+  const text = body.text ?? (body.shape === 'none' ? '' : `(${body.shape}, ${formatSize(body.bytes)})`);
   return `${lines.join('\n')}\n\n${text}${cut}`.trimEnd();
 }
-
-const sizeOf = (bytes: number): string => formatByteRate(bytes).replace('/s', '');

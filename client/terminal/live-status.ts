@@ -1,5 +1,7 @@
 // Renders the live status as lines of text. Pure: from the state of every tunnel and the size and colours of the terminal.
+
 import { formatByteRate } from '@underpass/rules/screen/metrics.ts';
+import { formatSize } from '@underpass/rules/text/size.ts';
 import { printable } from './output.ts';
 
 export interface TunnelView {
@@ -97,12 +99,8 @@ function stateText({ state, edges }: TunnelView, room: number): string {
 
 function trafficText(tunnel: TunnelView): string {
   const rates = `rx ${formatByteRate(tunnel.rxRate)}  tx ${formatByteRate(tunnel.txRate)}`;
-  const totals = `${formatBytes(tunnel.rxBytes)} in, ${formatBytes(tunnel.txBytes)} out`;
+  const totals = `${formatSize(tunnel.rxBytes)} in, ${formatSize(tunnel.txBytes)} out`;
   return `visits ${tunnel.totalStreams}  open ${tunnel.streams}  ${rates}  (${totals})`;
-}
-
-export function formatBytes(bytes: number): string {
-  return formatByteRate(bytes).replace('/s', '');
 }
 
 /** The longest problem with its fix takes six lines of 40 columns. The bound keeps a text from a server from filling the screen. */

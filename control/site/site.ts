@@ -3,6 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { findFirstCall } from '@underpass/rules/api/first-call.ts';
+import { dayMs } from '@underpass/rules/limits.ts';
 import type { Env, Hono } from 'hono';
 import type { Store } from '../platform/store/store.ts';
 import { type CookieNames, readCookie } from '../request/http/cookie.ts';
@@ -54,7 +55,6 @@ async function servePage(dashboard: FileFolder, request: Request, path: string, 
 
 /** RFC 9116. The expiry changes once a day, and is never in the past. */
 function renderSecurityTxt({ origin, securityContact }: SiteSettings, nowMs: number): string {
-  const dayMs = 24 * 3600_000;
   const expires = new Date((Math.floor(nowMs / dayMs) + 180) * dayMs).toISOString();
   const canonical = `${origin}/.well-known/security.txt`;
   return `Contact: ${securityContact}\nContact: ${origin}/abuse\nExpires: ${expires}\nCanonical: ${canonical}\nPreferred-Languages: en\n`;

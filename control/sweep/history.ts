@@ -1,13 +1,13 @@
 // Bounds the history: rolls minutes up into quarters, and says which rows no chart shows. Postgres drops these by partition.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { hourMs } from '@underpass/rules/limits.ts';
 import type { Logger } from 'pino';
 import { historyKeptMs, minutesKeptMs } from '../edges/feed/core/history-points.ts';
 import { readRolledUp, rollUp } from '../edges/feed/history-rows.ts';
 import { keepPartitions, type PartitionedTable } from '../platform/store/partitions.ts';
 import type { Store } from '../platform/store/store.ts';
 
-const hourMs = 3600_000;
 /** Pieces of a thousand tunnels each: 20 quarters of 100,000 tunnels. The rest waits for the next sweep. */
 const piecesOfASweep = 2_000;
 

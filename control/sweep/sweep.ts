@@ -2,7 +2,7 @@
 // sweeping changes no answer. A sweep cannot be undone, so it waits while the time is in doubt, and before it empties a table.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { durations, retentionDays } from '@underpass/rules/limits.ts';
+import { dayMs, durations, hourMs, retentionDays } from '@underpass/rules/limits.ts';
 import { policyLimits } from '@underpass/rules/visit/policy-limits.ts';
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Logger } from 'pino';
@@ -14,7 +14,6 @@ import type { Schema } from '../platform/store/schema.ts';
 import type { Queries, Store } from '../platform/store/store.ts';
 import { expiredHistory, keepHistoryPartitions, type RestTable, rollUpHistory } from './history.ts';
 
-const dayMs = 24 * 3600_000;
 /** Certificates stay for a week after they expire. */
 const certificatesKeptMs = 7 * dayMs;
 
@@ -43,7 +42,7 @@ const idle = (nowMs: number) => before('seen_at', nowMs - durations.sessionIdleD
 
 /** Links that owners made by name stay in sight as long as the sign-ins with them. */
 const endedLongAgo = (nowMs: number): RawBuilder<SqlBool> => before('expires_at', nowMs - retentionDays.accessSignIn * dayMs);
-const longestVisitMs = policyLimits.sessionHoursMost * 3600_000;
+const longestVisitMs = policyLimits.sessionHoursMost * hourMs;
 
 const rules: readonly Rule[] = [
   { table: 'sessions', lasting: true, expired: (now) => sql`(${before('expires_at', now)} or ${idle(now)})` },

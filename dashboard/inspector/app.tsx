@@ -1,4 +1,6 @@
 // The inspector's page: the list of requests, and beside it (on a phone: instead of it) the one that is open.
+
+import { formatSize } from '@underpass/rules/text/size.ts';
 import clsx from 'clsx';
 import { lazy, type RefObject, Suspense, useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
 import { useTask } from '../api/use-task.ts';
@@ -8,7 +10,7 @@ import { clearExchanges, getHar } from './api/calls.ts';
 import { saveFile } from './api/save-file.ts';
 import { ConnectionNotice, FirstConnection } from './connection-notice.tsx';
 import { isFiltering, noFilter, selectExchanges } from './core/filter.ts';
-import { countOf, formatSize } from './core/format.ts';
+import { countOf } from './core/format.ts';
 import type { ListState } from './core/list-state.ts';
 import { ExchangePane, focusPaneTitle } from './exchange/exchange-pane.tsx';
 import { FilterBar } from './list/filter-bar.tsx';

@@ -1,5 +1,6 @@
 // How long a connection may take for each of its steps, or stay quiet between them.
 
+import { hourMs } from '@underpass/rules/limits.ts';
 export interface Timeouts {
   /** Time from the first byte of a connection or head to the end of the head. */
   readonly headMs: number;
@@ -31,7 +32,7 @@ export const defaultTimeouts: Timeouts = {
   keepAliveMs: 75_000,
   responseMs: 120_000,
   stallMs: 120_000,
-  idleStreamMs: 3_600_000,
+  idleStreamMs: hourMs,
   visitorEndedMs: 15_000,
   halfClosedMs: 300_000,
   clientWaitMs: 250,

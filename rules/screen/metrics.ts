@@ -2,6 +2,7 @@
 
 import type { Tunnel } from '../entity/entity.ts';
 import type { ListPage } from '../list/list-page.ts';
+import { formatSize } from '../text/size.ts';
 
 export interface Metric {
   readonly label: string;
@@ -9,7 +10,6 @@ export interface Metric {
 }
 
 const notAvailable = 'n/a';
-const byteUnits = ['B/s', 'kB/s', 'MB/s', 'GB/s', 'TB/s'] as const;
 
 /** The strip on the tunnel's page. Pending shows 0; otherwise what is missing is n/a. */
 export function renderTunnelMetrics(tunnel: Pick<Tunnel, 'status' | 'connectedClients' | 'metrics'>): readonly Metric[] {
@@ -50,18 +50,7 @@ export const dashboardLabels: Readonly<Record<keyof DashboardSums, string>> = {
   connectedClients: 'Connected clients',
 };
 
-/** Decimal units, three figures at most: `0 B/s`, `999 B/s`, `1.25 kB/s`. */
-export function formatByteRate(bytesPerSecond: number): string {
-  let value = bytesPerSecond;
-  let unit = 0;
-  // 999.5 would be written as 1000: the next unit says it in three figures.
-  while (value >= 999.5 && unit < byteUnits.length - 1) {
-    value /= 1000;
-    unit++;
-  }
-  const decimals = unit === 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
-  return `${value.toFixed(decimals)} ${byteUnits[unit]}`;
-}
+export const formatByteRate = (bytesPerSecond: number): string => `${formatSize(bytesPerSecond)}/s`;
 
 /** Connections per second, two decimals. */
 export function formatRate(perSecond: number): string {

@@ -15,6 +15,7 @@ import {
   StoreNotEmpty,
 } from '@underpass/control/platform/store/dump.ts';
 import type { Queries, Store } from '@underpass/control/platform/store/store.ts';
+import { hourMs } from '@underpass/rules/limits.ts';
 import type { Command } from 'commander';
 import { ServerError } from '../process/error.ts';
 import { translateFault } from '../process/refusal.ts';
@@ -60,7 +61,7 @@ export function addBackupCommands(program: Command, shell: Shell): void {
 function parseEvery(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   if (!/^[1-9]\d{0,3}$/.test(text)) throw new ServerError('usage', `--every "${text}" must be hours, from 1 to 9999`);
-  return Number(text) * 3_600_000;
+  return Number(text) * hourMs;
 }
 
 /** Keeps the result for metrics and status. After a failure the earlier backup is still the last one. */

@@ -5,7 +5,7 @@ import { createId } from '@underpass/control/platform/store/id.ts';
 import type { Queries, Store } from '@underpass/control/platform/store/store.ts';
 import { generateName } from '@underpass/control/tunnels/tunnel/ingress-hosts.ts';
 import { insertTunnelToken, readTunnelTokens } from '@underpass/control/tunnels/tunnel/token.ts';
-import { retentionDays } from '@underpass/rules/limits.ts';
+import { dayMs, retentionDays } from '@underpass/rules/limits.ts';
 import type { Settings } from '../settings/settings.ts';
 import { writeWhole } from '../state/home.ts';
 import type { State } from '../state/state.ts';
@@ -56,8 +56,6 @@ export async function openFirstTunnel(state: State, settings: Settings, isNew: b
   await writeWhole(tokenPath, `${token}\n`);
   return { host: tunnel.host, tokenPath };
 }
-
-const dayMs = 24 * 3600_000;
 
 /**
  * True if the operator named in the settings exists and nobody has ever signed in. An operator older than the audit log

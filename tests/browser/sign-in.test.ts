@@ -330,7 +330,7 @@ test('signing in under Turnstile', async (t) => {
 
 /** The limit per address counts before the bot check runs, so wrong answers use it up too. */
 async function spendLinks({ origin }: Product): Promise<void> {
-  for (let count = 0; count < rateLimits.loginLinkPerAddress.points; count += 1) {
+  for (let count = 0; count < rateLimits.loginLink.points; count += 1) {
     const body = new FormData();
     body.set('email', 'often@example.com');
     body.set('bot-check', 'wrong');

@@ -4,10 +4,10 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { dayMs } from '@underpass/rules/limits.ts';
 import type { Authority } from './authority.ts';
 import { type CertificateWithKey, createRoot, fingerprintOf, issueLeaf } from './x509.ts';
 
-const dayMs = 86_400_000;
 const rootLifeMs = 3650 * dayMs;
 /** Browsers refuse leaves of more than 398 days, Apple's of private roots over 825. */
 const leafLifeMs = 90 * dayMs;

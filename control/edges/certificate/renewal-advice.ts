@@ -1,5 +1,6 @@
 // When the authority advises to renew each certificate: asked from time to time, kept in memory.
 
+import { hourMs } from '@underpass/rules/limits.ts';
 import type { Logger } from 'pino';
 import type { Store } from '../../platform/store/store.ts';
 import type { Authority } from './authority.ts';
@@ -22,7 +23,7 @@ interface Known {
 }
 
 /** RFC 9773 4.3.2: six hours if the authority gives no time, or did not answer. */
-const askAgainMs = 6 * 3_600_000;
+const askAgainMs = 6 * hourMs;
 /** Questions of one pass; passes come every minute. */
 const askedAtOnce = 50;
 

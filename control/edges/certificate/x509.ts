@@ -2,6 +2,7 @@
 // of a server do not need it, and it costs 18 MB.
 
 import { createHash, randomBytes, X509Certificate } from 'node:crypto';
+import { hourMs } from '@underpass/rules/limits.ts';
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 
@@ -140,8 +141,8 @@ export async function createAlpnCertificate(host: string, keyAuthorization: stri
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber: createSerialNumber(),
     name: [{ CN: ['ACME challenge'] }],
-    notBefore: new Date(nowMs - 3_600_000),
-    notAfter: new Date(nowMs + 3_600_000),
+    notBefore: new Date(nowMs - hourMs),
+    notAfter: new Date(nowMs + hourMs),
     signingAlgorithm: algorithm,
     keys,
     extensions: [

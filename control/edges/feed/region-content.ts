@@ -3,6 +3,7 @@
 import { servingNames } from '@underpass/rules/names/hostname.ts';
 import type { FeedCertificate, FeedChallenge, FeedTunnel, FeedVisit } from '@underpass/wire/feed.ts';
 import type { KeyRing } from '../../platform/secret/key-ring.ts';
+import { gather } from '../../platform/store/gather.ts';
 import { piecesOf } from '../../platform/store/pieces.ts';
 import type { Queries } from '../../platform/store/store.ts';
 import { visitKeyOf } from '../policies/policy-keys.ts';
@@ -90,16 +91,6 @@ async function readHosts(db: Queries, ids: readonly string[]): Promise<Map<strin
     (row) => row.tunnel_id,
     (row) => row.live_host ?? '',
   );
-}
-
-function gather<Row, T>(rows: readonly Row[], keyOf: (row: Row) => string, pick: (row: Row) => T): Map<string, T[]> {
-  const lists = new Map<string, T[]>();
-  for (const row of rows) {
-    const list = lists.get(keyOf(row));
-    if (list === undefined) lists.set(keyOf(row), [pick(row)]);
-    else list.push(pick(row));
-  }
-  return lists;
 }
 
 /** The projects among these whose owners are all suspended: their tunnels are suspended too. */

@@ -1,9 +1,11 @@
 // Reads from the store whom access policies admit now: for the edges, for sign-ins and for the test of a policy. Leaves out
 // a policy that it cannot read; the caller then denies.
 
+import { hourMs } from '@underpass/rules/limits.ts';
 import type { VisitorGrants, VisitorToken, VisitRules } from '@underpass/rules/visit/grants.ts';
 import { policyLimits } from '@underpass/rules/visit/policy-limits.ts';
 import type { KeyRing } from '../../platform/secret/key-ring.ts';
+import { gather } from '../../platform/store/gather.ts';
 import type { AccessPoliciesTable } from '../../platform/store/schema.ts';
 import type { Queries } from '../../platform/store/store.ts';
 import { type PolicyContent, readContent, sessionSource } from './policy-content.ts';
@@ -19,36 +21,38 @@ export interface ReadPolicy extends VisitRules {
 type PolicyRow = Pick<AccessPoliciesTable, 'id' | 'project_id' | 'content' | 'keys_sealed' | 'password_id' | 'valid_from'>;
 
 /** No session is older, so older sign-outs end nothing. */
-const longestSessionMs = policyLimits.sessionHoursMost * 3600_000;
+const longestSessionMs = policyLimits.sessionHoursMost * hourMs;
 
 async function readTokens(db: Queries, ids: readonly string[], nowMs: number): Promise<Map<string, VisitorToken[]>> {
   const query = db.selectFrom('access_tokens').select(['policy_id', 'id', 'name', 'token_hash', 'expires_at']);
   const live = query.where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', nowMs)]));
   const rows = await live.where('policy_id', 'in', ids).orderBy('id').execute();
-  return gather(rows, ({ id, name, token_hash, expires_at }) => ({ id, name, hash: token_hash, expiresAtMs: expires_at }));
+  return gather(
+    rows,
+    (row) => row.policy_id,
+    ({ id, name, token_hash, expires_at }) => ({ id, name, hash: token_hash, expiresAtMs: expires_at }),
+  );
 }
 
 async function readLinks(db: Queries, ids: readonly string[], nowMs: number) {
   const query = db.selectFrom('access_links').select(['policy_id', 'id', 'expires_at']);
   const live = query.where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', nowMs)]));
   const rows = await live.where('policy_id', 'in', ids).orderBy('id').execute();
-  return gather(rows, ({ id, expires_at }) => ({ id, expiresAtMs: expires_at }));
+  return gather(
+    rows,
+    (row) => row.policy_id,
+    ({ id, expires_at }) => ({ id, expiresAtMs: expires_at }),
+  );
 }
 
 async function readSignOuts(db: Queries, ids: readonly string[], nowMs: number) {
   const query = db.selectFrom('access_sign_outs').select(['policy_id', 'subject', 'at']);
   const recent = query.where('at', '>', nowMs - longestSessionMs).where('policy_id', 'in', ids);
-  return gather(await recent.orderBy('subject').execute(), ({ subject, at }) => ({ subject, atMs: at }));
-}
-
-function gather<Row extends { policy_id: string }, T>(rows: readonly Row[], pick: (row: Row) => T): Map<string, T[]> {
-  const lists = new Map<string, T[]>();
-  for (const row of rows) {
-    const list = lists.get(row.policy_id);
-    if (list === undefined) lists.set(row.policy_id, [pick(row)]);
-    else list.push(pick(row));
-  }
-  return lists;
+  return gather(
+    await recent.orderBy('subject').execute(),
+    (row) => row.policy_id,
+    ({ subject, at }) => ({ subject, atMs: at }),
+  );
 }
 
 /** Members by project. A suspended member may not sign in, so their sessions are over too. */

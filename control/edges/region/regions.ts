@@ -1,7 +1,7 @@
 // Regions in the store, and the keys with which their edges open the feed.
 
 import type { Region } from '@underpass/rules/entity/entity.ts';
-import { durations } from '@underpass/rules/limits.ts';
+import { durations, hourMs } from '@underpass/rules/limits.ts';
 import { createToken, hashToken } from '../../platform/secret/token.ts';
 import { createId } from '../../platform/store/id.ts';
 import type { RegionsTable } from '../../platform/store/schema.ts';
@@ -36,7 +36,7 @@ async function endOldKeys(trx: Queries, region: string, nowMs: number, why: KeyR
     await trx.deleteFrom('edge_keys').where('region', '=', region).execute();
     return;
   }
-  const overlapEnd = nowMs + durations.tokenOverlapHours * 3600_000;
+  const overlapEnd = nowMs + durations.tokenOverlapHours * hourMs;
   const own = trx.updateTable('edge_keys').set({ expires_at: overlapEnd }).where('region', '=', region);
   await own.where('expires_at', 'is', null).execute();
 }

@@ -39,7 +39,7 @@ export interface AuthDeps extends SignInDeps {
 async function requestLoginLink(deps: AuthDeps, context: CallContext<'requestLoginLink'>) {
   const { request, query, body, address, nowMs } = context;
   const { email, botCheck } = orInvalidForm(parseLoginForm(body));
-  await deps.limiter.take('loginLinkPerAddress', addressKey(address));
+  await deps.limiter.take('loginLink', addressKey(address));
   // Before the limits that are shared with others: a bot that skips the check must not use up somebody else's links.
   await passBotCheck(deps.botCheck, botCheck, address);
   await takeShare(deps.limiter, 'loginLink', address);

@@ -2,7 +2,7 @@
 
 import type { Project, Role } from '@underpass/rules/entity/entity.ts';
 import type { Invitation, InvitationOffer } from '@underpass/rules/entity/resource.ts';
-import { durations } from '@underpass/rules/limits.ts';
+import { dayMs, durations } from '@underpass/rules/limits.ts';
 import { parseEmail } from '@underpass/rules/people/email.ts';
 import { forbiddenMessage, may, mayGrant, parseRole } from '@underpass/rules/people/permission.ts';
 import type { ExpressionBuilder } from 'kysely';
@@ -33,7 +33,7 @@ export interface InvitationDeps {
   readonly origin: string;
 }
 
-const lifeMs = durations.invitationDays * 24 * 3600_000;
+const lifeMs = durations.invitationDays * dayMs;
 
 const toInvitation = (row: InvitationsTable): Invitation => ({
   id: row.id,

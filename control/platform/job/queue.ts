@@ -3,6 +3,7 @@
 
 import { randomInt } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
+import { dayMs, hourMs } from '@underpass/rules/limits.ts';
 import type { Logger } from 'pino';
 import { NoSuchAddress } from '../mail/no-such-address.ts';
 import { createId } from '../store/id.ts';
@@ -56,18 +57,17 @@ export interface JobPayloads {
 export type JobKind = keyof JobPayloads;
 export type JobHandlers = { readonly [K in JobKind]: (payload: JobPayloads[K]) => Promise<void> };
 
-const day = 24 * 3600_000;
 /** How long a job is tried. A login link expires after 15 minutes. */
 const lifeMs: Readonly<Record<JobKind, number>> = {
   'login-link': 15 * 60_000,
   'access-code': 10 * 60_000,
-  registration: 3 * day,
-  'registration-mail': 3 * day,
-  'operator-mail': day,
-  invitation: day,
-  'domain-lost': 3 * day,
-  notice: 3 * day,
-  'account-deleted': 3 * day,
+  registration: 3 * dayMs,
+  'registration-mail': 3 * dayMs,
+  'operator-mail': dayMs,
+  invitation: dayMs,
+  'domain-lost': 3 * dayMs,
+  notice: 3 * dayMs,
+  'account-deleted': 3 * dayMs,
 };
 
 // A worker's sole right to a job. Longer than the sum of any job's own timeouts.
@@ -80,7 +80,7 @@ const batchPauseMs = 2_000;
 const firstPauseMs = 5_000;
 const longestPauseMs = 30 * 60_000;
 /** How far ahead a job can be due, with an hour by which clocks may differ. */
-const furthestMs = longestPauseMs + 3600_000;
+const furthestMs = longestPauseMs + hourMs;
 
 export const nextPauseMs = (attempts: number): number => Math.min(firstPauseMs * 3 ** (attempts - 1), longestPauseMs);
 

@@ -1,12 +1,11 @@
 // The time that this database has seen. The clock of a machine can jump, so whatever deletes or gives up for good by the clock
 // asks here first.
 
+import { dayMs, hourMs } from '@underpass/rules/limits.ts';
 import type { Logger } from 'pino';
 import type { Queries, Store } from './store.ts';
 
-const hourMs = 3600_000;
 /** Time that the clock has to run on after a jump before anything is deleted: the operator can correct it. */
-const dayMs = 24 * hourMs;
 /** A larger step between two looks, in either direction, is a jump. A server may be switched off over a weekend. */
 const jumpMs = 3 * dayMs;
 const isJump = (stepMs: number): boolean => Math.abs(stepMs) > jumpMs;

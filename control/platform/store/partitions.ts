@@ -1,5 +1,6 @@
 // The partitions of a table by time, in Postgres: made ahead, and dropped whole, which costs nothing for each row.
 
+import { hourMs } from '@underpass/rules/limits.ts';
 import { sql } from 'kysely';
 import type { Queries, Store } from './store.ts';
 
@@ -9,7 +10,6 @@ export interface PartitionedTable {
   readonly stepMs: number;
 }
 
-const hourMs = 3600_000;
 const madeAhead = 2;
 /** Both wait until nobody reads the table, a backup for instance, and all others wait behind them. */
 const lockWait = '1s';

@@ -1,7 +1,7 @@
 // API tokens: for one project and one role, stored as a hash. A token never does more than the user who made it may do now.
 
 import type { Role } from '@underpass/rules/entity/entity.ts';
-import { limits } from '@underpass/rules/limits.ts';
+import { dayMs, limits } from '@underpass/rules/limits.ts';
 import { createToken, hashToken, tokenLength } from '../../platform/secret/token.ts';
 import { createId } from '../../platform/store/id.ts';
 import { unlessOutage } from '../../platform/store/outage.ts';
@@ -12,7 +12,6 @@ import type { Caller } from './caller.ts';
 // Lets scanners of leaked secrets recognise it. (Tunnel tokens must not have a prefix; API tokens may.)
 const prefix = 'upt_';
 const usedEveryMs = 60_000;
-const dayMs = 24 * 3600_000;
 
 export interface NewToken {
   readonly projectId: string;

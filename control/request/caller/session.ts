@@ -1,6 +1,6 @@
 // Sessions: made at sign-in, found by the hash of their cookie. They end when idle, old or revoked.
 
-import { durations } from '@underpass/rules/limits.ts';
+import { dayMs, durations, hourMs } from '@underpass/rules/limits.ts';
 import type { PasskeyProof } from '@underpass/rules/people/passkey.ts';
 import { endVisitsOfUser } from '../../edges/policies/end-visits.ts';
 import { createToken, hashToken, isToken } from '../../platform/secret/token.ts';
@@ -10,10 +10,9 @@ import type { Queries } from '../../platform/store/store.ts';
 import { writeAudit } from './audit.ts';
 import type { Caller } from './caller.ts';
 
-const dayMs = 24 * 3600_000;
 const freshMs = durations.proofMinutes * 60_000;
 const idleMs = durations.sessionIdleDays * dayMs;
-const operatorIdleMs = durations.operatorSessionIdleHours * 3600_000;
+const operatorIdleMs = durations.operatorSessionIdleHours * hourMs;
 const operatorMaxMs = durations.operatorSessionMaxDays * dayMs;
 export const sessionMaxSeconds = durations.sessionMaxDays * 24 * 3600;
 // `seen_at` is written at most this often, so that reads rarely cause a write. On a full disk it is not written, and the read

@@ -1,5 +1,6 @@
 // Which hosts a caller may have looked up: control must not be anybody's resolver, nor list the names of a foreign domain.
 
+import { dayMs } from '@underpass/rules/limits.ts';
 import { isSameOrUnder } from '@underpass/rules/names/hostname.ts';
 import type { Queries } from '../../platform/store/store.ts';
 import type { Caller } from '../../request/caller/caller.ts';
@@ -13,7 +14,7 @@ async function isDataPlaneHost(db: Queries, host: string): Promise<boolean> {
 
 /** Domains of a project that are looked up without proof, and for how long after they were added. */
 const newDomainsMost = 20;
-const newForMs = 24 * 3600_000;
+const newForMs = dayMs;
 
 async function isUnderVerified(db: Queries, projectId: string, host: string): Promise<boolean> {
   const query = db.selectFrom('domains').select('apex_name').where('project_id', '=', projectId);

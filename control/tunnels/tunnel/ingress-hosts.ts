@@ -3,7 +3,7 @@
 
 import { randomInt } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { durations } from '@underpass/rules/limits.ts';
+import { dayMs, durations } from '@underpass/rules/limits.ts';
 import { generateDomain, generateNumberedDomain } from '@underpass/rules/names/generated-domain.ts';
 import { findApexName } from '@underpass/rules/names/ingress-domain.ts';
 import { isOwnDomain, registrableDomain } from '../../edges/dns/registrable.ts';
@@ -106,7 +106,7 @@ async function planRows(trx: Queries, plan: HostPlan): Promise<TunnelHostsTable[
 
 /** Reserves generated names that a project gives up, so that another project does not get their visitors. */
 export async function reserveNames(trx: Queries, projectId: string, names: readonly string[], nowMs: number): Promise<void> {
-  const reservation = { project_id: projectId, resting_until: nowMs + durations.generatedNameRestDays * 24 * 3600_000 };
+  const reservation = { project_id: projectId, resting_until: nowMs + durations.generatedNameRestDays * dayMs };
   for (const host of names) {
     await trx
       .insertInto('released_names')

@@ -1,6 +1,6 @@
 // Tunnel tokens: sealed for members who may read them, hashed for the edges, rotated with an overlap.
 
-import { durations } from '@underpass/rules/limits.ts';
+import { durations, hourMs } from '@underpass/rules/limits.ts';
 import type { KeyRing } from '../../platform/secret/key-ring.ts';
 import { createToken, hashToken } from '../../platform/secret/token.ts';
 import { createId } from '../../platform/store/id.ts';
@@ -39,7 +39,7 @@ export async function rotateTunnelToken(
   await (overlap ? old.where('expires_at', 'is not', null) : old).execute();
   await trx
     .updateTable('tunnel_tokens')
-    .set({ expires_at: nowMs + durations.tokenOverlapHours * 3600_000 })
+    .set({ expires_at: nowMs + durations.tokenOverlapHours * hourMs })
     .where('tunnel_id', '=', tunnelId)
     .execute();
   await insertTunnelToken(trx, keyRing, tunnelId, nowMs);

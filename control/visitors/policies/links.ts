@@ -1,6 +1,6 @@
 // Share links. The secret is the fragment of the address, which no server sees, and is stored as a hash.
 
-import { limits } from '@underpass/rules/limits.ts';
+import { hourMs, limits } from '@underpass/rules/limits.ts';
 import { parseApiTokenName } from '@underpass/rules/text/project-name.ts';
 import type { AccessLink } from '@underpass/rules/visit/access-policy.ts';
 import { policyLimits } from '@underpass/rules/visit/policy-limits.ts';
@@ -14,7 +14,6 @@ import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
 import { isoOrNull } from './tokens.ts';
 import { changeGrants, getPolicyRow, type PolicyDeps } from './write-policy.ts';
 
-const hourMs = 3600_000;
 const mostHours = 24 * limits.apiTokenDays;
 
 const toLink = (row: AccessLinksTable): AccessLink => ({

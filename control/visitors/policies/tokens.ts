@@ -1,6 +1,6 @@
 // Tokens of machines: answered once, stored as hashes.
 
-import { limits } from '@underpass/rules/limits.ts';
+import { dayMs, limits } from '@underpass/rules/limits.ts';
 import { parseApiTokenName } from '@underpass/rules/text/project-name.ts';
 import type { AccessToken } from '@underpass/rules/visit/access-policy.ts';
 import { policyLimits } from '@underpass/rules/visit/policy-limits.ts';
@@ -12,8 +12,6 @@ import { auditCall } from '../../request/caller/audit.ts';
 import type { CallContext } from '../../request/caller/call.ts';
 import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
 import { changeGrants, getPolicyRow, type PolicyDeps } from './write-policy.ts';
-
-const dayMs = 24 * 3600_000;
 
 export const isoOrNull = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 

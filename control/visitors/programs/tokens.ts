@@ -2,6 +2,7 @@
 // check access tokens by themselves: one ends by its time, or when the policy no longer admits its visitor or that program.
 
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { hourMs } from '@underpass/rules/limits.ts';
 import { refusalOf, type VisitorClaims } from '@underpass/rules/visit/grants.ts';
 import { type SignedVisit, signVisit, verifyVisit } from '@underpass/wire/signed-visit.ts';
 import { createToken, hashToken, isToken } from '../../platform/secret/token.ts';
@@ -12,7 +13,7 @@ import { type Chain, type Code, changeFlow, deleteFlow, type Flow, findFlow, ins
 import { endOwnProgram } from './program-end.ts';
 import { findRegistered, markUsed } from './programs.ts';
 
-const accessMs = 3_600_000;
+const accessMs = hourMs;
 
 export type TokenErrorCode = 'invalid_request' | 'invalid_client' | 'invalid_grant' | 'invalid_target' | 'unsupported_grant_type';
 

@@ -67,7 +67,7 @@ export async function sendCode(deps: VisitDeps, visit: Visit, fields: { readonly
   const parsed = parseEmail(fields.email);
   if (!parsed.ok) return renderSignIn(visit, { field: 'email', message: parsed.message, typed: fields.email }, 400);
   const email = parsed.value;
-  await deps.limiter.take('accessCodePerAddress', addressKey(address));
+  await deps.limiter.take('accessCode', addressKey(address));
   await takeShare(deps, visit);
   const mailed = await isMailed(deps, visit, email);
   const { browserHash, cookie } = keepFlowBrowser(deps, request.headers);

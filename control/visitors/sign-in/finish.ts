@@ -1,6 +1,7 @@
 // Finishes every sign-in: tests the claims against the policy, writes the log, and sends the visitor to the edge with a ticket, or
 // to the page that asks whether a program may act for them.
 
+import { hourMs } from '@underpass/rules/limits.ts';
 import { refusalOf, type VisitorClaims } from '@underpass/rules/visit/grants.ts';
 import { signVisit } from '@underpass/wire/signed-visit.ts';
 import { seeOther } from '../../request/http/see-other.ts';
@@ -12,8 +13,6 @@ import type { Visit, VisitDeps } from './visit-deps.ts';
 
 /** Long enough for the browser to follow the redirect. */
 const ticketMs = 60_000;
-
-const hourMs = 3600_000;
 
 /** `proven`: what the sign-in method established about the visitor. */
 export const claimsOf = (

@@ -1,19 +1,4 @@
-// Sizes and times as the inspector shows them.
-
-const sizeUnits = ['B', 'kB', 'MB', 'GB', 'TB'];
-
-/** Decimal units, three figures at most: `0 B`, `999 B`, `1.25 kB`. */
-export function formatSize(bytes: number): string {
-  let value = bytes;
-  let unit = 0;
-  // 999.5 would be written as 1000: the next unit says it in three figures.
-  while (value >= 999.5 && unit < sizeUnits.length - 1) {
-    value /= 1000;
-    unit++;
-  }
-  const decimals = unit === 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
-  return `${value.toFixed(decimals)} ${sizeUnits[unit]}`;
-}
+// Times and counts as the inspector shows them.
 
 /** Three figures at most: `0.42 ms`, `128 ms`, `1.25 s`, `2 min 5 s`. */
 export function formatDuration(ms: number): string {

@@ -1,15 +1,17 @@
 // A body in the ways that suit it: JSON as a tree or indented, a form as a table, text, an image, bytes.
+
+import type { Side } from '@underpass/rules/inspect/calls.ts';
 import type { BodyView, Exchange } from '@underpass/rules/inspect/exchange.ts';
 import { indentJson } from '@underpass/rules/inspect/indent-json.ts';
+import { formatSize } from '@underpass/rules/text/size.ts';
 import { Download } from 'lucide-react';
 import { useMemo, useState } from 'react';
 import { useTask } from '../../api/use-task.ts';
 import { IconButton } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Segmented } from '../../ui/tabs.tsx';
-import { getBody, type Side } from '../api/calls.ts';
+import { getBody } from '../api/calls.ts';
 import { saveFile } from '../api/save-file.ts';
-import { formatSize } from '../core/format.ts';
 import { parseJson } from '../core/json.ts';
 import { HexBody, ImageBody } from './bytes-body.tsx';
 import { Pairs } from './headers.tsx';

@@ -1,8 +1,10 @@
 // Bodies for which the page needs the bytes: images, and the hex dump of any body.
+
+import type { Side } from '@underpass/rules/inspect/calls.ts';
+import { formatSize } from '@underpass/rules/text/size.ts';
 import { type ReactNode, useEffect, useState } from 'react';
 import { LoadingArea } from '../../ui/spinner.tsx';
-import { getBody, type Side } from '../api/calls.ts';
-import { formatSize } from '../core/format.ts';
+import { getBody } from '../api/calls.ts';
 import { renderHex } from '../core/hex.ts';
 import { TextBlock } from './text-block.tsx';
 

@@ -1,5 +1,6 @@
 // Two answers side by side: status, time and size, the headers that differ, and the lines of the bodies.
 import type { Comparison, ExchangeSummary, HeaderDifference } from '@underpass/rules/inspect/exchange.ts';
+import { formatSize } from '@underpass/rules/text/size.ts';
 import clsx from 'clsx';
 import { type ReactNode, useEffect, useMemo, useState } from 'react';
 import { Card } from '../../ui/card.tsx';
@@ -9,7 +10,7 @@ import { LoadingArea } from '../../ui/spinner.tsx';
 import { compareExchanges } from '../api/calls.ts';
 import { candidatesFor } from '../core/candidates.ts';
 import { type DiffPart, foldSame } from '../core/fold-same.ts';
-import { countOf, formatSize } from '../core/format.ts';
+import { countOf } from '../core/format.ts';
 import { clockOf, durationOf, statusOf } from '../list/rows.ts';
 import { StatusBadge } from '../list/status-badge.tsx';
 import { goTo } from '../state/route.ts';

@@ -1,6 +1,6 @@
 // When the request came, from where, and where the client sent it.
 import type { Exchange, ExchangeSummary } from '@underpass/rules/inspect/exchange.ts';
-import { formatSize } from '../core/format.ts';
+import { formatSize } from '@underpass/rules/text/size.ts';
 import { clockOf, durationOf } from '../list/rows.ts';
 import { goTo } from '../state/route.ts';
 

@@ -1,10 +1,11 @@
 // A request or a response: body, headers, query parameters, one at a time.
+
+import type { Side } from '@underpass/rules/inspect/calls.ts';
 import type { Exchange, MessageView } from '@underpass/rules/inspect/exchange.ts';
+import { formatSize } from '@underpass/rules/text/size.ts';
 import { useState } from 'react';
 import { Card } from '../../ui/card.tsx';
 import { Segmented } from '../../ui/tabs.tsx';
-import type { Side } from '../api/calls.ts';
-import { formatSize } from '../core/format.ts';
 import { Body } from './body.tsx';
 import { Headers, Pairs } from './headers.tsx';
 

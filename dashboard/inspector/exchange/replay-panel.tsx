@@ -1,6 +1,7 @@
 // Changes a request and sends it again, to its upstream or to another address.
 import { CSPProvider } from '@base-ui/react/csp-provider';
 import type { Exchange } from '@underpass/rules/inspect/exchange.ts';
+import { formatSize } from '@underpass/rules/text/size.ts';
 import { Plus, X } from 'lucide-react';
 import { type FormEvent, useId, useState } from 'react';
 import { useTask } from '../../api/use-task.ts';
@@ -10,7 +11,6 @@ import { Field } from '../../ui/input/field.tsx';
 import { Input, Textarea } from '../../ui/input/input.tsx';
 import { PanelActions, PanelBody, PanelCancel, ProgressBar, SidePanel } from '../../ui/overlay/side-panel.tsx';
 import { replay } from '../api/calls.ts';
-import { formatSize } from '../core/format.ts';
 import { type DraftHeader, draftOf, type ReplayDraft, requestOf } from '../core/replay-draft.ts';
 import { goTo } from '../state/route.ts';
 

@@ -1,12 +1,13 @@
 // Server-sent events and WebSocket frames, oldest first, as they pass.
 import type { EventView, Exchange, FrameView } from '@underpass/rules/inspect/exchange.ts';
 import { indentJson } from '@underpass/rules/inspect/indent-json.ts';
+import { formatSize } from '@underpass/rules/text/size.ts';
 import { ArrowDown, ArrowUp } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
-import { countOf, formatDuration, formatSize } from '../core/format.ts';
+import { countOf, formatDuration } from '../core/format.ts';
 
 /** The newest entries to render; more on demand. */
 const step = 50;

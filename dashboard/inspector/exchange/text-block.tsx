@@ -1,7 +1,8 @@
 // A long text in a scrolling box. It starts with its beginning, because a browser needs long to lay out a megabyte.
+
+import { formatSize } from '@underpass/rules/text/size.ts';
 import { useState } from 'react';
 import { Button } from '../../ui/button.tsx';
-import { formatSize } from '../core/format.ts';
 
 const firstCharacters = 50_000;
 

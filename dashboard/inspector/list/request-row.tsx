@@ -2,10 +2,10 @@
 // biome-ignore-all lint/a11y/useSemanticElements: the rows of a table cannot be windowed, so this is a grid of divs.
 // biome-ignore-all lint/a11y/useFocusableInteractive: the rows have the focus, not their cells.
 import type { ExchangeSummary, SignatureOutcome } from '@underpass/rules/inspect/exchange.ts';
+import { formatSize } from '@underpass/rules/text/size.ts';
 import clsx from 'clsx';
 import { RotateCcw, ShieldAlert, ShieldCheck } from 'lucide-react';
 import { memo, type ReactNode } from 'react';
-import { formatSize } from '../core/format.ts';
 import { clockOf, durationOf } from './rows.ts';
 import { StatusBadge } from './status-badge.tsx';
 

@@ -1,7 +1,8 @@
 // The commands and names of the download page.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fileOf, formatSize, guessSystem, inOrder, platformLabel, systems } from './platform.ts';
+import { formatSize } from '@underpass/rules/text/size.ts';
+import { fileOf, guessSystem, inOrder, platformLabel, systems } from './platform.ts';
 
 const releaseFile = (platform: string) => ({ name: `underpass-${platform}`, platform, size: 1, sha256: '', url: '' });
 const built = ['linux-x64', 'linux-arm64', 'darwin-arm64', 'darwin-x64', 'win-x64'];

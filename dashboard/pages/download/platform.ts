@@ -75,10 +75,6 @@ export function guessSystem(userAgent: string): SystemName {
   return /Mac OS X|Macintosh/.test(userAgent) ? 'macos' : 'linux';
 }
 
-const megabyte = 1_000_000;
-
-export const formatSize = (bytes: number): string => `${(bytes / megabyte).toFixed(1)} MB`;
-
 /** The most common platforms first; platforms without a label last. */
 export function inOrder(files: readonly ReleaseFile[]): readonly ReleaseFile[] {
   const order = Object.keys(platformLabels);

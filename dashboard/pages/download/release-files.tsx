@@ -1,5 +1,6 @@
 // The files of one release: platform, size, checksum.
 import type { Release, ReleaseFile } from '@underpass/rules/entity/resource.ts';
+import { formatSize } from '@underpass/rules/text/size.ts';
 import { Download } from 'lucide-react';
 import { buttonClass } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
@@ -7,7 +8,7 @@ import { EmptyState } from '../../ui/empty-state.tsx';
 import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
-import { formatSize, inOrder, platformLabel } from './platform.ts';
+import { inOrder, platformLabel } from './platform.ts';
 
 export function FileTable({ release }: { readonly release: Release }) {
   return (

@@ -3,13 +3,14 @@
 
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import { dayMs } from '@underpass/rules/limits.ts';
 import { AcmeError } from './problem.ts';
 
 /** A chain of ten certificates is 20 kB. */
 const maxAnswerBytes = 256 * 1024;
 const timeoutMs = 20_000;
 /** The longest back-off: a longer Retry-After is cut to it. */
-const longestWaitMs = 24 * 3_600_000;
+const longestWaitMs = dayMs;
 
 export interface ExchangeOptions {
   readonly method: 'GET' | 'HEAD' | 'POST';

@@ -1,8 +1,8 @@
 // When a verified domain is lost. Pure. Re-checked daily, and lost after three misses over 72 hours.
 
+import { hourMs } from '@underpass/rules/limits.ts';
 import type { ChallengeAnswer } from './challenge.ts';
 
-const hourMs = 3_600_000;
 /** Checks come a little more often than daily, so that three misses can fall within 72 hours and a bit. */
 export const recheckEveryMs = 24 * hourMs;
 const lostAfterMs = 72 * hourMs;
