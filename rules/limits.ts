@@ -144,11 +144,11 @@ export const dayMs: number = 24 * hourMs;
 type Shared<Name extends string> = Readonly<Record<Name | `${Name}Overall` | `${Name}PerNetwork`, RateLimit>>;
 
 interface Shares {
-  /** In an hour, for each address. */
+  /** Calls of an address in an hour. */
   readonly address: number;
-  /** For all together. */
+  /** Calls of all addresses together. */
   readonly overall: Omit<RateLimit, 'sentence'>;
-  /** In an hour, for each network once `overall` is used up: a flood locks out no other network. */
+  /** Calls of a network in an hour once `overall` is used up: a flood locks out no other network. */
   readonly network: number;
 }
 

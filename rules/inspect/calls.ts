@@ -8,7 +8,7 @@ export interface InspectCall<Input = never, Answer = unknown> {
   readonly method: 'GET' | 'POST';
   /** `:name` stands for one segment. */
   readonly path: string;
-  /** For types alone: the segments and the query that a caller gives, and the answer. */
+  /** Types alone: the segments and the query that a caller gives, and the answer. */
   readonly types?: (input: Input) => Answer;
 }
 

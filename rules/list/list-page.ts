@@ -13,7 +13,7 @@ export const pageRows = 50;
 export interface ListRules {
   readonly statuses: readonly string[];
   readonly sorts: readonly string[];
-  /** Without `sort` the newest rows come first; otherwise the oldest do, and a page of the dashboard asks for the first sort. */
+  /** The newest rows come first without `sort`. In other lists the oldest do, and the dashboard asks for the first sort. */
   readonly newestFirst?: true;
 }
 
