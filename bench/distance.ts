@@ -21,7 +21,7 @@ import {
 import type { Sample } from './core/table.ts';
 import { type Course, prepare, readBy, runTrial } from './distance-trials.ts';
 import { useCongestion } from './own-network.ts';
-import { makeCertificate, oneMachine, type Peer, type Place, type Running } from './peers/peer.ts';
+import { type Machines, makeCertificate, oneMachine, type Peer, type Running } from './peers/peer.ts';
 import { firstJson, type Started, start, stopAll } from './peers/processes.ts';
 
 export interface DistanceRun {
@@ -148,16 +148,16 @@ async function startPeer(
   const originTls = trial.carries === 'tcp' && trial.http2;
   const origin = trial.case === 'visitors' ? origins.near : origins.far;
   const originPort = originTls ? origin.tlsPort : origin.port;
-  const place = trial.case === 'visitors' ? besideEdge : apart(far);
+  const machines = trial.case === 'visitors' ? besideEdge : apart(far);
   try {
-    const running = await peer.start({ ...place, originPort, originTls, folder, host });
+    const running = await peer.start({ ...machines, originPort, originTls, folder, host });
     return { peer, running: { ...running, address: far.nearAddress, tls: running.tls || originTls } };
   } catch (error) {
     return noFigure(error);
   }
 }
 
-const apart = (far: FarMachine): Place => ({
+const apart = (far: FarMachine): Machines => ({
   edgeAddress: far.nearAddress,
   clientAddress: far.farAddress,
   regionHost,
@@ -165,7 +165,7 @@ const apart = (far: FarMachine): Place => ({
 });
 
 /** Client and upstream are on the edge's machine, and the edge listens on the wire, too. */
-const besideEdge: Place = { ...oneMachine, edgeAddress: '0.0.0.0' };
+const besideEdge: Machines = { ...oneMachine, edgeAddress: '0.0.0.0' };
 
 function courseOf({ far, host, options, origins }: Stage, trial: Trial, running: Running, spoil: Course['spoil']): Course {
   const startFar: typeof start = (program, args, env) => start(...far.command(program, args), env);

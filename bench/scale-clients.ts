@@ -6,7 +6,18 @@ import type { TestContext } from 'node:test';
 import { type Herd, type HerdStatus, startHerd } from '@underpass/tests/helpers/herd.ts';
 import { eventually, keepVisiting } from '@underpass/tests/helpers/load.ts';
 import { visitUntil } from '@underpass/tests/helpers/visitor.ts';
-import { cpuSeconds, measureEach, ms, type Row, rssMb, seed, sleep, startVisited, tallied, tokenOf } from './scale-region.ts';
+import {
+  cpuSeconds,
+  type FigureRow,
+  measureEach,
+  ms,
+  rssMb,
+  seed,
+  sleep,
+  startVisited,
+  tallied,
+  tokenOf,
+} from './scale-region.ts';
 
 /** An edge process takes 64 clients of one tunnel. */
 const clientsPerTunnel = 60;
@@ -16,7 +27,7 @@ const allBackMs = 120_000;
 export const measureClients = (sizes: readonly number[]): Promise<void> =>
   measureEach(sizes, (size) => `${size} clients`, measureHerd);
 
-async function measureHerd(t: TestContext, size: number): Promise<readonly Row[]> {
+async function measureHerd(t: TestContext, size: number): Promise<readonly FigureRow[]> {
   const { port, region, edge, door } = await startVisited(t);
   await region.control.end('SIGTERM');
   const tunnels = Math.ceil(size / clientsPerTunnel);

@@ -17,13 +17,13 @@ import { visitUntil } from '@underpass/tests/helpers/visitor.ts';
 /** Tunnels of each project, so that a page of a project's list is as long at every size. */
 const tunnelsPerProject = 20;
 
-export type Row = readonly [figure: string, value: string];
+export type FigureRow = readonly [figure: string, value: string];
 
 /** Measures every size in a region of its own, and prints a table for each. */
 export async function measureEach<Size>(
   sizes: readonly Size[],
   titleOf: (size: Size) => string,
-  measure: (t: TestContext, size: Size) => Promise<readonly Row[]>,
+  measure: (t: TestContext, size: Size) => Promise<readonly FigureRow[]>,
 ): Promise<void> {
   for (const size of sizes) {
     const closers: (() => unknown)[] = [];

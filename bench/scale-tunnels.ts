@@ -6,11 +6,11 @@ import type { TestContext } from 'node:test';
 import { eventually, keepVisiting } from '@underpass/tests/helpers/load.ts';
 import { figureOf, type StartedEdge, type StartedRegion } from '@underpass/tests/helpers/region.ts';
 import {
+  type FigureRow,
   measureEach,
   ms,
   peakMb,
   percentiles,
-  type Row,
   rssMb,
   seed,
   sleep,
@@ -27,7 +27,7 @@ const afterMs = 10_000;
 export const measureTunnels = (sizes: readonly number[]): Promise<void> =>
   measureEach(sizes, (size) => `${size} tunnels`, measureRegion);
 
-async function measureRegion(t: TestContext, size: number): Promise<readonly Row[]> {
+async function measureRegion(t: TestContext, size: number): Promise<readonly FigureRow[]> {
   const { region, edge, door } = await startVisited(t);
   await region.control.end('SIGTERM');
   await seed(region.home, size);
@@ -40,7 +40,7 @@ async function measureRegion(t: TestContext, size: number): Promise<readonly Row
     (bytes) => bytes > size * 200,
     60_000,
   );
-  const rows: Row[] = [
+  const rows: FigureRow[] = [
     ['control starts', ms(startMs)],
     ['edge has the feed after', ms(edgeMs)],
     ['copy of the routes at the edge', `${(statSync(snapshot).size / 1e6).toFixed(1)} MB`],
@@ -66,7 +66,7 @@ async function measureRegion(t: TestContext, size: number): Promise<readonly Row
   return rows;
 }
 
-async function measureCalls({ account: { call, project } }: StartedRegion): Promise<readonly Row[]> {
+async function measureCalls({ account: { call, project } }: StartedRegion): Promise<readonly FigureRow[]> {
   const p = `?project=${project}`;
   const body = { region: 'eu', ingressDomains: [], proxyProtocol: '', type: 'http' };
   const expectOk = async (...[method, path, payload]: Parameters<typeof call>): Promise<void> => {
@@ -77,7 +77,7 @@ async function measureCalls({ account: { call, project } }: StartedRegion): Prom
     for (let status = ''; status !== 'Created'; )
       status = (await call<{ status: string }>('GET', `/api/tunnels/${name}${p}`)).body.status;
   };
-  const rows: Row[] = [];
+  const rows: FigureRow[] = [];
   const measure = async (figure: string, run: (i: number) => Promise<void>, times = calls): Promise<void> => {
     const taken: number[] = [];
     for (let i = 0; i < times; i++) taken.push((await timed(() => run(i)))[0]);

@@ -10,10 +10,10 @@ import { eventually, keepVisiting } from '@underpass/tests/helpers/load.ts';
 import type { StartedRegion } from '@underpass/tests/helpers/region.ts';
 import {
   cpuSeconds,
+  type FigureRow,
   hashOf,
   measureEach,
   percentiles,
-  type Row,
   rssMb,
   seed,
   sleep,
@@ -56,7 +56,7 @@ export const measureVisitors = (sizes: readonly number[]): Promise<void> =>
     (t, [size = 0, tunnels = 0]) => measureOpen(t, size, tunnels),
   );
 
-async function measureOpen(t: TestContext, size: number, tunnels: number): Promise<readonly Row[]> {
+async function measureOpen(t: TestContext, size: number, tunnels: number): Promise<readonly FigureRow[]> {
   const { port, region, edge, door } = await startVisited(t, Math.ceil(size / mostOfProcess));
   await region.control.end('SIGTERM');
   await seed(region.home, tunnels);

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { duplexPair } from 'node:stream';
 import { createEdge } from '@underpass/edge/edge.ts';
-import type { TunnelType } from '@underpass/rules/entity/entity.ts';
+import type { TunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { type FeedState, type FeedTunnel, feedVersion } from '@underpass/wire/feed.ts';
 import { createControlFeed } from '@underpass/wire/feed-stream.ts';
 import { pino } from 'pino';

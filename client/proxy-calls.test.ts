@@ -19,16 +19,16 @@ import { accountRoutes, binary } from './test-kit.ts';
 const main = fileURLToPath(new URL('./main.ts', import.meta.url));
 const [file = '', ...first] = binary === undefined ? [process.execPath, main] : [binary];
 
-type Place = 'server' | 'region' | 'inspector';
+type Reached = 'server' | 'region' | 'inspector';
 
 interface Row {
   readonly argv: readonly string[];
-  readonly reaches: readonly Place[];
+  readonly reaches: readonly Reached[];
   /** Ends by a signal. */
   readonly isLasting?: true;
 }
 
-const lasting = (argv: readonly string[], ...reaches: readonly Place[]): Row => ({ argv, reaches, isLasting: true });
+const lasting = (argv: readonly string[], ...reaches: readonly Reached[]): Row => ({ argv, reaches, isLasting: true });
 const calls = (...argv: readonly string[]): Row => ({ argv, reaches: ['server'] });
 const local = (...argv: readonly string[]): Row => ({ argv, reaches: [] });
 
@@ -144,15 +144,15 @@ interface World {
   readonly ssh: string;
   readonly env: Readonly<Record<string, string>>;
   readonly inspectorPort: number;
-  reached(place: Place): number;
+  reached(place: Reached): number;
   readonly onReached: Set<() => void>;
 }
 
 /** A server, a region and an inspector. With `names` the server speaks TLS: then its name and that of the region do not resolve. */
 async function startWorld(t: TestContext, names?: { readonly server: string; readonly region: string }) {
-  const counts: Record<Place, number> = { server: 0, region: 0, inspector: 0 };
+  const counts: Record<Reached, number> = { server: 0, region: 0, inspector: 0 };
   const onReached = new Set<() => void>();
-  const count = (place: Place): void => {
+  const count = (place: Reached): void => {
     counts[place]++;
     for (const listener of onReached) listener();
   };

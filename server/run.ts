@@ -5,7 +5,7 @@ import type { Shell } from './command/command-line.ts';
 import { addConfigCommand } from './command/config.ts';
 import { addKeepingCommands } from './command/keeping.ts';
 import { addPeopleCommands } from './command/people.ts';
-import { addPlaceCommands } from './command/places.ts';
+import { addResourceCommands } from './command/resources.ts';
 import { addStartCommand } from './command/start.ts';
 import { addStatusCommand } from './command/status.ts';
 import { addUpgradeCommand } from './command/upgrade.ts';
@@ -21,7 +21,7 @@ const groups = [
   addUpgradeCommand,
   addConfigCommand,
   addPeopleCommands,
-  addPlaceCommands,
+  addResourceCommands,
   addKeepingCommands,
 ];
 

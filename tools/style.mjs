@@ -1,5 +1,6 @@
-// Checks what the linter cannot: a comment begins with its subject (a verb, or the noun that it describes), and a function of a
-// module that has a body in braces is a declaration, so that a constant is a value or one expression. Reads text, without a parser.
+// Checks what the linter cannot: a comment begins with its subject (a verb, or the noun that it describes), a function of a module
+// that has a body in braces is a declaration, so that a constant is a value or one expression, and an exported type has a name that
+// no other one in its workspace has. Reads text, without a parser.
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -75,15 +76,28 @@ export function declarationProblems(file, source) {
   });
 }
 
+const exportedType = /^export (?:declare |abstract )*(?:interface|type|class|enum) (\w+)/gm;
+
+/** Exported types that share a name with one of another file of their workspace. `sources`: pairs of a file and its text. */
+export function typeNameProblems(sources) {
+  const owners = new Map();
+  return sources.flatMap(([file, source]) =>
+    [...source.matchAll(exportedType)].flatMap(({ 1: name }) => {
+      const key = `${file.split('/', 1)} ${name}`;
+      const owner = owners.get(key) ?? file;
+      owners.set(key, owner);
+      return owner === file ? [] : [`${file}: exports the type '${name}', as ${owner} does: give one of them another name`];
+    }),
+  );
+}
+
 export function checkStyle(root) {
   const patterns = folders.map((folder) => `${folder}/**/*.{ts,tsx,mjs}`);
   const files = globSync(patterns, {
     cwd: root,
     exclude: (path) => /(^|\/)(node_modules|dist)(\/|$)/.test(path),
   });
-  const problems = files.sort().flatMap((file) => {
-    const source = readFileSync(join(root, file), 'utf8');
-    return [...openingProblems(file, source), ...declarationProblems(file, source)];
-  });
-  return { name: 'style', read: files.length, problems };
+  const sources = files.sort().map((file) => [file, readFileSync(join(root, file), 'utf8')]);
+  const problems = sources.flatMap((pair) => [...openingProblems(...pair), ...declarationProblems(...pair)]);
+  return { name: 'style', read: files.length, problems: [...problems, ...typeNameProblems(sources)] };
 }

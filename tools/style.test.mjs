@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { dirname } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { checkStyle, declarationProblems, openingProblems } from './style.mjs';
+import { checkStyle, declarationProblems, openingProblems, typeNameProblems } from './style.mjs';
 
 const refused = [
   ['/** Of one attempt. */\nconst connectTimeoutMs = 3_000;', 1, 'a comment of a constant'],
@@ -41,6 +41,35 @@ for (const source of undeclared)
 test('accepts one expression, a typed constant, and a function inside another', () => {
   const source = 'const a = () => 1;\nconst b: Handler = () => {\n};\nfunction c() {\n  const d = () => {\n  };\n}\n';
   assert.deepEqual(declarationProblems('a.ts', source), []);
+});
+
+test('an exported type has its name for itself in its workspace', () => {
+  const kinds = ['export interface A {}', 'export type A = 1;', 'export declare abstract class A {}'];
+  for (const source of kinds)
+    assert.match(
+      typeNameProblems([
+        ['rules/a.ts', source],
+        ['rules/b/c.ts', kinds[0]],
+      ]).join(),
+      /^rules\/b\/c\.ts: .*'A', as rules\/a\.ts/,
+    );
+  const others = ['interface A {}', 'export const A = 1;', 'export type AB = 1;'];
+  for (const source of others)
+    assert.deepEqual(
+      typeNameProblems([
+        ['rules/a.ts', source],
+        ['rules/b.ts', kinds[0]],
+      ]),
+      [],
+    );
+  assert.deepEqual(
+    typeNameProblems([
+      ['rules/a.ts', kinds[0]],
+      ['wire/a.ts', kinds[0]],
+    ]),
+    [],
+  );
+  assert.deepEqual(typeNameProblems([['rules/a.ts', `${kinds[1]}\n${kinds[1]}`]]), []);
 });
 
 test('this repository keeps the style', () => {

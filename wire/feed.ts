@@ -1,7 +1,8 @@
 // The messages between control and an edge: snapshot, numbered deltas, acknowledgements, reports.
 // Plain data; the framing is in feed-stream.ts. docs/protocol.md 10, The feed.
 
-import type { ProxyProtocol, TunnelType } from '@underpass/rules/entity/entity.ts';
+import type { ProxyProtocol } from '@underpass/rules/entity/entity.ts';
+import type { TunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
 import type { VisitRules } from '@underpass/rules/visit/grants.ts';
 
 export const feedVersion = 1;

@@ -123,12 +123,12 @@ function trialsOfCase(name: Case, carries: Carries): readonly Trial[] {
   }
 }
 
-export type Figure = Omit<Column, 'bound'>;
-const ms = (name: string): Figure => ({ name, unit: 'ms', better: 'less' });
-const speed = (name: string): Figure => ({ name, unit: 'MB/s', better: 'more' });
+export type TrialFigure = Omit<Column, 'bound'>;
+const ms = (name: string): TrialFigure => ({ name, unit: 'ms', better: 'less' });
+const speed = (name: string): TrialFigure => ({ name, unit: 'MB/s', better: 'more' });
 
 /** Figures in the order in which a trial measures them. */
-export function figuresOf({ case: name, http2, transfer }: Trial): readonly Figure[] {
+export function figuresOf({ case: name, http2, transfer }: Trial): readonly TrialFigure[] {
   const page = `page, HTTP/${http2 ? 2 : 1.1}`;
   switch (name) {
     case 'page':
@@ -158,9 +158,12 @@ export function figuresOf({ case: name, http2, transfer }: Trial): readonly Figu
 }
 
 const pathName = ({ roundTripMs, lossPercent }: Path): string => `${roundTripMs} ms, ${lossPercent} %`;
-export const onPath = (path: Path, figure: Figure): Figure => ({ ...figure, name: `${pathName(path)}: ${figure.name}` });
+export const onPath = (path: Path, figure: TrialFigure): TrialFigure => ({
+  ...figure,
+  name: `${pathName(path)}: ${figure.name}`,
+});
 
-export const columnsOf = (options: DistanceOptions, carries: Carries): readonly Figure[] =>
+export const columnsOf = (options: DistanceOptions, carries: Carries): readonly TrialFigure[] =>
   pathsOf(options).flatMap((path) =>
     trialsOf({ ...options, carries: [carries] }, path).flatMap((trial) => figuresOf(trial).map((figure) => onPath(path, figure))),
   );
@@ -188,7 +191,7 @@ export function shortfallsOf(
 }
 
 /** A ratio: above 1 is better than the baseline, whichever way the figure reads. */
-export function timesAsGood(samples: readonly Sample[], peer: string, baseline: string, { name, better }: Figure): number {
+export function timesAsGood(samples: readonly Sample[], peer: string, baseline: string, { name, better }: TrialFigure): number {
   const ratio = ratioOf(samples, peer, baseline, name);
   return better === 'more' ? ratio : 1 / ratio;
 }
@@ -196,11 +199,11 @@ export function timesAsGood(samples: readonly Sample[], peer: string, baseline: 
 /** One row for each figure, one column for each peer: the median, and how many times as good as the baseline it is. */
 export function renderGrid(
   samples: readonly Sample[],
-  columns: readonly Figure[],
+  columns: readonly TrialFigure[],
   peers: readonly string[],
   baseline: string,
 ): string {
-  const cell = (peer: string, column: Figure): string => {
+  const cell = (peer: string, column: TrialFigure): string => {
     const value = medianOf(samples, peer, column.name);
     if (Number.isNaN(value)) return '';
     const times = timesAsGood(samples, peer, baseline, column);

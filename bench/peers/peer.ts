@@ -5,7 +5,7 @@ import { delimiter, join } from 'node:path';
 import { type Started, start } from './processes.ts';
 
 /** Where the two sides run: on one machine, or with a wire between them (distance.ts). */
-export interface Place {
+export interface Machines {
   readonly edgeAddress: string;
   readonly clientAddress: string;
   /** The name by which the client reaches the edge. */
@@ -14,14 +14,14 @@ export interface Place {
   readonly startAtClient: typeof start;
 }
 
-export const oneMachine: Place = {
+export const oneMachine: Machines = {
   edgeAddress: '127.0.0.1',
   clientAddress: '127.0.0.1',
   regionHost: 'region.localhost',
   startAtClient: start,
 };
 
-export interface Setup extends Place {
+export interface Setup extends Machines {
   /** The origin's port on 127.0.0.1 of the client's machine. */
   readonly originPort: number;
   /** The origin ends TLS itself; only peers that pass bytes through meet one. */

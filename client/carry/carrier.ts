@@ -1,7 +1,7 @@
 // Opens a carrier: dials, upgrades, and waits for the answer to the first PING. By then the edge has our HELLO and may send
 // visitors, so a user who reads "connected" can open the page at once.
 
-import type { TunnelType } from '@underpass/rules/entity/entity.ts';
+import type { TunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
 import type { Session, SessionEnd, Stream } from '@underpass/wire/api.ts';
 import type { SessionClock } from '@underpass/wire/clock.ts';
 import type { WindowBudget } from '@underpass/wire/core/credit.ts';

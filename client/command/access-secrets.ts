@@ -1,4 +1,4 @@
-// access tokens, links and programs: what admits a program, or anyone with an address, without a sign-in of its own.
+// Machine tokens, links and programs: what admits a program, or anyone with an address, without a sign-in of its own.
 
 import { accessCalls } from '@underpass/rules/api/access-calls.ts';
 import { neverLabel } from '@underpass/rules/text/date.ts';

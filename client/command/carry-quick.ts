@@ -15,7 +15,7 @@ import { parseQuickUpstream, parseUpstreamHosts, type TunnelConfig, upstreamLine
 import { ClientError, exitCodes } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
 import { copyToClipboard } from '../quick/clipboard.ts';
-import { claimPlace } from '../quick/place.ts';
+import { claimSlot } from '../quick/slot.ts';
 import { createSteer } from '../quick/steer.ts';
 import { renderLogLine } from '../terminal/log-line.ts';
 import type { Output } from '../terminal/output.ts';
@@ -86,16 +86,16 @@ export async function carryUpstreams(
   if (inspect !== undefined && inspect.mayFail !== true) await (await import('../inspect/inspector.ts')).checkInspector(inspect);
   const account = await openOrSignIn(shell.io, flags, output);
   const about = [account.api.origin, account.project.id, flags.region ?? '', flags.name ?? ''];
-  const place = await claimPlace(shell.io, folder, about);
+  const slot = await claimSlot(shell.io, folder, about);
   try {
     const endsAtMs = lastsSeconds === undefined ? undefined : shell.io.now() + lastsSeconds * 1000;
-    const start = () => startAtServer(account, place.key, endsAtMs, shell.io.now(), flags);
+    const start = () => startAtServer(account, slot.key, endsAtMs, shell.io.now(), flags);
     const tunnel = await start();
     if (note !== undefined) output.notice(note);
     await announce(shell, tunnel, upstreams, output);
     await carryAndDelete(shell, { account, tunnel, upstreams, start, endsAtMs }, flags);
   } finally {
-    await place.release();
+    await slot.release();
   }
 }
 

@@ -42,17 +42,17 @@ const files: Candidate = { value: ':files', about: '' };
 async function candidatesFor(program: Command, io: Io, words: readonly string[]): Promise<readonly Candidate[]> {
   if (words[0] === 'help' && words.length > 1) return candidatesFor(program, io, words.slice(1));
   const typed = words.at(-1) ?? '';
-  const place = walk(program, words.slice(0, -1));
-  const kind = typed.startsWith('-') ? undefined : namesAt(place);
-  const names = kind === undefined ? [] : await knownNames(io, kind, place.flags).catch(() => []);
-  const all = [...names.filter(isPlain).map((value) => ({ value, about: '' })), ...candidatesAt(place, typed)];
+  const context = walk(program, words.slice(0, -1));
+  const kind = typed.startsWith('-') ? undefined : namesAt(context);
+  const names = kind === undefined ? [] : await knownNames(io, kind, context.flags).catch(() => []);
+  const all = [...names.filter(isPlain).map((value) => ({ value, about: '' })), ...candidatesAt(context, typed)];
   return all.filter(({ value }) => value === files.value || value.startsWith(typed));
 }
 
 /** Other people choose names of projects: one must not look like an option, span lines or control the terminal. */
 const isPlain = (name: string): boolean => !/^-|[\n\t]/.test(name) && printable(name) === name;
 
-interface Place {
+interface TypedContext {
   readonly command: Command;
   /** The option that still needs its value. */
   readonly open: Option | undefined;
@@ -62,7 +62,7 @@ interface Place {
   readonly flags: AccountFlags;
 }
 
-function walk(program: Command, words: readonly string[]): Place {
+function walk(program: Command, words: readonly string[]): TypedContext {
   let command = program;
   let open: Option | undefined;
   let position = 0;
@@ -84,7 +84,7 @@ function walk(program: Command, words: readonly string[]): Place {
 const namedBy: Readonly<Record<string, KnownNames>> = { tunnel: 'tunnel', '--region': 'region', '--project': 'project' };
 
 /** What the next word names, by the name of its argument or option. */
-function namesAt({ command, open, position }: Place): KnownNames | undefined {
+function namesAt({ command, open, position }: TypedContext): KnownNames | undefined {
   return namedBy[(open === undefined ? command.registeredArguments[position]?.name() : open.long) ?? ''];
 }
 
@@ -99,7 +99,7 @@ function valuesOf(option: Option): readonly Candidate[] {
   return option.flags.includes('<file>') ? [files] : [];
 }
 
-function candidatesAt({ command, open, position }: Place, typed: string): readonly Candidate[] {
+function candidatesAt({ command, open, position }: TypedContext, typed: string): readonly Candidate[] {
   if (open !== undefined) return valuesOf(open);
   if (typed.startsWith('-')) return visibleOptions(command);
   const visible = command.createHelp().visibleCommands(command);

@@ -2,7 +2,8 @@
 
 import { publicCalls } from '@underpass/rules/api/public-calls.ts';
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
-import type { ProxyProtocol, Tunnel, TunnelType } from '@underpass/rules/entity/entity.ts';
+import type { ProxyProtocol, Tunnel } from '@underpass/rules/entity/entity.ts';
+import type { TunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { tunnelTypeNames } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { type Command, Option } from 'commander';
 import { openProject, openServer, type ProjectAccount, serverOf } from '../account/account.ts';

@@ -42,9 +42,9 @@ export function addConfigCommands(program: Command, shell: Shell): void {
 async function runConfig(shell: Shell, flags: RunFlags): Promise<void> {
   const { io } = shell;
   const output = outputOf(shell, flags);
-  const place = await findConfig(io, flags);
-  const file = await readConfig(place.path, io);
-  const config = place.isOfFolder ? await (await import('./confirmed-file.ts')).confirmFile(io, file, output) : file.config;
+  const found = await findConfig(io, flags);
+  const file = await readConfig(found.path, io);
+  const config = found.isOfFolder ? await (await import('./confirmed-file.ts')).confirmFile(io, file, output) : file.config;
   const tunnels = await loadTunnels(shell, config, flags);
   // One page for all http tunnels of the file; what passes the others is encrypted.
   const hasHttp = tunnels.some((tunnel) => tunnel.config.upstreams.type === 'http');
@@ -53,8 +53,8 @@ async function runConfig(shell: Shell, flags: RunFlags): Promise<void> {
     tunnels,
     inspect: inspectOf(shell, hasHttp ? 'http' : 'ingress', flags),
     reload: async () => {
-      const next = await readConfig(place.path, io);
-      const changed = place.isOfFolder ? await (await import('./confirmed-file.ts')).requireConfirmed(io, next) : next.config;
+      const next = await readConfig(found.path, io);
+      const changed = found.isOfFolder ? await (await import('./confirmed-file.ts')).requireConfirmed(io, next) : next.config;
       return loadTunnels(shell, changed, flags);
     },
     health: flags.health ?? file.config.health,
@@ -81,13 +81,13 @@ async function checkConfig(shell: Shell, flags: RunFlags): Promise<void> {
   );
 }
 
-interface ConfigPlace {
+interface FoundConfig {
   readonly path: string;
   /** Nobody named it: it was found in the current folder, which may hold a stranger's files. */
   readonly isOfFolder: boolean;
 }
 
-async function findConfig(io: Io, flags: RunFlags): Promise<ConfigPlace> {
+async function findConfig(io: Io, flags: RunFlags): Promise<FoundConfig> {
   const given = flags.config ?? io.env.UNDERPASS_CONFIG;
   if (given) return { path: resolve(io.cwd, given), isOfFolder: false };
   const here = join(io.cwd, configFileName);

@@ -16,7 +16,7 @@ import type { Io } from '../process/io.ts';
 import { installService, serviceRuns, uninstallService } from '../service/install.ts';
 import { planLaunchd } from '../service/launchd.ts';
 import type { Scope, ServicePlan, ServiceSpec } from '../service/plan.ts';
-import { isPrivatePlace, planSystemd } from '../service/systemd.ts';
+import { isPrivatePath, planSystemd } from '../service/systemd.ts';
 import { planWindowsTask } from '../service/windows-task.ts';
 import { type CommonFlags, collect, describe, outputOf, type Shell, withProject } from './command-line.ts';
 import { fetchConnectable, upstreamTexts } from './connect.ts';
@@ -66,12 +66,12 @@ function withScope(command: Command): Command {
 
 async function install(shell: Shell, name: string, flags: InstallFlags): Promise<void> {
   const { io } = shell;
-  const places = await placesOf(io, flags);
-  const cached = places.self.find((path) => /[\\/]_npx[\\/]/.test(path));
+  const files = await filesOf(io, flags);
+  const cached = files.self.find((path) => /[\\/]_npx[\\/]/.test(path));
   if (cached !== undefined) throw new ClientError('service-program-temporary', cached);
   const { tunnel, upstreams, token } =
     flags.url === undefined ? await fromServer(shell, name, flags) : await fromFlags(shell, name, flags);
-  const spec = { ...places, tunnel, upstreams };
+  const spec = { ...files, tunnel, upstreams };
   refusePrivateProgram(io, spec);
   const plan = planFor(io, spec);
   const changed = await installService(io, plan, token);
@@ -140,10 +140,10 @@ async function uninstall(shell: Shell, name: string, flags: ScopeFlags): Promise
 
 /** Paths depend only on the name, so this is enough to find and remove a service. */
 async function bareSpec(io: Io, name: string, flags: ScopeFlags): Promise<ServiceSpec> {
-  return { ...(await placesOf(io, flags)), tunnel: { name, url: '' }, upstreams: { type: 'http', upstreams: [] } };
+  return { ...(await filesOf(io, flags)), tunnel: { name, url: '' }, upstreams: { type: 'http', upstreams: [] } };
 }
 
-async function placesOf(io: Io, flags: ScopeFlags): Promise<Omit<ServiceSpec, 'tunnel' | 'upstreams'>> {
+async function filesOf(io: Io, flags: ScopeFlags): Promise<Omit<ServiceSpec, 'tunnel' | 'upstreams'>> {
   const root = io.userId === 0;
   const scope: Scope = flags.system || (!flags.user && root) ? 'system' : 'user';
   const self = await Promise.all(io.self.map((path) => realpath(path).catch(() => path)));
@@ -157,7 +157,7 @@ function planFor(io: Io, spec: ServiceSpec): ServicePlan {
 
 /** The unit runs as a dynamic user that cannot see home folders, so the program must be where every user may run it. */
 function refusePrivateProgram(io: Io, { scope, self, tunnel }: ServiceSpec): void {
-  const place = self.find(isPrivatePlace);
+  const place = self.find(isPrivatePath);
   if (io.platform !== 'linux' || scope !== 'system' || place === undefined) return;
   const installed = `"sudo /usr/local/bin/underpass service install ${resourceName(tunnel.name)} ..."`;
   const fix =

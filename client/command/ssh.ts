@@ -65,10 +65,10 @@ async function serve(shell: Shell, name: string | undefined, flags: ServeFlags):
   if (!hosts.ok) throw new ClientError('usage', hosts.message);
   const { loadIdentity } = await import('../ssh/identity.ts');
   const path = flags.identity === undefined ? join(configFolder(io), 'ssh.pem') : resolve(io.cwd, flags.identity);
-  const { place, config } =
+  const { address, config } =
     flags.url === undefined ? await fromServer(shell, name, flags) : await fromFlags(shell, flags.url, flags);
   const identity = await loadIdentity(path);
-  const lines = await sshConfigOf(hosts.value, place, identity.pin);
+  const lines = await sshConfigOf(hosts.value, address, identity.pin);
   if (flags.print) return output.result({ pin: identity.pin, text: lines }, lines);
   output.notice(`For ~/.ssh/config of visitors:\n\n${lines}\n`);
   const { startGateway } = await import('../ssh/gateway.ts');
@@ -95,16 +95,16 @@ async function serve(shell: Shell, name: string | undefined, flags: ServeFlags):
 const hostLine = ({ name, upstream, allowList }: SshHost): string =>
   `${name} → ${formatUpstream(upstream)}${allowList === null ? '' : ` (only ${allowList.join(', ')})`}`;
 
-async function sshConfigOf(hosts: readonly SshHost[], place: string, pin: string): Promise<string> {
-  const { parseSshPlace, renderSshConfig } = await import('../ssh/hosts.ts');
-  const parsed = parseSshPlace(place);
+async function sshConfigOf(hosts: readonly SshHost[], address: string, pin: string): Promise<string> {
+  const { parseSshAddress, renderSshConfig } = await import('../ssh/hosts.ts');
+  const parsed = parseSshAddress(address);
   if (!parsed.ok) throw new ClientError('usage', parsed.message);
   return renderSshConfig(hosts, parsed.value, pin);
 }
 
 interface Source {
   /** The ingress domain by which visitors reach the tunnel, with the port of the edge. */
-  readonly place: string;
+  readonly address: string;
   readonly config: Omit<TunnelConfig, 'upstreams'>;
 }
 
@@ -116,16 +116,16 @@ async function fromServer(shell: Shell, name: string | undefined, flags: ServeFl
   const domain = tunnel.ingressDomains.find(({ verified }) => verified) ?? tunnel.ingressDomains[0];
   const token = { kind: 'value', token: tunnel.token } as const;
   const config = { name: tunnel.name, url: tunnel.url, token, ...tlsOf(shell, flags) };
-  return { place: new URL(requireOption(domain?.url, '--domain <domain>')).host, config };
+  return { address: new URL(requireOption(domain?.url, '--domain <domain>')).host, config };
 }
 
 async function fromFlags(shell: Shell, text: string, flags: ServeFlags): Promise<Source> {
   const url = parseTunnelUrl(text);
   if (!url.ok) throw new ClientError('usage', url.message);
-  const place = requireOption(flags.domain, '--domain <domain>');
+  const address = requireOption(flags.domain, '--domain <domain>');
   const token = { kind: 'value', token: await readToken(shell.io, flags.tokenFile, outputOf(shell, flags)) } as const;
   const name = new URL(url.value).hostname;
-  return { place, config: { name, isUnnamed: true, url: url.value, token, ...tlsOf(shell, flags) } };
+  return { address, config: { name, isUnnamed: true, url: url.value, token, ...tlsOf(shell, flags) } };
 }
 
 async function connect(shell: Shell, host: string, flags: ConnectFlags): Promise<void> {

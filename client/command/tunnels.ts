@@ -1,10 +1,11 @@
 // tunnels list|show|add|update|keep|rm: the same actions as in the dashboard.
 
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
-import type { ProxyProtocol, Tunnel, TunnelType } from '@underpass/rules/entity/entity.ts';
+import type { ProxyProtocol, Tunnel } from '@underpass/rules/entity/entity.ts';
 import { parseIngressDomain } from '@underpass/rules/names/ingress-domain.ts';
 import { proxyProtocolWarning } from '@underpass/rules/tunnel/proxy-protocol.ts';
 import { parseTunnelName } from '@underpass/rules/tunnel/tunnel-name.ts';
+import type { TunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { defaultTunnelType, tunnelTypeNames, tunnelTypes } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { type Command, Option } from 'commander';
 import { openProject, type ProjectAccount } from '../account/account.ts';

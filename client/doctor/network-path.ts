@@ -13,7 +13,7 @@ import { distrustOf, kindOfDistrust } from './certificate-error.ts';
 import { judgeCongestion } from './congestion.ts';
 import { type Finding, ok, problem, skipped } from './finding.ts';
 
-export interface Place {
+export interface CheckedAddress {
   /** What the user calls it: 'server' or 'region'. */
   readonly what: string;
   readonly host: string;
@@ -24,19 +24,19 @@ export interface Place {
   readonly caPem: string | undefined;
 }
 
-export async function checkPath(io: Io, place: Place): Promise<readonly Finding[]> {
-  const proxy = checkProxy(io, place);
+export async function checkPath(io: Io, checked: CheckedAddress): Promise<readonly Finding[]> {
+  const proxy = checkProxy(io, checked);
   if (proxy.finding?.state === 'problem') return [proxy.finding];
   const first = proxy.finding ? [proxy.finding] : [];
-  const target = proxy.chosen ?? place;
-  const name = await checkName(place.what, target.host, proxy.chosen !== null);
+  const target = proxy.chosen ?? checked;
+  const name = await checkName(checked.what, target.host, proxy.chosen !== null);
   if (name.state === 'problem') return [...first, name, skipped(name.check.replace(/DNS$/, 'TCP'), 'no address')];
-  const [tcp, ...congestion] = await checkTcp(place, target, proxy.chosen !== null);
-  if (tcp.state === 'problem' || !place.tls) return [...first, name, tcp, ...congestion];
-  return [...first, name, tcp, ...congestion, ...(await checkTls(place, proxy.chosen))];
+  const [tcp, ...congestion] = await checkTcp(checked, target, proxy.chosen !== null);
+  if (tcp.state === 'problem' || !checked.tls) return [...first, name, tcp, ...congestion];
+  return [...first, name, tcp, ...congestion, ...(await checkTls(checked, proxy.chosen))];
 }
 
-function checkProxy(io: Io, { what, host, port, tls }: Place): { chosen: HttpProxy | null; finding: Finding | null } {
+function checkProxy(io: Io, { what, host, port, tls }: CheckedAddress): { chosen: HttpProxy | null; finding: Finding | null } {
   if (!tls) return { chosen: null, finding: null };
   const parsed = chooseProxy(io.env, host, port);
   const { title, fix } = problems['proxy-invalid'];
@@ -63,18 +63,18 @@ async function checkName(what: string, host: string, isProxy: boolean): Promise<
 }
 
 async function checkTcp(
-  place: Place,
-  { host, port }: Pick<Place, 'host' | 'port'>,
+  checked: CheckedAddress,
+  { host, port }: Pick<CheckedAddress, 'host' | 'port'>,
   isProxy: boolean,
 ): Promise<[Finding, ...Finding[]]> {
-  const check = isProxy ? `${place.what} proxy TCP` : `${place.what} TCP`;
+  const check = isProxy ? `${checked.what} proxy TCP` : `${checked.what} TCP`;
   const socket = connectTcp({ host, port, lookup: lookUpForSocket });
   const failure = await awaitSocket(socket, 'connect');
   const address = socket.remoteAddress;
-  const congestion = failure === null && place.what === 'region' ? readCongestion(socket) : [];
+  const congestion = failure === null && checked.what === 'region' ? readCongestion(socket) : [];
   socket.destroy();
   if (failure === null) return [ok(check, `port ${port} of ${address ?? host} accepts connections`), ...congestion];
-  return [problem(check, `port ${port} of ${host}: ${failure}`, adviseTcp(place, `${host}:${port}`, isProxy))];
+  return [problem(check, `port ${port} of ${host}: ${failure}`, adviseTcp(checked, `${host}:${port}`, isProxy))];
 }
 
 /** Nothing where the system does not say. */
@@ -85,25 +85,29 @@ function readCongestion(socket: Socket): readonly Finding[] {
 }
 
 /** HTTPS_PROXY helps only where the client would use it: not on this machine, and not for plain http. */
-export function adviseTcp({ what, host, tls }: Pick<Place, 'what' | 'host' | 'tls'>, target: string, isProxy: boolean): string {
+export function adviseTcp(
+  { what, host, tls }: Pick<CheckedAddress, 'what' | 'host' | 'tls'>,
+  target: string,
+  isProxy: boolean,
+): string {
   if (isProxy) return `Check HTTPS_PROXY, or exempt ${host} with NO_PROXY.`;
   if (isLoopbackHost(host)) return `Start the ${what} on this machine, or correct its address.`;
   return `Allow outgoing connections to ${target} in the firewall${tls ? ', or set HTTPS_PROXY' : ''}.`;
 }
 
-async function checkTls(place: Place, proxy: HttpProxy | null): Promise<readonly Finding[]> {
+async function checkTls(checked: CheckedAddress, proxy: HttpProxy | null): Promise<readonly Finding[]> {
   if (proxy === null)
-    return [await checkCertificate(place, connectTcp({ host: place.host, port: place.port, lookup: lookUpForSocket }))];
+    return [await checkCertificate(checked, connectTcp({ host: checked.host, port: checked.port, lookup: lookUpForSocket }))];
   try {
-    return [await checkCertificate(place, await connectThroughProxy(proxy, place, new AbortController().signal))];
+    return [await checkCertificate(checked, await connectThroughProxy(proxy, checked, new AbortController().signal))];
   } catch (error) {
     if (!(error instanceof CarryError)) throw error;
     const { title, fix } = problems[error.problem.code];
-    return [problem(`${place.what} proxy`, `${title}: ${error.problem.detail}`, fix)];
+    return [problem(`${checked.what} proxy`, `${title}: ${error.problem.detail}`, fix)];
   }
 }
 
-async function checkCertificate({ what, host, pin, caPem }: Place, under: Socket): Promise<Finding> {
+async function checkCertificate({ what, host, pin, caPem }: CheckedAddress, under: Socket): Promise<Finding> {
   const check = `${what} TLS`;
   const name = isIP(host) ? {} : { servername: host };
   const socket = connectTls({ socket: under, host, rejectUnauthorized: false, ...name, ...(caPem ? { ca: caPem } : {}) });

@@ -1,6 +1,6 @@
 // Checks that an edge accepts the token, and that its tunnel has the expected type and domains.
 import { randomBytes } from 'node:crypto';
-import type { TunnelType } from '@underpass/rules/entity/entity.ts';
+import type { TunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
 import type { Info } from '@underpass/wire/core/hello.ts';
 import { createSession } from '@underpass/wire/session.ts';
 import type { TunnelUpstreams } from '../carry/api.ts';

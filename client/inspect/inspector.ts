@@ -28,20 +28,20 @@ export interface Inspector {
   readonly close: () => Promise<void>;
 }
 
-export interface InspectOptions {
+export interface InspectorOptions {
   readonly port?: number | undefined;
   readonly secretFile?: string | undefined;
 }
 
 /** Throws for options that cannot work, before a tunnel is made. */
-export async function checkInspector({ port, secretFile }: InspectOptions): Promise<void> {
+export async function checkInspector({ port, secretFile }: InspectorOptions): Promise<void> {
   if (secretFile !== undefined) await readSecrets(secretFile);
   if (port !== undefined) await checkPort(port);
 }
 
 export async function startInspector(
   io: Io,
-  { port, secretFile }: InspectOptions,
+  { port, secretFile }: InspectorOptions,
   tunnels: () => readonly InspectedTunnel[],
 ): Promise<Inspector> {
   const secrets = secretFile === undefined ? [] : await readSecrets(secretFile);

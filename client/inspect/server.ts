@@ -10,8 +10,8 @@ import type { ExchangeList, InspectRefusalCode, ReplayStarted, SearchResult } fr
 import { ClientError, listenReason } from '../process/error.ts';
 import { decodeBody } from './body-view.ts';
 import { compareAnswers } from './compare.ts';
-import { decideAccess } from './core/access.ts';
 import { readHead } from './core/head.ts';
+import { decideGuard } from './core/request-guard.ts';
 import type { ExchangeLog, KeptExchange } from './exchange-log.ts';
 import { renderCurl, renderHar } from './export.ts';
 import { startLiveEvents } from './live-events.ts';
@@ -54,11 +54,11 @@ export async function startInspectServer(sources: InspectSources, wanted?: numbe
   // 192 bits: the live status shows the link in one line of 80 columns.
   const token = randomBytes(24).toString('base64url');
   const files = await loadPage();
-  const desk = createDesk(sources);
+  const api = createApi(sources);
   const isToken = createTokenCheck(token);
   const server = createServer({ requestTimeout: requestTimeoutMs, headersTimeout: requestTimeoutMs }, (request, response) => {
     const { port } = server.address() as AddressInfo;
-    void answer(request, response, { port, isToken, files, desk }).catch(() => response.destroy());
+    void answer(request, response, { port, isToken, files, api }).catch(() => response.destroy());
   });
   server.maxConnections = maxConnections;
   await listen(server, wanted);
@@ -68,7 +68,7 @@ export async function startInspectServer(sources: InspectSources, wanted?: numbe
     token,
     link: `http://127.0.0.1:${port}/#token=${token}`,
     close() {
-      desk.close();
+      api.close();
       server.close();
       server.closeAllConnections();
     },
@@ -110,18 +110,18 @@ interface Port {
   readonly port: number;
   readonly isToken: (text: string) => boolean;
   readonly files: ReadonlyMap<string, PageFile>;
-  readonly desk: Desk;
+  readonly api: InspectApi;
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse, { port, isToken, files, desk }: Port): Promise<void> {
+async function answer(request: IncomingMessage, response: ServerResponse, { port, isToken, files, api }: Port): Promise<void> {
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   const url = URL.parse(`http://127.0.0.1${request.url}`);
   const { host, origin, 'content-type': contentType, authorization, 'sec-fetch-site': site } = request.headers;
   const path = url?.pathname ?? '';
   const asked = { method: request.method ?? '', path, host, origin, contentType, authorization, site: site?.toString() };
-  const access = decideAccess(asked, port, isToken);
-  if (access !== 'allowed') return refuse(response, access, texts[access]);
-  if (path.startsWith('/api/')) return desk.call(request, response, url!);
+  const guard = decideGuard(asked, port, isToken);
+  if (guard !== 'allowed') return refuse(response, guard, texts[guard]);
+  if (path.startsWith('/api/')) return api.call(request, response, url!);
   const file = files.get(path);
   if (file === undefined) return refuse(response, 'not-found', texts['not-found']);
   if (file.encoding !== '') response.setHeader('content-encoding', file.encoding);
@@ -159,7 +159,7 @@ function sendJson(response: ServerResponse, status: number, value: unknown): voi
   response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' }).end(JSON.stringify(value));
 }
 
-interface Desk {
+interface InspectApi {
   readonly call: (request: IncomingMessage, response: ServerResponse, url: URL) => Promise<void>;
   readonly close: () => void;
 }
@@ -171,8 +171,8 @@ interface Asked {
   readonly found: FoundCall;
 }
 
-/** The calls of the API. Access is decided before. */
-function createDesk(sources: InspectSources): Desk {
+/** The calls of the API. The guard has let the request through. */
+function createApi(sources: InspectSources): InspectApi {
   const { log, check, state } = sources;
   const live = startLiveEvents(sources);
   const list = (): ExchangeList => ({ state: state(), exchanges: [...log.all()].map((exchange) => summarize(exchange, check)) });

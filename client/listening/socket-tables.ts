@@ -17,7 +17,7 @@ function socketAt(address: string, port: number): ListeningSocket | undefined {
 }
 
 /** `127.0.0.1:80`, `[::1]:80` or `*:80`. */
-function parsePlace(text: string): ListeningSocket | undefined {
+function parseSocket(text: string): ListeningSocket | undefined {
   const [, v6, other, port] = /^(?:\[([^\]%]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(text) ?? [];
   return port === undefined ? undefined : socketAt(v6 ?? other ?? '', Number(port));
 }
@@ -63,14 +63,14 @@ export function parseLsof(text: string): readonly LsofProcess[] {
 }
 
 export function listeningOf({ names }: LsofProcess): readonly ListeningSocket[] {
-  return names.flatMap((name) => parsePlace(name) ?? []);
+  return names.flatMap((name) => parseSocket(name) ?? []);
 }
 
 /** The name of the state is in the language of the system; only a listening socket has port 0 at the other end. */
 export function parseNetstat(text: string): readonly (ListeningSocket & { readonly pid: number })[] {
   return text.split('\n').flatMap((line) => {
     const [, place = '', pid] = /^\s*TCP\s+(\S+)\s+\S+:0\s+\S+\s+(\d+)\s*$/.exec(line) ?? [];
-    const socket = parsePlace(place);
+    const socket = parseSocket(place);
     return socket === undefined ? [] : [{ ...socket, pid: Number(pid) }];
   });
 }

@@ -12,7 +12,7 @@ import { binary, createCli } from '../test-kit.ts';
 import { installService } from './install.ts';
 import { planLaunchd } from './launchd.ts';
 import type { ServiceSpec } from './plan.ts';
-import { isPrivatePlace, planSystemd } from './systemd.ts';
+import { isPrivatePath, planSystemd } from './systemd.ts';
 import { planWindowsTask, quoteWindowsWord } from './windows-task.ts';
 
 const spec: ServiceSpec = {
@@ -179,9 +179,9 @@ test('Windows reads back the word that was quoted', () => {
 
 test('isPrivatePlace knows the folders that a system unit cannot see', () => {
   for (const path of ['/home/ada/.local/bin/underpass', '/root/underpass', '/tmp/underpass'])
-    assert.equal(isPrivatePlace(path), true, path);
+    assert.equal(isPrivatePath(path), true, path);
   for (const path of ['/usr/local/bin/underpass', '/opt/underpass/underpass', '/homebrew/bin/underpass'])
-    assert.equal(isPrivatePlace(path), false, path);
+    assert.equal(isPrivatePath(path), false, path);
 });
 
 test('refuses a system service of a program in a private folder, and for a clone does not suggest installing node', {

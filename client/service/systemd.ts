@@ -2,7 +2,7 @@
 import { dirname, join } from 'node:path/posix';
 import { commandGroups } from '@underpass/rules/connect/command.ts';
 import { resourceName } from '@underpass/rules/connect/resource-name.ts';
-import { defaultUnitPlaces, renderUnit, unitName } from '@underpass/rules/connect/systemd-snippet.ts';
+import { defaultUnitPaths, renderUnit, unitName } from '@underpass/rules/connect/systemd-snippet.ts';
 import { quoteSystemdWord } from '@underpass/rules/connect/systemd-word.ts';
 import { durations } from '@underpass/rules/limits.ts';
 import type { ServicePlan, ServiceSpec } from './plan.ts';
@@ -28,7 +28,7 @@ export function planSystemd(spec: ServiceSpec): ServicePlan {
 }
 
 function systemParts(spec: ServiceSpec) {
-  const { tokenFile } = defaultUnitPlaces(spec.tunnel.name);
+  const { tokenFile } = defaultUnitPaths(spec.tunnel.name);
   const binary = spec.self.map(plainOrQuoted).join(' ');
   return {
     folder: '/etc/systemd/system',
@@ -77,6 +77,6 @@ function plainOrQuoted(word: string): string {
 }
 
 /** Folders that a system unit cannot see (ProtectHome=, PrivateTmp=). */
-export function isPrivatePlace(path: string): boolean {
+export function isPrivatePath(path: string): boolean {
   return ['/home/', '/root/', '/run/user/', '/tmp/', '/var/tmp/'].some((folder) => `${dirname(path)}/`.startsWith(folder));
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { compileSshHosts, parsePin, parseSshHosts, parseSshPlace, parseSshTarget, renderSshConfig } from './hosts.ts';
+import { compileSshHosts, parsePin, parseSshAddress, parseSshHosts, parseSshTarget, renderSshConfig } from './hosts.ts';
 
 test('hosts are names with addresses, on port 22 unless they name another', () => {
   const parsed = parseSshHosts(
@@ -87,7 +87,7 @@ test('the lines for visitors name every host and leave the checks of host keys a
     renderSshConfig(parsed.value, { domain: 'ssh.example.com', port: 443 }, pin),
     `Host box1.ssh.example.com box2.ssh.example.com\n  ProxyCommand underpass ssh connect --pin ${pin} %h\n  ServerAliveInterval 30`,
   );
-  const place = parseSshPlace('ssh.example.com:8443');
+  const place = parseSshAddress('ssh.example.com:8443');
   assert.ok(place.ok);
   assert.match(renderSshConfig(parsed.value, place.value, pin), / %h:8443$/m);
 });

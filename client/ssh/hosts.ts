@@ -59,19 +59,19 @@ export function compileSshHosts(hosts: readonly SshHost[]): FindSshHost {
 }
 
 /** Where visitors reach the gateway: an ingress domain of the tunnel, and the port of the edge. */
-export interface SshPlace {
+export interface SshAddress {
   readonly domain: string;
   readonly port: number;
 }
 
-export interface SshTarget extends SshPlace {
+export interface SshTarget extends SshAddress {
   readonly name: string;
 }
 
 const httpsPort = 443;
 
 /** `ssh.example.com`, or with a port `ssh.example.com:8443`. */
-export function parseSshPlace(text: string): Parsed<SshPlace> {
+export function parseSshAddress(text: string): Parsed<SshAddress> {
   const [, place = '', digits] = /^([^:]*)(?::([1-9][0-9]{0,4}))?$/.exec(text) ?? [];
   const domain = parseHostname(place);
   const port = Number(digits ?? httpsPort);
@@ -81,7 +81,7 @@ export function parseSshPlace(text: string): Parsed<SshPlace> {
 
 /** The name of the host in front of the place: `box1.ssh.example.com`. */
 export function parseSshTarget(text: string): Parsed<SshTarget> {
-  const whole = parseSshPlace(text);
+  const whole = parseSshAddress(text);
   const [name = '', ...rest] = whole.ok ? whole.value.domain.split('.') : [];
   if (!whole.ok || rest.length < 2) return refuse(`'${text}' must be like box1.ssh.example.com`);
   return accept({ name, domain: rest.join('.'), port: whole.value.port });
@@ -97,7 +97,7 @@ export function parsePin(text: string): string | null {
  * What visitors add to ~/.ssh/config. Every name is written out: a pattern would also match names that a web page or a git
  * submodule makes up, and some versions of ssh hand %h to a shell unchecked (CVE-2023-51385).
  */
-export function renderSshConfig(hosts: readonly SshHost[], { domain, port }: SshPlace, pin: string): string {
+export function renderSshConfig(hosts: readonly SshHost[], { domain, port }: SshAddress, pin: string): string {
   const names = hosts.map(({ name }) => `${name}.${domain}`).join(' ');
   const target = port === httpsPort ? '%h' : `%h:${port}`;
   return [`Host ${names}`, `  ProxyCommand underpass ssh connect --pin ${pin} ${target}`, '  ServerAliveInterval 30'].join('\n');

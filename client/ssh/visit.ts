@@ -33,15 +33,15 @@ export async function visitSshHost(io: Io, target: SshTarget, pins: readonly str
 
 /** One of `pins` must be the SHA-256 of the gateway's certificate; nothing is sent before that. */
 async function openSshHost(env: Io['env'], target: SshTarget, pins: readonly string[], signal: AbortSignal): Promise<TLSSocket> {
-  const place = `${target.name}.${target.domain}`;
+  const address = `${target.name}.${target.domain}`;
   const socket = await dialGateway(env, target, signal).catch((cause) => {
     if (!(cause instanceof CarryError)) throw cause;
-    throw new ClientError('ssh-unreachable', `${place} (${cause.problem.detail})`, { cause });
+    throw new ClientError('ssh-unreachable', `${address} (${cause.problem.detail})`, { cause });
   });
   try {
     const certificate = socket.getPeerX509Certificate();
     if (certificate === undefined || !pins.includes(pinOf(certificate))) throw new ClientError('ssh-untrusted', target.domain);
-    await requestHost(socket, target.name, place, signal);
+    await requestHost(socket, target.name, address, signal);
     return socket;
   } catch (error) {
     socket.destroy();
@@ -60,15 +60,15 @@ async function dialGateway(env: Io['env'], { domain, port }: SshTarget, signal: 
 
 const statusErrors = { '403': 'ssh-refused', '502': 'ssh-unreachable' } as const;
 
-async function requestHost(socket: TLSSocket, name: string, place: string, signal: AbortSignal): Promise<void> {
+async function requestHost(socket: TLSSocket, name: string, address: string, signal: AbortSignal): Promise<void> {
   // The port is there for the form; the gateway knows the host's own.
   socket.write(`CONNECT ${name}:22 HTTP/1.1\r\nHost: ${name}:22\r\n\r\n`);
   // The gateway itself may need 10 s for the host.
   const head = await unlessAborted(readHead(socket, 2 * stepTimeoutMs), socket, signal).catch((cause) => {
-    throw new ClientError('ssh-unreachable', `${place} (the gateway does not answer)`, { cause });
+    throw new ClientError('ssh-unreachable', `${address} (the gateway does not answer)`, { cause });
   });
   const status = /^HTTP\/1\.1 (\d{3})/.exec(head)?.[1] ?? '';
   if (status === '200') return;
   const code = statusErrors[status as keyof typeof statusErrors] ?? 'ssh-unreachable';
-  throw new ClientError(code, place);
+  throw new ClientError(code, address);
 }

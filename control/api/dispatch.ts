@@ -82,9 +82,9 @@ async function identify(deps: DispatchDeps, { request, address }: Incoming): Pro
   return sender;
 }
 
-const byAccess = new Set<RefusalCode>(['signedOut', 'forbidden', 'sessionNeeded', 'proofNeeded', 'passkeyNeeded', 'missing']);
+const byCaller = new Set<RefusalCode>(['signedOut', 'forbidden', 'sessionNeeded', 'proofNeeded', 'passkeyNeeded', 'missing']);
 
-/** Runs the call. What access refuses counts by itself, so that it uses up no limit of what the caller may do. */
+/** Runs the call. What the check of the caller refuses counts by itself, so that it uses up no limit of what the caller may do. */
 async function countRefused<T>(
   deps: DispatchDeps,
   caller: Caller | null,
@@ -94,7 +94,7 @@ async function countRefused<T>(
   try {
     return await run();
   } catch (error) {
-    if (caller !== null && error instanceof Refusal && byAccess.has(error.code)) {
+    if (caller !== null && error instanceof Refusal && byCaller.has(error.code)) {
       await deps.limiter.take('refusedPerCredential', credentialOf(caller));
       const call: Call = calls[name];
       const projectId = query.project ?? (call.path.startsWith('/api/projects/') ? segments.id : undefined);
@@ -125,8 +125,8 @@ export async function dispatch(deps: DispatchDeps, handlers: Handlers, incoming:
     const nowMs = deps.clock();
     // A body may take a minute to arrive: the caller may have lost a session or a role since.
     const caller = body === undefined ? sender : await findCaller(deps, request.headers, nowMs);
-    const access = body === undefined ? allowed : await permit(deps.store.db, call, caller, { segments, query });
-    const context = { request, segments, query, body, caller, access, address, nowMs };
+    const membership = body === undefined ? allowed : await permit(deps.store.db, call, caller, { segments, query });
+    const context = { request, segments, query, body, caller, membership, address, nowMs };
     const handle = handlers[name] as (context: CallContext) => Promise<unknown>;
     return answerOf(await handle(context as unknown as CallContext));
   });

@@ -16,13 +16,13 @@ import { startPostgres, type TestPostgres } from '../test-kit-postgres.ts';
 import { callsOfInvited, type PreparedCall, pathOf, prepareCall, type World } from './test-kit-calls.ts';
 
 /** The place of one text in a call: `segments.name`, `query.host`, `body.email`. */
-interface Place {
+interface TextPart {
   readonly part: 'segments' | 'query' | 'body';
   readonly name: string;
   readonly isList: boolean;
 }
 
-function places(part: Place['part'], schema: z.ZodObject): Place[] {
+function textParts(part: TextPart['part'], schema: z.ZodObject): TextPart[] {
   const { properties = {} } = z.toJSONSchema(schema, { io: 'input' });
   return Object.entries(properties).flatMap(([name, property]) => {
     const kinds = JSON.stringify(property);
@@ -31,19 +31,19 @@ function places(part: Place['part'], schema: z.ZodObject): Place[] {
   });
 }
 
-function placesOf(call: Call): Place[] {
+function textPartsOf(call: Call): TextPart[] {
   const segments = [...call.path.matchAll(/:([A-Za-z]+)/g)].map(([, name = '']) => ({ part: 'segments' as const, name }));
   const payload = payloadSchemaOf(call);
   return [
     ...segments.map((each) => ({ ...each, isList: false })),
-    ...(call.query ? places('query', querySchemas[call.query]) : []),
-    ...(payload ? places('body', payload) : []),
+    ...(call.query ? textParts('query', querySchemas[call.query]) : []),
+    ...(payload ? textParts('body', payload) : []),
   ];
 }
 
-const targets = (Object.keys(calls) as CallName[]).flatMap((name) => placesOf(calls[name]).map((place) => ({ name, place })));
+const targets = (Object.keys(calls) as CallName[]).flatMap((name) => textPartsOf(calls[name]).map((place) => ({ name, place })));
 
-function putIn(body: PreparedCall['body'], { name, isList }: Place, text: string): NonNullable<PreparedCall['body']> {
+function putIn(body: PreparedCall['body'], { name, isList }: TextPart, text: string): NonNullable<PreparedCall['body']> {
   if (!(body instanceof FormData) && !(body instanceof URLSearchParams))
     return { ...(body as object), [name]: isList ? [text] : text };
   const copy = body instanceof FormData ? new FormData() : new URLSearchParams();
@@ -81,7 +81,7 @@ const suite = (name: string, open: () => Promise<TestControl>) =>
       return callsOfInvited.has(call) ? person() : owner;
     };
 
-    const send = async (call: CallName, place: Place, text: string): Promise<Response> => {
+    const send = async (call: CallName, place: TextPart, text: string): Promise<Response> => {
       const owner = await person();
       const world: World = { test, owner, operator };
       await test.makeFresh(operator);
@@ -100,7 +100,7 @@ const suite = (name: string, open: () => Promise<TestControl>) =>
     };
 
     /** JSON keeps a lone surrogate as an escape; the other encodings replace it. */
-    const isRefused = (call: CallName, { part }: Place, text: string): boolean => {
+    const isRefused = (call: CallName, { part }: TextPart, text: string): boolean => {
       if (part !== 'body') return text.isWellFormed() && !isPlainWord(text);
       const isJson = 'json' in calls[call];
       return !isPlainText(isJson ? text : text.toWellFormed());

@@ -5,8 +5,8 @@ import { durations } from '@underpass/rules/limits.ts';
 import { type Action, forbiddenMessage, may } from '@underpass/rules/people/permission.ts';
 import type { Queries } from '../platform/store/store.ts';
 import type { Caller } from '../request/caller/caller.ts';
+import { findMembership, type Membership, refuseStopped } from '../request/caller/membership.ts';
 import { expectOwnPasskey, expectPasskey, needsOperatorPasskey } from '../request/caller/passkey-rule.ts';
-import { type Access, findAccess, refuseStopped } from '../request/caller/project-access.ts';
 import { isUnsafe } from '../request/http/origin.ts';
 import { orMissing, Refusal, refuse } from '../request/http/refusal.ts';
 import { findGroupProjects } from '../tunnels/group/groups.ts';
@@ -44,28 +44,28 @@ function permitAccount(call: Call, caller: Caller | null): void {
 const proofText = `Your last sign-in was more than ${durations.proofMinutes} minutes ago. Confirm that it is you first.`;
 
 /** Holding a session for a moment, or the mailbox of a person with a passkey, must not give power that outlives it. */
-async function expectProof(db: Queries, call: Call, caller: Caller | null, access: Access | null): Promise<void> {
+async function expectProof(db: Queries, call: Call, caller: Caller | null, membership: Membership | null): Promise<void> {
   const fresh = call.needs === 'fresh';
   if (!(fresh || call.lasting) || caller === null || caller.token !== null) return;
   await expectOwnPasskey(db, caller);
-  if (fresh && !caller.fresh && (caller.operator || access?.role === 'owner')) refuse('proofNeeded', proofText);
+  if (fresh && !caller.fresh && (caller.operator || membership?.role === 'owner')) refuse('proofNeeded', proofText);
 }
 
 /** The project that the call may act in, or null for calls that act in none. */
-export async function permit(db: Queries, call: Call, caller: Caller | null, values: Values): Promise<Access | null> {
+export async function permit(db: Queries, call: Call, caller: Caller | null, values: Values): Promise<Membership | null> {
   permitAccount(call, caller);
   if (call.who === 'operator' && caller !== null) expectPasskey(await needsOperatorPasskey(db), caller);
-  const access = await permitProject(db, call, caller, values);
-  await expectProof(db, call, caller, access);
-  return access;
+  const membership = await permitProject(db, call, caller, values);
+  await expectProof(db, call, caller, membership);
+  return membership;
 }
 
-async function permitProject(db: Queries, call: Call, caller: Caller | null, values: Values): Promise<Access | null> {
+async function permitProject(db: Queries, call: Call, caller: Caller | null, values: Values): Promise<Membership | null> {
   if (withoutProject.has(call.who) || caller === null) return null;
   const projectId = await projectOf(db, call, caller, values);
-  const access = orMissing(await findAccess(db, caller, projectId), 'Project');
-  expectPasskey(access.passkeyRequired, caller);
-  if (!may(access.role, call.who as Action)) refuse('forbidden', forbiddenMessage);
-  if (isUnsafe(call.method)) refuseStopped(access);
-  return access;
+  const membership = orMissing(await findMembership(db, caller, projectId), 'Project');
+  expectPasskey(membership.passkeyRequired, caller);
+  if (!may(membership.role, call.who as Action)) refuse('forbidden', forbiddenMessage);
+  if (isUnsafe(call.method)) refuseStopped(membership);
+  return membership;
 }

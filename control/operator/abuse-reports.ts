@@ -13,9 +13,9 @@ import { type ListedColumns, readListPage } from '../platform/store/list-page.ts
 import type { AbuseReportsTable } from '../platform/store/schema.ts';
 import type { CallContext } from '../request/caller/call.ts';
 import { orInvalidForm, orMissing, refuse } from '../request/http/refusal.ts';
-import { auditDesk, type Desk, type DeskDeps } from './actor.ts';
+import { type ActingOperator, auditOperator, type OperatorNeeds } from './actor.ts';
 
-export interface AbuseDeps extends Pick<DeskDeps, 'store' | 'jobs' | 'origin'> {
+export interface AbuseDeps extends Pick<OperatorNeeds, 'store' | 'jobs' | 'origin'> {
   readonly limiter: Limiter;
   readonly botCheck: BotCheck;
 }
@@ -57,7 +57,7 @@ const listed: ListedColumns = {
 };
 
 export async function listAbuseReports(
-  { deps }: Desk,
+  { deps }: ActingOperator,
   state: string | undefined,
   query: ListQuery,
 ): Promise<ListPage<AbuseReport>> {
@@ -66,12 +66,12 @@ export async function listAbuseReports(
   return { ...page, rows: page.rows.map(toReport) };
 }
 
-export async function changeAbuseReport(desk: Desk, id: string, stateText: string): Promise<AbuseReport> {
+export async function changeAbuseReport(operator: ActingOperator, id: string, stateText: string): Promise<AbuseReport> {
   const state = parseState(stateText);
-  return desk.deps.store.write(async (trx) => {
+  return operator.deps.store.write(async (trx) => {
     const row = await trx.updateTable('abuse_reports').set({ state }).where('id', '=', id).returningAll().executeTakeFirst();
     const report = toReport(orMissing(row, 'Report'));
-    await auditDesk(trx, desk, { action: `abuse-report.${state}`, target: report.host });
+    await auditOperator(trx, operator, { action: `abuse-report.${state}`, target: report.host });
     return report;
   });
 }

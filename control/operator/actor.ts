@@ -8,7 +8,7 @@ import type { JobQueue } from '../platform/job/queue.ts';
 import type { Queries, Store } from '../platform/store/store.ts';
 import { type AuditRow, writeAudit } from '../request/caller/audit.ts';
 
-export interface DeskDeps {
+export interface OperatorNeeds {
   readonly store: Store;
   readonly feed: Pick<FeedPort, 'tunnelsChanged' | 'blocksChanged' | 'regionChanged' | 'isServing'>;
   readonly bus: Bus;
@@ -18,17 +18,17 @@ export interface DeskDeps {
 }
 
 /** What operator functions need, and who calls them. */
-export interface Desk {
-  readonly deps: DeskDeps;
+export interface ActingOperator {
+  readonly deps: OperatorNeeds;
   /** The operator's e-mail, or `operator` for a command. */
   readonly by: string;
   readonly address: string;
   readonly nowMs: number;
 }
 
-export const auditDesk = (
+export const auditOperator = (
   db: Queries,
-  { by, address, nowMs }: Desk,
+  { by, address, nowMs }: ActingOperator,
   row: Pick<AuditRow, 'action' | 'target'> & Partial<Pick<AuditRow, 'projectId' | 'detail'>>,
 ): Promise<void> => writeAudit(db, { projectId: null, actor: by, address, ...row }, nowMs);
 

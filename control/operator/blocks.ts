@@ -25,7 +25,7 @@ import type { BlocksTable } from '../platform/store/schema.ts';
 import type { Queries } from '../platform/store/store.ts';
 import { orInvalid, orMissing, refuse } from '../request/http/refusal.ts';
 import { darken, lighten } from '../tunnels/domain/blocked-names.ts';
-import { auditDesk, type Desk, newest } from './actor.ts';
+import { type ActingOperator, auditOperator, newest } from './actor.ts';
 
 const toBlock = (row: BlocksTable): Block => ({
   id: row.id,
@@ -46,7 +46,7 @@ const listed: ListedColumns = {
   status: kind,
 };
 
-export async function listBlocks({ deps }: Desk, query = newest()): Promise<ListPage<Block>> {
+export async function listBlocks({ deps }: ActingOperator, query = newest()): Promise<ListPage<Block>> {
   const page = await readListPage(deps.store.db.selectFrom('blocks').selectAll(), listed, query, blockList.statuses);
   return { ...page, rows: page.rows.map(toBlock) };
 }
@@ -72,7 +72,7 @@ interface NewBlock extends BlockTarget {
 }
 
 /** False if it is blocked already. */
-async function insertBlock(trx: Queries, { by, nowMs }: Desk, block: NewBlock): Promise<boolean> {
+async function insertBlock(trx: Queries, { by, nowMs }: ActingOperator, block: NewBlock): Promise<boolean> {
   const row = { id: createId(nowMs), ...block, created_by: by, created_at: nowMs };
   const insert = trx
     .insertInto('blocks')
@@ -91,38 +91,38 @@ async function refuseFull(db: Queries, more: number): Promise<void> {
 }
 
 /** Call it after the commit: edges hear of the change. */
-function tell({ deps }: Desk, targets: readonly BlockTarget[], tunnelIds: readonly string[]): void {
+function tell({ deps }: ActingOperator, targets: readonly BlockTarget[], tunnelIds: readonly string[]): void {
   const addresses = targets.filter(({ kind }) => kind === 'address').map(({ value }) => value);
   if (addresses.length > 0) deps.feed.blocksChanged(addresses);
   if (tunnelIds.length > 0) deps.feed.tunnelsChanged(tunnelIds);
 }
 
-export async function createBlock(desk: Desk, text: string, reasonText: string): Promise<Block> {
-  const { store, origin } = desk.deps;
+export async function createBlock(operator: ActingOperator, text: string, reasonText: string): Promise<Block> {
+  const { store, origin } = operator.deps;
   const reason = orInvalid(parseBlockReason(reasonText));
-  const target = orInvalid(checkTarget(text, desk.address, await ownHosts(store.db, origin)));
+  const target = orInvalid(checkTarget(text, operator.address, await ownHosts(store.db, origin)));
   const tunnelIds = await store.write(async (trx) => {
-    await noteBlocks(trx, desk.nowMs);
+    await noteBlocks(trx, operator.nowMs);
     await refuseFull(trx, 1);
-    if (!(await insertBlock(trx, desk, { ...target, reason }))) refuse('conflict', `'${target.value}' is blocked already.`);
-    await auditDesk(trx, desk, { action: 'block.create', target: target.value, detail: { reason } });
+    if (!(await insertBlock(trx, operator, { ...target, reason }))) refuse('conflict', `'${target.value}' is blocked already.`);
+    await auditOperator(trx, operator, { action: 'block.create', target: target.value, detail: { reason } });
     return target.kind === 'name' ? darken(trx, target.value) : [];
   });
-  tell(desk, [target], tunnelIds);
+  tell(operator, [target], tunnelIds);
   const row = store.db.selectFrom('blocks').selectAll().where('value', '=', target.value);
   return toBlock(orMissing(await row.executeTakeFirst(), 'Block'));
 }
 
 /** `key` is an id or a value. */
-export async function deleteBlock(desk: Desk, key: string): Promise<Block> {
-  const { row, tunnelIds } = await desk.deps.store.write(async (trx) => {
-    await noteBlocks(trx, desk.nowMs);
+export async function deleteBlock(operator: ActingOperator, key: string): Promise<Block> {
+  const { row, tunnelIds } = await operator.deps.store.write(async (trx) => {
+    await noteBlocks(trx, operator.nowMs);
     const found = trx.deleteFrom('blocks').where((eb) => eb.or([eb('id', '=', key), eb('value', '=', key)]));
     const row = orMissing(await found.returningAll().executeTakeFirst(), 'Block');
-    await auditDesk(trx, desk, { action: 'block.delete', target: row.value, detail: { reason: row.reason } });
+    await auditOperator(trx, operator, { action: 'block.delete', target: row.value, detail: { reason: row.reason } });
     return { row, tunnelIds: row.kind === 'name' ? await lighten(trx, row.value) : [] };
   });
-  tell(desk, [row], tunnelIds);
+  tell(operator, [row], tunnelIds);
   return toBlock(row);
 }
 
@@ -141,10 +141,10 @@ function readLine(cells: readonly string[] | undefined, address: string, own: re
 }
 
 /** Lines of a value and a reason. Imports what it can read, and answers the problems of the others. */
-export async function importBlocks(desk: Desk, csv: string): Promise<BlockImport> {
+export async function importBlocks(operator: ActingOperator, csv: string): Promise<BlockImport> {
   const lines = csvLines(csv).filter((line) => line !== '' && !line.startsWith('#'));
   if (lines.length > importedAtMost) refuse('invalid', `A file may have at most ${importedAtMost} lines.`);
-  const { store, origin } = desk.deps;
+  const { store, origin } = operator.deps;
   const own = await ownHosts(store.db, origin);
   await refuseFull(store.db, lines.length);
   let imported = 0;
@@ -152,25 +152,25 @@ export async function importBlocks(desk: Desk, csv: string): Promise<BlockImport
   const blocks: NewBlock[] = [];
   for (const [at, line] of lines.entries()) {
     if (at % readAtOnce === 0) await nextTurn();
-    const read = readLine(parseCsvLine(line), desk.address, own);
+    const read = readLine(parseCsvLine(line), operator.address, own);
     if (read.ok) blocks.push(read.value);
     else if (problems.length < problemsShown) problems.push(`line ${at + 1}: ${read.message}`);
   }
-  await store.write((trx) => auditDesk(trx, desk, { action: 'block.import', target: `${blocks.length} lines` }));
+  await store.write((trx) => auditOperator(trx, operator, { action: 'block.import', target: `${blocks.length} lines` }));
   for (const some of piecesOf(blocks, importedAtOnce)) {
     const made: NewBlock[] = [];
     const tunnelIds = await store.write(async (trx) => {
-      await noteBlocks(trx, desk.nowMs);
+      await noteBlocks(trx, operator.nowMs);
       const ids: string[] = [];
       for (const block of some) {
-        if (!(await insertBlock(trx, desk, block))) continue;
+        if (!(await insertBlock(trx, operator, block))) continue;
         made.push(block);
         if (block.kind === 'name') ids.push(...(await darken(trx, block.value)));
       }
       return ids;
     });
     imported += made.length;
-    tell(desk, made, [...new Set(tunnelIds)]);
+    tell(operator, made, [...new Set(tunnelIds)]);
     await nextTurn();
   }
   return { imported, ...(problems.length === 0 ? {} : { problems }) };

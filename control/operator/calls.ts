@@ -23,7 +23,7 @@ import type { CallContext, Handlers } from '../request/caller/call.ts';
 import { answerPage } from '../request/http/page.ts';
 import { orInvalid } from '../request/http/refusal.ts';
 import { type AbuseDeps, changeAbuseReport, listAbuseReports, reportAbuse } from './abuse-reports.ts';
-import type { Desk, DeskDeps } from './actor.ts';
+import type { ActingOperator, OperatorNeeds } from './actor.ts';
 import { createBlock, deleteBlock, importBlocks, listBlocks } from './blocks.ts';
 import { changePasskeyRule, readPasskeyRule, removeUserPasskeys } from './passkeys.ts';
 import { changeProject, listAllProjects } from './projects.ts';
@@ -33,8 +33,8 @@ import { createSubscription, deleteSubscription, importSubscriptions, listSubscr
 import { changeTunnel, listAllTunnels } from './tunnels.ts';
 import { changeUser, listUsers } from './users.ts';
 
-export interface OperatorDeps extends DeskDeps, AbuseDeps {
-  readonly feed: DeskDeps['feed'] & Pick<FeedPort, 'clientCount' | 'edges'>;
+export interface OperatorDeps extends OperatorNeeds, AbuseDeps {
+  readonly feed: OperatorNeeds['feed'] & Pick<FeedPort, 'clientCount' | 'edges'>;
 }
 
 /** Only the calls: edges report clients to the server's process, which a command is not. */
@@ -49,50 +49,54 @@ const askedOf = ({ before, limit, ...asked }: AskedList): AskedList =>
 type Request = Pick<CallContext<'listUsers'>, 'caller' | 'address' | 'nowMs'>;
 
 export function createOperatorCalls(deps: OperatorDeps): Handlers<Exclude<keyof typeof table, AuditCalls> | 'reportAbuse'> {
-  const deskOf = ({ caller, address, nowMs }: Request): Desk => ({ deps, by: caller.email, address, nowMs });
+  const operatorOf = ({ caller, address, nowMs }: Request): ActingOperator => ({ deps, by: caller.email, address, nowMs });
   const list =
     <Context extends Request & Pick<CallContext<'listUsers'>, 'request'> & { readonly query: AskedList }>(
       rules: ListRules,
-      read: (desk: Desk, query: ListQuery, context: Context) => Promise<ListPage<unknown>>,
+      read: (operator: ActingOperator, query: ListQuery, context: Context) => Promise<ListPage<unknown>>,
     ) =>
     async (context: Context): Promise<Response> =>
-      answerPage(context.request, await read(deskOf(context), orInvalid(parseListQuery(askedOf(context.query), rules)), context));
+      answerPage(
+        context.request,
+        await read(operatorOf(context), orInvalid(parseListQuery(askedOf(context.query), rules)), context),
+      );
   return {
-    listRegistrations: list(registrationList, (desk, query, context: CallContext<'listRegistrations'>) =>
-      listRegistrations(desk, context.query, query),
+    listRegistrations: list(registrationList, (operator, query, context: CallContext<'listRegistrations'>) =>
+      listRegistrations(operator, context.query, query),
     ),
-    approveRegistration: (context) => approve(deskOf(context), context.segments.id),
-    rejectRegistration: (context) => reject(deskOf(context), context.segments.id),
+    approveRegistration: (context) => approve(operatorOf(context), context.segments.id),
+    rejectRegistration: (context) => reject(operatorOf(context), context.segments.id),
     listSubscriptions: list(subscriptionList, listSubscriptions),
-    createSubscription: (context) => createSubscription(deskOf(context), context.body.email, context.body.expiresAt),
-    deleteSubscription: (context) => deleteSubscription(deskOf(context), context.segments.id),
-    importSubscriptions: (context) => importSubscriptions(deskOf(context), context.body),
+    createSubscription: (context) => createSubscription(operatorOf(context), context.body.email, context.body.expiresAt),
+    deleteSubscription: (context) => deleteSubscription(operatorOf(context), context.segments.id),
+    importSubscriptions: (context) => importSubscriptions(operatorOf(context), context.body),
     listUsers: list(userList, listUsers),
-    changeUser: (context) => changeUser(deskOf(context), context.segments.id, context.body),
-    removeUserPasskeys: async (context) => void (await removeUserPasskeys(deskOf(context), context.segments.id)),
-    getPasskeyRule: (context) => readPasskeyRule(deskOf(context)),
-    changePasskeyRule: (context) => changePasskeyRule(deskOf(context), context.caller, context.body.required),
+    changeUser: (context) => changeUser(operatorOf(context), context.segments.id, context.body),
+    removeUserPasskeys: async (context) => void (await removeUserPasskeys(operatorOf(context), context.segments.id)),
+    getPasskeyRule: (context) => readPasskeyRule(operatorOf(context)),
+    changePasskeyRule: (context) => changePasskeyRule(operatorOf(context), context.caller, context.body.required),
     listAllProjects: list(projectList, listAllProjects),
-    changeProject: (context) => changeProject(deskOf(context), context.segments.id, context.body),
-    listAllTunnels: list(allTunnelList, async (desk, query) => {
-      const page = await listAllTunnels(desk, query);
+    changeProject: (context) => changeProject(operatorOf(context), context.segments.id, context.body),
+    listAllTunnels: list(allTunnelList, async (operator, query) => {
+      const page = await listAllTunnels(operator, query);
       return { ...page, rows: page.rows.map(withClients(deps)) };
     }),
-    changeTunnel: async (context) => withClients(deps)(await changeTunnel(deskOf(context), context.segments.id, context.body)),
-    listOperatorRegions: (context) => listOperatorRegions(deskOf(context)),
-    createRegion: (context) => createRegion(deskOf(context), context.body),
-    changeRegion: (context) => changeRegion(deskOf(context), context.segments.name, context.body),
-    deleteRegion: (context) => deleteRegion(deskOf(context), context.segments.name),
-    createRegionKey: (context) => createRegionKey(deskOf(context), context.segments.name),
+    changeTunnel: async (context) =>
+      withClients(deps)(await changeTunnel(operatorOf(context), context.segments.id, context.body)),
+    listOperatorRegions: (context) => listOperatorRegions(operatorOf(context)),
+    createRegion: (context) => createRegion(operatorOf(context), context.body),
+    changeRegion: (context) => changeRegion(operatorOf(context), context.segments.name, context.body),
+    deleteRegion: (context) => deleteRegion(operatorOf(context), context.segments.name),
+    createRegionKey: (context) => createRegionKey(operatorOf(context), context.segments.name),
     listEdges: async () => deps.feed.edges(),
     listBlocks: list(blockList, listBlocks),
-    createBlock: (context) => createBlock(deskOf(context), context.body.value, context.body.reason),
-    deleteBlock: async (context) => void (await deleteBlock(deskOf(context), context.segments.id)),
-    importBlocks: (context) => importBlocks(deskOf(context), context.body),
-    listAbuseReports: list(abuseReportList, (desk, query, context: CallContext<'listAbuseReports'>) =>
-      listAbuseReports(desk, context.query.state, query),
+    createBlock: (context) => createBlock(operatorOf(context), context.body.value, context.body.reason),
+    deleteBlock: async (context) => void (await deleteBlock(operatorOf(context), context.segments.id)),
+    importBlocks: (context) => importBlocks(operatorOf(context), context.body),
+    listAbuseReports: list(abuseReportList, (operator, query, context: CallContext<'listAbuseReports'>) =>
+      listAbuseReports(operator, context.query.state, query),
     ),
-    changeAbuseReport: (context) => changeAbuseReport(deskOf(context), context.segments.id, context.body.state),
+    changeAbuseReport: (context) => changeAbuseReport(operatorOf(context), context.segments.id, context.body.state),
     reportAbuse: (context) => reportAbuse(deps, context),
   };
 }

@@ -1,6 +1,6 @@
 // The operator functions for underpass-server's commands and the first start, which have no session.
 
-import { type Desk, type DeskDeps, newest } from './actor.ts';
+import { type ActingOperator, newest, type OperatorNeeds } from './actor.ts';
 import { createBlock, deleteBlock, importBlocks, listBlocks } from './blocks.ts';
 import { removeUserPasskeys } from './passkeys.ts';
 import { changeProject, listAllProjects, removeProject } from './projects.ts';
@@ -13,13 +13,15 @@ import { changeUser, createOperatorLink, deleteUser, ensureOperator, listUsers }
 // What a command prints: all subscribers of a closed preview.
 const printedSubscriptions = 5_000;
 
-/** Each takes a desk first, which createOperatorDesk passes. */
+/** Each takes an acting operator first, whom createOperatorDesk passes. */
 const functions = {
-  listRegistrations: async (desk: Desk, of?: { readonly state?: string }) => (await listRegistrations(desk, of)).rows,
+  listRegistrations: async (operator: ActingOperator, of?: { readonly state?: string }) =>
+    (await listRegistrations(operator, of)).rows,
   ...{ findRegistration, approve, reject },
-  listSubscriptions: async (desk: Desk) => (await listSubscriptions(desk, newest('', printedSubscriptions))).rows,
+  listSubscriptions: async (operator: ActingOperator) =>
+    (await listSubscriptions(operator, newest('', printedSubscriptions))).rows,
   importSubscriptions,
-  listUsers: async (desk: Desk, q?: string) => (await listUsers(desk, newest(q))).rows,
+  listUsers: async (operator: ActingOperator, q?: string) => (await listUsers(operator, newest(q))).rows,
   ...{
     changeUser,
     deleteUser,
@@ -27,25 +29,27 @@ const functions = {
     createLoginLink: createOperatorLink,
     removePasskeys: removeUserPasskeys,
   },
-  listBlocks: async (desk: Desk, q?: string) => (await listBlocks(desk, newest(q))).rows,
+  listBlocks: async (operator: ActingOperator, q?: string) => (await listBlocks(operator, newest(q))).rows,
   ...{ createBlock, deleteBlock, importBlocks },
-  listProjects: async (desk: Desk, q?: string) => (await listAllProjects(desk, newest(q))).rows,
+  listProjects: async (operator: ActingOperator, q?: string) => (await listAllProjects(operator, newest(q))).rows,
   ...{ changeProject, deleteProject: removeProject },
-  listTunnels: async (desk: Desk, q?: string) => (await listAllTunnels(desk, newest(q))).rows,
+  listTunnels: async (operator: ActingOperator, q?: string) => (await listAllTunnels(operator, newest(q))).rows,
   changeTunnel,
   ...{ listRegions: listOperatorRegions, createRegion, createRegionKey, ensureRegion },
 } as const;
 
-type WithoutDesk<F> = F extends (desk: Desk, ...rest: infer Rest) => infer Answer ? (...rest: Rest) => Answer : never;
-export type OperatorDesk = { readonly [Name in keyof typeof functions]: WithoutDesk<(typeof functions)[Name]> };
+type WithoutOperator<F> = F extends (operator: ActingOperator, ...rest: infer Rest) => infer Answer
+  ? (...rest: Rest) => Answer
+  : never;
+export type OperatorDesk = { readonly [Name in keyof typeof functions]: WithoutOperator<(typeof functions)[Name]> };
 
-export interface OperatorDeskDeps extends DeskDeps {
+export interface OperatorDeskDeps extends OperatorNeeds {
   readonly clock: () => number;
 }
 
 export function createOperatorDesk(deps: OperatorDeskDeps): OperatorDesk {
   const bind =
-    (run: (desk: Desk, ...rest: never[]) => unknown) =>
+    (run: (operator: ActingOperator, ...rest: never[]) => unknown) =>
     (...rest: never[]): unknown =>
       run({ deps, by: 'operator', address: '', nowMs: deps.clock() }, ...rest);
   const bound = Object.entries(functions).map(([name, run]) => [name, bind(run)]);

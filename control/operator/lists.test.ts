@@ -18,7 +18,7 @@ import { createId } from '../platform/store/id.ts';
 import type { Store } from '../platform/store/store.ts';
 import { onBothDatabases, type StoreSuite } from '../test-kit-databases.ts';
 import { listAbuseReports } from './abuse-reports.ts';
-import { type Desk, newest } from './actor.ts';
+import { type ActingOperator, newest } from './actor.ts';
 import { listBlocks } from './blocks.ts';
 import { listAllProjects } from './projects.ts';
 import { listRegistrations } from './registrations.ts';
@@ -26,7 +26,7 @@ import { listSubscriptions } from './subscriptions.ts';
 import { listAllTunnels } from './tunnels.ts';
 import { listUsers } from './users.ts';
 
-type Read = (desk: Desk, query: ListQuery) => Promise<ListPage<{ readonly id: string }>>;
+type Read = (desk: ActingOperator, query: ListQuery) => Promise<ListPage<{ readonly id: string }>>;
 
 const lists: readonly (readonly [string, ListRules, Read])[] = [
   ['users', userList, listUsers],
@@ -41,10 +41,10 @@ const lists: readonly (readonly [string, ListRules, Read])[] = [
 const suite: StoreSuite = (name, skip, open) =>
   describe(`the operator's lists with ${name}`, { skip }, () => {
     let store: Store;
-    let desk: Desk;
+    let desk: ActingOperator;
     before(async () => {
       store = await open();
-      desk = { deps: { store, feed: { isServing: () => false } }, nowMs: 0 } as unknown as Desk;
+      desk = { deps: { store, feed: { isServing: () => false } }, nowMs: 0 } as unknown as ActingOperator;
       const ends = [null, 20, 3, 3, 100];
       const of = { source: 'import' as const, active: 1 as const, updated_at: 0 };
       const rows = ends.map((expires_at, i) => ({ id: createId(i), email: `${i}@example.org`, expires_at, ...of }));

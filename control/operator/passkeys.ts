@@ -5,21 +5,21 @@ import { ownPasskeyFirstMessage } from '@underpass/rules/people/passkey.ts';
 import { endVisitsOfUser } from '../edges/policies/end-visits.ts';
 import { guardedTunnelsOf } from '../edges/policies/guarded-tunnels.ts';
 import { removeAllPasskeys } from '../people/passkey/passkeys.ts';
-import { tellNarrowed } from '../platform/bus/access.ts';
+import { tellNarrowed } from '../platform/bus/narrowed-rights.ts';
 import { passkeyMail } from '../platform/mail/mails.ts';
 import type { Caller } from '../request/caller/caller.ts';
 import { addNotices } from '../request/caller/notice.ts';
 import { needsOperatorPasskey, operatorRule } from '../request/caller/passkey-rule.ts';
 import { orMissing, refuse } from '../request/http/refusal.ts';
-import { auditDesk, type Desk } from './actor.ts';
+import { type ActingOperator, auditOperator } from './actor.ts';
 
-export const readPasskeyRule = async ({ deps }: Desk): Promise<PasskeyRule> => ({
+export const readPasskeyRule = async ({ deps }: ActingOperator): Promise<PasskeyRule> => ({
   required: await needsOperatorPasskey(deps.store.db),
 });
 
 /** Only an operator with a passkey can turn the rule on: it would lock out an operator without one. */
-export async function changePasskeyRule(desk: Desk, caller: Caller, required: boolean): Promise<PasskeyRule> {
-  const { deps } = desk;
+export async function changePasskeyRule(operator: ActingOperator, caller: Caller, required: boolean): Promise<PasskeyRule> {
+  const { deps } = operator;
   if (required && caller.passkey === 'none') refuse('conflict', ownPasskeyFirstMessage);
   await deps.store.write(async (trx) => {
     const row = { name: operatorRule, value: JSON.stringify(required) };
@@ -28,19 +28,19 @@ export async function changePasskeyRule(desk: Desk, caller: Caller, required: bo
       .values(row)
       .onConflict((conflict) => conflict.column('name').doUpdateSet({ value: row.value }))
       .execute();
-    await auditDesk(trx, desk, { action: 'operator.require-passkey', target: 'operators', detail: { required } });
+    await auditOperator(trx, operator, { action: 'operator.require-passkey', target: 'operators', detail: { required } });
   });
   return { required };
 }
 
 /** The user signs in by e-mail and adds a new passkey. Their sessions that a passkey signed in end. */
-export async function removeUserPasskeys(desk: Desk, id: string): Promise<{ readonly email: string }> {
-  const { deps, nowMs } = desk;
+export async function removeUserPasskeys(operator: ActingOperator, id: string): Promise<{ readonly email: string }> {
+  const { deps, nowMs } = operator;
   const { email, tunnels } = await deps.store.write(async (trx) => {
     const query = trx.selectFrom('users').select('email').where('id', '=', id);
     const user = orMissing(await query.executeTakeFirst(), 'User');
     if (!(await removeAllPasskeys(trx, id))) refuse('conflict', 'This user has no passkey.');
-    await auditDesk(trx, desk, { action: 'passkey.remove', target: user.email });
+    await auditOperator(trx, operator, { action: 'passkey.remove', target: user.email });
     await addNotices(trx, [user.email], passkeyMail({ kind: 'removed-by-operator' }, deps.origin), nowMs);
     await endVisitsOfUser(trx, id, nowMs);
     return { email: user.email, tunnels: await guardedTunnelsOf(trx, id) };

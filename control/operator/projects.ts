@@ -5,15 +5,15 @@ import { highestQuotas, type ProjectQuotas, projectQuotas } from '@underpass/rul
 import { type ListPage, projectList } from '@underpass/rules/list/list-page.ts';
 import { sql } from 'kysely';
 import { deleteProject } from '../people/project/deletion.ts';
-import { tellNarrowed } from '../platform/bus/access.ts';
+import { tellNarrowed } from '../platform/bus/narrowed-rights.ts';
 import { gather } from '../platform/store/gather.ts';
 import { type ListedColumns, readListPage } from '../platform/store/list-page.ts';
 import type { ProjectsTable } from '../platform/store/schema.ts';
 import type { Queries } from '../platform/store/store.ts';
-import { readQuotas } from '../request/caller/project-access.ts';
+import { readQuotas } from '../request/caller/membership.ts';
 import { lockProject } from '../request/caller/project-lock.ts';
 import { orMissing, refuse } from '../request/http/refusal.ts';
-import { auditDesk, type Desk, newest, suspension } from './actor.ts';
+import { type ActingOperator, auditOperator, newest, suspension } from './actor.ts';
 import { countTunnels } from './tunnels.ts';
 
 async function ownersOf(db: Queries, ids: readonly string[]): Promise<Map<string, string[]>> {
@@ -59,7 +59,7 @@ const listed: ListedColumns = {
 };
 
 /** A search finds a name, an id, or an owner's e-mail. */
-export async function listAllProjects({ deps }: Desk, query = newest()): Promise<ListPage<OperatorProject>> {
+export async function listAllProjects({ deps }: ActingOperator, query = newest()): Promise<ListPage<OperatorProject>> {
   const { db } = deps.store;
   const page = await readListPage(db.selectFrom('projects as p').selectAll('p'), listed, query, projectList.statuses);
   return { ...page, rows: await toProjects(db, page.rows) };
@@ -87,15 +87,15 @@ const columnsOf = (row: ProjectsTable, { suspended, limits: given }: ProjectChan
 const tunnelIdsOf = async (db: Queries, projectId: string): Promise<string[]> =>
   (await db.selectFrom('tunnels').select('id').where('project_id', '=', projectId).execute()).map((row) => row.id);
 
-export async function changeProject(desk: Desk, id: string, change: ProjectChange): Promise<OperatorProject> {
-  const { deps, nowMs } = desk;
+export async function changeProject(operator: ActingOperator, id: string, change: ProjectChange): Promise<OperatorProject> {
+  const { deps, nowMs } = operator;
   const { row, tunnelIds } = await deps.store.write(async (trx) => {
     await lockProject(trx, id);
     const before = orMissing(await trx.selectFrom('projects').selectAll().where('id', '=', id).executeTakeFirst(), 'Project');
     const set = columnsOf(before, change, nowMs);
     if (Object.keys(set).length === 0) refuse('invalid', "Nothing to change: give 'suspended' or 'limits'.");
     const after = await trx.updateTable('projects').set(set).where('id', '=', id).returningAll().executeTakeFirstOrThrow();
-    await auditDesk(trx, desk, { projectId: id, action: 'project.change', target: before.name, detail: { ...change } });
+    await auditOperator(trx, operator, { projectId: id, action: 'project.change', target: before.name, detail: { ...change } });
     return { row: after, tunnelIds: change.suspended === undefined ? [] : await tunnelIdsOf(trx, id) };
   });
   deps.feed.tunnelsChanged(tunnelIds);
@@ -103,13 +103,16 @@ export async function changeProject(desk: Desk, id: string, change: ProjectChang
 }
 
 /** Deletes a project whose owners are gone, or that was suspended for good: a command. */
-export async function removeProject(desk: Desk, id: string): Promise<{ readonly id: string; readonly name: string }> {
-  const { deps, nowMs } = desk;
+export async function removeProject(
+  operator: ActingOperator,
+  id: string,
+): Promise<{ readonly id: string; readonly name: string }> {
+  const { deps, nowMs } = operator;
   const { name, tunnelIds } = await deps.store.write(async (trx) => {
     await lockProject(trx, id);
     const row = await trx.selectFrom('projects').select('name').where('id', '=', id).executeTakeFirstOrThrow();
     const ids = await deleteProject(trx, id, nowMs);
-    await auditDesk(trx, desk, { projectId: id, action: 'project.delete', target: row.name });
+    await auditOperator(trx, operator, { projectId: id, action: 'project.delete', target: row.name });
     return { name: row.name, tunnelIds: ids };
   });
   deps.feed.tunnelsChanged(tunnelIds);

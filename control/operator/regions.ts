@@ -10,10 +10,10 @@ import { type KeyRotation, listRegionRows, rotateEdgeKey, toRegion } from '../ed
 import type { RegionsTable } from '../platform/store/schema.ts';
 import { isForeignKeyViolation, isUniqueViolation, type Queries } from '../platform/store/store.ts';
 import { orInvalid, orMissing, refuse } from '../request/http/refusal.ts';
-import { auditDesk, type Desk } from './actor.ts';
+import { type ActingOperator, auditOperator } from './actor.ts';
 import { countTunnels } from './tunnels.ts';
 
-export async function listOperatorRegions({ deps }: Desk): Promise<OperatorRegion[]> {
+export async function listOperatorRegions({ deps }: ActingOperator): Promise<OperatorRegion[]> {
   const { db } = deps.store;
   const rows = await listRegionRows(db);
   const names = rows.map((row) => row.name);
@@ -28,9 +28,9 @@ export async function listOperatorRegions({ deps }: Desk): Promise<OperatorRegio
   }));
 }
 
-const findOperatorRegion = async (desk: Desk, name: string): Promise<OperatorRegion> =>
+const findOperatorRegion = async (operator: ActingOperator, name: string): Promise<OperatorRegion> =>
   orMissing(
-    (await listOperatorRegions(desk)).find((region) => region.name === name),
+    (await listOperatorRegions(operator)).find((region) => region.name === name),
     'Region',
   );
 
@@ -76,29 +76,29 @@ const toRow = (region: NewRegion, nowMs: number): RegionsTable => ({
   created_at: nowMs,
 });
 
-export async function createRegion(desk: Desk, region: NewRegion): Promise<OperatorRegion> {
-  const { deps, nowMs } = desk;
+export async function createRegion(operator: ActingOperator, region: NewRegion): Promise<OperatorRegion> {
+  const { deps, nowMs } = operator;
   const row = toRow(region, nowMs);
   try {
     await deps.store.write(async (trx) => {
       await trx.insertInto('regions').values(row).execute();
-      await auditDesk(trx, desk, { action: 'region.create', target: row.name });
+      await auditOperator(trx, operator, { action: 'region.create', target: row.name });
     });
   } catch (error) {
     if (isUniqueViolation(error)) refuse('conflict', `Region '${row.name}' or its data plane host already exists`);
     throw error;
   }
   deps.feed.regionChanged(row.name);
-  return findOperatorRegion(desk, row.name);
+  return findOperatorRegion(operator, row.name);
 }
 
 /**
  * The first region of a server that runs everything. Every start applies the settings again, except to what an operator
  * changed.
  */
-export async function ensureRegion(desk: Desk, region: NewRegion): Promise<void> {
-  const row = toRow(region, desk.nowMs);
-  await desk.deps.store.write(async (trx) => {
+export async function ensureRegion(operator: ActingOperator, region: NewRegion): Promise<void> {
+  const row = toRow(region, operator.nowMs);
+  await operator.deps.store.write(async (trx) => {
     const kept = new Set<string>(['created_at', 'available', ...(await readChangedColumns(trx, row.name))]);
     const settings = Object.fromEntries(Object.entries(row).filter(([column]) => !kept.has(column)));
     const insert = trx.insertInto('regions').values(row);
@@ -132,10 +132,10 @@ async function lockRegion(trx: Queries, name: string): Promise<void> {
   orMissing(await update.returning('name').executeTakeFirst(), 'Region');
 }
 
-export async function changeRegion(desk: Desk, name: string, change: RegionChange): Promise<OperatorRegion> {
+export async function changeRegion(operator: ActingOperator, name: string, change: RegionChange): Promise<OperatorRegion> {
   const set = columnsOf(change);
   if (Object.keys(set).length === 0) refuse('invalid', 'Nothing to change.');
-  await desk.deps.store.write(async (trx) => {
+  await operator.deps.store.write(async (trx) => {
     await lockRegion(trx, name);
     const before = await trx.selectFrom('regions').selectAll().where('name', '=', name).executeTakeFirstOrThrow();
     // The panel sends every field. What it sends unchanged still follows the settings.
@@ -144,38 +144,38 @@ export async function changeRegion(desk: Desk, name: string, change: RegionChang
     if (changed.includes('tls_termination')) await refuseInUse(trx, name);
     await trx.updateTable('regions').set(set).where('name', '=', name).execute();
     await addChangedColumns(trx, name, changed);
-    await auditDesk(trx, desk, { action: 'region.change', target: name, detail: { ...change } });
+    await auditOperator(trx, operator, { action: 'region.change', target: name, detail: { ...change } });
   });
-  desk.deps.feed.regionChanged(name);
-  return findOperatorRegion(desk, name);
+  operator.deps.feed.regionChanged(name);
+  return findOperatorRegion(operator, name);
 }
 
-const removeUnused = (desk: Desk, name: string): Promise<void> =>
-  desk.deps.store.write(async (trx) => {
+const removeUnused = (operator: ActingOperator, name: string): Promise<void> =>
+  operator.deps.store.write(async (trx) => {
     await refuseInUse(trx, name);
     const row = await trx.deleteFrom('regions').where('name', '=', name).returning('name').executeTakeFirst();
     orMissing(row, 'Region');
     await forgetChangedColumns(trx, name);
-    await auditDesk(trx, desk, { action: 'region.delete', target: name });
+    await auditOperator(trx, operator, { action: 'region.delete', target: name });
   });
 
-export async function deleteRegion(desk: Desk, name: string): Promise<void> {
+export async function deleteRegion(operator: ActingOperator, name: string): Promise<void> {
   try {
-    await removeUnused(desk, name);
+    await removeUnused(operator, name);
   } catch (error) {
     if (!isForeignKeyViolation(error)) throw error;
     // A tunnel was made after the count.
     refuse('conflict', `Region '${name}' has tunnels`);
   }
-  desk.deps.feed.regionChanged(name);
+  operator.deps.feed.regionChanged(name);
 }
 
-export async function createRegionKey(desk: Desk, name: string, why: KeyRotation = 'overlap'): Promise<RegionKey> {
-  const key = await desk.deps.store.write(async (trx) => {
+export async function createRegionKey(operator: ActingOperator, name: string, why: KeyRotation = 'overlap'): Promise<RegionKey> {
+  const key = await operator.deps.store.write(async (trx) => {
     await lockRegion(trx, name);
-    await auditDesk(trx, desk, { action: 'region.key', target: name, detail: { why } });
-    return rotateEdgeKey(trx, name, desk.nowMs, why);
+    await auditOperator(trx, operator, { action: 'region.key', target: name, detail: { why } });
+    return rotateEdgeKey(trx, name, operator.nowMs, why);
   });
-  desk.deps.feed.regionChanged(name);
+  operator.deps.feed.regionChanged(name);
   return { key };
 }

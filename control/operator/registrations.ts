@@ -9,7 +9,7 @@ import { type ListedColumns, readListPage } from '../platform/store/list-page.ts
 import type { RegistrationsTable } from '../platform/store/schema.ts';
 import type { Queries } from '../platform/store/store.ts';
 import { orMissing, refuse } from '../request/http/refusal.ts';
-import { type Desk, newest } from './actor.ts';
+import { type ActingOperator, newest } from './actor.ts';
 
 const states = ['waiting', 'approved', 'rejected'] as const;
 
@@ -41,7 +41,7 @@ const listed: ListedColumns = {
 };
 
 export async function listRegistrations(
-  { deps, nowMs }: Desk,
+  { deps, nowMs }: ActingOperator,
   { state: stateText }: { readonly state?: string } = {},
   query = newest(),
 ): Promise<ListPage<OperatorRegistration>> {
@@ -54,22 +54,22 @@ export async function listRegistrations(
 }
 
 /** Finds it by id or by e-mail, also beyond the first page of the list. */
-export async function findRegistration({ deps }: Desk, key: string): Promise<string> {
+export async function findRegistration({ deps }: ActingOperator, key: string): Promise<string> {
   const query = deps.store.db.selectFrom('registrations').select('id');
   const row = await query.where((eb) => eb.or([eb('id', '=', key), eb('email', '=', key.toLowerCase())])).executeTakeFirst();
   return orMissing(row, 'Registration').id;
 }
 
-const deciderOf = ({ deps, by, address, nowMs }: Desk) => ({ store: deps.store, by, address, nowMs });
+const deciderOf = ({ deps, by, address, nowMs }: ActingOperator) => ({ store: deps.store, by, address, nowMs });
 
-export async function approve(desk: Desk, id: string): Promise<OperatorRegistration> {
-  const row = await approveRegistration(deciderOf(desk), id);
-  desk.deps.jobs.wake();
-  return toRegistration(desk.deps.store.db, row, desk.nowMs);
+export async function approve(operator: ActingOperator, id: string): Promise<OperatorRegistration> {
+  const row = await approveRegistration(deciderOf(operator), id);
+  operator.deps.jobs.wake();
+  return toRegistration(operator.deps.store.db, row, operator.nowMs);
 }
 
-export async function reject(desk: Desk, id: string): Promise<OperatorRegistration> {
-  const row = await rejectRegistration(deciderOf(desk), id);
-  desk.deps.jobs.wake();
-  return toRegistration(desk.deps.store.db, row, desk.nowMs);
+export async function reject(operator: ActingOperator, id: string): Promise<OperatorRegistration> {
+  const row = await rejectRegistration(deciderOf(operator), id);
+  operator.deps.jobs.wake();
+  return toRegistration(operator.deps.store.db, row, operator.nowMs);
 }

@@ -13,7 +13,7 @@ import { type ListedColumns, readListPage } from '../platform/store/list-page.ts
 import { piecesOf } from '../platform/store/pieces.ts';
 import type { SubscriptionsTable } from '../platform/store/schema.ts';
 import { orInvalid, orMissing, refuse } from '../request/http/refusal.ts';
-import { auditDesk, type Desk } from './actor.ts';
+import { type ActingOperator, auditOperator } from './actor.ts';
 
 const toSubscription = (row: SubscriptionsTable): Subscription => ({
   id: row.id,
@@ -42,27 +42,27 @@ const listed: ListedColumns = {
   status: activity,
 };
 
-export async function listSubscriptions({ deps }: Desk, query: ListQuery): Promise<ListPage<Subscription>> {
+export async function listSubscriptions({ deps }: ActingOperator, query: ListQuery): Promise<ListPage<Subscription>> {
   const rows = deps.store.db.selectFrom('subscriptions').selectAll();
   const page = await readListPage(rows, listed, query, subscriptionList.statuses);
   return { ...page, rows: page.rows.map(toSubscription) };
 }
 
-export async function createSubscription(desk: Desk, emailText: string, expiresAt?: string): Promise<Subscription> {
+export async function createSubscription(operator: ActingOperator, emailText: string, expiresAt?: string): Promise<Subscription> {
   const email = orInvalid(parseEmail(emailText));
   const change = { email, source: 'operator', active: true, expiresAt: parseExpiry(expiresAt) } as const;
-  await desk.deps.store.write(async (trx) => {
-    await putSubscription(trx, change, desk.nowMs);
-    await auditDesk(trx, desk, { action: 'subscription.create', target: email });
+  await operator.deps.store.write(async (trx) => {
+    await putSubscription(trx, change, operator.nowMs);
+    await auditOperator(trx, operator, { action: 'subscription.create', target: email });
   });
-  const { db } = desk.deps.store;
+  const { db } = operator.deps.store;
   return toSubscription(await db.selectFrom('subscriptions').selectAll().where('email', '=', email).executeTakeFirstOrThrow());
 }
 
-export const deleteSubscription = (desk: Desk, id: string): Promise<void> =>
-  desk.deps.store.write(async (trx) => {
+export const deleteSubscription = (operator: ActingOperator, id: string): Promise<void> =>
+  operator.deps.store.write(async (trx) => {
     const row = await trx.deleteFrom('subscriptions').where('id', '=', id).returning('email').executeTakeFirst();
-    await auditDesk(trx, desk, { action: 'subscription.delete', target: orMissing(row, 'Subscription').email });
+    await auditOperator(trx, operator, { action: 'subscription.delete', target: orMissing(row, 'Subscription').email });
   });
 
 // About 5 MB of e-mails; split larger files.
@@ -111,15 +111,15 @@ async function readTable(lines: readonly string[]): Promise<{ changes: Subscript
 }
 
 /** Imports the lines that it can read, and answers the problems of the others. */
-export async function importSubscriptions(desk: Desk, csv: string): Promise<SubscriptionImport> {
+export async function importSubscriptions(operator: ActingOperator, csv: string): Promise<SubscriptionImport> {
   const lines = csvLines(csv);
   if (lines.length > importedAtMost) refuse('invalid', `A file may have at most ${importedAtMost} lines.`);
   const { changes, problems } = await readTable(lines);
-  const { store } = desk.deps;
-  await store.write((trx) => auditDesk(trx, desk, { action: 'subscription.import', target: `${changes.length} lines` }));
+  const { store } = operator.deps;
+  await store.write((trx) => auditOperator(trx, operator, { action: 'subscription.import', target: `${changes.length} lines` }));
   for (const some of piecesOf(changes, importedAtOnce)) {
     await store.write(async (trx) => {
-      for (const change of some) await putSubscription(trx, change, desk.nowMs);
+      for (const change of some) await putSubscription(trx, change, operator.nowMs);
     });
     // The embedded database answers without leaving the event loop's turn: without this, nobody else is served until the end.
     await nextTurn();

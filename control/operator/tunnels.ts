@@ -10,7 +10,7 @@ import { lockProject } from '../request/caller/project-lock.ts';
 import { orMissing } from '../request/http/refusal.ts';
 import { firstHost } from '../tunnels/tunnel/list.ts';
 import { readHosts } from '../tunnels/tunnel/tunnels.ts';
-import { auditDesk, type Desk, type DeskDeps, newest, suspension } from './actor.ts';
+import { type ActingOperator, auditOperator, newest, type OperatorNeeds, suspension } from './actor.ts';
 
 const tunnelRows = (db: Queries) =>
   db
@@ -22,7 +22,7 @@ const tunnelRows = (db: Queries) =>
 
 type Row = Awaited<ReturnType<ReturnType<typeof tunnelRows>['execute']>>[number];
 
-async function toTunnels(deps: DeskDeps, rows: readonly Row[]): Promise<OperatorTunnel[]> {
+async function toTunnels(deps: OperatorNeeds, rows: readonly Row[]): Promise<OperatorTunnel[]> {
   const hosts = await readHosts(
     deps.store.db,
     rows.map((row) => row.id),
@@ -70,13 +70,17 @@ const listed: ListedColumns = {
 };
 
 /** A search finds a tunnel's name, an ingress domain or a project's name. */
-export async function listAllTunnels({ deps }: Desk, query = newest()): Promise<ListPage<OperatorTunnel>> {
+export async function listAllTunnels({ deps }: ActingOperator, query = newest()): Promise<ListPage<OperatorTunnel>> {
   const page = await readListPage(tunnelRows(deps.store.db), listed, query, allTunnelList.statuses);
   return { ...page, rows: await toTunnels(deps, page.rows) };
 }
 
-export async function changeTunnel(desk: Desk, id: string, change: { readonly suspended: boolean }): Promise<OperatorTunnel> {
-  const { deps, nowMs } = desk;
+export async function changeTunnel(
+  operator: ActingOperator,
+  id: string,
+  change: { readonly suspended: boolean },
+): Promise<OperatorTunnel> {
+  const { deps, nowMs } = operator;
   await deps.store.write(async (trx) => {
     const known = trx.selectFrom('tunnels').select('project_id').where('id', '=', id);
     // Waits for the project's lock: a deletion that has begun would remove the tunnel that this suspends.
@@ -85,7 +89,7 @@ export async function changeTunnel(desk: Desk, id: string, change: { readonly su
     const update = trx.updateTable('tunnels').set({ suspended_at: suspendedAt }).where('id', '=', id);
     const row = orMissing(await update.returning(['name', 'project_id']).executeTakeFirst(), 'Tunnel');
     const action = change.suspended ? 'tunnel.suspend' : 'tunnel.resume';
-    await auditDesk(trx, desk, { projectId: row.project_id, action, target: row.name });
+    await auditOperator(trx, operator, { projectId: row.project_id, action, target: row.name });
   });
   deps.feed.tunnelsChanged([id]);
   const row = await tunnelRows(deps.store.db).where('t.id', '=', id).executeTakeFirst();

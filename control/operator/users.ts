@@ -8,7 +8,7 @@ import { guardedTunnelsOf } from '../edges/policies/guarded-tunnels.ts';
 import { eraseUser } from '../people/account/erasure.ts';
 import { createLoginLink, loginUrl } from '../people/auth/login-link.ts';
 import { insertUser } from '../people/registration/registrations.ts';
-import { tellNarrowed } from '../platform/bus/access.ts';
+import { tellNarrowed } from '../platform/bus/narrowed-rights.ts';
 import { newOperatorMail } from '../platform/mail/mails.ts';
 import { type ListedColumns, readListPage } from '../platform/store/list-page.ts';
 import type { UsersTable } from '../platform/store/schema.ts';
@@ -16,7 +16,7 @@ import type { Queries } from '../platform/store/store.ts';
 import { addNotices, operatorsOf } from '../request/caller/notice.ts';
 import { endSignIns } from '../request/caller/session.ts';
 import { orInvalid, orMissing, refuse } from '../request/http/refusal.ts';
-import { auditDesk, type Desk, newest, suspension } from './actor.ts';
+import { type ActingOperator, auditOperator, newest, suspension } from './actor.ts';
 
 const toUser = (row: UsersTable): OperatorUser => ({
   id: row.id,
@@ -36,7 +36,7 @@ const listed: ListedColumns = {
   status: suspension('suspended_at'),
 };
 
-export async function listUsers({ deps }: Desk, query = newest()): Promise<ListPage<OperatorUser>> {
+export async function listUsers({ deps }: ActingOperator, query = newest()): Promise<ListPage<OperatorUser>> {
   const page = await readListPage(deps.store.db.selectFrom('users').selectAll(), listed, query, userList.statuses);
   return { ...page, rows: page.rows.map(toUser) };
 }
@@ -70,8 +70,8 @@ async function ownedTunnels(db: Queries, userId: string): Promise<string[]> {
   return (await query.where('m.user_id', '=', userId).where('m.role', '=', 'owner').execute()).map((row) => row.id);
 }
 
-export async function changeUser(desk: Desk, id: string, change: UserChange): Promise<OperatorUser> {
-  const { deps, nowMs } = desk;
+export async function changeUser(operator: ActingOperator, id: string, change: UserChange): Promise<OperatorUser> {
+  const { deps, nowMs } = operator;
   const set = columnsOf(change, nowMs);
   if (Object.keys(set).length === 0) refuse('invalid', "Nothing to change: give 'suspended' or 'operator'.");
   const { row, tunnelIds } = await deps.store.write(async (trx) => {
@@ -81,8 +81,8 @@ export async function changeUser(desk: Desk, id: string, change: UserChange): Pr
     const user = orMissing(updated, 'User');
     if ((await countOperators(trx)) === 0) refuse('conflict', 'This is the last operator. Make another user an operator first.');
     if (change.suspended) await endSignIns(trx, id, null, nowMs);
-    await auditDesk(trx, desk, { action: 'user.change', target: user.email, detail: { ...change } });
-    const mail = newOperatorMail(user.email, desk.by, deps.origin);
+    await auditOperator(trx, operator, { action: 'user.change', target: user.email, detail: { ...change } });
+    const mail = newOperatorMail(user.email, operator.by, deps.origin);
     if (change.operator && !before.includes(user.email)) await addNotices(trx, [...before, user.email], mail, nowMs);
     const tunnelIds = [...(await ownedTunnels(trx, id)), ...(await guardedTunnelsOf(trx, id))];
     return { row: user, tunnelIds: [...new Set(tunnelIds)] };
@@ -94,7 +94,10 @@ export async function changeUser(desk: Desk, id: string, change: UserChange): Pr
 }
 
 /** Deletes a user who asks by mail: a command. Does the same as the user's own call. */
-export async function deleteUser({ deps, nowMs }: Desk, id: string): Promise<{ readonly id: string; readonly email: string }> {
+export async function deleteUser(
+  { deps, nowMs }: ActingOperator,
+  id: string,
+): Promise<{ readonly id: string; readonly email: string }> {
   const { user, tunnelIds } = await deps.store.write(async (trx) => {
     const row = orMissing(await trx.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirst(), 'User');
     return { user: row, tunnelIds: await eraseUser(trx, { user: row, byOperator: true, nowMs }) };
@@ -106,20 +109,20 @@ export async function deleteUser({ deps, nowMs }: Desk, id: string): Promise<{ r
 }
 
 /** A one-time link for a known user, printed by a command. No browser asked for it, so its page shows a button. */
-export async function createOperatorLink(desk: Desk, emailText: string): Promise<string> {
+export async function createOperatorLink(operator: ActingOperator, emailText: string): Promise<string> {
   const email = orInvalid(parseEmail(emailText));
-  const { origin, store } = desk.deps;
+  const { origin, store } = operator.deps;
   const token = await store.write(async (trx) => {
     const user = orMissing(await trx.selectFrom('users').select('id').where('email', '=', email).executeTakeFirst(), 'User');
-    await auditDesk(trx, desk, { action: 'login-link.create', target: email });
-    return createLoginLink(trx, { userId: user.id, browserHash: null }, desk.nowMs);
+    await auditOperator(trx, operator, { action: 'login-link.create', target: email });
+    return createLoginLink(trx, { userId: user.id, browserHash: null }, operator.nowMs);
   });
   return loginUrl(origin, token);
 }
 
 /** Makes the operator at the first start, when nobody can sign in yet. True if it made one. */
-export async function ensureOperator(desk: Desk): Promise<boolean> {
-  const { deps, nowMs } = desk;
+export async function ensureOperator(operator: ActingOperator): Promise<boolean> {
+  const { deps, nowMs } = operator;
   const email = orInvalid(parseEmail(deps.operatorEmail));
   return deps.store.write(async (trx) => {
     if ((await countOperators(trx)) > 0) return false;
@@ -131,7 +134,7 @@ export async function ensureOperator(desk: Desk): Promise<boolean> {
       .executeTakeFirst();
     const user = { email, firstName: '', lastName: '', operator: true, projectName: 'default' };
     if (!known) await insertUser(trx, user, nowMs);
-    await auditDesk(trx, desk, { action: 'user.first-operator', target: email });
+    await auditOperator(trx, operator, { action: 'user.first-operator', target: email });
     return true;
   });
 }

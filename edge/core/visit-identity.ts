@@ -1,10 +1,10 @@
 // What the upstream learns about a visitor whom the access policy admits: three fields for reading, one assertion for proof.
 
-import type { VisitorClaims, VisitorToken } from '@underpass/rules/visit/grants.ts';
+import type { MachineToken, VisitorClaims } from '@underpass/rules/visit/grants.ts';
 
 export interface VisitorSubject {
   readonly claims: VisitorClaims | null;
-  readonly token: VisitorToken | null;
+  readonly token: MachineToken | null;
 }
 
 /** How long an assertion is valid, and how long an edge uses it: a slow upstream has at least a minute to verify it. */

@@ -12,7 +12,7 @@ import { pino } from 'pino';
 import { Neighbour } from './neighbour.ts';
 
 /** A neighbour that takes `maxStreams` at once on each carrier, and its side of all carriers that were dialled. */
-function createPlace(maxStreams = 1, offers: readonly Offer[] = []) {
+function createNeighbour(maxStreams = 1, offers: readonly Offer[] = []) {
   const carriers: { readonly carrier: Duplex; readonly stream: Promise<Stream> }[] = [];
   const dial = async (): Promise<Duplex> => {
     const [near, far] = duplexPair();
@@ -28,7 +28,7 @@ function createPlace(maxStreams = 1, offers: readonly Offer[] = []) {
 
 describe('a neighbour', () => {
   it('gets a second carrier once the first is full, and loses the first when its streams end', async () => {
-    const { carriers, neighbour } = createPlace();
+    const { carriers, neighbour } = createNeighbour();
     const stream = ((await neighbour.open()) as Session).open(testRequest);
     await carriers[0]?.stream;
     const second = await neighbour.open();
@@ -42,7 +42,7 @@ describe('a neighbour', () => {
   });
 
   it('that was left keeps its carrier until the last stream ends, and is not dialled again', async () => {
-    const { carriers, neighbour } = createPlace();
+    const { carriers, neighbour } = createNeighbour();
     const stream = ((await neighbour.open()) as Session).open(testRequest);
     await carriers[0]?.stream;
     neighbour.leave();
@@ -57,7 +57,7 @@ describe('a neighbour', () => {
   it('that stops answering no longer counts as one with a working client, until it answers again', {
     timeout: 30_000,
   }, async () => {
-    const { carriers, neighbour } = createPlace(2, [{ key: 't', healthy: true }]);
+    const { carriers, neighbour } = createNeighbour(2, [{ key: 't', healthy: true }]);
     const session = (await neighbour.open()) as Session;
     assert.equal(neighbour.standing('t'), 'working');
     carriers[0]?.carrier.pause();

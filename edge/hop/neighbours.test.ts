@@ -7,7 +7,7 @@ import { TunnelState } from '../routes/tunnel-state.ts';
 import type { Neighbour, Standing } from './neighbour.ts';
 import { Neighbours } from './neighbours.ts';
 
-interface Place {
+interface FakeNeighbour {
   /** The standing before a dial; `later` is the one after. */
   standing: Standing;
   later?: Standing;
@@ -22,7 +22,7 @@ const none: ReadonlySet<Session> = new Set();
 /** Longer than a busy machine pauses: news of a client ends the waits here, not time. */
 const patientMs = 60_000;
 
-function createScene(...neighbours: Place[]) {
+function createScene(...neighbours: FakeNeighbour[]) {
   const sessions = neighbours.map((_, index) => ({ canOpen: true, index }) as unknown as Session);
   const made = neighbours.map((neighbour, index) => ({
     get session() {
@@ -70,7 +70,7 @@ describe('a neighbour whose client is known to work', () => {
   });
 
   it('is dialled while the visitor goes elsewhere', () => {
-    const neighbour: Place = { standing: 'unknown', connected: false };
+    const neighbour: FakeNeighbour = { standing: 'unknown', connected: false };
     const { hops, tunnel } = createScene(neighbour);
     assert.equal(hops.working(tunnel, none), null);
     assert.equal(neighbour.dials, 1);
@@ -87,7 +87,7 @@ describe('if no client is known to work', () => {
   });
 
   it('neighbours without offers are dialled, and skipped once they offer nothing', async () => {
-    const neighbours: Place[] = [
+    const neighbours: FakeNeighbour[] = [
       { standing: 'unknown', later: 'none', connected: false },
       { standing: 'unknown', connected: false, reachable: false },
       { standing: 'unknown', later: 'doubtful', connected: false },
@@ -107,7 +107,7 @@ describe('if no client is known to work', () => {
   });
 
   it('a neighbour that offers no client is not dialled', async () => {
-    const neighbour: Place = { standing: 'none', connected: true };
+    const neighbour: FakeNeighbour = { standing: 'none', connected: true };
     const { hops, tunnel, sessions } = createScene(neighbour);
     assert.equal(await hops.next(tunnel, new Set([sessions[0] as Session])), null);
     assert.equal(neighbour.dials, undefined);
@@ -128,7 +128,7 @@ describe('if no neighbour has a client', () => {
 
   it('a visitor waits briefly, and gets a client that connects elsewhere or here', async () => {
     for (const here of [false, true]) {
-      const neighbour: Place = { standing: 'none', connected: true };
+      const neighbour: FakeNeighbour = { standing: 'none', connected: true };
       const { hops, tunnel, indexOf } = createScene(neighbour);
       const found = hops.next(tunnel, none);
       await new Promise((resolve) => setImmediate(resolve));

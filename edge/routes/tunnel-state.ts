@@ -1,7 +1,7 @@
 // One tunnel on this edge: its configuration, its clients and visitors, its counters.
 
 import { compileAllowList } from '@underpass/rules/address/allow-list.ts';
-import type { TunnelType } from '@underpass/rules/entity/entity.ts';
+import type { TunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
 import type { FeedRefusal, FeedTunnel } from '@underpass/wire/feed.ts';
 import type { VisitorError } from '../core/visitor-error.ts';
 import type { TunnelClient } from './tunnel-client.ts';

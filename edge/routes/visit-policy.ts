@@ -1,7 +1,7 @@
 // The access policy of one tunnel, compiled: what it says about a path, whom it admits, and the keys that vouch for visitors.
 
 import { createPrivateKey, type KeyObject } from 'node:crypto';
-import { refusalOf, type VisitorClaims, type VisitorToken } from '@underpass/rules/visit/grants.ts';
+import { type MachineToken, refusalOf, type VisitorClaims } from '@underpass/rules/visit/grants.ts';
 import type { Reach } from '@underpass/rules/visit/method-reach.ts';
 import { compilePaths } from '@underpass/rules/visit/path-match.ts';
 import type { PathAction } from '@underpass/rules/visit/path-rule.ts';
@@ -11,7 +11,7 @@ import type { FeedVisit } from '@underpass/wire/feed.ts';
 export interface AdmittedVisitor {
   /** Null for a machine. */
   readonly claims: VisitorClaims | null;
-  readonly token: VisitorToken | null;
+  readonly token: MachineToken | null;
   readonly endsAtMs: number;
 }
 
@@ -34,7 +34,7 @@ export class VisitPolicy {
   readonly visitKey: Buffer;
   /** No later than the first end of a visitor whose requests run. */
   nextEndMs: number;
-  readonly #tokens: ReadonlyMap<string, VisitorToken>;
+  readonly #tokens: ReadonlyMap<string, MachineToken>;
   #signingKey: KeyObject | null | undefined;
 
   constructor(feed: FeedVisit) {

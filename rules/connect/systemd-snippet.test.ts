@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import { requireTool, skipWithout } from '../../tests/helpers/tool.ts';
 import { eachCase } from '../test-kit.ts';
 import type { ConnectTunnel, ConnectUpstreams } from './command.ts';
-import { defaultUnitPlaces, renderSystemdSnippet, renderUnit, unitName } from './systemd-snippet.ts';
+import { defaultUnitPaths, renderSystemdSnippet, renderUnit, unitName } from './systemd-snippet.ts';
 import {
   createShell,
   expectedArguments,
@@ -22,7 +22,7 @@ import {
 } from './test-kit.ts';
 
 const skip = skipWithout('systemd-analyze');
-const places = { binary: '/bin/true', tokenFile: '/etc/underpass/web.token' };
+const paths = { binary: '/bin/true', tokenFile: '/etc/underpass/web.token' };
 const credential = '${CREDENTIALS_DIRECTORY}/token';
 
 interface Given {
@@ -67,7 +67,7 @@ function verify(t: TestContext, all: readonly Given[]): void {
   const folder = mkdtempSync(join(tmpdir(), 'underpass-unit-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const files = all.map((_, index) => join(folder, `underpass-${index}.service`));
-  for (const [index, { tunnel, upstreams }] of all.entries()) writeFileSync(files[index]!, renderUnit(tunnel, upstreams, places));
+  for (const [index, { tunnel, upstreams }] of all.entries()) writeFileSync(files[index]!, renderUnit(tunnel, upstreams, paths));
   const { stderr, status } = analyze(files);
   assert.equal(stderr, '');
   assert.equal(status, 0);
@@ -76,12 +76,12 @@ function verify(t: TestContext, all: readonly Given[]): void {
     // `$$` becomes one dollar sign only when the process is started.
     const found = commands.get(`underpass-${index}.service`)?.map((word) => word.replaceAll('$$', '$'));
     const expected = expectedArguments(tunnel, upstreams, credential).map((word) => word.replaceAll('\0', ''));
-    assert.deepEqual(found, [places.binary, ...expected]);
+    assert.deepEqual(found, [paths.binary, ...expected]);
   });
 }
 
 test('the unit restarts after 5 s, for ever, as a user of its own, and its token is a credential', () => {
-  const unit = renderUnit(plainTunnel, plainHttp, defaultUnitPlaces('web'));
+  const unit = renderUnit(plainTunnel, plainHttp, defaultUnitPaths('web'));
   for (const line of ['Restart=always', 'RestartSec=5', 'StartLimitIntervalSec=0', 'DynamicUser=yes', 'NoNewPrivileges=yes']) {
     assert.ok(unit.split('\n').includes(line), line);
   }
@@ -188,7 +188,7 @@ test('the sections are the whole text, and the middle one is the unit', (t) => {
       sections.map((section) => section.language),
       ['shellscript', 'systemd', 'shellscript'],
     );
-    assert.equal(sections[1]!.text, renderUnit(tunnel, upstreams, defaultUnitPlaces(value)));
+    assert.equal(sections[1]!.text, renderUnit(tunnel, upstreams, defaultUnitPaths(value)));
   });
 });
 
@@ -203,7 +203,7 @@ test('pasted with hostile inputs, root writes exactly the token and the unit', (
     const upstreams = { type: 'ingress', upstream: value } as const;
     const { text, sections } = renderSystemdSnippet(tunnel, upstreams);
     assert.equal(shell.run('sh', inside(shell, text)), '');
-    const { tokenFile } = defaultUnitPlaces(value);
+    const { tokenFile } = defaultUnitPaths(value);
     const token = value.replaceAll('\0', '');
     assert.equal(readFileSync(inside(shell, tokenFile), 'utf8'), token.endsWith('\n') ? token : `${token}\n`);
     assert.equal(statSync(inside(shell, tokenFile)).mode & 0o777, 0o600);

@@ -8,7 +8,7 @@ import { renderHereDocument } from './shell-word.ts';
 import { joinSections, type Snippet } from './snippet.ts';
 import { quoteSystemdWord } from './systemd-word.ts';
 
-export interface UnitPlaces {
+export interface UnitPaths {
   readonly binary: string;
   readonly tokenFile: string;
 }
@@ -17,7 +17,7 @@ export function unitName(tunnelName: string): string {
   return `underpass-${resourceName(tunnelName)}.service`;
 }
 
-export function defaultUnitPlaces(tunnelName: string): UnitPlaces {
+export function defaultUnitPaths(tunnelName: string): UnitPaths {
   return { binary: '/usr/local/bin/underpass', tokenFile: `/etc/underpass/${resourceName(tunnelName)}.token` };
 }
 
@@ -27,7 +27,7 @@ const noProgram = 'No released underpass on the PATH: install one first (page CL
  * systemd reads the token as root and hands a copy to a user made up for this unit (LoadCredential=, DynamicUser=;
  * systemd 247). No MemoryDenyWriteExecute=: the client's runtime compiles as it runs.
  */
-export function renderUnit(tunnel: Pick<ConnectTunnel, 'name' | 'url'>, upstreams: ConnectUpstreams, places: UnitPlaces): string {
+export function renderUnit(tunnel: Pick<ConnectTunnel, 'name' | 'url'>, upstreams: ConnectUpstreams, paths: UnitPaths): string {
   const groups = commandGroups(tunnel, upstreams, {
     quote: quoteSystemdWord,
     tokenFile: '${CREDENTIALS_DIRECTORY}/token',
@@ -39,8 +39,8 @@ After=network-online.target
 StartLimitIntervalSec=0
 
 [Service]
-ExecStart=${places.binary} ${groups.map((group) => group.join(' ')).join(' \\\n  ')}
-LoadCredential=token:${places.tokenFile}
+ExecStart=${paths.binary} ${groups.map((group) => group.join(' ')).join(' \\\n  ')}
+LoadCredential=token:${paths.tokenFile}
 Restart=always
 RestartSec=${durations.restartDelaySeconds}
 DynamicUser=yes
@@ -68,11 +68,11 @@ WantedBy=multi-user.target
 }
 
 export function renderSystemdSnippet(tunnel: ConnectTunnel, upstreams: ConnectUpstreams): Snippet {
-  const places = defaultUnitPlaces(tunnel.name);
-  const unit = renderHereDocument(renderUnit(tunnel, upstreams, places), 'UNIT');
+  const paths = defaultUnitPaths(tunnel.name);
+  const unit = renderHereDocument(renderUnit(tunnel, upstreams, paths), 'UNIT');
   const end = unit.rest.lastIndexOf('\n', unit.rest.length - 2) + 1;
   return joinSections([
-    { language: 'shellscript', text: renderPreparation(tunnel, places, unit.start) },
+    { language: 'shellscript', text: renderPreparation(tunnel, paths, unit.start) },
     { language: 'systemd', text: unit.rest.slice(0, end) },
     { language: 'shellscript', text: `${unit.rest.slice(end)}${renderStart(unitName(tunnel.name))}` },
   ]);
@@ -83,7 +83,7 @@ export function renderSystemdSnippet(tunnel: ConnectTunnel, upstreams: ConnectUp
  * the shell that it was pasted into. Only a released program can be copied (it is ELF): a clone or npm puts a script on the PATH,
  * which runs only beside its packages.
  */
-function renderPreparation(tunnel: ConnectTunnel, { binary, tokenFile }: UnitPlaces, unitStart: string): string {
+function renderPreparation(tunnel: ConnectTunnel, { binary, tokenFile }: UnitPaths, unitStart: string): string {
   const token = renderHereDocument(tunnel.token, 'TOKEN');
   return `(set -e
 if [ ! -x ${binary} ]; then

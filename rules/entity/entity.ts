@@ -9,7 +9,6 @@ import { tunnelTypeNames } from '../tunnel/tunnel-type.ts';
 import { array, boolean, count, type Described, email, entity, hostname, maybe, rate, secret, string, time } from './schema.ts';
 
 export const TunnelType = z.enum(tunnelTypeNames);
-export type TunnelType = Described<typeof TunnelType>;
 
 export const ProxyProtocol = z.enum(proxyProtocolOptions.map(({ value }) => value));
 export type ProxyProtocol = Described<typeof ProxyProtocol>;

@@ -143,15 +143,15 @@ export function selectPage<Row extends ListRow>(
   for (const row of rows) if (row.status !== undefined) counts[row.status] = (counts[row.status] ?? 0) + 1;
   const found = status === undefined ? rows : rows.filter((row) => row.status === status);
   const order = orderOf(descending);
-  const places = found.map((row) => ({ id: row.id, value: naturalKey(row.sortsBy), row })).sort(order);
+  const positions = found.map((row) => ({ id: row.id, value: naturalKey(row.sortsBy), row })).sort(order);
   const rowsBefore = (cursor: string, isIncluded: boolean) => {
-    const at = placeOf(cursor, found[0]);
-    return places.filter((place) => order(place, at) < Number(isIncluded)).length;
+    const at = positionOf(cursor, found[0]);
+    return positions.filter((position) => order(position, at) < Number(isIncluded)).length;
   };
   let start = 0;
   if (after !== undefined) start = rowsBefore(after, true);
   else if (before !== undefined) start = Math.max(0, rowsBefore(before, false) - limit);
-  const page = places.slice(start, start + limit).map(({ row }) => row);
+  const page = positions.slice(start, start + limit).map(({ row }) => row);
   return { ...besidePage(page, start, found.length, { after, limit }), counts };
 }
 
@@ -190,14 +190,14 @@ export function selectValues<Value>(
   return { ...page, rows: page.rows.map(({ value }) => value) };
 }
 
-interface Place {
+interface ListPosition {
   readonly id: string;
   readonly value: string | number;
 }
 
 function orderOf(descending: boolean) {
   const sign = descending ? -1 : 1;
-  return (a: Place, b: Place): number => {
+  return (a: ListPosition, b: ListPosition): number => {
     if (a.value !== b.value) return a.value < b.value ? -sign : sign;
     return a.id < b.id ? -1 : Number(a.id > b.id);
   };
@@ -212,7 +212,7 @@ export function splitCursor(cursor: string): readonly [id: string, value: string
   return [id, rest.join('~')];
 }
 
-function placeOf(cursor: string, row: ListRow | undefined): Place {
+function positionOf(cursor: string, row: ListRow | undefined): ListPosition {
   const [id, value] = splitCursor(cursor);
   return { id, value: typeof row?.sortsBy === 'number' ? Number(value) : naturalKey(value) };
 }

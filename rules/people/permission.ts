@@ -5,7 +5,7 @@ import { accept, type Parsed, refuse } from '../parsed.ts';
 /** Roles from most to least powerful. Each role may do everything that the roles after it may do. */
 export const roles = ['owner', 'admin', 'member', 'viewer'] as const;
 
-export type Role = (typeof roles)[number];
+type Role = (typeof roles)[number];
 
 export const roleLabels: Readonly<Record<Role, string>> = {
   owner: 'Owner',

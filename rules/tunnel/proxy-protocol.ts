@@ -8,7 +8,7 @@ export const proxyProtocolOptions = [
   { value: 'v2', label: 'v2' },
 ] as const;
 
-export type ProxyProtocol = (typeof proxyProtocolOptions)[number]['value'];
+type ProxyProtocol = (typeof proxyProtocolOptions)[number]['value'];
 
 const warning = 'Switching proxy protocol on for upstreams which do not support it will render the whole service inaccessible.';
 

@@ -7,7 +7,7 @@ export const tunnelStatuses = {
   Created: { waits: false },
 } as const satisfies Readonly<Record<string, { readonly waits: boolean }>>;
 
-export type TunnelStatus = keyof typeof tunnelStatuses;
+type TunnelStatus = keyof typeof tunnelStatuses;
 
 export type DisplayStatus = 'Connected' | 'Disconnected' | 'Pending' | 'Unknown';
 export type StatusTone = 'positive' | 'negative' | 'waiting' | 'neutral';

@@ -55,16 +55,16 @@ export function parseUrlUpstream(text: string): Parsed<Upstream> {
   if (trimmed === '') return refuse(upstreamRequired);
   const match = /^(https?):\/\/([^/?#@\\]+)\/?$/i.exec(trimmed);
   const scheme = match?.[1]?.toLowerCase() === 'https' ? 'https' : 'http';
-  const place = match === null ? null : parsePlace(match[2]!, schemePorts[scheme]);
-  return place === null ? refuse('Upstream must be like http://127.0.0.1:8080') : accept({ scheme, ...place });
+  const hostPort = match === null ? null : parseHostPort(match[2]!, schemePorts[scheme]);
+  return hostPort === null ? refuse('Upstream must be like http://127.0.0.1:8080') : accept({ scheme, ...hostPort });
 }
 
 /** `HOST:PORT`, or `HOST` if a default port is given. */
 export function parseTcpUpstream(text: string, defaultPort?: number): Parsed<Upstream> {
   const trimmed = text.trim();
   if (trimmed === '') return refuse(upstreamRequired);
-  const place = parsePlace(trimmed, defaultPort);
-  return place === null ? refuse('Upstream must be like 127.0.0.1:8443') : accept({ scheme: 'tcp', ...place });
+  const hostPort = parseHostPort(trimmed, defaultPort);
+  return hostPort === null ? refuse('Upstream must be like 127.0.0.1:8443') : accept({ scheme: 'tcp', ...hostPort });
 }
 
 /** `example.com=http://127.0.0.1:8080`, or a URL alone for every domain: `--upstream` of `underpass http`. */
@@ -107,8 +107,8 @@ const isLoopbackAddress = compileAllowList(['127.0.0.0/8', '::1']);
 /** Canonical text: the parsers above read it back to the same value. */
 export function formatUpstream(upstream: Upstream): string {
   const host = upstream.host.includes(':') ? `[${upstream.host}]` : upstream.host;
-  const place = `${host}:${upstream.port}`;
-  return upstream.scheme === 'tcp' ? place : `${upstream.scheme}://${place}`;
+  const hostPort = `${host}:${upstream.port}`;
+  return upstream.scheme === 'tcp' ? hostPort : `${upstream.scheme}://${hostPort}`;
 }
 
 /**
@@ -119,12 +119,12 @@ export function formatUpstream(upstream: Upstream): string {
 export function parseUpstreamHost(text: string, { scheme, host, port }: Upstream): Parsed<string | null> {
   const trimmed = text.trim();
   if (trimmed === 'same') return accept(null);
-  const place = trimmed === 'upstream' ? { host, port } : parsePlace(trimmed, noPort);
-  if (place === null) return refuse('Upstream host must be same, upstream or a name like app.example.com');
+  const hostPort = trimmed === 'upstream' ? { host, port } : parseHostPort(trimmed, noPort);
+  if (hostPort === null) return refuse('Upstream host must be same, upstream or a name like app.example.com');
   const isLoopback = trimmed === 'upstream' && (host === '127.0.0.1' || host === '::1');
-  const name = isLoopback ? 'localhost' : place.host.includes(':') ? `[${place.host}]` : place.host;
-  const isImplied = place.port === noPort || place.port === (scheme === 'tcp' ? noPort : schemePorts[scheme]);
-  return accept(isImplied ? name : `${name}:${place.port}`);
+  const name = isLoopback ? 'localhost' : hostPort.host.includes(':') ? `[${hostPort.host}]` : hostPort.host;
+  const isImplied = hostPort.port === noPort || hostPort.port === (scheme === 'tcp' ? noPort : schemePorts[scheme]);
+  return accept(isImplied ? name : `${name}:${hostPort.port}`);
 }
 
 function parseBothPorts(text: string): Parsed<readonly IngressUpstream[]> {
@@ -135,7 +135,7 @@ function parseBothPorts(text: string): Parsed<readonly IngressUpstream[]> {
   return accept(ingressPorts.map((port) => ({ port, upstream: { scheme: 'tcp', host, port } })));
 }
 
-function parsePlace(text: string, defaultPort: number | undefined): { host: string; port: number } | null {
+function parseHostPort(text: string, defaultPort: number | undefined): { host: string; port: number } | null {
   const match = /^(\[[^\]]*\]|[^:[\]]*)(?::([0-9]{1,5}))?$/.exec(text);
   if (match === null) return null;
   const host = parseHost(match[1]!);

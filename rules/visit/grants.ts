@@ -51,7 +51,7 @@ export interface VisitorGrants {
   readonly signedOut: readonly { readonly subject: string; readonly atMs: number }[];
 }
 
-export interface VisitorToken {
+export interface MachineToken {
   readonly id: string;
   readonly name: string;
   /** SHA-256, hex. */
@@ -63,7 +63,7 @@ export interface VisitorToken {
 export interface VisitRules {
   readonly rules: readonly PathRule[];
   readonly grants: VisitorGrants;
-  readonly tokens: readonly VisitorToken[];
+  readonly tokens: readonly MachineToken[];
   /** Lower-case name of the header field that carries a token; `authorization`: as `Bearer`. */
   readonly tokenHeader: string;
 }

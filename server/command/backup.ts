@@ -141,7 +141,7 @@ async function restore(shell: Shell, file: string, withoutKeys: boolean): Promis
 /** Puts the backup's files into the home folder. Returns what removes everything that this restore has made there. */
 async function placeFiles(settings: Settings, file: string, withoutKeys: boolean): Promise<() => Promise<void>> {
   const { home, databaseUrl } = settings;
-  const wanted = await filesToPlace(settings, file, withoutKeys);
+  const wanted = await filesToWrite(settings, file, withoutKeys);
   await openHome(home);
   const made =
     databaseUrl !== undefined || hasDatabase(home) ? [] : ['', '-wal', '-shm'].map((end) => `${databasePath(home)}${end}`);
@@ -157,7 +157,7 @@ async function placeFiles(settings: Settings, file: string, withoutKeys: boolean
   return undo;
 }
 
-async function filesToPlace({ home, masterKey }: Settings, file: string, withoutKeys: boolean): Promise<readonly KeptFile[]> {
+async function filesToWrite({ home, masterKey }: Settings, file: string, withoutKeys: boolean): Promise<readonly KeptFile[]> {
   const wanted: KeptFile[] = [];
   for (const each of await usingFile(file, () => readKeptFiles(file))) {
     if (!keptNames.some((name) => name === each.file) || typeof each.text !== 'string')

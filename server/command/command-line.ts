@@ -6,7 +6,7 @@ import type { Io } from '../process/io.ts';
 import { createLog } from '../process/log.ts';
 import { translateRefusal } from '../process/refusal.ts';
 import { openControlCore } from '../serve/control-core.ts';
-import { type Place, readPlace, readSettings, type Settings } from '../settings/settings.ts';
+import { readLocation, readSettings, type ServerLocation, type Settings } from '../settings/settings.ts';
 import { hasDatabase } from '../state/database-file.ts';
 import { openState, type State } from '../state/state.ts';
 
@@ -23,8 +23,8 @@ export function requireSettings({ env, readFile, stderr }: Io): Settings {
   return result.settings;
 }
 
-export function requirePlace({ env }: Io): Place {
-  const result = readPlace(env);
+export function requireLocation({ env }: Io): ServerLocation {
+  const result = readLocation(env);
   if (!result.ok) throw new ServerError('settings-refused', result.problem);
   return result.value;
 }

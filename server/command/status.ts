@@ -3,9 +3,9 @@
 import type { Command } from 'commander';
 import { exitCodes, ServerError } from '../process/error.ts';
 import type { StatusRow } from '../serve/status.ts';
-import type { Place } from '../settings/settings.ts';
+import type { ServerLocation } from '../settings/settings.ts';
 import { askServer } from '../upgrade/upgrade-door.ts';
-import { type OutputOptions, printRows, requirePlace, type Shell } from './command-line.ts';
+import { type OutputOptions, printRows, requireLocation, type Shell } from './command-line.ts';
 
 /** The server itself waits at most 3 s for its database. */
 const replyMs = 10_000;
@@ -16,7 +16,7 @@ export function addStatusCommand(program: Command, shell: Shell): void {
     .description('show how all parts stand: control, database, edges, certificates, backup; exit code 7 if one fails')
     .option('--json', 'print JSON')
     .action(async (options: OutputOptions) => {
-      const rows = await readRows(requirePlace(shell.io));
+      const rows = await readRows(requireLocation(shell.io));
       printRows(shell, rows, options, pick);
       if (options.json !== true) shell.io.stdout.write(renderErrors(rows));
       if (rows.some(({ ok }) => !ok)) shell.exitCode = exitCodes.unwell;
@@ -24,15 +24,15 @@ export function addStatusCommand(program: Command, shell: Shell): void {
 }
 
 /** A server that does not answer is a row too: then nothing else of this installation can be seen from here. */
-async function readRows(place: Place): Promise<readonly StatusRow[]> {
+async function readRows(location: ServerLocation): Promise<readonly StatusRow[]> {
   const lost = (state: string, error: unknown): readonly StatusRow[] => [
     {
-      ...{ part: place.role === 'edge' ? 'edge' : 'control', name: place.home, ok: false, state, since: null, build: null },
+      ...{ part: location.role === 'edge' ? 'edge' : 'control', name: location.home, ok: false, state, since: null, build: null },
       lastError: error instanceof Error ? error.message : String(error),
     },
   ];
   try {
-    return JSON.parse(await askServer(place, { ask: 'status' }, replyMs)) as StatusRow[];
+    return JSON.parse(await askServer(location, { ask: 'status' }, replyMs)) as StatusRow[];
   } catch (error) {
     if (error instanceof ServerError && error.code === 'not-running') return lost('no server runs on this folder', 'not reached');
     return lost('does not answer', error);

@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import { askServer } from '../upgrade/upgrade-door.ts';
-import { requirePlace, type Shell } from './command-line.ts';
+import { requireLocation, type Shell } from './command-line.ts';
 
 export function addUpgradeCommand(program: Command, shell: Shell): void {
   program
@@ -13,6 +13,6 @@ export function addUpgradeCommand(program: Command, shell: Shell): void {
       const { io } = shell;
       const given = Object.entries(io.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
       const request = withSettings ? { settings: Object.fromEntries(given) } : {};
-      io.stdout.write(`${await askServer(requirePlace(io), request)}\n`);
+      io.stdout.write(`${await askServer(requireLocation(io), request)}\n`);
     });
 }

@@ -38,7 +38,7 @@ export interface RunningControl {
   close(): Promise<void>;
 }
 
-export const controlPlace = ({ controlListen: host, port }: Settings): Listen => ({ host, port });
+export const controlAddress = ({ controlListen: host, port }: Settings): Listen => ({ host, port });
 
 /**
  * `prepare` runs once the port is open. Requests may come from then on, but /readyz answers 200 only at the end. With `inherited`,
@@ -59,7 +59,7 @@ export async function startControl(
   const http = await openHttp(settings, state, core);
   let { port } = settings;
   const open = async (): Promise<void> => {
-    const where = controlPlace(settings);
+    const where = controlAddress(settings);
     port = await listen(http.server, inherited?.take('control', where) ?? where, 'UNDERPASS_PORT');
   };
   if (inherited === undefined) await open();

@@ -15,7 +15,7 @@ import { expectNoLostDatabase, expectWholeDatabase } from '../state/database-fil
 import { lockHome } from '../state/home-lock.ts';
 import { openState, type State } from '../state/state.ts';
 import type { ControlCore, Replaced } from './control-core.ts';
-import { controlPlace, type RunningControl, startControl, useKeys } from './control-part.ts';
+import { controlAddress, type RunningControl, startControl, useKeys } from './control-part.ts';
 import { openEdge } from './edge-part.ts';
 import type { Elder } from './elder.ts';
 import { dialFeed } from './feed-dial.ts';
@@ -291,7 +291,7 @@ async function startWithControl(settings: Settings, log: Logger, replaced: Repla
 function socketsOf(settings: Settings, control: RunningControl, metrics: MetricsDoor | undefined): readonly NamedSocket[] {
   const { metricsListen: host, metricsPort: port = 0 } = settings;
   const named: readonly (readonly [string, SocketHandle | null])[] = [
-    [socketKey('control', controlPlace(settings)), handleOf(control.server)],
+    [socketKey('control', controlAddress(settings)), handleOf(control.server)],
     [socketKey('metrics', { host, port }), metrics === undefined ? null : handleOf(metrics.server)],
   ];
   return named.flatMap(([name, handle]) => (handle === null ? [] : [{ name, handle }]));

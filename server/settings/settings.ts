@@ -674,10 +674,10 @@ export function readSettings(env: Environment, readFile: ReadFile): SettingsResu
   return { ok: true, settings, warnings: [...warnings, ...problemsOf(doubts, settings)] };
 }
 
-export type Place = Pick<Settings, 'home' | 'role'>;
+export type ServerLocation = Pick<Settings, 'home' | 'role'>;
 
 /** Where to find the running server. Reads no secret, because systemd lets a unit's ExecReload read none. */
-export function readPlace(env: Environment): Parsed<Place> {
+export function readLocation(env: Environment): Parsed<ServerLocation> {
   const home = readRow(settingTable.home, env, () => '');
   const role = readRow(settingTable.role, env, () => '');
   if (!home.ok) return { ok: false, problem: `${settingTable.home.name} ${home.problem}` };

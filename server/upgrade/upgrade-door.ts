@@ -6,7 +6,7 @@ import { rm } from 'node:fs/promises';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { type ErrorCode, ServerError } from '../process/error.ts';
-import type { Place } from '../settings/settings.ts';
+import type { ServerLocation } from '../settings/settings.ts';
 
 export interface UpgradeRequest {
   /** Settings for the successor, by name; those of the running server if missing. */
@@ -41,7 +41,7 @@ const requestMs = 5_000;
 const upgradeMs = 180_000;
 
 /** One home folder may have a control and an edge. */
-const pathOf = ({ home, role }: Place): string => join(home, `upgrade-${role}.sock`);
+const pathOf = ({ home, role }: ServerLocation): string => join(home, `upgrade-${role}.sock`);
 
 const readLine = (socket: Socket): Promise<string> =>
   new Promise((resolve, reject) => {
@@ -64,7 +64,7 @@ function parse(text: string): UpgradeRequest | StatusRequest | KeysRequest {
 }
 
 /** Returns the function that closes it. */
-export async function openUpgradeDoor(settings: Place, answers: DoorAnswers): Promise<() => Promise<void>> {
+export async function openUpgradeDoor(settings: ServerLocation, answers: DoorAnswers): Promise<() => Promise<void>> {
   const path = pathOf(settings);
   const start = (request: UpgradeRequest | StatusRequest | KeysRequest): Promise<string> => {
     if (!('ask' in request)) return answers.upgrade(request);
@@ -93,7 +93,7 @@ export async function openUpgradeDoor(settings: Place, answers: DoorAnswers): Pr
 
 /** What the server answers; a ServerError if it refuses, or if no server listens. */
 export async function askServer(
-  settings: Place,
+  settings: ServerLocation,
   request: UpgradeRequest | StatusRequest | KeysRequest,
   replyMs = upgradeMs,
 ): Promise<string> {

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import type { Page, Route } from '@playwright/test';
 import { expect, readClipboard } from '../helpers/browser.ts';
-import { makeTunnel, makeVerifiedDomain, openStage, projectUrl, type Stage } from '../helpers/dashboard.ts';
+import { type DashboardStage, makeTunnel, makeVerifiedDomain, openStage, projectUrl } from '../helpers/dashboard.ts';
 import { checkScreen } from '../helpers/screens.ts';
 
 test('access policies', async (t) => {
@@ -20,7 +20,7 @@ test('access policies', async (t) => {
 
 const phone = { width: 390, height: 844 };
 const list = (page: Page, name: string) => page.getByRole('list', { name, exact: true }).getByRole('listitem');
-const policyPath = ({ account }: Stage) => `/api/access-policies/Staff?project=${account.project}`;
+const policyPath = ({ account }: DashboardStage) => `/api/access-policies/Staff?project=${account.project}`;
 
 interface Policy {
   readonly rules: readonly { readonly path: string; readonly action: string }[];
@@ -28,9 +28,9 @@ interface Policy {
   readonly sessionHours: number;
 }
 
-const readPolicy = async (stage: Stage) => (await stage.account.call<Policy>('GET', policyPath(stage))).body;
+const readPolicy = async (stage: DashboardStage) => (await stage.account.call<Policy>('GET', policyPath(stage))).body;
 
-async function editorTests(t: TestContext, stage: Stage): Promise<void> {
+async function editorTests(t: TestContext, stage: DashboardStage): Promise<void> {
   const { account } = stage;
 
   await t.test('the empty list says what a policy is, and one is created with the keyboard, on a phone', async (t) => {
@@ -134,7 +134,7 @@ async function editorTests(t: TestContext, stage: Stage): Promise<void> {
   });
 }
 
-async function tunnelTests(t: TestContext, stage: Stage): Promise<void> {
+async function tunnelTests(t: TestContext, stage: DashboardStage): Promise<void> {
   await t.test('a tunnel gets a policy in its update panel, and its page leads to the policy', async (t) => {
     const page = await stage.open(t, 'tunnels/web');
     await page.getByRole('button', { name: 'Tunnel actions' }).click();
@@ -181,7 +181,7 @@ async function failNext(page: Page, url: RegExp) {
   return answer;
 }
 
-async function deleteTests(t: TestContext, stage: Stage): Promise<void> {
+async function deleteTests(t: TestContext, stage: DashboardStage): Promise<void> {
   await t.test('a policy with unsaved changes is deleted without a second question', async (t) => {
     const { account } = stage;
     await account.call('POST', `/api/access-policies?project=${account.project}`, { name: 'Brief' });
@@ -194,7 +194,7 @@ async function deleteTests(t: TestContext, stage: Stage): Promise<void> {
   });
 }
 
-async function tabTests(t: TestContext, stage: Stage, url: string): Promise<void> {
+async function tabTests(t: TestContext, stage: DashboardStage, url: string): Promise<void> {
   await t.test('a token is shown once with an example, and can be revoked', async (t) => {
     const page = await stage.open(t, 'access/policies/Staff?tab=tokens', { expectedErrors: /500/ });
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
@@ -328,7 +328,7 @@ async function showLog(page: Page): Promise<void> {
   );
 }
 
-async function logTests(t: TestContext, stage: Stage, host: string): Promise<void> {
+async function logTests(t: TestContext, stage: DashboardStage, host: string): Promise<void> {
   await t.test('a sign-in of a member is in the log', async (t) => {
     const { product, account } = stage;
     const state = randomBytes(32).toString('base64url');
@@ -379,7 +379,7 @@ async function logTests(t: TestContext, stage: Stage, host: string): Promise<voi
   });
 }
 
-async function screenTests(t: TestContext, stage: Stage): Promise<void> {
+async function screenTests(t: TestContext, stage: DashboardStage): Promise<void> {
   const at = (path: string) => projectUrl(stage.account, path);
   const row = (name: RegExp) => (page: Page) => page.getByRole('row', { name }).waitFor();
   const screens = [

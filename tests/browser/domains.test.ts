@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import type { Page } from '@playwright/test';
 import type { Domain } from '@underpass/rules/entity/entity.ts';
 import { expect, readClipboard } from '../helpers/browser.ts';
-import { makeTunnel, makeVerifiedDomain, openStage, projectUrl, type Stage } from '../helpers/dashboard.ts';
+import { type DashboardStage, makeTunnel, makeVerifiedDomain, openStage, projectUrl } from '../helpers/dashboard.ts';
 
 const invalid = "Domain must be a valid apex domain, e.g. 'example.com'";
 const dialog = (page: Page) => page.getByRole('dialog', { name: 'Add Domain' });
@@ -22,7 +22,7 @@ test('domains', async (t) => {
   await t.test('through a tunnel', (t) => tunnelTests(t, stage));
 });
 
-async function listTests(t: TestContext, stage: Stage): Promise<void> {
+async function listTests(t: TestContext, stage: DashboardStage): Promise<void> {
   await t.test('an empty project says so', async (t) => {
     const page = await stage.open(t, 'domains');
     await expect(page.getByRole('heading', { name: 'No Domains' })).toBeVisible();
@@ -75,7 +75,7 @@ async function listTests(t: TestContext, stage: Stage): Promise<void> {
   });
 }
 
-async function detailTests(t: TestContext, stage: Stage): Promise<void> {
+async function detailTests(t: TestContext, stage: DashboardStage): Promise<void> {
   const { account, names } = stage;
 
   await t.test('verification shows the record at @, copies it, and follows Refresh from Unverified to Verified', async (t) => {
@@ -123,7 +123,7 @@ async function detailTests(t: TestContext, stage: Stage): Promise<void> {
   });
 }
 
-async function tunnelTests(t: TestContext, stage: Stage): Promise<void> {
+async function tunnelTests(t: TestContext, stage: DashboardStage): Promise<void> {
   const { account, names } = stage;
   await makeTunnel(account, 'pointed', { ingressDomains: ['app.example.com', 'example.com', 'new.example.edu'] });
 

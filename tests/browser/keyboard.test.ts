@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Locator, Page } from '@playwright/test';
 import { expect, visit } from '../helpers/browser.ts';
-import { makeTunnel, openStage, projectUrl, type Stage } from '../helpers/dashboard.ts';
+import { type DashboardStage, makeTunnel, openStage, projectUrl } from '../helpers/dashboard.ts';
 
 /** More stops than any screen has: after this many, the focus is trapped. */
 const mostStops = 90;
@@ -69,7 +69,7 @@ test('by keyboard', async (t) => {
   );
 });
 
-async function signIn(t: TestContext, { browser, product }: Stage): Promise<void> {
+async function signIn(t: TestContext, { browser, product }: DashboardStage): Promise<void> {
   const page = await visit(t, browser, product);
   await page.goto('/login');
   await expect(page.getByLabel('Email')).toBeFocused();
@@ -82,7 +82,7 @@ async function signIn(t: TestContext, { browser, product }: Stage): Promise<void
   await expect(page.getByRole('heading', { name: /We have sent an email/ })).toBeFocused();
 }
 
-async function comesRound(t: TestContext, stage: Stage): Promise<void> {
+async function comesRound(t: TestContext, stage: DashboardStage): Promise<void> {
   for (const path of ['dashboard', 'tunnels', 'tunnels/doomed', 'security-groups/default', 'settings']) {
     const page = await stage.open(t, path, { viewport: { width: 1280, height: 720 } });
     await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
@@ -101,7 +101,7 @@ async function comesRound(t: TestContext, stage: Stage): Promise<void> {
   }
 }
 
-async function create(t: TestContext, stage: Stage): Promise<void> {
+async function create(t: TestContext, stage: DashboardStage): Promise<void> {
   const page = await stage.open(t, 'tunnels');
   const panel = page.getByRole('dialog', { name: 'New Tunnel' });
   const add = button(page, 'Add Tunnel');
@@ -130,7 +130,7 @@ async function create(t: TestContext, stage: Stage): Promise<void> {
   await expect(page.getByRole('heading', { level: 1, name: 'typed' })).toBeFocused();
 }
 
-async function removeFromList(t: TestContext, stage: Stage): Promise<void> {
+async function removeFromList(t: TestContext, stage: DashboardStage): Promise<void> {
   const page = await stage.open(t, 'security-groups/default');
   const rule = page.getByRole('textbox', { name: 'Source address' });
   await expect(rule).toBeVisible();
@@ -146,7 +146,7 @@ async function removeFromList(t: TestContext, stage: Stage): Promise<void> {
   await expect(page.getByRole('button', { name: /^Remove / }).last()).toBeFocused();
 }
 
-async function palette(t: TestContext, stage: Stage): Promise<void> {
+async function palette(t: TestContext, stage: DashboardStage): Promise<void> {
   const page = await stage.open(t, 'tunnels');
   const add = button(page, 'Add Tunnel');
   await expect(add).toBeVisible();
@@ -166,7 +166,7 @@ async function palette(t: TestContext, stage: Stage): Promise<void> {
   await expect(page.getByRole('heading', { level: 1, name: 'Domains' })).toBeFocused();
 }
 
-async function remove(t: TestContext, stage: Stage): Promise<void> {
+async function remove(t: TestContext, stage: DashboardStage): Promise<void> {
   const page = await stage.open(t, 'tunnels/doomed');
   const actions = button(page, 'Tunnel actions');
   await expect(actions).toBeVisible();

@@ -5,12 +5,12 @@ import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import type { Page } from '@playwright/test';
 import { assertNoSidewaysScroll, expect } from '../helpers/browser.ts';
-import { makeTunnel, openStage, projectUrl, type Stage } from '../helpers/dashboard.ts';
+import { type DashboardStage, makeTunnel, openStage, projectUrl } from '../helpers/dashboard.ts';
 
 const count = 5000;
 
 /** Copies one tunnel under other names in the store, because quota and rate limit apply to the API. */
-async function fillStore({ product, account }: Stage): Promise<void> {
+async function fillStore({ product, account }: DashboardStage): Promise<void> {
   await makeTunnel(account, 'pattern', { type: 'ingress', ingressDomains: ['pattern.example.com'] });
   const database = new DatabaseSync(join(product.home, 'underpass.db'), { timeout: 10_000 });
   const columns = (table: string) =>
@@ -51,7 +51,7 @@ test('a long list', async (t) => {
   await t.test('the dashboard adds up 5,000 tunnels and reads only a few', (t) => sumTest(t, stage));
 });
 
-async function firstLoadTest(t: TestContext, stage: Stage): Promise<void> {
+async function firstLoadTest(t: TestContext, stage: DashboardStage): Promise<void> {
   const page = await stage.open(t, 'security-groups');
   const session = await page.context().newCDPSession(page);
   let events: string[] = [];
@@ -91,7 +91,7 @@ const noteFetches = `{
   };
 }`;
 
-async function sumTest(t: TestContext, stage: Stage): Promise<void> {
+async function sumTest(t: TestContext, stage: DashboardStage): Promise<void> {
   const page = await stage.open(t, 'security-groups');
   const answers: Promise<Buffer>[] = [];
   page.on('response', (response) => {
@@ -105,7 +105,7 @@ async function sumTest(t: TestContext, stage: Stage): Promise<void> {
   assert.ok(bytes > 100 && bytes < 10_000, `${bytes}`);
 }
 
-async function listTests(t: TestContext, stage: Stage): Promise<void> {
+async function listTests(t: TestContext, stage: DashboardStage): Promise<void> {
   const page = await stage.open(t, 'tunnels');
   const rows = page.locator('tbody tr');
   const search = page.getByRole('searchbox', { name: 'Search tunnels' });

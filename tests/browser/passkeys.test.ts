@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import type { CDPSession, Page } from '@playwright/test';
 import { expect, findAccessibilityProblems, type VisitOptions, visit } from '../helpers/browser.ts';
-import { openStage, projectUrl, type Stage } from '../helpers/dashboard.ts';
+import { type DashboardStage, openStage, projectUrl } from '../helpers/dashboard.ts';
 import { createPerson } from '../helpers/people.ts';
 import type { Account, Product } from '../helpers/product.ts';
 import { checkScreen } from '../helpers/screens.ts';
@@ -221,7 +221,7 @@ test('passkeys', async (t) => {
   });
 });
 
-async function screens(t: TestContext, stage: Stage): Promise<void> {
+async function screens(t: TestContext, stage: DashboardStage): Promise<void> {
   const { product, browser } = stage;
   const eve = await createPerson(product, 'eve@example.com', 'Eve');
   const fay = await createPerson(product, 'fay@example.com', 'Fay');

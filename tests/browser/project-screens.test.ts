@@ -4,7 +4,14 @@ import { type TestContext, test } from 'node:test';
 import type { Page } from '@playwright/test';
 import type { Project } from '@underpass/rules/entity/entity.ts';
 import { expect } from '../helpers/browser.ts';
-import { connectClient, makeTunnel, makeVerifiedDomain, openStage, projectUrl, type Stage } from '../helpers/dashboard.ts';
+import {
+  connectClient,
+  type DashboardStage,
+  makeTunnel,
+  makeVerifiedDomain,
+  openStage,
+  projectUrl,
+} from '../helpers/dashboard.ts';
 import { checkScreen, type Screen } from '../helpers/screens.ts';
 
 const heading = (name: string | RegExp) => (page: Page) => expect(page.getByRole('heading', { name }).first()).toBeVisible();
@@ -118,7 +125,7 @@ async function editsInSight(page: Page): Promise<void> {
   await expect(page.getByRole('dialog', { name: 'Update Tunnel' })).toBeInViewport({ ratio: 1 });
 }
 
-async function fillProject(t: TestContext, stage: Stage): Promise<void> {
+async function fillProject(t: TestContext, stage: DashboardStage): Promise<void> {
   const { account, names } = stage;
   await makeVerifiedDomain(stage, 'example.com');
   await account.call('POST', `/api/domains?project=${account.project}`, { name: 'example.net' });

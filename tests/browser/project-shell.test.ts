@@ -4,7 +4,14 @@ import { type TestContext, test } from 'node:test';
 import type { Page } from '@playwright/test';
 import type { Project } from '@underpass/rules/entity/entity.ts';
 import { expect, visit } from '../helpers/browser.ts';
-import { connectClient, makeTunnel, makeVerifiedDomain, openStage, projectUrl, type Stage } from '../helpers/dashboard.ts';
+import {
+  connectClient,
+  type DashboardStage,
+  makeTunnel,
+  makeVerifiedDomain,
+  openStage,
+  projectUrl,
+} from '../helpers/dashboard.ts';
 import { createPerson } from '../helpers/people.ts';
 
 const navigation = (page: Page) => page.getByRole('navigation', { name: 'Main' });
@@ -23,7 +30,7 @@ test('project shell', async (t) => {
 });
 
 /** Signs in by a link from the operator's command, in a browser that did not ask for one. */
-async function signInHere(page: Page, { product }: Stage, ...email: readonly string[]): Promise<void> {
+async function signInHere(page: Page, { product }: DashboardStage, ...email: readonly string[]): Promise<void> {
   await page.goto((JSON.parse(await product.operate('login-link', ...email, '--json')) as { url: string }).url);
   await page.getByRole('button', { name: 'Sign in here' }).click();
   await page.waitForURL(/\/projects\//);
@@ -34,7 +41,7 @@ const setHidden = (page: Page, hidden: boolean) =>
   page.evaluate(`Object.defineProperty(document, 'hidden', { value: ${hidden}, configurable: true });
     document.dispatchEvent(new Event('visibilitychange'))`);
 
-async function shellTests(t: TestContext, stage: Stage): Promise<void> {
+async function shellTests(t: TestContext, stage: DashboardStage): Promise<void> {
   await t.test('every project page redirects to /login without a sign-in', async (t) => {
     const page = await visit(t, stage.browser, stage.product);
     for (const path of [
@@ -228,7 +235,7 @@ async function shellTests(t: TestContext, stage: Stage): Promise<void> {
   });
 }
 
-async function selectorTests(t: TestContext, stage: Stage, other: Project): Promise<void> {
+async function selectorTests(t: TestContext, stage: DashboardStage, other: Project): Promise<void> {
   const select = async (page: Page, name: string) => {
     await page.getByRole('button', { name: /^Project: / }).click();
     await page.getByRole('menuitemradio', { name }).click();
@@ -285,7 +292,7 @@ async function selectorTests(t: TestContext, stage: Stage, other: Project): Prom
   });
 }
 
-async function dashboardTests(t: TestContext, stage: Stage): Promise<void> {
+async function dashboardTests(t: TestContext, stage: DashboardStage): Promise<void> {
   await t.test('it shows project, role, the four counts and six tips', async (t) => {
     await makeVerifiedDomain(stage, 'example.com');
     const tunnel = await makeTunnel(stage.account, 'counted', { ingressDomains: ['a.example.com', 'b.example.com'] });
@@ -332,7 +339,7 @@ async function dashboardTests(t: TestContext, stage: Stage): Promise<void> {
   });
 }
 
-async function firstStepsTests(t: TestContext, stage: Stage, empty: Project): Promise<void> {
+async function firstStepsTests(t: TestContext, stage: DashboardStage, empty: Project): Promise<void> {
   await t.test('a new project starts with them, each ticks itself without a reload, and a dismissal is remembered', async (t) => {
     const page = await visit(t, stage.browser, stage.product, { account: stage.account });
     await page.goto(`/projects/${empty.id}/dashboard`);
@@ -352,7 +359,7 @@ async function firstStepsTests(t: TestContext, stage: Stage, empty: Project): Pr
   });
 }
 
-async function paletteTests(t: TestContext, stage: Stage): Promise<void> {
+async function paletteTests(t: TestContext, stage: DashboardStage): Promise<void> {
   await t.test('Ctrl-K finds a tunnel by its name, Enter opens it, Escape returns the focus', async (t) => {
     const page = await stage.open(t, 'dashboard');
     await expect(page.getByRole('heading', { name: 'Tips' })).toBeVisible();
@@ -425,7 +432,7 @@ async function holdPalette(page: Page): Promise<() => void> {
   return held.resolve;
 }
 
-async function themeTests(t: TestContext, stage: Stage): Promise<void> {
+async function themeTests(t: TestContext, stage: DashboardStage): Promise<void> {
   await t.test('the theme follows the system until the user chooses one, which applies before the first paint', async (t) => {
     const page = await stage.open(t, 'dashboard', { colorScheme: 'dark' });
     assert.equal(await theme(page), 'light dark');

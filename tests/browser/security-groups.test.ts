@@ -2,7 +2,7 @@
 import { type TestContext, test } from 'node:test';
 import type { Page } from '@playwright/test';
 import { expect } from '../helpers/browser.ts';
-import { makeTunnel, openStage, projectUrl, type Stage } from '../helpers/dashboard.ts';
+import { type DashboardStage, makeTunnel, openStage, projectUrl } from '../helpers/dashboard.ts';
 
 const panel = (page: Page) => page.getByRole('dialog', { name: 'New Security Group' });
 const rules = (page: Page) => page.getByRole('list', { name: /Source address|Allow/ }).getByRole('listitem');
@@ -18,7 +18,7 @@ async function openPanel(page: Page): Promise<void> {
   await expect(panel(page).getByLabel('Name')).toBeFocused();
 }
 
-async function listTests(t: TestContext, stage: Stage): Promise<void> {
+async function listTests(t: TestContext, stage: DashboardStage): Promise<void> {
   await t.test('the list shows the seeded group with its columns and the date format of the spec', async (t) => {
     const page = await stage.open(t, 'security-groups');
     await expect(page.getByRole('columnheader')).toHaveText(['Name', 'Last Updated', 'Assigned', 'Rules']);
@@ -105,7 +105,7 @@ async function listTests(t: TestContext, stage: Stage): Promise<void> {
   });
 }
 
-async function detailTests(t: TestContext, stage: Stage): Promise<void> {
+async function detailTests(t: TestContext, stage: DashboardStage): Promise<void> {
   const { account } = stage;
   const save = (page: Page) => page.getByRole('button', { name: 'Save' });
   const source = (page: Page) => page.getByRole('textbox', { name: 'Source address' });

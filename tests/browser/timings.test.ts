@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Page } from '@playwright/test';
 import { expect, visit } from '../helpers/browser.ts';
-import { makeTunnel, openStage, projectUrl, type Stage } from '../helpers/dashboard.ts';
+import { type DashboardStage, makeTunnel, openStage, projectUrl } from '../helpers/dashboard.ts';
 import { traceLoad, whenPainted } from '../helpers/trace.ts';
 
 interface Load {
   readonly name: string;
-  readonly path: (stage: Stage) => string;
+  readonly path: (stage: DashboardStage) => string;
   readonly signedIn: boolean;
   readonly shown: (page: Page) => Promise<unknown>;
   /** The most responses of any kind until the screen is complete. */
@@ -75,7 +75,7 @@ test('first loads', async (t) => {
   }
 });
 
-async function timeLoad(t: TestContext, stage: Stage, load: Load, viewport: (typeof sizes)[number]) {
+async function timeLoad(t: TestContext, stage: DashboardStage, load: Load, viewport: (typeof sizes)[number]) {
   const { browser, product, account } = stage;
   const page = await visit(t, browser, product, { viewport, ...(load.signedIn ? { account } : {}) });
   let answers = 0;

@@ -6,7 +6,14 @@ import { type TestContext, test } from 'node:test';
 import type { Page } from '@playwright/test';
 import type { Domain, Tunnel } from '@underpass/rules/entity/entity.ts';
 import { expect, readClipboard } from '../helpers/browser.ts';
-import { connectClient, makeTunnel, makeVerifiedDomain, openStage, projectUrl, type Stage } from '../helpers/dashboard.ts';
+import {
+  connectClient,
+  type DashboardStage,
+  makeTunnel,
+  makeVerifiedDomain,
+  openStage,
+  projectUrl,
+} from '../helpers/dashboard.ts';
 import { tunnelCreated } from '../helpers/product.ts';
 
 const snippet = (page: Page) => page.getByRole('region', { name: /snippet$/ });
@@ -50,7 +57,7 @@ test('tunnel', async (t) => {
   await t.test('live', (t) => liveTests(t, stage));
 });
 
-async function headerTests(t: TestContext, stage: Stage): Promise<void> {
+async function headerTests(t: TestContext, stage: DashboardStage): Promise<void> {
   const { account } = stage;
   await makeTunnel(account, 'plain');
   await makeTunnel(account, 'passed', { type: 'ingress', ingressDomains: ['passed.example.org'], proxyProtocol: 'v2' });
@@ -124,7 +131,7 @@ async function headerTests(t: TestContext, stage: Stage): Promise<void> {
   });
 }
 
-async function domainTests(t: TestContext, stage: Stage): Promise<void> {
+async function domainTests(t: TestContext, stage: DashboardStage): Promise<void> {
   const { account, names } = stage;
   await makeVerifiedDomain(stage, 'example.com');
   await makeTunnel(account, 'mixed', { ingressDomains: ['here.example.com', 'there.example.com'] });
@@ -214,7 +221,7 @@ async function domainTests(t: TestContext, stage: Stage): Promise<void> {
   });
 }
 
-async function connectTests(t: TestContext, stage: Stage): Promise<void> {
+async function connectTests(t: TestContext, stage: DashboardStage): Promise<void> {
   const { account } = stage;
   const { token = '' } = await makeTunnel(account, 'snippets', { ingressDomains: ['one.example.com', 'two.example.com'] });
   await makeVerifiedDomain(stage, 'example.edu');
@@ -320,7 +327,7 @@ async function connectTests(t: TestContext, stage: Stage): Promise<void> {
   });
 }
 
-async function updateTests(t: TestContext, stage: Stage): Promise<void> {
+async function updateTests(t: TestContext, stage: DashboardStage): Promise<void> {
   const { account } = stage;
   await makeTunnel(account, 'edited', { ingressDomains: ['edited.example.com'] });
   await makeTunnel(account, 'wordy');
@@ -396,7 +403,7 @@ async function updateTests(t: TestContext, stage: Stage): Promise<void> {
   });
 }
 
-async function deleteTests(t: TestContext, stage: Stage): Promise<void> {
+async function deleteTests(t: TestContext, stage: DashboardStage): Promise<void> {
   await makeTunnel(stage.account, 'doomed');
   await t.test('the delete dialog names the tunnel and warns, and deleting returns to the list', async (t) => {
     const page = await stage.open(t, 'tunnels/doomed');
@@ -437,7 +444,7 @@ const keepEvents = `
   };
 `;
 
-async function liveTests(t: TestContext, stage: Stage): Promise<void> {
+async function liveTests(t: TestContext, stage: DashboardStage): Promise<void> {
   await t.test(
     'connecting and disconnecting a client changes badge, checklist, figures and client list without a reload',
     async (t) => {

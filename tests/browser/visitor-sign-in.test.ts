@@ -7,7 +7,7 @@ import type { Page } from '@playwright/test';
 import type { Tunnel } from '@underpass/rules/entity/entity.ts';
 import { providerCallbackPath } from '@underpass/rules/visit/provider-callback.ts';
 import { assertNoSidewaysScroll, expect, findAccessibilityProblems, type VisitOptions, visit } from '../helpers/browser.ts';
-import { connectClient, makeTunnel, openStage, type Stage } from '../helpers/dashboard.ts';
+import { connectClient, type DashboardStage, makeTunnel, openStage } from '../helpers/dashboard.ts';
 import { type IdentityProvider, providerClient, startIdentityProvider } from '../helpers/identity-provider.ts';
 import { linkIn, waitForMail } from '../helpers/mail.ts';
 
@@ -31,15 +31,15 @@ async function startApp(t: TestContext): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-interface Place {
-  readonly stage: Stage;
+interface VisitedTunnel {
+  readonly stage: DashboardStage;
   /** The address of the tunnel, with a path and a query. */
   readonly url: string;
   readonly provider: IdentityProvider;
   readonly makeLink: () => Promise<string>;
 }
 
-async function preparePlace(t: TestContext): Promise<Place> {
+async function prepareTunnel(t: TestContext): Promise<VisitedTunnel> {
   const stage = await openStage(t);
   const { account, product } = stage;
   const inProject = `?project=${account.project}`;
@@ -65,7 +65,7 @@ async function preparePlace(t: TestContext): Promise<Place> {
 }
 
 /** Chromium reports the answers of a page with an error as errors of the console. */
-const open = ({ stage }: Place, t: TestContext, options: VisitOptions): Promise<Page> =>
+const open = ({ stage }: VisitedTunnel, t: TestContext, options: VisitOptions): Promise<Page> =>
   visit(t, stage.browser, stage.product, { ignoreHTTPSErrors: true, expectedErrors: /status of (403|404)/, ...options });
 
 async function checkPage(page: Page): Promise<void> {
@@ -74,27 +74,27 @@ async function checkPage(page: Page): Promise<void> {
   await expect(page.getByRole('heading', { level: 1 })).toHaveCount(1);
 }
 
-async function arrive({ url }: Place, page: Page): Promise<void> {
+async function arrive({ url }: VisitedTunnel, page: Page): Promise<void> {
   await page.goto(url);
   await expect(page.getByRole('heading', { name: `Sign in to ${new URL(url).hostname}` })).toBeVisible();
 }
 
-async function assertInside({ url }: Place, page: Page, email: string, path = '/cart?item=7'): Promise<void> {
+async function assertInside({ url }: VisitedTunnel, page: Page, email: string, path = '/cart?item=7'): Promise<void> {
   await expect(page.getByRole('heading', { name: path, exact: true })).toBeVisible();
   await expect(page.getByText(email)).toBeVisible();
   assert.equal(page.url(), new URL(path, url).href, 'a ticket or a state stays in the address');
 }
 
-const ways: Readonly<Record<string, (place: Place, page: Page) => Promise<void>>> = {
-  'a code by e-mail': async (place, page) => {
-    await arrive(place, page);
+const ways: Readonly<Record<string, (visited: VisitedTunnel, page: Page) => Promise<void>>> = {
+  'a code by e-mail': async (visited, page) => {
+    await arrive(visited, page);
     await checkPage(page);
     await page.getByLabel('Email').fill(visitor);
     await page.keyboard.press('Enter');
     await expect(page.getByRole('heading', { name: 'Enter the code' })).toBeVisible();
     await checkPage(page);
     const sent = async () =>
-      /^[A-Z]{4}-[A-Z]{4}$/m.exec((await waitForMail(place.stage.product, visitor, /^Your code/)).text)![0];
+      /^[A-Z]{4}-[A-Z]{4}$/m.exec((await waitForMail(visited.stage.product, visitor, /^Your code/)).text)![0];
     const code = await sent();
     await page.getByLabel('Code').fill(code === 'BBBB-BBBB' ? 'CCCC-CCCC' : 'BBBB-BBBB');
     await page.getByRole('button', { name: 'Sign in' }).click();
@@ -103,36 +103,36 @@ const ways: Readonly<Record<string, (place: Place, page: Page) => Promise<void>>
     await checkPage(page);
     await page.getByLabel('Code').fill(await sent());
     await page.keyboard.press('Enter');
-    await assertInside(place, page, visitor);
+    await assertInside(visited, page, visitor);
   },
-  'a password': async (place, page) => {
-    await arrive(place, page);
+  'a password': async (visited, page) => {
+    await arrive(visited, page);
     await page.getByLabel('Password').fill('something else');
     await page.keyboard.press('Enter');
     await expect(page.getByLabel('Password')).toHaveAccessibleDescription(/password is wrong/);
     await page.getByLabel('Password').fill(password);
     await page.keyboard.press('Enter');
-    await assertInside(place, page, 'nobody');
+    await assertInside(visited, page, 'nobody');
   },
-  'an identity provider': async (place, page) => {
+  'an identity provider': async (visited, page) => {
     // The provider's own pages ask for fonts.
     await page.route('https://fonts.googleapis.com/**', (route) => route.fulfill({ body: '' }));
-    place.provider.people.set('bob', { sub: 'bob', email: 'bob@firm.example', email_verified: true });
-    await arrive(place, page);
+    visited.provider.people.set('bob', { sub: 'bob', email: 'bob@firm.example', email_verified: true });
+    await arrive(visited, page);
     await page.getByRole('link', { name: 'Sign in with Firm' }).click();
     await page.getByPlaceholder('Enter any login').fill('bob');
     await page.getByPlaceholder('and password').fill('any');
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: 'Continue' }).click();
-    await assertInside(place, page, 'bob@firm.example');
+    await assertInside(visited, page, 'bob@firm.example');
   },
-  'a share link': async (place, page) => {
-    const link = await place.makeLink();
+  'a share link': async (visited, page) => {
+    const link = await visited.makeLink();
     await page.goto(link);
     await checkPage(page);
     assert.ok(!page.url().includes('#'), 'the secret stays in the address bar and the history');
     await page.getByRole('link', { name: /^Open / }).click();
-    await assertInside(place, page, 'nobody', '/');
+    await assertInside(visited, page, 'nobody', '/');
     await page.context().clearCookies();
     await page.goto(link);
     await page.getByRole('link', { name: /^Open / }).click();
@@ -147,32 +147,32 @@ const screens: readonly Required<Pick<VisitOptions, 'viewport' | 'colorScheme'>>
 ];
 
 test('visitors of a protected tunnel', async (t) => {
-  const place = await preparePlace(t);
+  const visited = await prepareTunnel(t);
   for (const screen of screens) {
     for (const [name, signIn] of Object.entries(ways)) {
       await t.test(`sign in by ${name}, ${screen.viewport!.width} px wide`, async (t) =>
-        signIn(place, await open(place, t, screen)),
+        signIn(visited, await open(visited, t, screen)),
       );
     }
     await t.test(`who are members continue with their account, ${screen.viewport!.width} px wide`, async (t) => {
-      const { account } = place.stage;
-      const page = await open(place, t, { ...screen, account });
-      await arrive(place, page);
+      const { account } = visited.stage;
+      const page = await open(visited, t, { ...screen, account });
+      await arrive(visited, page);
       await page.getByRole('link', { name: 'Continue with your Underpass account' }).click();
-      await assertInside(place, page, account.email);
+      await assertInside(visited, page, account.email);
     });
   }
 
   await t.test('who are members and signed out come back from the sign-in of the dashboard', async (t) => {
-    const { account, product } = place.stage;
-    const page = await open(place, t, {});
-    await arrive(place, page);
+    const { account, product } = visited.stage;
+    const page = await open(visited, t, {});
+    await arrive(visited, page);
     await page.getByRole('link', { name: 'Continue with your Underpass account' }).click();
     await page.getByLabel('Email').fill(account.email);
     await page.getByRole('checkbox', { name: 'I am human' }).click();
     await page.getByRole('button', { name: 'Sign in', exact: true }).click();
     await expect(page.getByText('We have sent an email')).toBeVisible();
     await page.goto(linkIn(await waitForMail(product, account.email, /login link/)).href);
-    await assertInside(place, page, account.email);
+    await assertInside(visited, page, account.email);
   });
 });

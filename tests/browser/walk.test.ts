@@ -10,7 +10,7 @@ import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Page } from '@playwright/test';
 import { expect, readClipboard, visit } from '../helpers/browser.ts';
-import { openStage, type Stage } from '../helpers/dashboard.ts';
+import { type DashboardStage, openStage } from '../helpers/dashboard.ts';
 import { linkIn, waitForMail } from '../helpers/mail.ts';
 import { registrationStored } from '../helpers/people.ts';
 
@@ -23,7 +23,7 @@ test('the walk', async (t) => {
   await t.test('a new user gets from the registration to a page served through a tunnel', (t) => walk(t, stage));
 });
 
-async function walk(t: TestContext, stage: Stage): Promise<void> {
+async function walk(t: TestContext, stage: DashboardStage): Promise<void> {
   const page = await visit(t, stage.browser, stage.product);
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   await register(page);
@@ -53,7 +53,7 @@ async function register(page: Page): Promise<void> {
   await expect(page.getByRole('heading', { name: 'Registration successful.' })).toBeVisible();
 }
 
-async function approve(t: TestContext, stage: Stage): Promise<void> {
+async function approve(t: TestContext, stage: DashboardStage): Promise<void> {
   const page = await visit(t, stage.browser, stage.product, { account: stage.account });
   await registrationStored(stage.account, email);
   await page.goto('/operator/registrations');
@@ -61,7 +61,7 @@ async function approve(t: TestContext, stage: Stage): Promise<void> {
   await expect(page.getByText(`${email} approved.`).first()).toBeVisible();
 }
 
-async function signIn(page: Page, stage: Stage): Promise<void> {
+async function signIn(page: Page, stage: DashboardStage): Promise<void> {
   await page.goto('/login');
   await page.getByLabel('Email').fill(email);
   await proveHumanity(page);
@@ -111,7 +111,7 @@ async function runInShell(t: TestContext, snippet: string): Promise<void> {
   });
 }
 
-async function seePage(t: TestContext, stage: Stage, url: string): Promise<void> {
+async function seePage(t: TestContext, stage: DashboardStage, url: string): Promise<void> {
   const context = await stage.browser.newContext({ ignoreHTTPSErrors: true });
   t.after(() => context.close());
   const page = await context.newPage();

@@ -8,7 +8,7 @@ import { parseAllDocuments } from 'yaml';
 import { kubernetesComplaints, parseManifests } from '../helpers/kubernetes.ts';
 import { skipWithout } from '../helpers/tool.ts';
 import { type Block, markProblem, place, readBlocks } from './page.ts';
-import { openStage, type Stage, tools } from './stage.ts';
+import { type DocsStage, openStage, tools } from './stage.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const pages = globSync('{*.md,docs/*.md,{bench,deploy}/README.md}', { cwd: root }).sort();
@@ -40,7 +40,7 @@ describe('commands of the docs', { concurrency: pagesAtOnce }, () => {
   }
 });
 
-async function play(stage: Stage, block: Block): Promise<void> {
+async function play(stage: DocsStage, block: Block): Promise<void> {
   try {
     if (block.values.file === undefined) await playCommand(stage, block);
     else await stage.writeFile(block.values.file, block.text);
@@ -49,21 +49,21 @@ async function play(stage: Stage, block: Block): Promise<void> {
   }
 }
 
-async function playCommand(stage: Stage, { words, values, text }: Block): Promise<void> {
+async function playCommand(stage: DocsStage, { words, values, text }: Block): Promise<void> {
   const script = words.has('printed') ? printedLine(stage, text) : text;
   if (words.has('background')) return stage.runInBackground(script, values.ready ?? '', words.has('section'));
   const attempt = () => runAndExpect(stage, script, values.expect ?? '');
   return words.has('eventually') ? eventually(attempt) : attempt();
 }
 
-async function runAndExpect(stage: Stage, script: string, expect: string): Promise<void> {
+async function runAndExpect(stage: DocsStage, script: string, expect: string): Promise<void> {
   const output = await stage.run(script);
   const expected = stage.localise(expect);
   if (!output.includes(expected)) throw new Error(`does not say "${expected}":\n${output}`);
 }
 
 /** The line of the server's first start that begins as the page shows it. */
-function printedLine({ product }: Stage, text: string): string {
+function printedLine({ product }: DocsStage, text: string): string {
   const [shown = ''] = text.trim().split('…');
   const line = product.text.split('\n').find((printed) => printed.trim().startsWith(shown.trim()));
   if (line === undefined) throw new Error(`the server does not print "${shown}":\n${product.text}`);

@@ -29,7 +29,7 @@ const visitorAddress = '127.0.0.9';
 const commandTimeoutMs = 60_000;
 const readyTimeoutMs = 30_000;
 
-export interface Stage {
+export interface DocsStage {
   readonly product: Product;
   readonly account: Account;
   readonly folder: string;
@@ -43,7 +43,7 @@ export interface Stage {
   endSection(): Promise<void>;
 }
 
-export async function openStage(t: TestContext): Promise<Stage> {
+export async function openStage(t: TestContext): Promise<DocsStage> {
   const dns = await startNameServer(t);
   const product = await startProduct(t, { env: { UNDERPASS_DNS_SERVERS: dns.address } });
   const account = await product.signIn();

@@ -13,7 +13,7 @@ import { type Account, type Environment, type Product, startProduct, tunnelCreat
 /** The output of `npm run build`, or the folder that UNDERPASS_DASHBOARD names. */
 const builtDashboard = process.env.UNDERPASS_DASHBOARD ?? fileURLToPath(new URL('../../dashboard/dist', import.meta.url));
 
-export interface Stage {
+export interface DashboardStage {
   readonly product: Product;
   readonly browser: Browser;
   /** The first operator, owner of an empty project. */
@@ -24,7 +24,7 @@ export interface Stage {
 }
 
 /** `env`: settings of the server. */
-export async function openStage(t: TestContext, env: Environment = {}): Promise<Stage> {
+export async function openStage(t: TestContext, env: Environment = {}): Promise<DashboardStage> {
   if (!existsSync(join(builtDashboard, 'index.html'))) throw new Error(`${builtDashboard} has no dashboard: npm run build`);
   const names = await startNameServer(t);
   const product = await startProduct(t, { dashboard: builtDashboard, env: { UNDERPASS_DNS_SERVERS: names.address, ...env } });
@@ -69,7 +69,10 @@ export async function makeTunnel(account: Account, name: string, options: Tunnel
 }
 
 /** Adds a domain to the project, sets its TXT record and verifies it. */
-export async function makeVerifiedDomain({ account, names }: Pick<Stage, 'account' | 'names'>, apexName: string): Promise<void> {
+export async function makeVerifiedDomain(
+  { account, names }: Pick<DashboardStage, 'account' | 'names'>,
+  apexName: string,
+): Promise<void> {
   const query = `?project=${account.project}`;
   const { body } = await account.call<{ challenge: string }>('POST', `/api/domains${query}`, { name: apexName });
   names.set('TXT', apexName, `underpass-domain-verify=${body.challenge}`);

@@ -7,7 +7,7 @@ import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Page } from '@playwright/test';
 import { assertNoSidewaysScroll, findAccessibilityProblems, type VisitOptions, visit } from './browser.ts';
-import type { Stage } from './dashboard.ts';
+import type { DashboardStage } from './dashboard.ts';
 import type { Account } from './product.ts';
 
 export interface Screen {
@@ -24,8 +24,8 @@ export interface Screen {
 }
 
 /** What a screen needs of the product. Without an account, every screen must set its own. */
-export interface ScreenStage extends Pick<Stage, 'browser'>, Partial<Pick<Stage, 'account'>> {
-  readonly product: Pick<Stage['product'], 'origin'>;
+export interface ScreenStage extends Pick<DashboardStage, 'browser'>, Partial<Pick<DashboardStage, 'account'>> {
+  readonly product: Pick<DashboardStage['product'], 'origin'>;
 }
 
 const folder = fileURLToPath(new URL('../../.artifacts/screens', import.meta.url));

@@ -18,7 +18,7 @@ import { type Attempt, backOffMs, createLedger, decideOrder, failuresInARow, typ
 import { isDue, momentIn } from './core/renewal.ts';
 import { createGivenFiles } from './given-files.ts';
 import { openLocalCa } from './local-ca.ts';
-import type { Trouble } from './order.ts';
+import type { OrderFailure } from './order.ts';
 import { dropFolder, makeFolder } from './test-kit.ts';
 import { createUncoveredNotice } from './uncovered-notice.ts';
 import { createUpkeep, type Upkeep, type UpkeepDeps } from './upkeep.ts';
@@ -444,7 +444,7 @@ describe('upkeep', () => {
     const wildcard = '*.tunnels.example.com';
     const generated = 'calm-river.tunnels.example.com';
     const minuteMs = 60_000;
-    const troubles: Trouble[] = [];
+    const troubles: OrderFailure[] = [];
     let broken: boolean;
 
     const openBroken = async (lifeMs = 90 * dayMs): Promise<Upkeep> => {

@@ -19,10 +19,10 @@ export interface OrderDeps {
   readonly authority: Authority;
   readonly onOrder?: (wanted: WantedName, outcome: OrderOutcome) => void;
   /** One of our own names keeps failing: the operator has to act. */
-  readonly onTrouble?: (trouble: Trouble) => Promise<void>;
+  readonly onTrouble?: (trouble: OrderFailure) => Promise<void>;
 }
 
-export interface Trouble {
+export interface OrderFailure {
   readonly name: string;
   readonly failures: number;
   readonly why: string;

@@ -7,7 +7,7 @@ import { isLocalhostName } from '@underpass/rules/names/hostname.ts';
 import { challengeNames, decideChallenge } from './core/challenge.ts';
 import { isInside } from './inside.ts';
 import type { DnsPort } from './port.ts';
-import type { Answer, RecordResolver } from './resolver.ts';
+import type { DnsAnswer, RecordResolver } from './resolver.ts';
 import { createSharedAnswers } from './shared-answers.ts';
 
 export interface DnsDeps {
@@ -33,7 +33,7 @@ const providerKeptMs = 10 * 60_000;
 const keptMost = 10_000;
 
 export function createDns({ resolver, ownHosts, emptyMs = defaultEmptyMs, clock = () => performance.now() }: DnsDeps): DnsPort {
-  const addresses = async (host: string): Promise<readonly [Answer, Answer]> => {
+  const addresses = async (host: string): Promise<readonly [DnsAnswer, DnsAnswer]> => {
     if (isIP(host) !== 0 || host === '') return [[], []];
     return isLocalhostName(host) ? [loopback, []] : resolver.addresses(host);
   };
@@ -44,7 +44,7 @@ export function createDns({ resolver, ownHosts, emptyMs = defaultEmptyMs, clock 
 
   const keptOwn = createSharedAnswers((hosts) => ownAddresses(hosts.split(' ')), { keptMs: hostKeptMs, most: 1, clock });
 
-  const findVisible = async (host: string, readOwn: typeof ownAddresses): Promise<Answer> => {
+  const findVisible = async (host: string, readOwn: typeof ownAddresses): Promise<DnsAnswer> => {
     const own = await ownHosts();
     // Asks for both families in every case, because an extra question for hidden addresses would show in the time.
     const [families, ours] = await Promise.all([addresses(host), readOwn(own)]);

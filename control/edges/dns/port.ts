@@ -2,15 +2,15 @@
 
 import type { DnsProviderName } from '@underpass/rules/names/dns-provider.ts';
 import type { ChallengeAnswer } from './core/challenge.ts';
-import type { Answer } from './resolver.ts';
+import type { DnsAnswer } from './resolver.ts';
 import type { SharedAnswers } from './shared-answers.ts';
 
 export interface DnsPort {
   checkChallenge(apexName: string, challenge: string): Promise<ChallengeAnswer>;
   /** A and AAAA addresses; empty when there are none. It takes as long whether addresses were hidden or there are none. */
-  lookup(host: string): Promise<Answer>;
+  lookup(host: string): Promise<DnsAnswer>;
   /** The same without that pause, shared by all callers: for our own hosts, and hosts under domains that a project has verified. */
-  readonly hosts: SharedAnswers<Answer>;
+  readonly hosts: SharedAnswers<DnsAnswer>;
   /** Who serves a zone; `other` is any whom we do not know by name, or no answer. */
   readonly providers: SharedAnswers<DnsProviderName | 'other'>;
 }

@@ -19,13 +19,13 @@ export interface ResolverOptions {
 }
 
 /** `unknown`: no usable answer (SERVFAIL, time-out, too many questions). It says nothing about the name. */
-export type Answer = readonly string[] | 'unknown';
+export type DnsAnswer = readonly string[] | 'unknown';
 
 export interface RecordResolver {
   readonly txt: (name: string) => Promise<TxtAnswer>;
   /** A and AAAA, each an answer of its own. */
-  readonly addresses: (name: string) => Promise<readonly [a: Answer, aaaa: Answer]>;
-  readonly nameServers: (zone: string) => Promise<Answer>;
+  readonly addresses: (name: string) => Promise<readonly [a: DnsAnswer, aaaa: DnsAnswer]>;
+  readonly nameServers: (zone: string) => Promise<DnsAnswer>;
   /** Ends the questions under way. */
   readonly close: () => void;
 }

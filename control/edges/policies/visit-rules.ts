@@ -2,7 +2,7 @@
 // a policy that it cannot read; the caller then denies.
 
 import { hourMs } from '@underpass/rules/limits.ts';
-import type { VisitorGrants, VisitorToken, VisitRules } from '@underpass/rules/visit/grants.ts';
+import type { MachineToken, VisitorGrants, VisitRules } from '@underpass/rules/visit/grants.ts';
 import { policyLimits } from '@underpass/rules/visit/policy-limits.ts';
 import type { KeyRing } from '../../platform/secret/key-ring.ts';
 import { gather } from '../../platform/store/gather.ts';
@@ -23,7 +23,7 @@ type PolicyRow = Pick<AccessPoliciesTable, 'id' | 'project_id' | 'content' | 'ke
 /** No session is older, so older sign-outs end nothing. */
 const longestSessionMs = policyLimits.sessionHoursMost * hourMs;
 
-async function readTokens(db: Queries, ids: readonly string[], nowMs: number): Promise<Map<string, VisitorToken[]>> {
+async function readTokens(db: Queries, ids: readonly string[], nowMs: number): Promise<Map<string, MachineToken[]>> {
   const query = db.selectFrom('access_tokens').select(['policy_id', 'id', 'name', 'token_hash', 'expires_at']);
   const live = query.where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', nowMs)]));
   const rows = await live.where('policy_id', 'in', ids).orderBy('id').execute();

@@ -2,8 +2,8 @@
 
 import { confirmEmailMessage, confirms } from '@underpass/rules/people/account.ts';
 import type { FeedPort } from '../../edges/feed/port.ts';
-import { tellNarrowed } from '../../platform/bus/access.ts';
 import type { Bus } from '../../platform/bus/bus.ts';
+import { tellNarrowed } from '../../platform/bus/narrowed-rights.ts';
 import type { JobQueue } from '../../platform/job/queue.ts';
 import type { Store } from '../../platform/store/store.ts';
 import type { CallContext, Handlers } from '../../request/caller/call.ts';

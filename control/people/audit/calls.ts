@@ -86,7 +86,7 @@ export interface AuditDeps {
 }
 
 export const createAuditCalls = ({ store: { db } }: AuditDeps): Handlers<AuditCalls> => ({
-  listAudit: ({ access, query }) => readPage(db, access.id, query),
-  exportAudit: ({ access }) => exportAudit(db, access.id),
+  listAudit: ({ membership, query }) => readPage(db, membership.id, query),
+  exportAudit: ({ membership }) => exportAudit(db, membership.id),
   listServiceAudit: ({ query }) => readPage(db, null, query),
 });

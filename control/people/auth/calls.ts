@@ -8,7 +8,7 @@ import { parseReturnPath } from '@underpass/rules/people/return-path.ts';
 import { text } from '@underpass/rules/text/text.ts';
 import type { FeedPort } from '../../edges/feed/port.ts';
 import { guardedTunnelsOf } from '../../edges/policies/guarded-tunnels.ts';
-import { tellNarrowed } from '../../platform/bus/access.ts';
+import { tellNarrowed } from '../../platform/bus/narrowed-rights.ts';
 import { addJob } from '../../platform/job/queue.ts';
 import { hasRoom, type Limiter, takeShare } from '../../platform/limit/limiter.ts';
 import { hashToken } from '../../platform/secret/token.ts';

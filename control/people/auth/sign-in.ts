@@ -1,8 +1,8 @@
 // What every way of signing in ends with: a new session instead of the browser's old one, an audit row, the cookie.
 
 import { describeUserAgent } from '@underpass/rules/text/user-agent.ts';
-import { tellNarrowed } from '../../platform/bus/access.ts';
 import type { Bus } from '../../platform/bus/bus.ts';
+import { tellNarrowed } from '../../platform/bus/narrowed-rights.ts';
 import type { JobQueue } from '../../platform/job/queue.ts';
 import { newSignInMail } from '../../platform/mail/mails.ts';
 import { hashToken } from '../../platform/secret/token.ts';

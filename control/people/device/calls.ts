@@ -18,9 +18,9 @@ import type { Queries, Store } from '../../platform/store/store.ts';
 import { createApiToken } from '../../request/caller/api-token.ts';
 import { writeAudit } from '../../request/caller/audit.ts';
 import type { CallContext, Handlers } from '../../request/caller/call.ts';
+import type { Membership } from '../../request/caller/membership.ts';
+import { findMembership, lowerRole, refuseStopped } from '../../request/caller/membership.ts';
 import { addNotices } from '../../request/caller/notice.ts';
-import type { Access } from '../../request/caller/project-access.ts';
-import { findAccess, lowerRole, refuseStopped } from '../../request/caller/project-access.ts';
 import { takeQuota } from '../../request/caller/quota.ts';
 import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
 
@@ -99,9 +99,9 @@ async function pollDevice(deps: DeviceDeps, { body, nowMs }: CallContext<'pollDe
     if (row?.state === 'pending') return refuse('undecided', 'The sign-in is waiting for approval.');
     if (row?.state !== 'approved') return refuse('gone', 'The sign-in was denied or has expired.');
     const user = await findApprover(trx, row);
-    const access = await findAccess(trx, asCaller(user), row.project_id ?? '');
-    if (!access || row.role === null) return refuse('gone', 'The sign-in was denied or has expired.');
-    return issueToken(trx, { row, user, access, origin: deps.origin, nowMs });
+    const membership = await findMembership(trx, asCaller(user), row.project_id ?? '');
+    if (!membership || row.role === null) return refuse('gone', 'The sign-in was denied or has expired.');
+    return issueToken(trx, { row, user, membership, origin: deps.origin, nowMs });
   });
   deps.jobs.wake();
   return issued;
@@ -110,26 +110,33 @@ async function pollDevice(deps: DeviceDeps, { body, nowMs }: CallContext<'pollDe
 interface Approved {
   readonly row: DeviceLoginsTable;
   readonly user: { readonly id: string; readonly email: string };
-  readonly access: Access;
+  readonly membership: Membership;
   readonly origin: string;
   readonly nowMs: number;
 }
 
-async function issueToken(trx: Queries, { row, user, access, origin, nowMs }: Approved): Promise<DeviceToken> {
+async function issueToken(trx: Queries, { row, user, membership, origin, nowMs }: Approved): Promise<DeviceToken> {
   const taken = await trx.deleteFrom('device_logins').where('id', '=', row.id).executeTakeFirst();
   if (taken.numDeletedRows === 0n) return refuse('gone', 'The sign-in was denied or has expired.');
-  await takeQuota(trx, access, 'apiTokens');
+  await takeQuota(trx, membership, 'apiTokens');
   // Read again under the lock: a member who was just removed must not get a token.
-  const now = (await findAccess(trx, asCaller(user), access.id)) ?? refuse('gone', 'The sign-in was denied or has expired.');
+  const now =
+    (await findMembership(trx, asCaller(user), membership.id)) ?? refuse('gone', 'The sign-in was denied or has expired.');
   refuseStopped(now);
   const role = lowerRole(now.role, row.role ?? 'viewer');
-  const made = { projectId: access.id, userId: user.id, name: row.name, role, expiresInDays: limits.cliTokenDays, cli: true };
+  const made = { projectId: membership.id, userId: user.id, name: row.name, role, expiresInDays: limits.cliTokenDays, cli: true };
   const { token } = await createApiToken(trx, made, nowMs);
-  const audit = { projectId: access.id, actor: user.email, action: 'api-token.create', target: row.name, address: row.address };
+  const audit = {
+    projectId: membership.id,
+    actor: user.email,
+    action: 'api-token.create',
+    target: row.name,
+    address: row.address,
+  };
   await writeAudit(trx, { ...audit, detail: { role, by: 'device' } }, nowMs);
-  const facts = { name: row.name, role, projectName: access.name, cli: true, address: row.address, nowMs };
+  const facts = { name: row.name, role, projectName: membership.name, cli: true, address: row.address, nowMs };
   await addNotices(trx, [user.email], newTokenMail(facts, origin), nowMs);
-  return { token, email: user.email, projects: [{ id: access.id, name: access.name, role }] };
+  return { token, email: user.email, projects: [{ id: membership.id, name: membership.name, role }] };
 }
 
 type CodeCall = CallContext<'getDevice'> | CallContext<'approveDevice'> | CallContext<'denyDevice'>;
@@ -159,11 +166,11 @@ async function decide(deps: DeviceDeps, id: string, change: Partial<DeviceLogins
 }
 
 async function approveDevice(deps: DeviceDeps, context: CallContext<'approveDevice'>): Promise<void> {
-  const { caller, access, body } = context;
+  const { caller, membership, body } = context;
   const row = await findWaiting(deps, context);
   const role = orInvalid(parseRole(body.role));
-  if (!mayGrant(access.role, role)) refuse('forbidden', forbiddenMessage);
-  await decide(deps, row.id, { state: 'approved', user_id: caller.userId, project_id: access.id, role });
+  if (!mayGrant(membership.role, role)) refuse('forbidden', forbiddenMessage);
+  await decide(deps, row.id, { state: 'approved', user_id: caller.userId, project_id: membership.id, role });
 }
 
 async function denyDevice(deps: DeviceDeps, context: CallContext<'denyDevice'>): Promise<void> {

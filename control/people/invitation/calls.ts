@@ -18,8 +18,8 @@ import type { Queries, Store } from '../../platform/store/store.ts';
 import { userShare } from '../../request/caller/allowance.ts';
 import { auditCall, writeAudit } from '../../request/caller/audit.ts';
 import type { CallContext, Handlers } from '../../request/caller/call.ts';
+import { findMembership, refuseStopped } from '../../request/caller/membership.ts';
 import { addNotices, ownersOf } from '../../request/caller/notice.ts';
-import { findAccess, refuseStopped } from '../../request/caller/project-access.ts';
 import { lockProject } from '../../request/caller/project-lock.ts';
 import { takeMemberQuota } from '../../request/caller/quota.ts';
 import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
@@ -53,21 +53,21 @@ async function isMember(db: Queries, projectId: string, email: string): Promise<
 }
 
 /** Runs under the project's lock and reads the caller's role again: a member who was just removed must not invite themselves back. */
-async function expectMayInvite(trx: Queries, { access, caller }: CallContext<'createInvitation'>, role: Role): Promise<void> {
-  const actor = orMissing(await findAccess(trx, caller, access.id), 'Project').role;
+async function expectMayInvite(trx: Queries, { membership, caller }: CallContext<'createInvitation'>, role: Role): Promise<void> {
+  const actor = orMissing(await findMembership(trx, caller, membership.id), 'Project').role;
   if (!may(actor, 'invitation.create') || !mayGrant(actor, role)) refuse('forbidden', forbiddenMessage);
 }
 
 async function createInvitation(deps: InvitationDeps, context: CallContext<'createInvitation'>): Promise<Invitation> {
-  const { access, caller, body, nowMs } = context;
+  const { membership, caller, body, nowMs } = context;
   const email = orInvalid(parseEmail(body.email));
   const role = orInvalid(parseRole(body.role));
-  if (!mayGrant(access.role, role)) refuse('forbidden', forbiddenMessage);
+  if (!mayGrant(membership.role, role)) refuse('forbidden', forbiddenMessage);
   await deps.limiter.take('invitationPerEmail', `${userShare(caller)} ${email}`);
   await deps.limiter.take('invitationPerUser', userShare(caller));
   const row: InvitationsTable = {
     id: createId(nowMs),
-    project_id: access.id,
+    project_id: membership.id,
     email,
     role,
     token_hash: null,
@@ -76,12 +76,12 @@ async function createInvitation(deps: InvitationDeps, context: CallContext<'crea
     expires_at: nowMs + lifeMs,
   };
   await deps.store.write(async (trx) => {
-    await lockProject(trx, access.id);
+    await lockProject(trx, membership.id);
     await expectMayInvite(trx, context, role);
     // Replaces an earlier invitation of the same e-mail.
-    await trx.deleteFrom('invitations').where('project_id', '=', access.id).where('email', '=', email).execute();
-    await takeMemberQuota(trx, access, nowMs);
-    if (await isMember(trx, access.id, email)) refuse('conflict', `${email} is already a member`);
+    await trx.deleteFrom('invitations').where('project_id', '=', membership.id).where('email', '=', email).execute();
+    await takeMemberQuota(trx, membership, nowMs);
+    if (await isMember(trx, membership.id, email)) refuse('conflict', `${email} is already a member`);
     await trx.insertInto('invitations').values(row).execute();
     await addJob(trx, nowMs, 'invitation', { invitationId: row.id });
     await auditCall(trx, context, 'invitation.create', email, { role });
@@ -91,10 +91,10 @@ async function createInvitation(deps: InvitationDeps, context: CallContext<'crea
 }
 
 async function deleteInvitation(deps: InvitationDeps, context: CallContext<'deleteInvitation'>): Promise<void> {
-  const { access, segments } = context;
+  const { membership, segments } = context;
   await deps.store.write(async (trx) => {
-    await lockProject(trx, access.id);
-    const query = trx.deleteFrom('invitations').where('project_id', '=', access.id).where('id', '=', segments.id);
+    await lockProject(trx, membership.id);
+    const query = trx.deleteFrom('invitations').where('project_id', '=', membership.id).where('id', '=', segments.id);
     const row = orMissing(await query.returning('email').executeTakeFirst(), 'Invitation');
     await auditCall(trx, context, 'invitation.delete', row.email);
   });
@@ -152,11 +152,11 @@ async function acceptInvitation(deps: InvitationDeps, context: CallContext<'acce
       { projectId, actor: caller.email, action: 'invitation.accept', target: caller.email, address, detail: { role } },
       nowMs,
     );
-    const access = orMissing(await findAccess(trx, caller, projectId), 'Project');
-    refuseStopped(access);
-    const mail = newOwnerMail(caller.email, caller.email, access.name, deps.origin);
+    const membership = orMissing(await findMembership(trx, caller, projectId), 'Project');
+    refuseStopped(membership);
+    const mail = newOwnerMail(caller.email, caller.email, membership.name, deps.origin);
     if (role === 'owner') await addNotices(trx, await ownersOf(trx, projectId), mail, nowMs);
-    return { project: toProject(access, caller), tunnelIds: await guardedTunnels(trx, [projectId]) };
+    return { project: toProject(membership, caller), tunnelIds: await guardedTunnels(trx, [projectId]) };
   });
   deps.feed.tunnelsChanged(joined.tunnelIds);
   deps.jobs.wake();
@@ -166,8 +166,8 @@ async function acceptInvitation(deps: InvitationDeps, context: CallContext<'acce
 type InvitationCalls = 'listInvitations' | 'createInvitation' | 'deleteInvitation' | 'checkInvitation' | 'acceptInvitation';
 
 export const createInvitationCalls = (deps: InvitationDeps): Handlers<InvitationCalls> => ({
-  listInvitations: async ({ access, nowMs }) =>
-    (await openInvitations(deps.store.db, access.id, nowMs).execute()).map(toInvitation),
+  listInvitations: async ({ membership, nowMs }) =>
+    (await openInvitations(deps.store.db, membership.id, nowMs).execute()).map(toInvitation),
   createInvitation: (context) => createInvitation(deps, context),
   deleteInvitation: (context) => deleteInvitation(deps, context),
   checkInvitation: (context) => checkInvitation(deps, context),

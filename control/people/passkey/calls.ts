@@ -19,7 +19,7 @@ import {
 import type { FeedPort } from '../../edges/feed/port.ts';
 import { endVisitsOfUser } from '../../edges/policies/end-visits.ts';
 import { guardedTunnelsOf } from '../../edges/policies/guarded-tunnels.ts';
-import { tellNarrowed } from '../../platform/bus/access.ts';
+import { tellNarrowed } from '../../platform/bus/narrowed-rights.ts';
 import type { Limiter } from '../../platform/limit/limiter.ts';
 import { type PasskeyNews, passkeyMail } from '../../platform/mail/mails.ts';
 import type { KeyRing } from '../../platform/secret/key-ring.ts';
@@ -59,7 +59,7 @@ export interface PasskeyDeps extends SignInDeps {
 }
 
 /** The deps, and what follows from them. */
-interface Desk extends PasskeyDeps {
+interface PasskeyParts extends PasskeyDeps {
   readonly party: Party;
   /** The first signs challenges; each may have signed one. */
   readonly secrets: () => readonly [newest: string, ...older: string[]];
@@ -78,7 +78,7 @@ const toPasskey = ({ id, name, created_at, used_at }: PasskeysTable): Passkey =>
 const inSession = (purpose: Asked['purpose'], { sessionId }: Caller): Asked => ({ purpose, holder: sessionId! });
 
 /** The holder of a challenge without a session. A browser without the cookie gets no answer through. */
-const isOurs = ({ secrets }: Pick<Desk, 'secrets'>, text: string, asked: Asked, nowMs: number): boolean =>
+const isOurs = ({ secrets }: Pick<PasskeyParts, 'secrets'>, text: string, asked: Asked, nowMs: number): boolean =>
   secrets().some((secret) => isOwnChallenge(secret, text, asked, nowMs));
 
 const inBrowser = (browser: string): Asked => ({ purpose: 'sign-in', holder: hashToken(browser) });
@@ -89,10 +89,10 @@ interface NewsCall {
 }
 
 /** The mail about a change goes out with the change. */
-const mailNews = ({ origin }: Desk, trx: Queries, { caller, nowMs }: NewsCall, news: PasskeyNews): Promise<void> =>
+const mailNews = ({ origin }: PasskeyParts, trx: Queries, { caller, nowMs }: NewsCall, news: PasskeyNews): Promise<void> =>
   addNotices(trx, [caller.email], passkeyMail(news, origin), nowMs);
 
-const list = async ({ store }: Desk, { caller }: CallContext<'listPasskeys'>): Promise<Passkeys> => ({
+const list = async ({ store }: PasskeyParts, { caller }: CallContext<'listPasskeys'>): Promise<Passkeys> => ({
   passkeys: (await listPasskeys(store.db, caller.userId)).map(toPasskey),
   recoveryCodes: await countRecoveryCodes(store.db, caller.userId),
   required: await isPasskeyRequired(store.db, caller.userId),
@@ -105,22 +105,22 @@ function expectProof(caller: Caller, passkeys: number): void {
   refuse('passkeyNeeded', 'Confirm with a passkey first.');
 }
 
-async function start(desk: Desk, { caller, nowMs }: CallContext<'startPasskey'>): Promise<PasskeyOptions> {
-  await desk.limiter.take('passkey', caller.userId);
-  const known = await listPasskeys(desk.store.db, caller.userId);
+async function start(parts: PasskeyParts, { caller, nowMs }: CallContext<'startPasskey'>): Promise<PasskeyOptions> {
+  await parts.limiter.take('passkey', caller.userId);
+  const known = await listPasskeys(parts.store.db, caller.userId);
   expectProof(caller, known.length);
   if (known.length >= limits.passkeysPerUser) refuse('conflict', tooManyPasskeysMessage);
-  const challenge = createChallenge(desk.secrets()[0], inSession('add', caller), nowMs);
-  return { ...(await creationOptions(desk.party, { id: caller.userId, email: caller.email }, known, challenge)) };
+  const challenge = createChallenge(parts.secrets()[0], inSession('add', caller), nowMs);
+  return { ...(await creationOptions(parts.party, { id: caller.userId, email: caller.email }, known, challenge)) };
 }
 
-async function add(desk: Desk, context: CallContext<'addPasskey'>): Promise<Passkey> {
+async function add(parts: PasskeyParts, context: CallContext<'addPasskey'>): Promise<Passkey> {
   const { caller, body, nowMs } = context;
   const name = orInvalid(parsePasskeyName(body.name));
-  await desk.limiter.take('passkey', caller.userId);
+  await parts.limiter.take('passkey', caller.userId);
   const { credential } = body;
   const asked = inSession('add', caller);
-  const made = await checkCreation(desk.party, credential, (text) => isOurs(desk, text, asked, nowMs));
+  const made = await checkCreation(parts.party, credential, (text) => isOurs(parts, text, asked, nowMs));
   if (!made || made.id.length > credentialIdMaxChars) return refuse('invalid', passkeyRefusedMessage);
   const row: PasskeysTable = {
     id: createId(nowMs),
@@ -133,7 +133,7 @@ async function add(desk: Desk, context: CallContext<'addPasskey'>): Promise<Pass
     created_at: nowMs,
     used_at: null,
   };
-  await desk.store.write(async (trx) => {
+  await parts.store.write(async (trx) => {
     await lockUser(trx, caller.userId);
     const count = (await listPasskeys(trx, caller.userId)).length;
     expectProof(caller, count);
@@ -142,9 +142,9 @@ async function add(desk: Desk, context: CallContext<'addPasskey'>): Promise<Pass
     await insertPasskey(trx, row);
     await renewProof(trx, caller.sessionId!, nowMs, 'passkey');
     await auditCall(trx, context, 'passkey.add', caller.email, { name });
-    await mailNews(desk, trx, context, { kind: 'added', name });
+    await mailNews(parts, trx, context, { kind: 'added', name });
   });
-  desk.jobs.wake();
+  parts.jobs.wake();
   return toPasskey(row);
 }
 
@@ -157,10 +157,10 @@ async function insertPasskey(trx: Queries, row: PasskeysTable): Promise<void> {
   }
 }
 
-async function rename(desk: Desk, context: CallContext<'renamePasskey'>): Promise<Passkey> {
+async function rename(parts: PasskeyParts, context: CallContext<'renamePasskey'>): Promise<Passkey> {
   const { caller, segments, body } = context;
   const name = orInvalid(parsePasskeyName(body.name));
-  return desk.store.write(async (trx) => {
+  return parts.store.write(async (trx) => {
     const own = trx.updateTable('passkeys').set({ name }).where('id', '=', segments.id).where('user_id', '=', caller.userId);
     const row = orMissing(await own.returningAll().executeTakeFirst(), 'Passkey');
     await auditCall(trx, context, 'passkey.rename', caller.email, { name });
@@ -168,9 +168,9 @@ async function rename(desk: Desk, context: CallContext<'renamePasskey'>): Promis
   });
 }
 
-async function remove(desk: Desk, context: CallContext<'removePasskey'>): Promise<void> {
+async function remove(parts: PasskeyParts, context: CallContext<'removePasskey'>): Promise<void> {
   const { caller, segments, nowMs } = context;
-  const tunnels = await desk.store.write(async (trx) => {
+  const tunnels = await parts.store.write(async (trx) => {
     await lockUser(trx, caller.userId);
     const all = await listPasskeys(trx, caller.userId);
     const passkey = orMissing(
@@ -185,19 +185,22 @@ async function remove(desk: Desk, context: CallContext<'removePasskey'>): Promis
     if (all.length === 1) await forgetProofs(trx, caller.userId);
     await endVisitsOfUser(trx, caller.userId, nowMs);
     await auditCall(trx, context, 'passkey.remove', caller.email, { name });
-    await mailNews(desk, trx, context, { kind: 'removed', name });
+    await mailNews(parts, trx, context, { kind: 'removed', name });
     return guardedTunnelsOf(trx, caller.userId);
   });
-  desk.feed.tunnelsChanged(tunnels);
-  desk.jobs.wake();
-  tellNarrowed(desk.bus, caller.userId);
+  parts.feed.tunnelsChanged(tunnels);
+  parts.jobs.wake();
+  tellNarrowed(parts.bus, caller.userId);
 }
 
-async function startSignIn(desk: Desk, { request, address, nowMs }: CallContext<'startPasskeySignIn'>): Promise<Response> {
-  await desk.limiter.take('passkey', addressKey(address));
-  const browser = browserToken(desk.cookies, request.headers);
-  const options = await requestOptions(desk.party, [], createChallenge(desk.secrets()[0], inBrowser(browser), nowMs));
-  return Response.json(options, { headers: { 'set-cookie': browserCookie(desk.cookies, browser) } });
+async function startSignIn(
+  parts: PasskeyParts,
+  { request, address, nowMs }: CallContext<'startPasskeySignIn'>,
+): Promise<Response> {
+  await parts.limiter.take('passkey', addressKey(address));
+  const browser = browserToken(parts.cookies, request.headers);
+  const options = await requestOptions(parts.party, [], createChallenge(parts.secrets()[0], inBrowser(browser), nowMs));
+  return Response.json(options, { headers: { 'set-cookie': browserCookie(parts.cookies, browser) } });
 }
 
 type AnswerCall = CallContext<'signInByPasskey'> | CallContext<'proveByPasskey'>;
@@ -208,14 +211,14 @@ interface Checked {
 }
 
 /** The passkey of a user who may sign in, if it answered our challenge. */
-async function check(desk: Desk, { body, nowMs }: AnswerCall, asked: Asked): Promise<Checked | undefined> {
+async function check(parts: PasskeyParts, { body, nowMs }: AnswerCall, asked: Asked): Promise<Checked | undefined> {
   const { credential } = body;
-  const passkey = await findPasskey(desk.store.db, credential.id);
+  const passkey = await findPasskey(parts.store.db, credential.id);
   if (!passkey) return undefined;
   const { userHandle } = credential.response;
   if (userHandle && Buffer.from(userHandle, 'base64url').toString() !== passkey.user_id) return undefined;
-  const isOwn = (text: string): boolean => isOurs(desk, text, asked, nowMs);
-  const signCount = await checkAnswer(desk.party, credential, passkey, isOwn);
+  const isOwn = (text: string): boolean => isOurs(parts, text, asked, nowMs);
+  const signCount = await checkAnswer(parts.party, credential, passkey, isOwn);
   return signCount === undefined ? undefined : { passkey, signCount };
 }
 
@@ -243,87 +246,91 @@ async function take(trx: Queries, { passkey, signCount }: Checked, { body, addre
 }
 
 /** Refuses as a link that does not work is refused. */
-async function refuseSignIn(desk: Desk, { body, address, nowMs }: CallContext<'signInByPasskey'>): Promise<never> {
-  await desk.limiter.take('wrongLink', addressKey(address));
-  await auditFailedPasskey(desk, { credentialId: body.credential.id, address, nowMs });
+async function refuseSignIn(parts: PasskeyParts, { body, address, nowMs }: CallContext<'signInByPasskey'>): Promise<never> {
+  await parts.limiter.take('wrongLink', addressKey(address));
+  await auditFailedPasskey(parts, { credentialId: body.credential.id, address, nowMs });
   return refuse('signedOut', passkeyFailedMessage);
 }
 
-async function signInByPasskey(desk: Desk, context: CallContext<'signInByPasskey'>): Promise<Response> {
-  await desk.limiter.take('passkey', addressKey(context.address));
-  const browser = readCookie(context.request.headers, desk.cookies.browser);
-  const checked = browser === undefined ? undefined : await check(desk, context, inBrowser(browser));
-  if (!checked) return refuseSignIn(desk, context);
+async function signInByPasskey(parts: PasskeyParts, context: CallContext<'signInByPasskey'>): Promise<Response> {
+  await parts.limiter.take('passkey', addressKey(context.address));
+  const browser = readCookie(context.request.headers, parts.cookies.browser);
+  const checked = browser === undefined ? undefined : await check(parts, context, inBrowser(browser));
+  if (!checked) return refuseSignIn(parts, context);
   const { user_id: userId, email, id } = checked.passkey;
-  const answer = await signIn(desk, context, async (trx) =>
+  const answer = await signIn(parts, context, async (trx) =>
     (await take(trx, checked, context)) ? { userId, email, passkeyId: id } : undefined,
   );
-  return answer ?? refuseSignIn(desk, context);
+  return answer ?? refuseSignIn(parts, context);
 }
 
-async function startProof(desk: Desk, { caller, nowMs }: CallContext<'startPasskeyProof'>): Promise<PasskeyOptions> {
-  await desk.limiter.take('passkey', caller.userId);
-  const known = await listPasskeys(desk.store.db, caller.userId);
+async function startProof(parts: PasskeyParts, { caller, nowMs }: CallContext<'startPasskeyProof'>): Promise<PasskeyOptions> {
+  await parts.limiter.take('passkey', caller.userId);
+  const known = await listPasskeys(parts.store.db, caller.userId);
   if (known.length === 0) refuse('conflict', passkeyNeededMessage);
-  const options = await requestOptions(desk.party, known, createChallenge(desk.secrets()[0], inSession('prove', caller), nowMs));
+  const options = await requestOptions(
+    parts.party,
+    known,
+    createChallenge(parts.secrets()[0], inSession('prove', caller), nowMs),
+  );
   return { ...options };
 }
 
 async function refuseProof(
-  desk: Desk,
+  parts: PasskeyParts,
   context: CallContext<'proveByPasskey' | 'proveByRecoveryCode'>,
   why: string,
   text: string,
 ) {
-  await auditFailedProof(desk, context, why);
+  await auditFailedProof(parts, context, why);
   return refuse('invalid', text);
 }
 
-async function proveByPasskey(desk: Desk, context: CallContext<'proveByPasskey'>): Promise<void> {
+async function proveByPasskey(parts: PasskeyParts, context: CallContext<'proveByPasskey'>): Promise<void> {
   const { caller, nowMs } = context;
-  await desk.limiter.take('passkey', caller.userId);
-  const checked = await check(desk, context, inSession('prove', caller));
+  await parts.limiter.take('passkey', caller.userId);
+  const checked = await check(parts, context, inSession('prove', caller));
   const why = 'wrong answer of a passkey';
-  if (checked?.passkey.user_id !== caller.userId) return refuseProof(desk, context, why, passkeyRefusedMessage);
-  const isTaken = await desk.store.write(async (trx) => {
+  if (checked?.passkey.user_id !== caller.userId) return refuseProof(parts, context, why, passkeyRefusedMessage);
+  const isTaken = await parts.store.write(async (trx) => {
     if (!(await take(trx, checked, context))) return false;
     await renewProof(trx, caller.sessionId!, nowMs, 'passkey');
     await auditCall(trx, context, 'session.prove', caller.email, { by: 'passkey', name: checked.passkey.name });
     return true;
   });
-  if (!isTaken) await refuseProof(desk, context, why, passkeyRefusedMessage);
+  if (!isTaken) await refuseProof(parts, context, why, passkeyRefusedMessage);
 }
 
-async function createCodes(desk: Desk, context: CallContext<'createRecoveryCodes'>): Promise<RecoveryCodes> {
+async function createCodes(parts: PasskeyParts, context: CallContext<'createRecoveryCodes'>): Promise<RecoveryCodes> {
   const { caller, nowMs } = context;
-  const codes = await desk.store.write(async (trx) => {
+  const codes = await parts.store.write(async (trx) => {
     await lockUser(trx, caller.userId);
     const count = (await listPasskeys(trx, caller.userId)).length;
     if (count === 0) refuse('conflict', noPasskeyMessage);
     expectProof(caller, count);
     const made = await replaceRecoveryCodes(trx, caller.userId, nowMs);
     await auditCall(trx, context, 'recovery-code.create', caller.email);
-    await mailNews(desk, trx, context, { kind: 'codes-made' });
+    await mailNews(parts, trx, context, { kind: 'codes-made' });
     return made;
   });
-  desk.jobs.wake();
+  parts.jobs.wake();
   return { codes };
 }
 
-async function proveByCode(desk: Desk, context: CallContext<'proveByRecoveryCode'>): Promise<void> {
+async function proveByCode(parts: PasskeyParts, context: CallContext<'proveByRecoveryCode'>): Promise<void> {
   const { caller, body, nowMs } = context;
   const code = orInvalid(parseRecoveryCode(body.recoveryCode));
-  await desk.limiter.take('recoveryCodePerUser', caller.userId);
-  const isTaken = await desk.store.write(async (trx) => {
+  await parts.limiter.take('recoveryCodePerUser', caller.userId);
+  const isTaken = await parts.store.write(async (trx) => {
     if (!(await useRecoveryCode(trx, caller.userId, code))) return false;
     const left = await countRecoveryCodes(trx, caller.userId);
     await renewProof(trx, caller.sessionId!, nowMs, 'passkey');
     await auditCall(trx, context, 'session.prove', caller.email, { by: 'recovery-code', left });
-    await mailNews(desk, trx, context, { kind: 'code-used', left });
+    await mailNews(parts, trx, context, { kind: 'code-used', left });
     return true;
   });
-  if (!isTaken) return refuseProof(desk, context, 'wrong recovery code', wrongRecoveryCodeMessage);
-  desk.jobs.wake();
+  if (!isTaken) return refuseProof(parts, context, 'wrong recovery code', wrongRecoveryCodeMessage);
+  parts.jobs.wake();
 }
 
 type Names =
@@ -340,18 +347,18 @@ type Names =
   | 'proveByRecoveryCode';
 
 export function createPasskeyCalls(deps: PasskeyDeps): Handlers<Names> {
-  const desk = { ...deps, party: partyOf(deps.origin), secrets: () => deps.keyRing.derive('passkey') };
+  const parts = { ...deps, party: partyOf(deps.origin), secrets: () => deps.keyRing.derive('passkey') };
   return {
-    listPasskeys: (context) => list(desk, context),
-    startPasskey: (context) => start(desk, context),
-    addPasskey: (context) => add(desk, context),
-    renamePasskey: (context) => rename(desk, context),
-    removePasskey: (context) => remove(desk, context),
-    startPasskeySignIn: (context) => startSignIn(desk, context),
-    signInByPasskey: (context) => signInByPasskey(desk, context),
-    startPasskeyProof: (context) => startProof(desk, context),
-    proveByPasskey: (context) => proveByPasskey(desk, context),
-    createRecoveryCodes: (context) => createCodes(desk, context),
-    proveByRecoveryCode: (context) => proveByCode(desk, context),
+    listPasskeys: (context) => list(parts, context),
+    startPasskey: (context) => start(parts, context),
+    addPasskey: (context) => add(parts, context),
+    renamePasskey: (context) => rename(parts, context),
+    removePasskey: (context) => remove(parts, context),
+    startPasskeySignIn: (context) => startSignIn(parts, context),
+    signInByPasskey: (context) => signInByPasskey(parts, context),
+    startPasskeyProof: (context) => startProof(parts, context),
+    proveByPasskey: (context) => proveByPasskey(parts, context),
+    createRecoveryCodes: (context) => createCodes(parts, context),
+    proveByRecoveryCode: (context) => proveByCode(parts, context),
   };
 }

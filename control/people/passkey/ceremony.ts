@@ -105,7 +105,7 @@ export interface NewCredential {
 export type Creation = Pick<RegistrationResponseJSON, 'id' | 'rawId' | 'type'> & {
   readonly response: { readonly clientDataJSON: string; readonly attestationObject: string };
 };
-export type Answer = Pick<AuthenticationResponseJSON, 'id' | 'rawId' | 'type'> & {
+export type PasskeyAnswer = Pick<AuthenticationResponseJSON, 'id' | 'rawId' | 'type'> & {
   readonly response: { readonly clientDataJSON: string; readonly authenticatorData: string; readonly signature: string };
 };
 
@@ -135,7 +135,7 @@ export async function checkCreation(party: Party, { id, rawId, type, response }:
 /** The new sign count; undefined if anything is wrong. Whether the count may follow the stored one is for the caller. */
 export async function checkAnswer(
   party: Party,
-  { id, rawId, type, response }: Answer,
+  { id, rawId, type, response }: PasskeyAnswer,
   known: Pick<PasskeysTable, 'credential_id' | 'public_key'>,
   isOwn: IsOwn,
 ): Promise<number | undefined> {

@@ -9,16 +9,16 @@ import { parseProjectName } from '@underpass/rules/text/project-name.ts';
 import type { FeedPort } from '../../edges/feed/port.ts';
 import { endVisitsOfMembers } from '../../edges/policies/end-visits.ts';
 import { guardedTunnels } from '../../edges/policies/guarded-tunnels.ts';
-import { tellNarrowed } from '../../platform/bus/access.ts';
 import type { Bus } from '../../platform/bus/bus.ts';
+import { tellNarrowed } from '../../platform/bus/narrowed-rights.ts';
 import type { JobQueue } from '../../platform/job/queue.ts';
 import { hasRoom, type Limiter } from '../../platform/limit/limiter.ts';
 import { newOwnerMail } from '../../platform/mail/mails.ts';
 import type { Queries, Store } from '../../platform/store/store.ts';
 import { auditCall, writeAudit } from '../../request/caller/audit.ts';
 import type { CallContext, Handlers } from '../../request/caller/call.ts';
+import { findMembership, refuseStopped } from '../../request/caller/membership.ts';
 import { addNotices, ownersOf } from '../../request/caller/notice.ts';
-import { findAccess, refuseStopped } from '../../request/caller/project-access.ts';
 import { lockProject } from '../../request/caller/project-lock.ts';
 import { lockUser } from '../../request/caller/user-lock.ts';
 import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
@@ -56,51 +56,51 @@ async function createProject(
 }
 
 async function renameProject(deps: ProjectDeps, context: CallContext<'renameProject'>): Promise<Project> {
-  const { access, body } = context;
+  const { membership, body } = context;
   const name = orInvalid(parseProjectName(body.name));
   await deps.store.write(async (trx) => {
-    await lockProject(trx, access.id);
-    await trx.updateTable('projects').set({ name }).where('id', '=', access.id).execute();
-    await auditCall(trx, context, 'project.rename', name, { from: access.name });
+    await lockProject(trx, membership.id);
+    await trx.updateTable('projects').set({ name }).where('id', '=', membership.id).execute();
+    await auditCall(trx, context, 'project.rename', name, { from: membership.name });
   });
-  return toProject({ ...access, name }, context.caller);
+  return toProject({ ...membership, name }, context.caller);
 }
 
 /** An owner who requires a passkey has one, so that the rule cannot close the project to the one who made it. */
 async function requirePasskeys(deps: ProjectDeps, context: CallContext<'requirePasskeys'>): Promise<Project> {
-  const { access, caller, body, nowMs } = context;
+  const { membership, caller, body, nowMs } = context;
   if (body.required && caller.passkey === 'none') refuse('conflict', ownPasskeyFirstMessage);
   const tunnels = await deps.store.write(async (trx) => {
-    await lockProject(trx, access.id);
-    const now = orMissing(await findAccess(trx, caller, access.id), 'Project');
+    await lockProject(trx, membership.id);
+    const now = orMissing(await findMembership(trx, caller, membership.id), 'Project');
     if (!may(now.role, 'project.require-passkeys')) refuse('forbidden', forbiddenMessage);
     const change = trx.updateTable('projects').set({ passkey_required: body.required ? 1 : 0 });
-    await change.where('id', '=', access.id).execute();
-    if (body.required) await endVisitsOfMembers(trx, access.id, nowMs);
-    await auditCall(trx, context, 'project.require-passkeys', access.name, { required: body.required });
-    return body.required ? guardedTunnels(trx, [access.id]) : [];
+    await change.where('id', '=', membership.id).execute();
+    if (body.required) await endVisitsOfMembers(trx, membership.id, nowMs);
+    await auditCall(trx, context, 'project.require-passkeys', membership.name, { required: body.required });
+    return body.required ? guardedTunnels(trx, [membership.id]) : [];
   });
   deps.feed.tunnelsChanged(tunnels);
   // Closes live views whose session has no passkey.
-  tellNarrowed(deps.bus, access.id);
-  return toProject({ ...access, passkeyRequired: body.required }, caller);
+  tellNarrowed(deps.bus, membership.id);
+  return toProject({ ...membership, passkeyRequired: body.required }, caller);
 }
 
 async function deleteOwnProject(deps: ProjectDeps, context: CallContext<'deleteProject'>): Promise<void> {
-  const { access, caller, body, nowMs } = context;
-  if (!confirms(body.name, access.name)) refuse('invalid', confirmProjectMessage);
+  const { membership, caller, body, nowMs } = context;
+  if (!confirms(body.name, membership.name)) refuse('invalid', confirmProjectMessage);
   const tunnelIds = await deps.store.write(async (trx) => {
-    await lockProject(trx, access.id);
-    const now = orMissing(await findAccess(trx, caller, access.id), 'Project');
+    await lockProject(trx, membership.id);
+    const now = orMissing(await findMembership(trx, caller, membership.id), 'Project');
     if (!may(now.role, 'project.delete')) refuse('forbidden', forbiddenMessage);
     refuseStopped(now);
-    await refuseSuspendedIn(trx, access.id);
-    const ids = await deleteProject(trx, access.id, nowMs);
-    await auditCall(trx, context, 'project.delete', access.name);
+    await refuseSuspendedIn(trx, membership.id);
+    const ids = await deleteProject(trx, membership.id, nowMs);
+    await auditCall(trx, context, 'project.delete', membership.name);
     return ids;
   });
   deps.feed.tunnelsChanged(tunnelIds);
-  tellNarrowed(deps.bus, access.id);
+  tellNarrowed(deps.bus, membership.id);
 }
 
 const memberRows = (db: Queries, projectId: string) =>
@@ -127,11 +127,11 @@ const toMember = (row: MemberRow, selfId: string): Member => ({
 type MemberCall = CallContext<'changeMember'> | CallContext<'removeMember'>;
 
 /** Locks the project and reads the caller's role again: two changes at once must not remove both owners. */
-async function decideChange(trx: Queries, { access, caller, segments }: MemberCall, to: Role | null): Promise<MemberRow> {
-  await lockProject(trx, access.id);
-  const actor = orMissing(await findAccess(trx, caller, access.id), 'Project').role;
-  const row = orMissing(await memberRows(trx, access.id).where('u.id', '=', segments.id).executeTakeFirst(), 'Member');
-  const ownerCount = await countOwners(trx, access.id);
+async function decideChange(trx: Queries, { membership, caller, segments }: MemberCall, to: Role | null): Promise<MemberRow> {
+  await lockProject(trx, membership.id);
+  const actor = orMissing(await findMembership(trx, caller, membership.id), 'Project').role;
+  const row = orMissing(await memberRows(trx, membership.id).where('u.id', '=', segments.id).executeTakeFirst(), 'Member');
+  const ownerCount = await countOwners(trx, membership.id);
   // An API token does not act as its owner here: a viewer's token must not make the owner leave.
   const isSelf = row.id === caller.userId && caller.token === null;
   const decision = decideMembershipChange({ actor, isSelf, from: row.role, to, ownerCount });
@@ -151,17 +151,17 @@ async function withdrawInvitations(trx: Queries, projectId: string, email: strin
 }
 
 async function changeMember(deps: ProjectDeps, context: CallContext<'changeMember'>): Promise<Member> {
-  const { access, caller, body, nowMs } = context;
+  const { membership, caller, body, nowMs } = context;
   const role = orInvalid(parseRole(body.role));
-  const tells = role === 'owner' && (await hasRoom(deps.limiter, 'noticePerSubject', access.id));
+  const tells = role === 'owner' && (await hasRoom(deps.limiter, 'noticePerSubject', membership.id));
   const row = await deps.store.write(async (trx) => {
     const member = await decideChange(trx, context, role);
-    const change = trx.updateTable('members').set({ role }).where('project_id', '=', access.id);
+    const change = trx.updateTable('members').set({ role }).where('project_id', '=', membership.id);
     await change.where('user_id', '=', member.id).execute();
-    await withdrawInvitations(trx, access.id, member.email, role);
+    await withdrawInvitations(trx, membership.id, member.email, role);
     await auditCall(trx, context, 'member.change', member.email, { from: member.role, to: role });
-    const mail = newOwnerMail(member.email, caller.email, access.name, deps.origin);
-    if (tells && member.role !== 'owner') await addNotices(trx, await ownersOf(trx, access.id), mail, nowMs);
+    const mail = newOwnerMail(member.email, caller.email, membership.name, deps.origin);
+    if (tells && member.role !== 'owner') await addNotices(trx, await ownersOf(trx, membership.id), mail, nowMs);
     return member;
   });
   deps.jobs.wake();
@@ -169,21 +169,21 @@ async function changeMember(deps: ProjectDeps, context: CallContext<'changeMembe
 }
 
 async function removeMember(deps: ProjectDeps, context: CallContext<'removeMember'>): Promise<void> {
-  const { access, caller, segments } = context;
+  const { membership, caller, segments } = context;
   const tunnelIds = await deps.store.write(async (trx) => {
     const member = await decideChange(trx, context, null);
     const { id } = member;
-    await trx.deleteFrom('members').where('project_id', '=', access.id).where('user_id', '=', id).execute();
-    await trx.deleteFrom('api_tokens').where('project_id', '=', access.id).where('user_id', '=', id).execute();
-    await withdrawInvitations(trx, access.id, member.email, null);
+    await trx.deleteFrom('members').where('project_id', '=', membership.id).where('user_id', '=', id).execute();
+    await trx.deleteFrom('api_tokens').where('project_id', '=', membership.id).where('user_id', '=', id).execute();
+    await withdrawInvitations(trx, membership.id, member.email, null);
     await trx
       .updateTable('users')
       .set({ default_project: null })
       .where('id', '=', id)
-      .where('default_project', '=', access.id)
+      .where('default_project', '=', membership.id)
       .execute();
     await auditCall(trx, context, id === caller.userId ? 'member.leave' : 'member.remove', member.email, { role: member.role });
-    return guardedTunnels(trx, [access.id]);
+    return guardedTunnels(trx, [membership.id]);
   });
   deps.feed.tunnelsChanged(tunnelIds);
   tellNarrowed(deps.bus, segments.id);
@@ -206,8 +206,8 @@ export const createProjectCalls = (
   renameProject: (context) => renameProject(deps, context),
   requirePasskeys: (context) => requirePasskeys(deps, context),
   deleteProject: (context) => deleteOwnProject(deps, context),
-  listMembers: async ({ access, caller }) =>
-    (await memberRows(deps.store.db, access.id).execute()).map((row) => toMember(row, caller.userId)),
+  listMembers: async ({ membership, caller }) =>
+    (await memberRows(deps.store.db, membership.id).execute()).map((row) => toMember(row, caller.userId)),
   changeMember: (context) => changeMember(deps, context),
   removeMember: (context) => removeMember(deps, context),
 });

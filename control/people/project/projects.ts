@@ -4,8 +4,8 @@ import type { Project, Role } from '@underpass/rules/entity/entity.ts';
 import { createId } from '../../platform/store/id.ts';
 import type { Queries } from '../../platform/store/store.ts';
 import type { Caller } from '../../request/caller/caller.ts';
+import { listMemberships, type Membership } from '../../request/caller/membership.ts';
 import { isClosed } from '../../request/caller/passkey-rule.ts';
-import { type Access, listAccess } from '../../request/caller/project-access.ts';
 import { insertDefaultGroup } from '../../tunnels/group/groups.ts';
 
 /** Inserts a project with its first owner and its group `default`. */
@@ -32,14 +32,14 @@ export async function insertMember(
 }
 
 export const listProjects = async (db: Queries, caller: Caller): Promise<Project[]> =>
-  (await listAccess(db, caller)).map((access) => toProject(access, caller));
+  (await listMemberships(db, caller)).map((membership) => toProject(membership, caller));
 
 /** A closed project is listed too, so that its member sees why it is closed. */
-export const toProject = (access: Access, caller: Caller): Project => ({
-  id: access.id,
-  name: access.name,
-  role: access.role,
-  ...(access.passkeyRequired ? { passkey: isClosed(access, caller) ? 'needed' : 'required' } : {}),
+export const toProject = (membership: Membership, caller: Caller): Project => ({
+  id: membership.id,
+  name: membership.name,
+  role: membership.role,
+  ...(membership.passkeyRequired ? { passkey: isClosed(membership, caller) ? 'needed' : 'required' } : {}),
 });
 
 async function countOwnerships(db: Queries, column: 'project_id' | 'user_id', id: string): Promise<number> {

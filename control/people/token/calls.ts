@@ -4,8 +4,8 @@ import type { ApiToken, NewApiToken, OwnToken } from '@underpass/rules/entity/re
 import { limits } from '@underpass/rules/limits.ts';
 import { forbiddenMessage, may, mayGrant, parseRole } from '@underpass/rules/people/permission.ts';
 import { parseApiTokenName } from '@underpass/rules/text/project-name.ts';
-import { tellNarrowed } from '../../platform/bus/access.ts';
 import type { Bus } from '../../platform/bus/bus.ts';
+import { tellNarrowed } from '../../platform/bus/narrowed-rights.ts';
 import type { JobQueue } from '../../platform/job/queue.ts';
 import { hasRoom, type Limiter } from '../../platform/limit/limiter.ts';
 import { newTokenMail } from '../../platform/mail/mails.ts';
@@ -13,8 +13,8 @@ import type { Queries, Store } from '../../platform/store/store.ts';
 import { createApiToken } from '../../request/caller/api-token.ts';
 import { auditCall, writeAudit } from '../../request/caller/audit.ts';
 import type { CallContext, Handlers } from '../../request/caller/call.ts';
+import { findMembership } from '../../request/caller/membership.ts';
 import { addNotices } from '../../request/caller/notice.ts';
-import { findAccess } from '../../request/caller/project-access.ts';
 import { lockProject } from '../../request/caller/project-lock.ts';
 import { takeQuota } from '../../request/caller/quota.ts';
 import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
@@ -58,43 +58,43 @@ function parseDays(days: number | undefined): number {
 }
 
 async function createToken(deps: TokenDeps, context: CallContext<'createApiToken'>): Promise<NewApiToken> {
-  const { access, caller, body, address, nowMs } = context;
+  const { membership, caller, body, address, nowMs } = context;
   const name = orInvalid(parseApiTokenName(body.name));
   const role = orInvalid(parseRole(body.role));
   const expiresInDays = parseDays(body.expiresInDays);
   const tells = await hasRoom(deps.limiter, 'noticePerSubject', caller.userId);
   const made = await deps.store.write(async (trx) => {
-    await lockProject(trx, access.id);
+    await lockProject(trx, membership.id);
     // Read again under the lock: a member who was just removed must not leave a token that works if they come back.
-    const actor = orMissing(await findAccess(trx, caller, access.id), 'Project').role;
+    const actor = orMissing(await findMembership(trx, caller, membership.id), 'Project').role;
     if (!may(actor, 'api-token.create') || !mayGrant(actor, role)) refuse('forbidden', forbiddenMessage);
-    await takeQuota(trx, access, 'apiTokens');
+    await takeQuota(trx, membership, 'apiTokens');
     const token = await createApiToken(
       trx,
-      { projectId: access.id, userId: caller.userId, name, role, expiresInDays, cli: false },
+      { projectId: membership.id, userId: caller.userId, name, role, expiresInDays, cli: false },
       nowMs,
     );
     await auditCall(trx, context, 'api-token.create', name, { role, expiresInDays });
-    const mail = newTokenMail({ name, role, projectName: access.name, cli: false, address, nowMs }, deps.origin);
+    const mail = newTokenMail({ name, role, projectName: membership.name, cli: false, address, nowMs }, deps.origin);
     if (tells) await addNotices(trx, [caller.email], mail, nowMs);
     return token;
   });
   deps.jobs.wake();
-  const row = await tokenRows(deps.store.db, access.id).where('t.id', '=', made.id).executeTakeFirstOrThrow();
+  const row = await tokenRows(deps.store.db, membership.id).where('t.id', '=', made.id).executeTakeFirstOrThrow();
   return { ...toApiToken(row), token: made.token };
 }
 
 async function deleteToken(deps: TokenDeps, context: CallContext<'deleteApiToken'>): Promise<void> {
-  const { access, caller, segments } = context;
+  const { membership, caller, segments } = context;
   await deps.store.write(async (trx) => {
-    await lockProject(trx, access.id);
-    const row = orMissing(await tokenRows(trx, access.id).where('t.id', '=', segments.id).executeTakeFirst(), 'API token');
+    await lockProject(trx, membership.id);
+    const row = orMissing(await tokenRows(trx, membership.id).where('t.id', '=', segments.id).executeTakeFirst(), 'API token');
     // Members delete their own tokens. Deleting another's takes the right to remove members.
-    if (row.user_id !== caller.userId && !may(access.role, 'member.remove')) refuse('forbidden', forbiddenMessage);
+    if (row.user_id !== caller.userId && !may(membership.role, 'member.remove')) refuse('forbidden', forbiddenMessage);
     await trx.deleteFrom('api_tokens').where('id', '=', row.id).execute();
     await auditCall(trx, context, 'api-token.delete', row.name);
   });
-  tellNarrowed(deps.bus, access.id);
+  tellNarrowed(deps.bus, membership.id);
 }
 
 /** Lists them whatever the role: a viewer signs in terminals too, and a member who became one keeps earlier tokens. */
@@ -125,7 +125,7 @@ type TokenCalls = 'listApiTokens' | 'createApiToken' | 'deleteApiToken' | 'listO
 export const createTokenCalls = (deps: TokenDeps): Handlers<TokenCalls> => ({
   listOwnTokens: (context) => listOwn(deps, context),
   deleteOwnToken: (context) => deleteOwn(deps, context),
-  listApiTokens: async ({ access }) => (await tokenRows(deps.store.db, access.id).execute()).map(toApiToken),
+  listApiTokens: async ({ membership }) => (await tokenRows(deps.store.db, membership.id).execute()).map(toApiToken),
   createApiToken: (context) => createToken(deps, context),
   deleteApiToken: (context) => deleteToken(deps, context),
 });

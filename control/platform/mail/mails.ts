@@ -112,35 +112,35 @@ const quoted = (name: string, otherwise: string): string => (plainName(name) ===
 
 const passkeyOf = (name: string): string => (plainName(name) === '' ? 'A passkey' : `The passkey "${name}"`);
 
-interface Place {
+interface Occasion {
   readonly address: string;
   readonly nowMs: number;
 }
 
-const from = ({ address, nowMs }: Place): string => `from ${address}, at ${new Date(nowMs).toISOString()}`;
+const from = ({ address, nowMs }: Occasion): string => `from ${address}, at ${new Date(nowMs).toISOString()}`;
 
-export const newSignInMail = (browser: string, place: Place, by: 'link' | 'passkey', origin: string): MailText =>
+export const newSignInMail = (browser: string, occasion: Occasion, by: 'link' | 'passkey', origin: string): MailText =>
   noticeMail(
     `New sign-in to ${productName}`,
     origin,
-    `Someone signed in to your account from a new browser: ${plainName(browser) || 'unknown'}, ${from(place)}.`,
+    `Someone signed in to your account from a new browser: ${plainName(browser) || 'unknown'}, ${from(occasion)}.`,
     by === 'link'
       ? 'press "Sign out everywhere else" on your account page, and secure your mailbox, because the login link was sent there.'
       : 'press "Sign out everywhere else" on your account page, and remove passkeys that you do not recognise.',
   );
 
-export interface NewTokenFacts extends Place {
+export interface NewTokenFacts extends Occasion {
   readonly name: string;
   readonly role: string;
   readonly projectName: string;
   readonly cli: boolean;
 }
 
-export const newTokenMail = ({ name, role, projectName, cli, ...place }: NewTokenFacts, origin: string): MailText =>
+export const newTokenMail = ({ name, role, projectName, cli, ...occasion }: NewTokenFacts, origin: string): MailText =>
   noticeMail(
     cli ? `A terminal was signed in to ${productName}` : `New API token on ${productName}`,
     origin,
-    `${cli ? 'A terminal was signed in' : 'An API token was created'} in your name: ${quoted(name, 'its name is not shown here')}, as ${role} of ${quoted(projectName, 'a project')}, ${from(place)}.`,
+    `${cli ? 'A terminal was signed in' : 'An API token was created'} in your name: ${quoted(name, 'its name is not shown here')}, as ${role} of ${quoted(projectName, 'a project')}, ${from(occasion)}.`,
     'revoke it on your account page, and sign out everywhere else.',
   );
 

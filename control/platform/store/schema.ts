@@ -1,7 +1,8 @@
 // The tables as TypeScript sees them: one schema for node:sqlite and Postgres.
 // Portable types only: text ids, integer milliseconds (`_at`), 0 or 1 for claims, JSON as text.
 
-import type { ProxyProtocol, Role, TunnelType } from '@underpass/rules/entity/entity.ts';
+import type { ProxyProtocol, Role } from '@underpass/rules/entity/entity.ts';
+import type { TunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
 
 export type Flag = 0 | 1;
 

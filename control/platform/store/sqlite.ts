@@ -86,14 +86,14 @@ function createTurns() {
   const wait = () =>
     new Promise<void>((resolve, reject) => {
       const timer = setTimeout(() => {
-        waiting.splice(waiting.indexOf(grant), 1);
+        waiting.splice(waiting.indexOf(begin), 1);
         reject(new Error('sqlite: a query waited 10 s for its turn; a transaction must use its own handle'));
       }, acquireTimeoutMs);
-      const grant = () => {
+      const begin = () => {
         clearTimeout(timer);
         resolve();
       };
-      waiting.push(grant);
+      waiting.push(begin);
     });
   const take = async () => {
     if (taken) return wait();

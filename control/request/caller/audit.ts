@@ -49,7 +49,7 @@ export const listChange = (before: readonly string[], after: readonly string[]) 
 
 interface Source {
   readonly caller: Caller;
-  readonly access: { readonly id: string } | null;
+  readonly membership: { readonly id: string } | null;
   readonly address: string;
   readonly nowMs: number;
 }
@@ -57,11 +57,11 @@ interface Source {
 /** Writes the row of a call: actor, project and address come from its context. */
 export function auditCall(
   db: Queries,
-  { caller, access, address, nowMs }: Source,
+  { caller, membership, address, nowMs }: Source,
   action: string,
   target: string,
   detail: Readonly<Record<string, unknown>> = {},
 ): Promise<void> {
   const by = caller.token ? { ...detail, by: 'api-token' } : detail;
-  return writeAudit(db, { projectId: access?.id ?? null, actor: caller.email, action, target, address, detail: by }, nowMs);
+  return writeAudit(db, { projectId: membership?.id ?? null, actor: caller.email, action, target, address, detail: by }, nowMs);
 }

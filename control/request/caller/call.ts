@@ -3,12 +3,12 @@
 import type { BodyOf, QueryOf, SegmentsOf } from '@underpass/rules/api/call.ts';
 import type { CallName, Calls } from '@underpass/rules/api/calls.ts';
 import type { Caller } from './caller.ts';
-import type { Access } from './project-access.ts';
+import type { Membership } from './membership.ts';
 
 type Row<Name extends CallName> = Calls[Name];
 type CallerOf<Who> = Who extends 'anyone' ? Caller | null : Caller;
 /** Only a call whose `who` is an action of the role table has a project. */
-type AccessOf<Who> = Who extends 'anyone' | 'user' | 'operator' ? null : Access;
+type MembershipOf<Who> = Who extends 'anyone' | 'user' | 'operator' ? null : Membership;
 
 export interface CallContext<Name extends CallName = CallName> {
   readonly request: Request;
@@ -16,7 +16,7 @@ export interface CallContext<Name extends CallName = CallName> {
   readonly query: QueryOf<Row<Name>>;
   readonly body: BodyOf<Row<Name>>;
   readonly caller: CallerOf<Row<Name>['who']>;
-  readonly access: AccessOf<Row<Name>['who']>;
+  readonly membership: MembershipOf<Row<Name>['who']>;
   /** The caller's address, behind trusted proxies too. */
   readonly address: string;
   readonly nowMs: number;

@@ -3,7 +3,7 @@
 import { type QuotaName, quotaMessage } from '@underpass/rules/limits.ts';
 import type { Queries } from '../../platform/store/store.ts';
 import { refuse } from '../http/refusal.ts';
-import type { Access } from './project-access.ts';
+import type { Membership } from './membership.ts';
 import { lockProject } from './project-lock.ts';
 
 type Counted = Extract<QuotaName, 'tunnels' | 'domains' | 'securityGroups' | 'accessPolicies' | 'apiTokens' | 'members'>;
@@ -26,19 +26,23 @@ async function countRows(db: Queries, table: (typeof tableOf)[Counted], projectI
   return Number(row.n);
 }
 
-export function withinQuota(access: Access, name: QuotaName, count: number): void {
-  const message = quotaMessage(name, count, access.quotas);
+export function withinQuota(membership: Membership, name: QuotaName, count: number): void {
+  const message = quotaMessage(name, count, membership.quotas);
   if (message !== null) refuse('conflict', message);
 }
 
 /** Locks the project until the transaction ends, and refuses if `adding` more would exceed the quota. */
-export async function takeQuota(trx: Queries, access: Access, name: Counted, adding = 1): Promise<void> {
-  await lockProject(trx, access.id);
-  withinQuota(access, name, (await countRows(trx, tableOf[name], access.id)) + adding);
+export async function takeQuota(trx: Queries, membership: Membership, name: Counted, adding = 1): Promise<void> {
+  await lockProject(trx, membership.id);
+  withinQuota(membership, name, (await countRows(trx, tableOf[name], membership.id)) + adding);
 }
 
 /** Room for one more member: invitations that have not expired count as members. */
-export async function takeMemberQuota(trx: Queries, access: Access, nowMs: number): Promise<void> {
-  const invited = trx.selectFrom('invitations').select('id').where('project_id', '=', access.id).where('expires_at', '>', nowMs);
-  await takeQuota(trx, access, 'members', (await invited.execute()).length + 1);
+export async function takeMemberQuota(trx: Queries, membership: Membership, nowMs: number): Promise<void> {
+  const invited = trx
+    .selectFrom('invitations')
+    .select('id')
+    .where('project_id', '=', membership.id)
+    .where('expires_at', '>', nowMs);
+  await takeQuota(trx, membership, 'members', (await invited.execute()).length + 1);
 }

@@ -10,7 +10,7 @@ import { isUnsafe } from '../http/origin.ts';
 import type { Refusal, RefusalCode } from '../http/refusal.ts';
 import { writeAudit } from './audit.ts';
 import type { Caller } from './caller.ts';
-import { findAccess } from './project-access.ts';
+import { findMembership } from './membership.ts';
 
 export interface RefusalDeps {
   readonly store: Pick<Store, 'db'>;
@@ -39,7 +39,7 @@ const isNoted = ({ code }: Refusal, { passkey }: Caller): boolean =>
 
 /** A stranger must not write into a project's log. */
 const logOf = async (db: Queries, caller: Caller, projectId: string | undefined): Promise<string | null> =>
-  (projectId !== undefined && (await findAccess(db, caller, projectId))?.id) || null;
+  (projectId !== undefined && (await findMembership(db, caller, projectId))?.id) || null;
 
 export async function auditRefusedCall({ store, limiter }: RefusalDeps, refused: RefusedCall): Promise<void> {
   const { name, call, caller, refusal, address, nowMs } = refused;

@@ -18,7 +18,7 @@ import type { Queries, Store } from '../../platform/store/store.ts';
 import { takeAllowance, userShare } from '../../request/caller/allowance.ts';
 import { auditCall } from '../../request/caller/audit.ts';
 import type { CallContext, Handlers } from '../../request/caller/call.ts';
-import type { Access } from '../../request/caller/project-access.ts';
+import type { Membership } from '../../request/caller/membership.ts';
 import { lockProject } from '../../request/caller/project-lock.ts';
 import { takeQuota } from '../../request/caller/quota.ts';
 import { answerPage } from '../../request/http/page.ts';
@@ -37,31 +37,31 @@ export interface DomainDeps extends AwaitServingDeps {
   readonly origin: string;
 }
 
-const getRow = async (db: Queries, access: Access, apexName: string): Promise<DomainsTable> =>
-  orMissing(await findDomain(db, access.id, apexName), 'Domain');
+const getRow = async (db: Queries, membership: Membership, apexName: string): Promise<DomainsTable> =>
+  orMissing(await findDomain(db, membership.id, apexName), 'Domain');
 
 async function createDomain(deps: DomainDeps, context: CallContext<'createDomain'>): Promise<Domain> {
-  const { access, body, nowMs } = context;
+  const { membership, body, nowMs } = context;
   const apexName = orInvalid(parseApexDomain(body.name, registrableDomain));
   if (isOwnDomain(apexName, await ownHosts(deps.store.db, deps.origin))) refuse('invalid', apexDomainMessage);
   await deps.store.write(async (trx) => {
-    await lockProject(trx, access.id);
-    if (await adoptDomain(trx, access.id, apexName)) return auditCall(trx, context, 'domain.create', apexName);
+    await lockProject(trx, membership.id);
+    if (await adoptDomain(trx, membership.id, apexName)) return auditCall(trx, context, 'domain.create', apexName);
     await refuseBlocked(trx, [apexName]);
-    await takeQuota(trx, access, 'domains');
-    if (await findDomain(trx, access.id, apexName)) refuse('conflict', `Domain '${apexName}' is already in this project`);
-    await insertDomain(trx, access.id, apexName, nowMs);
+    await takeQuota(trx, membership, 'domains');
+    if (await findDomain(trx, membership.id, apexName)) refuse('conflict', `Domain '${apexName}' is already in this project`);
+    await insertDomain(trx, membership.id, apexName, nowMs);
     await auditCall(trx, context, 'domain.create', apexName);
   });
-  return toDomain(await getRow(deps.store.db, access, apexName));
+  return toDomain(await getRow(deps.store.db, membership, apexName));
 }
 
 async function deleteDomain(deps: DomainDeps, context: CallContext<'deleteDomain'>): Promise<void> {
-  const { access, segments } = context;
+  const { membership, segments } = context;
   await deps.store.write(async (trx) => {
-    await lockProject(trx, access.id);
-    const row = await getRow(trx, access, segments.apexName);
-    const names = (await tunnelsUnder(trx, access.id, row.apex_name)).map((tunnel) => tunnel.name);
+    await lockProject(trx, membership.id);
+    const row = await getRow(trx, membership, segments.apexName);
+    const names = (await tunnelsUnder(trx, membership.id, row.apex_name)).map((tunnel) => tunnel.name);
     if (names.length > 0) refuse('conflict', renderInUse('Domain', row.apex_name, names));
     await trx.deleteFrom('domains').where('id', '=', row.id).execute();
     await auditCall(trx, context, 'domain.delete', row.apex_name);
@@ -69,23 +69,23 @@ async function deleteDomain(deps: DomainDeps, context: CallContext<'deleteDomain
 }
 
 async function verifyDomain(deps: DomainDeps, context: CallContext<'verifyDomain'>): Promise<Domain> {
-  const { access, caller, segments, nowMs } = context;
-  const row = await getRow(deps.store.db, access, segments.apexName);
+  const { membership, caller, segments, nowMs } = context;
+  const row = await getRow(deps.store.db, membership, segments.apexName);
   if (row.verified_at !== null) return toDomain(row);
   await takeAllowance(deps.limiter, 'dns', caller);
   await deps.store.write(async (trx) => {
-    await lockProject(trx, access.id);
-    await adoptDomain(trx, access.id, row.apex_name);
+    await lockProject(trx, membership.id);
+    await adoptDomain(trx, membership.id, row.apex_name);
   });
   const answer = await deps.dnsTurns(userShare(caller), () => deps.dns.checkChallenge(row.apex_name, row.challenge));
   if (answer !== 'found') return toDomain(row);
-  const domain = { id: row.id, projectId: access.id, apexName: row.apex_name };
+  const domain = { id: row.id, projectId: membership.id, apexName: row.apex_name };
   const tunnelIds = await claimDomain(deps.store, domain, nowMs, (trx) =>
     auditCall(trx, context, 'domain.verify', row.apex_name),
   );
   deps.feed.tunnelsChanged(tunnelIds);
   await awaitServing(deps, tunnelIds);
-  return toDomain(await getRow(deps.store.db, access, segments.apexName));
+  return toDomain(await getRow(deps.store.db, membership, segments.apexName));
 }
 
 async function lookUpDns(deps: DomainDeps, context: CallContext<'lookUpDns'>): Promise<DnsLookup> {
@@ -100,9 +100,9 @@ async function lookUpDns(deps: DomainDeps, context: CallContext<'lookUpDns'>): P
 }
 
 async function getDomainDns(deps: DomainDeps, context: CallContext<'getDomainDns'>): Promise<DomainDns> {
-  const { access, caller, segments } = context;
+  const { membership, caller, segments } = context;
   const { providers } = deps.dns;
-  const { apex_name } = await getRow(deps.store.db, access, segments.apexName);
+  const { apex_name } = await getRow(deps.store.db, membership, segments.apexName);
   let provider = providers.recent(apex_name);
   if (provider === undefined) {
     await takeAllowance(deps.limiter, 'dns', caller);
@@ -114,9 +114,9 @@ async function getDomainDns(deps: DomainDeps, context: CallContext<'getDomainDns
 export const createDomainCalls = (
   deps: DomainDeps,
 ): Handlers<'listDomains' | 'getDomain' | 'createDomain' | 'deleteDomain' | 'verifyDomain' | 'getDomainDns' | 'lookUpDns'> => ({
-  listDomains: async ({ access, query, request }) =>
-    answerPage(request, await readDomainPage(deps.store.db, access.id, orInvalid(parseListQuery(query, domainList)))),
-  getDomain: async ({ access, segments }) => toDomain(await getRow(deps.store.db, access, segments.apexName)),
+  listDomains: async ({ membership, query, request }) =>
+    answerPage(request, await readDomainPage(deps.store.db, membership.id, orInvalid(parseListQuery(query, domainList)))),
+  getDomain: async ({ membership, segments }) => toDomain(await getRow(deps.store.db, membership, segments.apexName)),
   createDomain: (context) => createDomain(deps, context),
   deleteDomain: (context) => deleteDomain(deps, context),
   verifyDomain: (context) => verifyDomain(deps, context),

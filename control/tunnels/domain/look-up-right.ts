@@ -4,8 +4,8 @@ import { dayMs } from '@underpass/rules/limits.ts';
 import { isSameOrUnder } from '@underpass/rules/names/hostname.ts';
 import type { Queries } from '../../platform/store/store.ts';
 import type { Caller } from '../../request/caller/caller.ts';
+import { listMemberships } from '../../request/caller/membership.ts';
 import { isClosed } from '../../request/caller/passkey-rule.ts';
-import { listAccess } from '../../request/caller/project-access.ts';
 
 async function isDataPlaneHost(db: Queries, host: string): Promise<boolean> {
   const query = db.selectFrom('regions').select('name').where('data_plane_host', '=', host);
@@ -41,7 +41,7 @@ export async function decideLookUp(
   nowMs: number,
 ): Promise<'ours' | 'new' | 'foreign'> {
   if (await isDataPlaneHost(db, host)) return 'ours';
-  const projects = (await listAccess(db, caller)).filter((project) => !isClosed(project, caller));
+  const projects = (await listMemberships(db, caller)).filter((project) => !isClosed(project, caller));
   for (const { id } of projects) {
     if ((await isUnderVerified(db, id, host)) || (await isGenerated(db, id, host))) return 'ours';
   }

@@ -10,8 +10,8 @@ import type { FeedPort } from '../../edges/feed/port.ts';
 import type { Queries, Store } from '../../platform/store/store.ts';
 import { auditCall, listChange } from '../../request/caller/audit.ts';
 import type { CallContext, Handlers } from '../../request/caller/call.ts';
+import type { Membership } from '../../request/caller/membership.ts';
 import { findNameAlike } from '../../request/caller/name-alike.ts';
-import type { Access } from '../../request/caller/project-access.ts';
 import { lockProject } from '../../request/caller/project-lock.ts';
 import { takeQuota, withinQuota } from '../../request/caller/quota.ts';
 import { nextUpdate, refuseStale } from '../../request/http/if-match.ts';
@@ -24,12 +24,12 @@ export interface GroupDeps {
   readonly feed: Pick<FeedPort, 'tunnelsChanged'>;
 }
 
-const readGroup = async (db: Queries, access: Access, name: string): Promise<SecurityGroup> =>
-  toGroup(orMissing(await findGroup(db, access.id, name), 'Security group'));
+const readGroup = async (db: Queries, membership: Membership, name: string): Promise<SecurityGroup> =>
+  toGroup(orMissing(await findGroup(db, membership.id, name), 'Security group'));
 
-function parseRules(access: Access, allow: readonly string[]): readonly string[] {
+function parseRules(membership: Membership, allow: readonly string[]): readonly string[] {
   const rules = orInvalid(parseAllowList(allow));
-  withinQuota(access, 'rulesPerGroup', rules.length);
+  withinQuota(membership, 'rulesPerGroup', rules.length);
   return rules;
 }
 
@@ -39,27 +39,27 @@ function changeOf(before: readonly string[], after: readonly string[]): Readonly
 }
 
 async function createGroup(deps: GroupDeps, context: CallContext<'createSecurityGroup'>): Promise<SecurityGroup> {
-  const { access, body, nowMs } = context;
+  const { membership, body, nowMs } = context;
   const name = orInvalid(parseObjectName(body.name));
-  const allowList = parseRules(access, body.allow);
+  const allowList = parseRules(membership, body.allow);
   await deps.store.write(async (trx) => {
     // It also locks the project, so no two calls find the name free.
-    await takeQuota(trx, access, 'securityGroups');
-    const alike = await findNameAlike(trx, 'security_groups', access.id, name);
+    await takeQuota(trx, membership, 'securityGroups');
+    const alike = await findNameAlike(trx, 'security_groups', membership.id, name);
     if (alike !== undefined) refuse('conflict', `Security group '${alike}' already exists`);
-    await insertGroup(trx, { projectId: access.id, name, allowList }, nowMs);
+    await insertGroup(trx, { projectId: membership.id, name, allowList }, nowMs);
     await auditCall(trx, context, 'security-group.create', name, { allow: allowList });
   });
-  return readGroup(deps.store.db, access, name);
+  return readGroup(deps.store.db, membership, name);
 }
 
 /** Saving the rules that the group already has changes nothing: no audit row, no message to the edges. */
 async function updateGroup(deps: GroupDeps, context: CallContext<'updateSecurityGroup'>): Promise<SecurityGroup> {
-  const { access, body, segments, nowMs } = context;
-  const allowList = parseRules(access, body.allow);
+  const { membership, body, segments, nowMs } = context;
+  const allowList = parseRules(membership, body.allow);
   const tunnels = await deps.store.write(async (trx) => {
-    await lockProject(trx, access.id);
-    const group = orMissing(await findGroup(trx, access.id, segments.name), 'Security group');
+    await lockProject(trx, membership.id);
+    const group = orMissing(await findGroup(trx, membership.id, segments.name), 'Security group');
     const change = { allow_list: JSON.stringify(allowList), updated_at: nextUpdate(group.updated_at, nowMs) };
     if (change.allow_list === group.allow_list) return [];
     refuseStale(context.request, group.updated_at, `Security group '${group.name}'`);
@@ -69,14 +69,14 @@ async function updateGroup(deps: GroupDeps, context: CallContext<'updateSecurity
     return assignedTunnels(trx, group.id);
   });
   deps.feed.tunnelsChanged(tunnels.map((tunnel) => tunnel.id));
-  return readGroup(deps.store.db, access, segments.name);
+  return readGroup(deps.store.db, membership, segments.name);
 }
 
 async function deleteGroup(deps: GroupDeps, context: CallContext<'deleteSecurityGroup'>): Promise<void> {
-  const { access, segments } = context;
+  const { membership, segments } = context;
   await deps.store.write(async (trx) => {
-    await lockProject(trx, access.id);
-    const group = orMissing(await findGroup(trx, access.id, segments.name), 'Security group');
+    await lockProject(trx, membership.id);
+    const group = orMissing(await findGroup(trx, membership.id, segments.name), 'Security group');
     if (!mayDeleteSecurityGroup(group.name)) refuse('conflict', `Security group '${group.name}' cannot be deleted`);
     const tunnels = await assignedTunnels(trx, group.id);
     const names = tunnels.map((tunnel) => tunnel.name);
@@ -91,9 +91,9 @@ export const createGroupCalls = (
 ): Handlers<
   'listSecurityGroups' | 'getSecurityGroup' | 'createSecurityGroup' | 'updateSecurityGroup' | 'deleteSecurityGroup'
 > => ({
-  listSecurityGroups: async ({ access, query, request }) =>
-    answerPage(request, await readGroupPage(deps.store.db, access.id, orInvalid(parseListQuery(query, securityGroupList)))),
-  getSecurityGroup: ({ access, segments }) => readGroup(deps.store.db, access, segments.name),
+  listSecurityGroups: async ({ membership, query, request }) =>
+    answerPage(request, await readGroupPage(deps.store.db, membership.id, orInvalid(parseListQuery(query, securityGroupList)))),
+  getSecurityGroup: ({ membership, segments }) => readGroup(deps.store.db, membership, segments.name),
   createSecurityGroup: (context) => createGroup(deps, context),
   updateSecurityGroup: (context) => updateGroup(deps, context),
   deleteSecurityGroup: (context) => deleteGroup(deps, context),

@@ -17,7 +17,7 @@ import type { Queries, Store } from '../../platform/store/store.ts';
 import { userShare } from '../../request/caller/allowance.ts';
 import { auditCall } from '../../request/caller/audit.ts';
 import type { CallContext, Handlers } from '../../request/caller/call.ts';
-import type { Access } from '../../request/caller/project-access.ts';
+import type { Membership } from '../../request/caller/membership.ts';
 import { lockProject } from '../../request/caller/project-lock.ts';
 import { parseFlag } from '../../request/http/flag.ts';
 import { nextUpdate, refuseStale } from '../../request/http/if-match.ts';
@@ -46,10 +46,11 @@ export interface TunnelDeps extends TunnelReadDeps, QuickDeps {
   readonly origin: string;
 }
 
-const getTunnel = async (deps: TunnelDeps, access: Access, name: string, withMetrics = false): Promise<Tunnel> =>
-  orMissing(await readTunnel(deps, access, name, withMetrics), 'Tunnel');
+const getTunnel = async (deps: TunnelDeps, membership: Membership, name: string, withMetrics = false): Promise<Tunnel> =>
+  orMissing(await readTunnel(deps, membership, name, withMetrics), 'Tunnel');
 
-const getRow = async (db: Queries, access: Access, name: string) => orMissing(await findTunnelRow(db, access.id, name), 'Tunnel');
+const getRow = async (db: Queries, membership: Membership, name: string) =>
+  orMissing(await findTunnelRow(db, membership.id, name), 'Tunnel');
 
 interface AskedTunnel extends Omit<NewTunnel, 'securityGroup' | 'generated'> {
   /** The region's domain, if a name is to be generated under it; `hosts` is empty then. */
@@ -70,21 +71,21 @@ async function parseNewTunnel(deps: TunnelDeps, { body }: CallContext<'createTun
 }
 
 /** Somebody may delete the tunnel in the meantime: the answer is then as it was. */
-async function answerServing(deps: TunnelDeps, access: Access, id: string, name: string): Promise<Tunnel> {
+async function answerServing(deps: TunnelDeps, membership: Membership, id: string, name: string): Promise<Tunnel> {
   deps.feed.tunnelsChanged([id]);
-  const made = await getTunnel(deps, access, name);
+  const made = await getTunnel(deps, membership, name);
   if (made.status !== 'Progressing') return made;
   await awaitServing(deps, [id]);
-  return (await readTunnel(deps, access, name, false)) ?? made;
+  return (await readTunnel(deps, membership, name, false)) ?? made;
 }
 
 async function createTunnel(deps: TunnelDeps, context: CallContext<'createTunnel'>): Promise<Tunnel> {
-  const { access, caller, nowMs } = context;
+  const { membership, caller, nowMs } = context;
   const tunnel = await parseNewTunnel(deps, context);
   if (tunnel.wildcardDomain !== null) await deps.limiter.take('generatedNamePerUser', userShare(caller));
   const own = await ownHosts(deps.store.db, deps.origin);
   const id = await writeUnlessTaken(deps.store, async (trx) => {
-    await takeTunnelName(trx, access, tunnel.name);
+    await takeTunnelName(trx, membership, tunnel.name);
     const generated = tunnel.wildcardDomain === null ? [] : [await generateName(trx, tunnel.wildcardDomain, nowMs)];
     const asked = {
       securityGroup: defaultSecurityGroupName,
@@ -93,7 +94,7 @@ async function createTunnel(deps: TunnelDeps, context: CallContext<'createTunnel
     };
     return insertTunnel(trx, { ...deps, ownHosts: own }, context, { ...tunnel, ...asked });
   });
-  return answerServing(deps, access, id, tunnel.name);
+  return answerServing(deps, membership, id, tunnel.name);
 }
 
 interface TunnelChange {
@@ -122,32 +123,32 @@ async function changeHosts(
   tunnelId: string,
   asked: readonly string[],
 ) {
-  const { access, nowMs } = context;
+  const { membership, nowMs } = context;
   const generated = await generatedNames(trx, tunnelId);
   const hosts = hostsAfter(asked, generated);
-  return writeHosts(trx, { access, tunnelId, hosts, generated, ownHosts: await ownHosts(trx, deps.origin), nowMs });
+  return writeHosts(trx, { membership, tunnelId, hosts, generated, ownHosts: await ownHosts(trx, deps.origin), nowMs });
 }
 
-async function columnsOf(trx: Queries, access: Access, row: TunnelsTable, change: TunnelChange) {
+async function columnsOf(trx: Queries, membership: Membership, row: TunnelsTable, change: TunnelChange) {
   const { proxyProtocol, securityGroup, accessPolicy } = change;
   const { type } = row;
   return {
     proxy_protocol: proxyProtocol ?? row.proxy_protocol,
-    security_group_id: securityGroup === undefined ? row.security_group_id : await getGroupId(trx, access, securityGroup),
+    security_group_id: securityGroup === undefined ? row.security_group_id : await getGroupId(trx, membership, securityGroup),
     access_policy_id:
-      accessPolicy === undefined ? row.access_policy_id : await getPolicyId(trx, access, { name: accessPolicy, type }),
+      accessPolicy === undefined ? row.access_policy_id : await getPolicyId(trx, membership, { name: accessPolicy, type }),
   };
 }
 
 /** Saving the values that the tunnel already has changes nothing: no audit row, no message to the edges. */
 async function updateTunnel(deps: TunnelDeps, context: CallContext<'updateTunnel'>): Promise<Tunnel> {
-  const { access, segments, nowMs } = context;
+  const { membership, segments, nowMs } = context;
   const change = parseChange(context);
   const id = await writeUnlessTaken(deps.store, async (trx) => {
-    await lockProject(trx, access.id);
-    const row = await getRow(trx, access, segments.name);
+    await lockProject(trx, membership.id);
+    const row = await getRow(trx, membership, segments.name);
     refuseSuspended(row);
-    const set = await columnsOf(trx, access, row, change);
+    const set = await columnsOf(trx, membership, row, change);
     const hostsChanged = change.hosts !== undefined && (await changeHosts(deps, trx, context, row.id, change.hosts));
     const same = Object.entries(set).every(([name, value]) => row[name as keyof typeof set] === value);
     if (same && !hostsChanged) return undefined;
@@ -161,15 +162,15 @@ async function updateTunnel(deps: TunnelDeps, context: CallContext<'updateTunnel
     return row.id;
   });
   if (id !== undefined) deps.feed.tunnelsChanged([id]);
-  return getTunnel(deps, access, segments.name);
+  return getTunnel(deps, membership, segments.name);
 }
 
 async function deleteTunnel(deps: TunnelDeps, context: CallContext<'deleteTunnel'>): Promise<void> {
-  const { access, segments, query, nowMs } = context;
+  const { membership, segments, query, nowMs } = context;
   const unkept = parseFlag('Unkept', query.unkept);
   const id = await deps.store.write(async (trx) => {
-    await lockProject(trx, access.id);
-    const row = await getRow(trx, access, segments.name);
+    await lockProject(trx, membership.id);
+    const row = await getRow(trx, membership, segments.name);
     refuseSuspended(row);
     if (unkept) await refuseKept(trx, row);
     await deleteTunnelRow(trx, row, nowMs);
@@ -184,34 +185,34 @@ const parseOverlap = (text: string | undefined): boolean =>
   text === undefined || (text !== '0' && refuse('invalid', "Overlap must be '0', or left out."));
 
 async function rotateToken(deps: TunnelDeps, context: CallContext<'rotateToken'>): Promise<Tunnel> {
-  const { access, segments, query, nowMs } = context;
+  const { membership, segments, query, nowMs } = context;
   const overlap = parseOverlap(query.overlap);
   const id = await deps.store.write(async (trx) => {
-    await lockProject(trx, access.id);
-    const row = await getRow(trx, access, segments.name);
+    await lockProject(trx, membership.id);
+    const row = await getRow(trx, membership, segments.name);
     await rotateTunnelToken(trx, deps.keyRing, row.id, nowMs, overlap);
     await auditCall(trx, context, 'tunnel.rotate-token', row.name, overlap ? {} : { overlap });
     return row.id;
   });
   deps.feed.tunnelsChanged([id]);
-  return getTunnel(deps, access, segments.name);
+  return getTunnel(deps, membership, segments.name);
 }
 
 const ranges = ['hour', 'day', 'week'] as const;
 
-async function getHistory(deps: TunnelDeps, { access, segments, query }: CallContext<'getHistory'>) {
+async function getHistory(deps: TunnelDeps, { membership, segments, query }: CallContext<'getHistory'>) {
   const range = ranges.find((each) => each === query.range) ?? refuse('invalid', "Range must be 'hour', 'day' or 'week'.");
-  const row = await getRow(deps.store.db, access, segments.name);
+  const row = await getRow(deps.store.db, membership, segments.name);
   return deps.feed.history(row.id, range);
 }
 
-async function listClients(deps: TunnelDeps, { access, segments }: CallContext<'listClients'>) {
-  const row = await getRow(deps.store.db, access, segments.name);
+async function listClients(deps: TunnelDeps, { membership, segments }: CallContext<'listClients'>) {
+  const row = await getRow(deps.store.db, membership, segments.name);
   return deps.feed.clients(row.id);
 }
 
-async function getLastClient(deps: TunnelDeps, { access, segments }: CallContext<'getLastClient'>) {
-  const row = await getRow(deps.store.db, access, segments.name);
+async function getLastClient(deps: TunnelDeps, { membership, segments }: CallContext<'getLastClient'>) {
+  const row = await getRow(deps.store.db, membership, segments.name);
   return deps.feed.lastClient(row.id);
 }
 
@@ -231,19 +232,19 @@ export const createTunnelCalls = (
   | 'getHistory'
   | 'listRegions'
 > => ({
-  listTunnels: async ({ access, query, request }) =>
-    answerPage(request, await listTunnels(deps, access, orInvalid(parseListQuery(query, tunnelList)))),
-  getTunnel: ({ access, segments, query }) => getTunnel(deps, access, segments.name, parseFlag('Metrics', query.metrics)),
+  listTunnels: async ({ membership, query, request }) =>
+    answerPage(request, await listTunnels(deps, membership, orInvalid(parseListQuery(query, tunnelList)))),
+  getTunnel: ({ membership, segments, query }) => getTunnel(deps, membership, segments.name, parseFlag('Metrics', query.metrics)),
   createTunnel: (context) => createTunnel(deps, context),
   updateTunnel: (context) => updateTunnel(deps, context),
   deleteTunnel: (context) => deleteTunnel(deps, context),
   startQuickTunnel: async (context) => {
     const { id, name } = await startQuickTunnel(deps, context);
-    return answerServing(deps, context.access, id, name);
+    return answerServing(deps, context.membership, id, name);
   },
   keepTunnel: async (context) => {
     await keepTunnel(deps, context);
-    return getTunnel(deps, context.access, context.segments.name);
+    return getTunnel(deps, context.membership, context.segments.name);
   },
   rotateToken: (context) => rotateToken(deps, context),
   listClients: (context) => listClients(deps, context),

@@ -77,10 +77,10 @@ const toCertificate = ({ until, lastOrderFailed }: NameCertificate): Pick<Checke
 });
 
 async function checkDomains(deps: DomainCheckDeps, context: CallContext<'checkTunnelDomains'>): Promise<TunnelDomains> {
-  const { access, caller, segments, query, nowMs } = context;
+  const { membership, caller, segments, query, nowMs } = context;
   const { db } = deps.store;
   const fresh = parseFlag('Fresh', query.fresh);
-  const tunnel = orMissing(await findTunnelRow(db, access.id, segments.name), 'Tunnel');
+  const tunnel = orMissing(await findTunnelRow(db, membership.id, segments.name), 'Tunnel');
   const { hosts, isOne } = await askedHosts(db, tunnel.id, query.host);
   const dataPlaneHost = await dataPlaneHostOf(db, tunnel.region);
   const certified = tunnelTypes[tunnel.type].edgeEndsTls ? hosts.filter(({ live_host }) => live_host !== null) : [];
@@ -88,7 +88,7 @@ async function checkDomains(deps: DomainCheckDeps, context: CallContext<'checkTu
   const lookUps = createHostLookUps(deps, caller, fresh);
   const check = async (host: TunnelHostsTable): Promise<CheckedDomain> => {
     const certificate = certificates.get(host.host);
-    const mayLookUpNew = isOne && (await isUnderNew(db, access.id, host.host, nowMs));
+    const mayLookUpNew = isOne && (await isUnderNew(db, membership.id, host.host, nowMs));
     const found = await findAddresses(lookUps, host, mayLookUpNew);
     return { name: host.host, ...found, ...(certificate && toCertificate(certificate)) };
   };

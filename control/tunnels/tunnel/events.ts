@@ -3,15 +3,15 @@
 
 import type { TunnelGroup } from '@underpass/rules/entity/resource.ts';
 import type { FeedPort } from '../../edges/feed/port.ts';
-import { hearNarrowed } from '../../platform/bus/access.ts';
 import type { Bus } from '../../platform/bus/bus.ts';
+import { hearNarrowed } from '../../platform/bus/narrowed-rights.ts';
 import type { Store } from '../../platform/store/store.ts';
 import { credentialOf, userShare } from '../../request/caller/allowance.ts';
 import type { CallContext, Handlers } from '../../request/caller/call.ts';
 import type { Caller } from '../../request/caller/caller.ts';
 import { findCaller, type IdentifyDeps } from '../../request/caller/identify.ts';
+import { findMembership } from '../../request/caller/membership.ts';
 import { isClosed } from '../../request/caller/passkey-rule.ts';
-import { findAccess } from '../../request/caller/project-access.ts';
 import { parseFlag } from '../../request/http/flag.ts';
 import { Refusal } from '../../request/http/refusal.ts';
 import { readLive } from './list.ts';
@@ -82,9 +82,9 @@ export interface EventDeps extends TunnelReadDeps, IdentifyDeps {
 
 type Context = CallContext<'streamEvents'>;
 
-async function isStillPermitted(deps: EventDeps, { request, access }: Context): Promise<boolean> {
+async function isStillPermitted(deps: EventDeps, { request, membership }: Context): Promise<boolean> {
   const caller = await findCaller(deps, request.headers, deps.clock());
-  const now = caller && (await findAccess(deps.store.db, caller, access.id));
+  const now = caller && (await findMembership(deps.store.db, caller, membership.id));
   return !!caller && !!now && !isClosed(now, caller);
 }
 
@@ -126,11 +126,11 @@ export function createEventStreams(deps: EventDeps): EventStreams {
   });
 
   const streamEvents = async (context: Context): Promise<Response> => {
-    const { caller, access } = context;
+    const { caller, membership } = context;
     if (isClosed) throw new Refusal('unavailable', 'The server is stopping.', 5);
     const own = open.get(caller.userId) ?? new Set();
     refuseTooMany(own, caller);
-    const kept: OpenStream = { end: () => stream.end(), check: () => stream.check(), projectId: access.id, caller };
+    const kept: OpenStream = { end: () => stream.end(), check: () => stream.check(), projectId: membership.id, caller };
     const stream = new LiveStream({
       listen: (listener) => deps.feed.onMoved(listener),
       ...createLiveView(deps, context.query),

@@ -9,14 +9,14 @@ import { findApexName } from '@underpass/rules/names/ingress-domain.ts';
 import { isOwnDomain, registrableDomain } from '../../edges/dns/registrable.ts';
 import type { TunnelHostsTable } from '../../platform/store/schema.ts';
 import type { Queries } from '../../platform/store/store.ts';
-import type { Access } from '../../request/caller/project-access.ts';
+import type { Membership } from '../../request/caller/membership.ts';
 import { takeQuota, withinQuota } from '../../request/caller/quota.ts';
 import { refuse } from '../../request/http/refusal.ts';
 import { blockedAmong, refuseBlocked } from '../domain/blocked-names.ts';
 import { type DomainMaker, foreignApexes, foreignDomainText, insertDomain, listDomains } from '../domain/domains.ts';
 
 export interface HostPlan {
-  readonly access: Access;
+  readonly membership: Membership;
   readonly tunnelId: string;
   readonly hosts: readonly string[];
   /** The tunnel's present generated names. They are allowed though they are under no apex of the project. */
@@ -33,12 +33,12 @@ function apexOf(host: string, apexNames: readonly string[], ownHosts: readonly s
   return apex;
 }
 
-async function refuseTaken(trx: Queries, { access, tunnelId, hosts }: HostPlan): Promise<void> {
+async function refuseTaken(trx: Queries, { membership, tunnelId, hosts }: HostPlan): Promise<void> {
   const taken = await trx
     .selectFrom('tunnel_hosts as h')
     .innerJoin('tunnels as t', 't.id', 'h.tunnel_id')
     .select(['h.host', 't.name'])
-    .where('h.project_id', '=', access.id)
+    .where('h.project_id', '=', membership.id)
     .where('h.host', 'in', hosts)
     .where('h.tunnel_id', '!=', tunnelId)
     .executeTakeFirst();
@@ -48,10 +48,10 @@ async function refuseTaken(trx: Queries, { access, tunnelId, hosts }: HostPlan):
 /** Adds new apexes to the project, unverified: the tunnel is pending until they are proven. */
 async function addMissingApexes(trx: Queries, plan: HostPlan, missing: readonly string[]): Promise<void> {
   if (missing.length === 0) return;
-  const [foreign] = await foreignApexes(trx, plan.access.id, missing);
+  const [foreign] = await foreignApexes(trx, plan.membership.id, missing);
   if (foreign !== undefined) refuse('conflict', foreignDomainText(foreign));
-  await takeQuota(trx, plan.access, 'domains', missing.length);
-  for (const apex of missing) await insertDomain(trx, plan.access.id, apex, plan.nowMs, plan.maker);
+  await takeQuota(trx, plan.membership, 'domains', missing.length);
+  for (const apex of missing) await insertDomain(trx, plan.membership.id, apex, plan.nowMs, plan.maker);
 }
 
 const hostRow = (
@@ -62,7 +62,7 @@ const hostRow = (
   { isLive, isBlocked }: { readonly isLive: boolean; readonly isBlocked: boolean },
 ): TunnelHostsTable => ({
   tunnel_id: plan.tunnelId,
-  project_id: plan.access.id,
+  project_id: plan.membership.id,
   host,
   apex_name: apexName,
   live_host: isLive && !isBlocked ? host : null,
@@ -89,14 +89,14 @@ async function takeBlocked(trx: Queries, { tunnelId, hosts }: HostPlan): Promise
 
 async function planRows(trx: Queries, plan: HostPlan): Promise<TunnelHostsTable[]> {
   const blocked = await takeBlocked(trx, plan);
-  const domains = await listDomains(trx, plan.access.id);
+  const domains = await listDomains(trx, plan.membership.id);
   const known = domains.map((domain) => domain.apex_name);
   const verified = new Set(domains.filter((domain) => domain.verified_at !== null).map((domain) => domain.apex_name));
   const apexes = plan.hosts.map((host) => (plan.generated.has(host) ? '' : apexOf(host, known, plan.ownHosts)));
   const unverified = [...new Set(apexes)].filter((apex) => apex !== '' && !verified.has(apex));
   const missing = unverified.filter((apex) => !known.includes(apex));
   await addMissingApexes(trx, plan, missing);
-  const [foreign] = await foreignApexes(trx, plan.access.id, unverified);
+  const [foreign] = await foreignApexes(trx, plan.membership.id, unverified);
   if (foreign !== undefined) refuse('conflict', foreignDomainText(foreign));
   return plan.hosts.map((host, index) => {
     const apex = apexes[index]!;
@@ -130,12 +130,12 @@ async function isWritten(trx: Queries, tunnelId: string, rows: readonly TunnelHo
 
 /** Replaces all hosts of the tunnel. False if nothing changed. The project must be locked. */
 export async function writeHosts(trx: Queries, plan: HostPlan): Promise<boolean> {
-  withinQuota(plan.access, 'ingressDomainsPerTunnel', plan.hosts.length);
+  withinQuota(plan.membership, 'ingressDomainsPerTunnel', plan.hosts.length);
   if (plan.hosts.length > 0) await refuseTaken(trx, plan);
   const rows = await planRows(trx, plan);
   if (await isWritten(trx, plan.tunnelId, rows)) return false;
   const released = [...plan.generated].filter((name) => !plan.hosts.includes(name));
-  await reserveNames(trx, plan.access.id, released, plan.nowMs);
+  await reserveNames(trx, plan.membership.id, released, plan.nowMs);
   await trx.deleteFrom('tunnel_hosts').where('tunnel_id', '=', plan.tunnelId).execute();
   if (rows.length > 0) await trx.insertInto('tunnel_hosts').values(rows).execute();
   return true;

@@ -84,9 +84,9 @@ async function chooseRegion(db: Queries, asked: string | undefined, needsName: b
 }
 
 /** The same for the same person, project, region, folder and name; two different ones never share a label. */
-async function labelFor(deps: QuickDeps, { caller, access, body }: Start, region: string): Promise<string> {
+async function labelFor(deps: QuickDeps, { caller, membership, body }: Start, region: string): Promise<string> {
   const secret = await keepSecret(deps.store, deps.keyRing, sealedPrefixes.quickNames, createToken);
-  const about = JSON.stringify([caller.userId, access.id, region, orInvalid(parseFolderKey(body.key)), body.name ?? '']);
+  const about = JSON.stringify([caller.userId, membership.id, region, orInvalid(parseFolderKey(body.key)), body.name ?? '']);
   return renderQuickLabel(createHmac('sha256', secret).update(about).digest());
 }
 
@@ -133,9 +133,9 @@ interface Writing {
 }
 
 async function insertQuick(deps: QuickDeps, trx: Queries, { context, wish, ownHosts }: Writing): Promise<string> {
-  const { access, caller } = context;
-  await takePersonQuota(trx, caller.userId, access.id, deps.quickTunnels);
-  await takeTunnelName(trx, access, wish.name);
+  const { membership, caller } = context;
+  await takePersonQuota(trx, caller.userId, membership.id, deps.quickTunnels);
+  await takeTunnelName(trx, membership, wish.name);
   const generated = wish.hosts === undefined ? [`${wish.label}.${generatorDomain(wish.region, 'http')}`] : [];
   const tunnel = {
     name: wish.name,
@@ -163,16 +163,16 @@ type QuickRow = TunnelsTable & Pick<QuickTunnelsTable, 'expires_at' | 'ends_at'>
 
 /** Changes what the caller names, and leaves the rest: somebody may have set it on purpose. A kept tunnel stays kept. */
 async function reuseQuick(trx: Queries, row: QuickRow, { context, wish, ownHosts }: Writing): Promise<void> {
-  const { access, nowMs } = context;
+  const { membership, nowMs } = context;
   refuseSuspended(row);
   const { hosts } = wish;
   const generated = await generatedNames(trx, row.id);
   const hostsChanged =
     hosts !== undefined &&
-    (await writeHosts(trx, { access, tunnelId: row.id, hosts, generated, ownHosts, nowMs, maker: 'quick' }));
-  const group = wish.securityGroup === undefined ? row.security_group_id : await getGroupId(trx, access, wish.securityGroup);
+    (await writeHosts(trx, { membership, tunnelId: row.id, hosts, generated, ownHosts, nowMs, maker: 'quick' }));
+  const group = wish.securityGroup === undefined ? row.security_group_id : await getGroupId(trx, membership, wish.securityGroup);
   const asked = wish.accessPolicy;
-  const policy = asked === undefined ? row.access_policy_id : await getPolicyId(trx, access, { name: asked, type: row.type });
+  const policy = asked === undefined ? row.access_policy_id : await getPolicyId(trx, membership, { name: asked, type: row.type });
   const keeps = row.expires_at !== null && wish.lease.expires_at === null;
   if (row.expires_at !== null) await trx.updateTable('quick_tunnels').set(wish.lease).where('tunnel_id', '=', row.id).execute();
   if (hostsChanged || group !== row.security_group_id || policy !== row.access_policy_id) {
@@ -184,15 +184,15 @@ async function reuseQuick(trx: Queries, row: QuickRow, { context, wish, ownHosts
 }
 
 export async function startQuickTunnel(deps: QuickDeps, context: Start): Promise<{ readonly id: string; readonly name: string }> {
-  const { access, caller } = context;
+  const { membership, caller } = context;
   if (deps.quickTunnels === 0) refuse('invalid', offMessage);
   const wish = await parseWish(deps, context);
-  const isKnown = (await findQuick(deps.store.db, access.id, wish.label)) !== undefined;
+  const isKnown = (await findQuick(deps.store.db, membership.id, wish.label)) !== undefined;
   if (!isKnown && wish.hosts === undefined) await deps.limiter.take('generatedNamePerUser', userShare(caller));
   const writing = { context, wish, ownHosts: await ownHosts(deps.store.db, deps.origin) };
   return writeUnlessTaken(deps.store, async (trx) => {
-    await lockProject(trx, access.id);
-    const row = await findQuick(trx, access.id, wish.label);
+    await lockProject(trx, membership.id);
+    const row = await findQuick(trx, membership.id, wish.label);
     if (row === undefined) return { id: await insertQuick(deps, trx, writing), name: wish.name };
     await reuseQuick(trx, row, writing);
     return { id: row.id, name: row.name };
@@ -215,9 +215,9 @@ export async function refuseKept(trx: Queries, { id, name }: { readonly id: stri
 /** Nothing happens to a tunnel that has no expiry. */
 export const keepTunnel = (deps: QuickDeps, context: CallContext<'keepTunnel'>): Promise<void> =>
   deps.store.write(async (trx) => {
-    const { access, segments } = context;
-    await lockProject(trx, access.id);
-    const row = orMissing(await findTunnelRow(trx, access.id, segments.name), 'Tunnel');
+    const { membership, segments } = context;
+    await lockProject(trx, membership.id);
+    const row = orMissing(await findTunnelRow(trx, membership.id, segments.name), 'Tunnel');
     refuseSuspended(row);
     if (!(await findExpiry(trx, row.id))) return;
     await trx.updateTable('quick_tunnels').set({ expires_at: null, ends_at: null }).where('tunnel_id', '=', row.id).execute();

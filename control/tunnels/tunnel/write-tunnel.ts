@@ -7,7 +7,7 @@ import { createId } from '../../platform/store/id.ts';
 import { isForeignKeyViolation, isUniqueViolation, type Queries, type Store } from '../../platform/store/store.ts';
 import { auditCall } from '../../request/caller/audit.ts';
 import type { CallContext } from '../../request/caller/call.ts';
-import type { Access } from '../../request/caller/project-access.ts';
+import type { Membership } from '../../request/caller/membership.ts';
 import { takeQuota } from '../../request/caller/quota.ts';
 import { refuse } from '../../request/http/refusal.ts';
 import { findPolicy } from '../../visitors/policies/policies.ts';
@@ -48,8 +48,8 @@ export async function writeUnlessTaken<T>(store: Store, body: (trx: Queries) => 
   }
 }
 
-export async function getGroupId(db: Queries, access: Access, name: string): Promise<string> {
-  const group = await findGroup(db, access.id, name);
+export async function getGroupId(db: Queries, membership: Membership, name: string): Promise<string> {
+  const group = await findGroup(db, membership.id, name);
   return group?.id ?? refuse('invalid', `Security group '${name}' does not exist`);
 }
 
@@ -58,22 +58,22 @@ const policyTypeMessage = 'An access policy needs an http tunnel: the service ca
 /** Null for an empty name: no policy. The project must be locked, so that the policy stays until the tunnel has it. */
 export async function getPolicyId(
   db: Queries,
-  access: Access,
+  membership: Membership,
   { name, type }: { readonly name: string; readonly type: Tunnel['type'] },
 ): Promise<string | null> {
   if (name === '') return null;
   if (type !== 'http') refuse('invalid', policyTypeMessage);
-  const policy = await findPolicy(db, access.id, name);
+  const policy = await findPolicy(db, membership.id, name);
   return policy?.id ?? refuse('invalid', `Access policy '${name}' does not exist`);
 }
 
 /** Takes the quota and the name under the project's lock. */
-export async function takeTunnelName(trx: Queries, access: Access, name: string): Promise<void> {
-  await takeQuota(trx, access, 'tunnels');
-  if (await findTunnelRow(trx, access.id, name)) refuse('conflict', `Tunnel '${name}' already exists`);
+export async function takeTunnelName(trx: Queries, membership: Membership, name: string): Promise<void> {
+  await takeQuota(trx, membership, 'tunnels');
+  if (await findTunnelRow(trx, membership.id, name)) refuse('conflict', `Tunnel '${name}' already exists`);
 }
 
-type Source = Pick<CallContext<'createTunnel'>, 'access' | 'caller' | 'address' | 'nowMs'>;
+type Source = Pick<CallContext<'createTunnel'>, 'membership' | 'caller' | 'address' | 'nowMs'>;
 
 interface InsertDeps {
   readonly keyRing: KeyRing;
@@ -88,26 +88,26 @@ export async function insertTunnel(
   tunnel: NewTunnel,
   detail: Readonly<Record<string, unknown>> = {},
 ): Promise<string> {
-  const { access, nowMs } = source;
+  const { membership, nowMs } = source;
   const { name, type, region, hosts, generated, accessPolicy = '', maker = null } = tunnel;
   const id = createId(nowMs);
   await trx
     .insertInto('tunnels')
     .values({
       id,
-      project_id: access.id,
+      project_id: membership.id,
       name,
       type,
       region,
       proxy_protocol: tunnel.proxyProtocol,
-      security_group_id: await getGroupId(trx, access, tunnel.securityGroup),
-      access_policy_id: await getPolicyId(trx, access, { name: accessPolicy, type }),
+      security_group_id: await getGroupId(trx, membership, tunnel.securityGroup),
+      access_policy_id: await getPolicyId(trx, membership, { name: accessPolicy, type }),
       suspended_at: null,
       created_at: nowMs,
       updated_at: nowMs,
     })
     .execute();
-  await writeHosts(trx, { access, tunnelId: id, hosts, generated, ownHosts, nowMs, maker });
+  await writeHosts(trx, { membership, tunnelId: id, hosts, generated, ownHosts, nowMs, maker });
   await insertTunnelToken(trx, keyRing, id, nowMs);
   const guard = accessPolicy === '' ? {} : { accessPolicy };
   await auditCall(trx, source, 'tunnel.create', name, { type, region, hosts, ...guard, ...detail });

@@ -28,9 +28,9 @@ type PolicyCalls =
   | 'listAccessSignIns';
 
 export const createPolicyCalls = (deps: PolicyDeps): Handlers<PolicyCalls> => ({
-  listAccessPolicies: async ({ access, query, request }) =>
-    answerPage(request, await readPolicyPage(deps.store.db, access.id, orInvalid(parseListQuery(query, accessPolicyList)))),
-  getAccessPolicy: ({ access, segments }) => getPolicy(deps.store.db, access, segments.name),
+  listAccessPolicies: async ({ membership, query, request }) =>
+    answerPage(request, await readPolicyPage(deps.store.db, membership.id, orInvalid(parseListQuery(query, accessPolicyList)))),
+  getAccessPolicy: ({ membership, segments }) => getPolicy(deps.store.db, membership, segments.name),
   createAccessPolicy: (context) => createPolicy(deps, context),
   updateAccessPolicy: (context) => updatePolicy(deps, context),
   deleteAccessPolicy: (context) => deletePolicy(deps, context),

@@ -29,9 +29,9 @@ const toLink = (row: AccessLinksTable): AccessLink => ({
 
 export async function listLinks(
   db: Queries,
-  { access, segments }: CallContext<'listAccessLinks'>,
+  { membership, segments }: CallContext<'listAccessLinks'>,
 ): Promise<readonly AccessLink[]> {
-  const { id } = await getPolicyRow(db, access, segments.name);
+  const { id } = await getPolicyRow(db, membership, segments.name);
   const rows = await db.selectFrom('access_links').selectAll().where('policy_id', '=', id).orderBy('id').execute();
   return rows.map(toLink);
 }

@@ -36,8 +36,8 @@ const toSignIn = (row: AccessSignInsTable): AccessSignIn => ({
 });
 
 /** Newest first. */
-export async function listSignIns(db: Queries, { access, query }: CallContext<'listAccessSignIns'>) {
-  let rows = db.selectFrom('access_sign_ins').selectAll().where('project_id', '=', access.id).orderBy('id', 'desc');
+export async function listSignIns(db: Queries, { membership, query }: CallContext<'listAccessSignIns'>) {
+  let rows = db.selectFrom('access_sign_ins').selectAll().where('project_id', '=', membership.id).orderBy('id', 'desc');
   if (query.before !== undefined) rows = rows.where('id', '<', query.before);
   if (query.policy !== undefined) rows = rows.where('policy', '=', query.policy);
   const found = await rows.limit(limits.auditPageRows + 1).execute();

@@ -28,9 +28,9 @@ const tokenRows = (db: Queries, policyId: string) =>
 
 export async function listTokens(
   db: Queries,
-  { access, segments }: CallContext<'listAccessTokens'>,
+  { membership, segments }: CallContext<'listAccessTokens'>,
 ): Promise<readonly AccessToken[]> {
-  const { id } = await getPolicyRow(db, access, segments.name);
+  const { id } = await getPolicyRow(db, membership, segments.name);
   return (await tokenRows(db, id).execute()).map(toToken);
 }
 
@@ -62,6 +62,6 @@ export const removeToken = (deps: PolicyDeps, context: CallContext<'deleteAccess
   changeGrants(deps, context, async (trx, policy) => {
     const own = trx.deleteFrom('access_tokens').where('policy_id', '=', policy.id);
     const row = await own.where('id', '=', context.segments.id).returning('name').executeTakeFirst();
-    const { name } = orMissing(row, 'Access token');
+    const { name } = orMissing(row, 'Machine token');
     await auditCall(trx, context, 'access-policy.delete-token', policy.name, { token: name });
   });

@@ -28,8 +28,8 @@ function readAddress(given: string | undefined, own: string): string {
   return parseAddress(address) === null ? refuse('invalid', 'Please enter a valid IP address.') : address;
 }
 
-async function findTested(deps: PolicyDeps, { access, segments, nowMs }: Context, url: URL): Promise<SignInPolicy> {
-  const { id, name } = await getPolicyRow(deps.store.db, access, segments.name);
+async function findTested(deps: PolicyDeps, { membership, segments, nowMs }: Context, url: URL): Promise<SignInPolicy> {
+  const { id, name } = await getPolicyRow(deps.store.db, membership, segments.name);
   const policy = await findSignInPolicy(deps.store.db, deps.keyRing, url.hostname, nowMs);
   return policy?.policyId === id
     ? policy
@@ -37,7 +37,7 @@ async function findTested(deps: PolicyDeps, { access, segments, nowMs }: Context
 }
 
 export async function testPolicy(deps: PolicyDeps, context: Context): Promise<AccessTest> {
-  const { access, body, address, nowMs } = context;
+  const { membership, body, address, nowMs } = context;
   const url = URL.parse(body.url.trim());
   if (url === null || !/^https?:$/.test(url.protocol)) return refuse('invalid', "Enter a URL that begins with 'https://'.");
   const policy = await findTested(deps, context, url);
@@ -46,7 +46,7 @@ export async function testPolicy(deps: PolicyDeps, context: Context): Promise<Ac
     address: readAddress(body.address, address),
     target: url.pathname + url.search,
     policy,
-    visitor: await readVisitor(deps.store.db, access.id, body),
+    visitor: await readVisitor(deps.store.db, membership.id, body),
     nowMs,
   });
 }

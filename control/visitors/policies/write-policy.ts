@@ -11,8 +11,8 @@ import { createId } from '../../platform/store/id.ts';
 import type { Queries, Store } from '../../platform/store/store.ts';
 import { auditCall } from '../../request/caller/audit.ts';
 import type { CallContext } from '../../request/caller/call.ts';
+import type { Membership } from '../../request/caller/membership.ts';
 import { findNameAlike } from '../../request/caller/name-alike.ts';
-import type { Access } from '../../request/caller/project-access.ts';
 import { lockProject } from '../../request/caller/project-lock.ts';
 import { takeQuota } from '../../request/caller/quota.ts';
 import { nextUpdate, refuseStale } from '../../request/http/if-match.ts';
@@ -28,11 +28,11 @@ export interface PolicyDeps {
   readonly settings: { readonly production: boolean };
 }
 
-export const getPolicy = async (db: Queries, access: Access, name: string): Promise<AccessPolicy> =>
-  orMissing(await readPolicy(db, access.id, name), 'Access policy');
+export const getPolicy = async (db: Queries, membership: Membership, name: string): Promise<AccessPolicy> =>
+  orMissing(await readPolicy(db, membership.id, name), 'Access policy');
 
-export const getPolicyRow = async (db: Queries, access: Access, name: string): Promise<PolicyRow> =>
-  orMissing(await findPolicy(db, access.id, name), 'Access policy');
+export const getPolicyRow = async (db: Queries, membership: Membership, name: string): Promise<PolicyRow> =>
+  orMissing(await findPolicy(db, membership.id, name), 'Access policy');
 
 const optionsOf = ({ settings }: PolicyDeps) => ({ plainLoopback: !settings.production });
 
@@ -50,21 +50,21 @@ function columnsOf(keyRing: KeyRing, id: string, content: PolicyContent, change:
 }
 
 export async function createPolicy(deps: PolicyDeps, context: CallContext<'createAccessPolicy'>): Promise<AccessPolicy> {
-  const { access, body, nowMs } = context;
+  const { membership, body, nowMs } = context;
   const name = orInvalid(parseObjectName(body.name));
   const change = await parseChange(body, optionsOf(deps));
   const content = { ...newContent, ...change.content };
   await deps.store.write(async (trx) => {
     // takeQuota also locks the project, so only one of two calls finds the name free.
-    await takeQuota(trx, access, 'accessPolicies');
-    const alike = await findNameAlike(trx, 'access_policies', access.id, name);
+    await takeQuota(trx, membership, 'accessPolicies');
+    const alike = await findNameAlike(trx, 'access_policies', membership.id, name);
     if (alike !== undefined) refuse('conflict', `Access policy '${alike}' already exists`);
     const id = createId(nowMs);
     const none = { provider_secret_sealed: null, password_hash: null, password_id: null };
     await trx
       .insertInto('access_policies')
       .values({
-        ...{ id, project_id: access.id, name, valid_from: nowMs, created_at: nowMs, updated_at: nowMs },
+        ...{ id, project_id: membership.id, name, valid_from: nowMs, created_at: nowMs, updated_at: nowMs },
         ...none,
         ...columnsOf(deps.keyRing, id, content, change, nowMs),
         ...createPolicyKeys(deps.keyRing, id),
@@ -72,16 +72,16 @@ export async function createPolicy(deps: PolicyDeps, context: CallContext<'creat
       .execute();
     await auditCall(trx, context, 'access-policy.create', name, describeChange(newContent, content, change));
   });
-  return getPolicy(deps.store.db, access, name);
+  return getPolicy(deps.store.db, membership, name);
 }
 
 /** Saving the values that the policy already has changes nothing: no audit row, no message to the edges. */
 export async function updatePolicy(deps: PolicyDeps, context: CallContext<'updateAccessPolicy'>): Promise<AccessPolicy> {
-  const { access, body, segments, nowMs } = context;
+  const { membership, body, segments, nowMs } = context;
   const change = await parseChange(body, optionsOf(deps));
   const tunnels = await deps.store.write(async (trx) => {
-    await lockProject(trx, access.id);
-    const row = await getPolicyRow(trx, access, segments.name);
+    await lockProject(trx, membership.id);
+    const row = await getPolicyRow(trx, membership, segments.name);
     const before = contentOf(row);
     const after = { ...before, ...change.content };
     refuseMovedSecret(before, change, row.provider_secret_sealed !== null);
@@ -95,14 +95,14 @@ export async function updatePolicy(deps: PolicyDeps, context: CallContext<'updat
     return attachedTunnels(trx, row.id);
   });
   deps.feed.tunnelsChanged(tunnels.map((tunnel) => tunnel.id));
-  return getPolicy(deps.store.db, access, segments.name);
+  return getPolicy(deps.store.db, membership, segments.name);
 }
 
 export async function deletePolicy(deps: PolicyDeps, context: CallContext<'deleteAccessPolicy'>): Promise<void> {
-  const { access, segments } = context;
+  const { membership, segments } = context;
   await deps.store.write(async (trx) => {
-    await lockProject(trx, access.id);
-    const row = await getPolicyRow(trx, access, segments.name);
+    await lockProject(trx, membership.id);
+    const row = await getPolicyRow(trx, membership, segments.name);
     const names = (await attachedTunnels(trx, row.id)).map((tunnel) => tunnel.name);
     if (names.length > 0) refuse('conflict', renderInUse('Access policy', row.name, names));
     await trx.deleteFrom('access_policies').where('id', '=', row.id).execute();
@@ -113,12 +113,12 @@ export async function deletePolicy(deps: PolicyDeps, context: CallContext<'delet
 /** Changes a policy's tokens, links or sessions under the project's lock, then notifies the edges. */
 export async function changeGrants<T>(
   deps: PolicyDeps,
-  { access, segments }: Pick<CallContext<'createAccessToken'>, 'access' | 'segments'>,
+  { membership, segments }: Pick<CallContext<'createAccessToken'>, 'membership' | 'segments'>,
   change: (trx: Queries, row: PolicyRow) => Promise<T>,
 ): Promise<T> {
   const { result, tunnels } = await deps.store.write(async (trx) => {
-    await lockProject(trx, access.id);
-    const row = await getPolicyRow(trx, access, segments.name);
+    await lockProject(trx, membership.id);
+    const row = await getPolicyRow(trx, membership, segments.name);
     return { result: await change(trx, row), tunnels: await attachedTunnels(trx, row.id) };
   });
   deps.feed.tunnelsChanged(tunnels.map((tunnel) => tunnel.id));

@@ -14,12 +14,12 @@ import {
   type Fields,
   finish,
   goesTo,
-  grantOf,
   hosts,
   type OAuthWorld,
   opensAt,
   refresh,
   register,
+  requestIdOf,
   resourceOf,
   verifier,
 } from './test-kit.ts';
@@ -45,7 +45,7 @@ const isLed = async (world: OAuthWorld, fields: Fields): Promise<boolean> => (aw
 /** A question that waits in the victim's browser, for the attacker's program. */
 async function openQuestion(world: OAuthWorld, client_id: string) {
   const jar = { cookie: '' };
-  const grant = grantOf(await authorize(world, { client_id }, jar))!;
+  const grant = requestIdOf(await authorize(world, { client_id }, jar))!;
   await finish(world, jar, grant);
   return { jar, grant };
 }
@@ -141,18 +141,19 @@ const attacks: readonly Attack[] = [
   {
     name: 'ask with the challenge method plain',
     gain: 'the verifier travels through the browser',
-    run: async (world, client_id) => grantOf(await authorize(world, { client_id, code_challenge_method: 'plain' })) !== undefined,
+    run: async (world, client_id) =>
+      requestIdOf(await authorize(world, { client_id, code_challenge_method: 'plain' })) !== undefined,
   },
   {
     name: 'ask without a challenge method, which means plain',
     gain: 'the same, by RFC 7636 4.3',
     run: async (world, client_id) =>
-      grantOf(await authorize(world, { client_id, code_challenge_method: undefined })) !== undefined,
+      requestIdOf(await authorize(world, { client_id, code_challenge_method: undefined })) !== undefined,
   },
   {
     name: 'ask without a resource',
     gain: 'a token for nobody in particular, good at every tunnel',
-    run: async (world, client_id) => grantOf(await authorize(world, { client_id, resource: undefined })) !== undefined,
+    run: async (world, client_id) => requestIdOf(await authorize(world, { client_id, resource: undefined })) !== undefined,
   },
   {
     name: 'give a code with the resource of another tunnel',
@@ -260,9 +261,9 @@ const attacks: readonly Attack[] = [
     gain: 'the attacker allows it in the name of the victim',
     run: async (world, client_id) => {
       const [attacker, victim] = [{ cookie: '' }, { cookie: '' }];
-      const grant = grantOf(await authorize(world, { client_id }, attacker))!;
+      const grant = requestIdOf(await authorize(world, { client_id }, attacker))!;
       await authorize(world, { client_id }, victim);
-      const isFound = (await world.grants.find(grant, new Headers({ cookie: victim.cookie }))) !== undefined;
+      const isFound = (await world.waiting.find(grant, new Headers({ cookie: victim.cookie }))) !== undefined;
       const isFinished = (await finish(world, victim, grant)).status === 303;
       return isFound || isFinished || allows(await decide(world, attacker, { grant, decision: 'allow' }));
     },
@@ -289,7 +290,7 @@ const attacks: readonly Attack[] = [
     gain: 'consent without a visitor',
     run: async (world, client_id) => {
       const jar = { cookie: '' };
-      const grant = grantOf(await authorize(world, { client_id }, jar))!;
+      const grant = requestIdOf(await authorize(world, { client_id }, jar))!;
       return allows(await decide(world, jar, { grant, decision: 'allow' }));
     },
   },
@@ -299,7 +300,7 @@ const attacks: readonly Attack[] = [
     run: async (world, client_id) => {
       const jar = { cookie: '' };
       const ask = async () => {
-        const grant = grantOf(await authorize(world, { client_id }, jar))!;
+        const grant = requestIdOf(await authorize(world, { client_id }, jar))!;
         return { grant, led: await finish(world, jar, grant) };
       };
       const { grant } = await ask();

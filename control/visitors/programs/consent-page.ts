@@ -3,10 +3,10 @@
 import type { VisitorClaims } from '@underpass/rules/visit/grants.ts';
 import { breakableHost, hiddenFields, html, renderPage } from '../sign-in/page.ts';
 import { describeRedirect } from './core/redirect-uri.ts';
-import type { Question } from './flows.ts';
+import type { AuthorizationRequest } from './flows.ts';
 import { oauthPath } from './metadata.ts';
 
-export interface Consent extends Pick<Question, 'program' | 'host' | 'resource' | 'redirectUri'> {
+export interface Consent extends Pick<AuthorizationRequest, 'program' | 'host' | 'resource' | 'redirectUri'> {
   readonly claims: VisitorClaims;
   readonly projectName: string;
   readonly secret: string;

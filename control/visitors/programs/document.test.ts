@@ -6,7 +6,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { createRoot, issueLeaf } from '../../edges/certificate/x509.ts';
-import { isDocumentId } from './core/program-metadata.ts';
+import { isDocumentId } from './core/client-metadata.ts';
 import { createDocumentReader, publicNet } from './document.ts';
 
 const host = 'scribe.example';

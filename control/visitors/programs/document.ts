@@ -7,8 +7,8 @@ import { isInside } from '../../edges/dns/inside.ts';
 import type { DnsPort } from '../../edges/dns/port.ts';
 import { createSharedAnswers } from '../../edges/dns/shared-answers.ts';
 import { createTurns } from '../../platform/limit/turns.ts';
-import type { Program } from './core/authorization.ts';
-import { parseDocument } from './core/program-metadata.ts';
+import type { OAuthClient } from './core/authorization.ts';
+import { parseDocument } from './core/client-metadata.ts';
 
 const timeoutMs = 5_000;
 const bytesMost = 10_240;
@@ -32,8 +32,8 @@ export const publicNet = (dns: Pick<DnsPort, 'lookup'>): DocumentNet => ({
   isAllowed: (address, port) => port === 443 && !isInside(address),
 });
 
-/** The program, or why there is none. */
-export type ReadDocument = (clientId: string) => Promise<Program | string>;
+/** The client, or why there is none. */
+export type ReadDocument = (clientId: string) => Promise<OAuthClient | string>;
 
 /** Connects to the address that was checked: a second look-up could give another one. */
 function pinned(address: string) {
@@ -74,7 +74,7 @@ const get = (url: URL, address: string, ca: string | undefined): Promise<Buffer>
     sent.end();
   });
 
-async function read(net: DocumentNet, clientId: string): Promise<Program | string> {
+async function read(net: DocumentNet, clientId: string): Promise<OAuthClient | string> {
   const url = new URL(clientId);
   // An address in the place of a name skips the look-up, and no site vouches for it.
   if (isIP(url.hostname.replace(/^\[|\]$/g, '')) !== 0) return 'its host is an address, not a name';
@@ -92,7 +92,7 @@ async function read(net: DocumentNet, clientId: string): Promise<Program | strin
 
 export function createDocumentReader(net: DocumentNet): ReadDocument {
   const turns = createTurns(atOnce, waitingMost, 'Too many programs are being looked up. Please try again soon.');
-  const question = (clientId: string): Promise<Program | string> => turns('all', () => read(net, clientId));
+  const question = (clientId: string): Promise<OAuthClient | string> => turns('all', () => read(net, clientId));
   const answers = createSharedAnswers(question, { keptMs, most: keptMost, clock: () => performance.now() });
   return async (clientId) => {
     const kept = answers.recent(clientId);

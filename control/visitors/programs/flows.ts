@@ -7,17 +7,17 @@ import type { KeyRing } from '../../platform/secret/key-ring.ts';
 import { hashToken, isToken } from '../../platform/secret/token.ts';
 import type { AccessFlowsTable } from '../../platform/store/schema.ts';
 import type { Queries } from '../../platform/store/store.ts';
-import type { Authorization, Program } from './core/authorization.ts';
+import type { Authorization, OAuthClient } from './core/authorization.ts';
 
-/** What the rows of questions, codes and chains hold. */
+/** What the rows of requests, codes and chains hold. */
 interface Asked extends Omit<Authorization, 'state'> {
-  readonly program: Pick<Program, 'id' | 'name' | 'isDocument'>;
+  readonly program: Pick<OAuthClient, 'id' | 'name' | 'isDocument'>;
   /** The resource's host, without a port. */
   readonly host: string;
 }
 
-/** A person is signing in, or reads the question whether the program may act for them. */
-export interface Question extends Asked {
+/** An authorization request (RFC 6749 4.1.1): its person is signing in, or reads the question whether the program may act for them. */
+export interface AuthorizationRequest extends Asked {
   readonly stage: 'question';
   readonly state: string | undefined;
   /** Hash of the cookie of the browser in which it began. */
@@ -46,10 +46,10 @@ export interface Chain extends Asked {
   readonly current: string;
 }
 
-export type FlowContent = Question | Code | SpentCode | Chain;
+export type FlowContent = AuthorizationRequest | Code | SpentCode | Chain;
 const kindOf = { question: 'grant', code: 'grant', spent: 'grant', chain: 'refresh' } as const;
 
-export interface Flow<C extends FlowContent = FlowContent> {
+export interface AuthorizationFlow<C extends FlowContent = FlowContent> {
   readonly id: string;
   readonly policyId: string;
   readonly content: C;
@@ -78,7 +78,7 @@ export async function findFlow<S extends FlowContent['stage']>(
   secret: string,
   stages: readonly S[],
   nowMs: number,
-): Promise<Flow<Extract<FlowContent, { stage: S }>> | undefined> {
+): Promise<AuthorizationFlow<Extract<FlowContent, { stage: S }>> | undefined> {
   if (!isToken(secret)) return undefined;
   return readFlow(db, keyRing, hashToken(secret), stages, nowMs);
 }
@@ -90,7 +90,7 @@ export async function readFlow<S extends FlowContent['stage']>(
   id: string,
   stages: readonly S[],
   nowMs: number,
-): Promise<Flow<Extract<FlowContent, { stage: S }>> | undefined> {
+): Promise<AuthorizationFlow<Extract<FlowContent, { stage: S }>> | undefined> {
   const row = await db.selectFrom('access_flows').selectAll().where('id', '=', id).executeTakeFirst();
   if (row === undefined || row.expires_at <= nowMs || !['grant', 'refresh'].includes(row.kind)) return undefined;
   const content = openFlow(keyRing, row);
@@ -106,7 +106,7 @@ export const openFlow = (
   keyRing.canOpen(sealed) ? (JSON.parse(keyRing.open(sealed, flowContext(id))) as FlowContent) : undefined;
 
 /** False if another request changed or took the row since it was read. */
-export async function changeFlow(db: Queries, keyRing: KeyRing, flow: Flow, content: FlowContent): Promise<boolean> {
+export async function changeFlow(db: Queries, keyRing: KeyRing, flow: AuthorizationFlow, content: FlowContent): Promise<boolean> {
   const changed = await db
     .updateTable('access_flows')
     .set({ content_sealed: keyRing.seal(JSON.stringify(content), flowContext(flow.id)) })

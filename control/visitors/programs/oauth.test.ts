@@ -13,7 +13,6 @@ import {
   exchange,
   finish,
   goesTo,
-  grantOf,
   hosts,
   type OAuthWorld,
   oauth,
@@ -21,6 +20,7 @@ import {
   origin,
   refresh,
   register,
+  requestIdOf,
   resourceOf,
 } from './test-kit.ts';
 
@@ -48,8 +48,8 @@ test('a registered program gets a code for its visitor, and tokens for the code'
   const { status, body: program } = await register(world);
   assert.deepEqual([status, program.client_name, program.token_endpoint_auth_method], [201, 'Scribe', 'none']);
   const jar = { cookie: '' };
-  const grant = grantOf(await authorize(world, { client_id: program.client_id }, jar))!;
-  assert.deepEqual(await world.grants.find(grant, new Headers({ cookie: jar.cookie })), {
+  const grant = requestIdOf(await authorize(world, { client_id: program.client_id }, jar))!;
+  assert.deepEqual(await world.waiting.find(grant, new Headers({ cookie: jar.cookie })), {
     host: hosts.shop,
     programName: 'Scribe',
   });
@@ -88,7 +88,7 @@ test('a visitor who denies sends the program away with access_denied', async (t)
   const world = await open(t);
   const { client_id } = (await register(world)).body;
   const jar = { cookie: '' };
-  const grant = grantOf(await authorize(world, { client_id }, jar))!;
+  const grant = requestIdOf(await authorize(world, { client_id }, jar))!;
   await finish(world, jar, grant);
   const url = (await goesTo(await decide(world, jar, { grant, decision: 'deny' })))!;
   assert.deepEqual([...url.searchParams.keys()].sort(), ['error', 'iss', 'state']);
@@ -170,7 +170,7 @@ test('a program whose id is a document needs no registration', async (t) => {
     asked === id ? { id, name: 'Scribe', redirectUris: ['http://127.0.0.1/callback'], isDocument: true } : 'it is not there',
   );
   const jar = { cookie: '' };
-  const grant = grantOf(await authorize(world, { client_id: id }, jar))!;
+  const grant = requestIdOf(await authorize(world, { client_id: id }, jar))!;
   const signedIn = await finish(world, jar, grant);
   const page = await world.send(signedIn.headers.get('location')!, { headers: { cookie: jar.cookie } });
   assert.match(await page.text(), /comes from <strong>scribe\.example<\/strong>/);

@@ -34,9 +34,9 @@ const toProgram = ({ id, created_at, expires_at }: AccessFlowsTable, { program, 
 
 async function listPrograms(
   { store, keyRing }: PolicyDeps,
-  { access, segments, nowMs }: CallContext<'listAccessPrograms'>,
+  { membership, segments, nowMs }: CallContext<'listAccessPrograms'>,
 ): Promise<readonly AccessProgram[]> {
-  const { id } = await getPolicyRow(store.db, access, segments.name);
+  const { id } = await getPolicyRow(store.db, membership, segments.name);
   const live = chainRows(store.db, id).where('expires_at', '>', nowMs).orderBy('created_at', 'desc').orderBy('id');
   const rows = await live.limit(policyLimits.programs).execute();
   return rows.flatMap((row) => {

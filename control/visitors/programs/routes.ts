@@ -8,12 +8,12 @@ import { takeShare } from '../../platform/limit/limiter.ts';
 import { readBounded } from '../../request/http/body.ts';
 import { answerMethod } from '../../request/http/method.ts';
 import { Refusal } from '../../request/http/refusal.ts';
-import type { ProgramGrants } from '../sign-in/visit-deps.ts';
-import { parseMetadata, parseObject } from './core/program-metadata.ts';
+import type { WaitingRequests } from '../sign-in/visit-deps.ts';
+import { createAuthorizationRequests } from './authorization-requests.ts';
+import { insertClient } from './clients.ts';
+import { parseMetadata, parseObject } from './core/client-metadata.ts';
 import type { OAuthDeps } from './deps.ts';
 import { metadataPath, oauthPath, renderMetadata } from './metadata.ts';
-import { insertProgram } from './programs.ts';
-import { createQuestions } from './questions.ts';
 import { giveTokens, revokeToken, TokenError } from './tokens.ts';
 
 const bodyBytesMost = 16 * 1024;
@@ -74,7 +74,7 @@ async function register({ store, limiter, clock }: OAuthDeps, request: Request, 
   const parsed = parseMetadata(metadata);
   if (!parsed.ok) return refusal(parsed.error, parsed.description);
   const nowMs = clock();
-  const { id, name, redirectUris } = await insertProgram(store.db, parsed.value, nowMs);
+  const { id, name, redirectUris } = await insertClient(store.db, parsed.value, nowMs);
   const answer = {
     client_id: id,
     client_id_issued_at: Math.floor(nowMs / 1000),
@@ -92,8 +92,8 @@ const addressOf = ({ env }: { readonly env: unknown }): string => (env as Bindin
 type Bindings = { Bindings: { readonly address: string } };
 
 /** Returns what the sign-in pages of visitors need from it. */
-export function addOAuth<E extends Bindings>(app: Hono<E>, deps: OAuthDeps): ProgramGrants {
-  const questions = createQuestions(deps);
+export function addOAuth<E extends Bindings>(app: Hono<E>, deps: OAuthDeps): WaitingRequests {
+  const requests = createAuthorizationRequests(deps);
   const formCall = (request: Request, address: string, work: (form: ReadonlyMap<string, string>) => Promise<object>) =>
     answerProgram(async () => {
       await deps.limiter.take('programToken', addressKey(address));
@@ -109,9 +109,9 @@ export function addOAuth<E extends Bindings>(app: Hono<E>, deps: OAuthDeps): Pro
       return {};
     }),
   );
-  app.get(`${oauthPath}/authorize`, (c) => questions.authorize(c.req.raw, addressOf(c)));
-  app.get(`${oauthPath}/consent`, (c) => questions.show(c.req.raw, addressOf(c)));
-  app.post(`${oauthPath}/consent`, (c) => questions.decide(c.req.raw, addressOf(c)));
+  app.get(`${oauthPath}/authorize`, (c) => requests.authorize(c.req.raw, addressOf(c)));
+  app.get(`${oauthPath}/consent`, (c) => requests.show(c.req.raw, addressOf(c)));
+  app.post(`${oauthPath}/consent`, (c) => requests.decide(c.req.raw, addressOf(c)));
 
   for (const [path, method] of [
     [metadataPath, 'GET'],
@@ -127,5 +127,5 @@ export function addOAuth<E extends Bindings>(app: Hono<E>, deps: OAuthDeps): Pro
   // Programs that look further for metadata get a plain 404, not the dashboard's page.
   for (const path of [`${oauthPath}/*`, '/.well-known/openid-configuration', '/.well-known/openid-configuration/*'])
     app.all(path, () => new Response('Page not found', { status: 404 }));
-  return questions.grants;
+  return requests.waiting;
 }

@@ -10,7 +10,7 @@ import type { AccessSignInsTable } from '../../platform/store/schema.ts';
 import { openSqliteStore } from '../../platform/store/sqlite.ts';
 import { cookieNames } from '../../request/http/cookie.ts';
 import type { SignInPolicy } from '../policies/find-sign-in-policy.ts';
-import type { ProgramGrants } from '../sign-in/visit-deps.ts';
+import type { WaitingRequests } from '../sign-in/visit-deps.ts';
 import type { ReadDocument } from './document.ts';
 import { addOAuth } from './routes.ts';
 
@@ -22,7 +22,7 @@ export const resourceOf = (host: string): string => `https://${host}/mcp`;
 export interface OAuthWorld {
   readonly time: { now: number };
   readonly policies: Map<string, SignInPolicy>;
-  readonly grants: ProgramGrants;
+  readonly waiting: WaitingRequests;
   readonly send: (path: string, init?: RequestInit) => Promise<Response>;
   readonly endedPrograms: () => Promise<readonly string[]>;
   readonly signIns: () => Promise<readonly AccessSignInsTable[]>;
@@ -66,7 +66,7 @@ export async function createOAuthWorld(readDocument: ReadDocument = async () => 
     } as unknown as SignInPolicy);
   }
   const app = new Hono<{ Bindings: { readonly address: string } }>();
-  const grants = addOAuth(app, {
+  const waiting = addOAuth(app, {
     store,
     keyRing: createKeyRing([randomBytes(32)]),
     limiter: { take: async () => {}, giveBack: async () => {} },
@@ -80,7 +80,7 @@ export async function createOAuthWorld(readDocument: ReadDocument = async () => 
   return {
     time,
     policies,
-    grants,
+    waiting,
     send: async (path, init) => app.fetch(new Request(new URL(path, origin), init), { address: '192.0.2.1' }),
     endedPrograms: async () =>
       (await store.db.selectFrom('access_sign_outs').select('subject').execute()).map(({ subject }) => subject),
@@ -139,7 +139,7 @@ export const claimsAt = (nowMs: number, more: Partial<VisitorClaims> = {}): Visi
 });
 
 /** Undefined unless control leads to the sign-in. */
-export function grantOf(response: Response): string | undefined {
+export function requestIdOf(response: Response): string | undefined {
   const location = response.headers.get('location') ?? '';
   return location.startsWith(`${origin}/access/sign-in?`)
     ? (new URL(location).searchParams.get('grant') ?? undefined)
@@ -165,12 +165,12 @@ export async function goesTo(response: Response): Promise<URL | undefined> {
 }
 
 export const finish = (world: OAuthWorld, jar: Jar, grant: string, more: Partial<VisitorClaims> = {}): Promise<Response> =>
-  world.grants.finish(grant, new Headers({ cookie: jar.cookie }), claimsAt(world.time.now, more));
+  world.waiting.finish(grant, new Headers({ cookie: jar.cookie }), claimsAt(world.time.now, more));
 
 /** A visitor signs in and allows it. */
 export async function allow(world: OAuthWorld, fields: Fields): Promise<URL> {
   const jar = { cookie: '' };
-  const grant = grantOf(await authorize(world, fields, jar));
+  const grant = requestIdOf(await authorize(world, fields, jar));
   assert.ok(grant, 'the request is refused');
   await finish(world, jar, grant);
   const url = await goesTo(await decide(world, jar, { grant, decision: 'allow' }));

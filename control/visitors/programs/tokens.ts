@@ -7,11 +7,20 @@ import { refusalOf, type VisitorClaims } from '@underpass/rules/visit/grants.ts'
 import { type SignedVisit, signVisit, verifyVisit } from '@underpass/wire/signed-visit.ts';
 import { createToken, hashToken, isToken } from '../../platform/secret/token.ts';
 import type { SignInPolicy } from '../policies/find-sign-in-policy.ts';
-import type { Program } from './core/authorization.ts';
+import { findRegistered, markUsed } from './clients.ts';
+import type { OAuthClient } from './core/authorization.ts';
 import type { OAuthDeps } from './deps.ts';
-import { type Chain, type Code, changeFlow, deleteFlow, type Flow, findFlow, insertFlow, readFlow } from './flows.ts';
+import {
+  type AuthorizationFlow,
+  type Chain,
+  type Code,
+  changeFlow,
+  deleteFlow,
+  findFlow,
+  insertFlow,
+  readFlow,
+} from './flows.ts';
 import { endOwnProgram } from './program-end.ts';
-import { findRegistered, markUsed } from './programs.ts';
 
 const accessMs = hourMs;
 
@@ -105,10 +114,15 @@ async function byCode(deps: OAuthDeps, form: ReadonlyMap<string, string>): Promi
   if (!isRight) return refuse('invalid_grant', 'The code is too old, or is of another client_id, redirect_uri or code_verifier.');
   expectResource(form, content);
   const policy = await findAdmitting(deps, content, flow.policyId);
-  return startChain(deps, flow as Flow<Code>, policy, nowMs);
+  return startChain(deps, flow as AuthorizationFlow<Code>, policy, nowMs);
 }
 
-async function startChain(deps: OAuthDeps, flow: Flow<Code>, policy: SignInPolicy, nowMs: number): Promise<GivenTokens> {
+async function startChain(
+  deps: OAuthDeps,
+  flow: AuthorizationFlow<Code>,
+  policy: SignInPolicy,
+  nowMs: number,
+): Promise<GivenTokens> {
   const { policyId, content } = flow;
   const [chain, secret] = [createToken(), createToken()];
   const { redirectUri, challenge, resource, program, host, claims } = content;
@@ -147,7 +161,7 @@ async function byRefresh(deps: OAuthDeps, form: ReadonlyMap<string, string>): Pr
 const grantTypes: Readonly<Record<string, typeof byCode>> = { authorization_code: byCode, refresh_token: byRefresh };
 
 /** Programs have no secret. One whose id is the address of a document is known by its code or token. */
-async function readProgram({ store }: OAuthDeps, form: ReadonlyMap<string, string>): Promise<Program['id']> {
+async function readClientId({ store }: OAuthDeps, form: ReadonlyMap<string, string>): Promise<OAuthClient['id']> {
   const id = form.get('client_id') ?? refuse('invalid_client', 'client_id is missing.');
   if (form.has('client_secret') || form.has('client_assertion')) refuse('invalid_client', 'Programs have no secret here.');
   if (!id.startsWith('https://') && (await findRegistered(store.db, id)) === undefined)
@@ -158,7 +172,7 @@ async function readProgram({ store }: OAuthDeps, form: ReadonlyMap<string, strin
 export async function giveTokens(deps: OAuthDeps, form: ReadonlyMap<string, string>): Promise<GivenTokens> {
   const grant = Object.hasOwn(grantTypes, form.get('grant_type') ?? '') ? grantTypes[form.get('grant_type')!] : undefined;
   if (grant === undefined) return refuse('unsupported_grant_type', 'grant_type must be authorization_code or refresh_token.');
-  const id = await readProgram(deps, form);
+  const id = await readClientId(deps, form);
   const tokens = await grant(deps, form);
   // Only after success: control soon deletes a program that no visitor has allowed.
   await markUsed(deps.store.db, id, deps.clock());
@@ -175,7 +189,7 @@ function programIdOf(token: string): string {
   }
 }
 
-async function findByAccessToken(deps: OAuthDeps, token: string): Promise<Flow<Chain> | undefined> {
+async function findByAccessToken(deps: OAuthDeps, token: string): Promise<AuthorizationFlow<Chain> | undefined> {
   const { store, keyRing, clock, findPolicy } = deps;
   const flow = await readFlow(store.db, keyRing, programIdOf(token), ['chain'], clock());
   const policy = flow && (await findPolicy(flow.content.host));

@@ -10,7 +10,7 @@ import { addJob } from '../../platform/job/queue.ts';
 import { hasRoom } from '../../platform/limit/limiter.ts';
 import { createToken, hashToken } from '../../platform/secret/token.ts';
 import { claimsOf, finishSignIn, signInUrl } from './finish.ts';
-import { addFlow, type Flow, isFlowBrowser, keepFlowBrowser, takeFlow, tryFlow } from './flow.ts';
+import { addFlow, isFlowBrowser, keepFlowBrowser, type SignInFlow, takeFlow, tryFlow } from './flow.ts';
 import { hiddenFields, html, renderNote, renderPage } from './page.ts';
 import { logSignIn } from './sign-in-log.ts';
 import { renderField, renderSignIn } from './sign-in-page.ts';
@@ -79,7 +79,7 @@ export async function sendCode(deps: VisitDeps, visit: Visit, fields: { readonly
   return renderCodePage(visit, { email, flow: secret }, cookie);
 }
 
-function isRight(deps: VisitDeps, { id, content }: Flow, { request }: Visit, typed: string): boolean {
+function isRight(deps: VisitDeps, { id, content }: SignInFlow, { request }: Visit, typed: string): boolean {
   const { browserHash, codeHash } = content as CodeFlow;
   const code = parseUserCode(typed);
   if (!code.ok || codeHash === undefined || !isFlowBrowser(deps, request.headers, browserHash)) return false;
@@ -94,7 +94,7 @@ const renderOver = (visit: Visit): Response =>
     action: { label: 'Get a new code', url: signInUrl(visit.target) },
   });
 
-async function refuseCode(deps: VisitDeps, visit: Visit, flow: Flow, secret: string): Promise<Response> {
+async function refuseCode(deps: VisitDeps, visit: Visit, flow: SignInFlow, secret: string): Promise<Response> {
   const { email } = flow.content as CodeFlow;
   await deps.limiter.take('accessCodeTry', addressKey(visit.address));
   await logSignIn(deps, visit, { who: email, method: 'email', reason: 'The code was wrong.' });

@@ -75,7 +75,7 @@ export async function finishSignIn(deps: VisitDeps, visit: Visit, claims: Visito
   switch (target.kind) {
     case 'edge':
       return edgeAnswer(visit, target.state, claims);
-    case 'grant':
+    case 'program':
       return deps.programs.finish(target.id, visit.request.headers, claims);
   }
 }

@@ -55,13 +55,13 @@ export async function addFlow({ store, keyRing }: FlowDeps, flow: NewFlow, nowMs
   return id;
 }
 
-export interface Flow {
+export interface SignInFlow {
   readonly id: string;
   readonly policyId: string;
   readonly content: unknown;
 }
 
-const open = ({ keyRing }: FlowDeps, row: Pick<AccessFlowsTable, 'id' | 'policy_id' | 'content_sealed'>): Flow => ({
+const open = ({ keyRing }: FlowDeps, row: Pick<AccessFlowsTable, 'id' | 'policy_id' | 'content_sealed'>): SignInFlow => ({
   id: row.id,
   policyId: row.policy_id,
   content: JSON.parse(keyRing.open(row.content_sealed, flowContext(row.id))),
@@ -72,7 +72,7 @@ export async function tryFlow(
   deps: FlowDeps,
   { kind, secret, mostTries }: { readonly kind: FlowKind; readonly secret: string; readonly mostTries: number },
   nowMs: number,
-): Promise<Flow | undefined> {
+): Promise<SignInFlow | undefined> {
   const row = await deps.store.db
     .updateTable('access_flows')
     .set((eb) => ({ tries: eb('tries', '+', 1) }))
@@ -86,7 +86,7 @@ export async function tryFlow(
 }
 
 /** The flow, the first time: of several requests at once, only one deletes it. */
-export async function takeFlow(deps: FlowDeps, kind: FlowKind, secret: string, nowMs: number): Promise<Flow | undefined> {
+export async function takeFlow(deps: FlowDeps, kind: FlowKind, secret: string, nowMs: number): Promise<SignInFlow | undefined> {
   const row = await deps.store.db
     .deleteFrom('access_flows')
     .where('id', '=', hashToken(secret))

@@ -104,7 +104,7 @@ export function renderNote(
   return renderPage({ ...page, title, body: html`<h1>${title}</h1>\n<p class="lead">${text}</p>\n${button ?? null}` });
 }
 
-/** The page for a request of a program (visitors/programs/questions.ts). */
+/** The page for a request of a program (visitors/programs/authorization-requests.ts). */
 export const renderEndedRequest = (): Response =>
   renderNote('This request has ended', 'Go back to the program and connect again. Start and finish in the same browser.', {
     status: 400,

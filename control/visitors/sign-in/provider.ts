@@ -12,7 +12,7 @@ import { createToken } from '../../platform/secret/token.ts';
 import { seeOther } from '../../request/http/see-other.ts';
 import type { SignInPolicy } from '../policies/find-sign-in-policy.ts';
 import { claimsOf, finishSignIn, signInUrl } from './finish.ts';
-import { addFlow, type Flow, isFlowBrowser, keepFlowBrowser } from './flow.ts';
+import { addFlow, isFlowBrowser, keepFlowBrowser, type SignInFlow } from './flow.ts';
 import { html, renderNote } from './page.ts';
 import { isIncomplete, type Person, readPerson } from './provider-claims.ts';
 import { createProviderFetch, type ProviderNet, systemAddresses } from './provider-fetch.ts';
@@ -173,7 +173,7 @@ async function refusedByProvider(deps: VisitDeps, visit: Visit, provider: Provid
 }
 
 /** The caller has taken `flow` out of the store, so no answer of a provider counts twice. */
-export async function finishProvider(deps: VisitDeps, providers: Providers, visit: Visit, flow: Flow): Promise<Response> {
+export async function finishProvider(deps: VisitDeps, providers: Providers, visit: Visit, flow: SignInFlow): Promise<Response> {
   const content = flow.content as ProviderFlow;
   const { policy, request } = visit;
   const { provider } = policy.content;

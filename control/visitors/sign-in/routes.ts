@@ -10,7 +10,7 @@ import { isOwnRequest } from '../../request/http/origin.ts';
 import { Refusal } from '../../request/http/refusal.ts';
 import { findSignInPolicy, type SignInPolicy } from '../policies/find-sign-in-policy.ts';
 import { enterCode, sendCode } from './code.ts';
-import { type Flow, takeFlow } from './flow.ts';
+import { type SignInFlow, takeFlow } from './flow.ts';
 import { answerKeys } from './keys.ts';
 import { linkScript } from './link-script.ts';
 import { findMember, signInMember } from './member.ts';
@@ -40,14 +40,14 @@ const renderNoVisit = (): Response =>
 const findPolicy = ({ store, keyRing, clock }: VisitDeps, host: string): Promise<SignInPolicy | undefined> =>
   findSignInPolicy(store.db, keyRing, host, clock());
 
-type Place = Pick<Visit, 'policy' | 'programName'>;
+type TargetPolicy = Pick<Visit, 'policy' | 'programName'>;
 
 /** Reads the policy of the target's host from the store: nothing else in the request decides where the sign-in leads. */
-async function findPlace(deps: VisitDeps, target: SignInTarget, headers: Headers): Promise<Place | undefined> {
-  const grant = target.kind === 'grant' ? await deps.programs.find(target.id, headers) : undefined;
-  const host = target.kind === 'edge' ? target.host : grant?.host;
+async function findTargetPolicy(deps: VisitDeps, target: SignInTarget, headers: Headers): Promise<TargetPolicy | undefined> {
+  const waiting = target.kind === 'program' ? await deps.programs.find(target.id, headers) : undefined;
+  const host = target.kind === 'edge' ? target.host : waiting?.host;
   const policy = host === undefined ? undefined : await findPolicy(deps, host);
-  return policy && { policy, programName: grant?.programName };
+  return policy && { policy, programName: waiting?.programName };
 }
 
 async function findVisit(
@@ -55,8 +55,8 @@ async function findVisit(
   { request, address }: Incoming,
   target: SignInTarget | undefined,
 ): Promise<Visit | undefined> {
-  const place = target && (await findPlace(deps, target, request.headers));
-  return place && { ...place, target: target!, request, address, nowMs: deps.clock() };
+  const found = target && (await findTargetPolicy(deps, target, request.headers));
+  return found && { ...found, target: target!, request, address, nowMs: deps.clock() };
 }
 
 async function withVisit(
@@ -67,7 +67,7 @@ async function withVisit(
 ): Promise<Response> {
   const visit = await findVisit(deps, incoming, target);
   if (visit !== undefined) return answer(visit);
-  return target?.kind === 'grant' ? renderEndedRequest() : renderNoVisit();
+  return target?.kind === 'program' ? renderEndedRequest() : renderNoVisit();
 }
 
 const queryOf = (request: Request): Fields => Object.fromEntries(new URL(request.url).searchParams);
@@ -92,7 +92,7 @@ async function openCallback(deps: VisitDeps, providers: Providers, incoming: Inc
   const flow = await takeFlow(deps, 'oidc', searchParams.get('state') ?? '', deps.clock());
   const content = flow?.content as ProviderFlow | undefined;
   if (pathname !== content?.callbackPath) return renderNoVisit();
-  return withVisit(deps, incoming, content.target, (visit) => finishProvider(deps, providers, visit, flow as Flow));
+  return withVisit(deps, incoming, content.target, (visit) => finishProvider(deps, providers, visit, flow as SignInFlow));
 }
 
 const text = (body: string, type: string): Response =>

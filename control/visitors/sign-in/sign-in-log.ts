@@ -16,19 +16,19 @@ export interface SignInOutcome {
 
 const whoMaxChars = 254;
 
-type Place = Pick<Visit, 'policy' | 'address' | 'nowMs'>;
+type LoggedAttempt = Pick<Visit, 'policy' | 'address' | 'nowMs'>;
 
 /** Anybody can cause refusals, so a policy logs only so many of them: a flood cannot fill the database. */
-const isLogged = (limiter: Limiter, { policy }: Place, reason: string): Promise<boolean> =>
+const isLogged = (limiter: Limiter, { policy }: LoggedAttempt, reason: string): Promise<boolean> =>
   reason === '' ? Promise.resolve(true) : hasRoom(limiter, 'accessRefusalInLog', policy.policyId);
 
 export async function logSignIn(
   { store, limiter }: { readonly store: Store; readonly limiter: Limiter },
-  place: Place,
+  attempt: LoggedAttempt,
   { who, method, reason }: SignInOutcome,
 ): Promise<void> {
-  const { policy, address, nowMs } = place;
-  if (!policy.log || !(await isLogged(limiter, place, reason))) return;
+  const { policy, address, nowMs } = attempt;
+  if (!policy.log || !(await isLogged(limiter, attempt, reason))) return;
   await store.db
     .insertInto('access_sign_ins')
     .values({

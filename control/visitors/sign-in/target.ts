@@ -7,8 +7,8 @@ import { isToken } from '../../platform/secret/token.ts';
 export type SignInTarget =
   /** `state`: SHA-256, base64url, of the nonce that the edge gave the visitor's browser. */
   | { readonly kind: 'edge'; readonly host: string; readonly state: string }
-  /** An OAuth request that waits for its visitor: the secret of its row in `access_flows`. */
-  | { readonly kind: 'grant'; readonly id: string };
+  /** An authorization request of a program, which waits for its visitor: the secret of its row in `access_flows`. */
+  | { readonly kind: 'program'; readonly id: string };
 
 /** The host of an authority: the edge names its port too. */
 export const hostOf = (authority: string): string | null => parseHostname(authority.replace(/:\d{1,5}$/, ''));
@@ -16,7 +16,7 @@ export const hostOf = (authority: string): string | null => parseHostname(author
 /** Undefined unless the fields name one target. */
 export function parseTarget(fields: Readonly<Record<string, string | undefined>>): SignInTarget | undefined {
   const { host: authority, state = '', grant } = fields;
-  if (grant !== undefined && grant !== '') return isToken(grant) ? { kind: 'grant', id: grant } : undefined;
+  if (grant !== undefined && grant !== '') return isToken(grant) ? { kind: 'program', id: grant } : undefined;
   const host = authority === undefined ? null : hostOf(authority);
   return host !== null && isToken(state) ? { kind: 'edge', host, state } : undefined;
 }

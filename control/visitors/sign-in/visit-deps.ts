@@ -25,14 +25,11 @@ export interface VisitDeps {
   readonly dns: Pick<DnsPort, 'lookup'>;
   /** Private networks where identity providers may be. */
   readonly providerNetworks: readonly string[];
-  readonly programs: ProgramGrants;
+  readonly programs: WaitingRequests;
 }
 
-/**
- * The requests of programs that wait for their visitor to sign in. `headers` are those of the browser, which must have begun
- * it.
- */
-export interface ProgramGrants {
+/** Authorization requests of programs that wait for their visitor to sign in. `headers`: of the browser, which must have begun it. */
+export interface WaitingRequests {
   /** Undefined if there is none, or it has ended. */
   readonly find: (id: string, headers: Headers) => Promise<{ readonly host: string; readonly programName: string } | undefined>;
   /** Leads to the page that asks whether the program may act for the visitor. */

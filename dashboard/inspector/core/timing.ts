@@ -2,21 +2,21 @@
 import type { Timing } from '@underpass/rules/inspect/exchange.ts';
 import { formatDuration } from './format.ts';
 
-export type TimingPlace = 'edge' | 'tunnel' | 'upstream';
+export type TimingSide = 'edge' | 'tunnel' | 'upstream';
 
 export interface TimingPart {
-  readonly place: TimingPlace;
+  readonly side: TimingSide;
   readonly label: string;
   readonly ms: number;
 }
 
-const timingRows: readonly { readonly key: keyof Timing; readonly place: TimingPlace; readonly label: string }[] = [
-  { key: 'edgeMs', place: 'edge', label: 'Edge' },
-  { key: 'tunnelMs', place: 'tunnel', label: 'Tunnel' },
-  { key: 'connectMs', place: 'upstream', label: 'Connect' },
-  { key: 'sendMs', place: 'upstream', label: 'Send' },
-  { key: 'waitMs', place: 'upstream', label: 'Wait' },
-  { key: 'receiveMs', place: 'upstream', label: 'Receive' },
+const timingRows: readonly { readonly key: keyof Timing; readonly side: TimingSide; readonly label: string }[] = [
+  { key: 'edgeMs', side: 'edge', label: 'Edge' },
+  { key: 'tunnelMs', side: 'tunnel', label: 'Tunnel' },
+  { key: 'connectMs', side: 'upstream', label: 'Connect' },
+  { key: 'sendMs', side: 'upstream', label: 'Send' },
+  { key: 'waitMs', side: 'upstream', label: 'Wait' },
+  { key: 'receiveMs', side: 'upstream', label: 'Receive' },
 ];
 
 /** What the parts add up to, or what they are without the edge's share. Empty for a replay, which has no way to the edge. */
@@ -29,8 +29,8 @@ export function describeTiming({ edgeMs, tunnelMs }: Timing, parts: readonly Tim
 
 /** The known parts in the order in which they happen. */
 export function timingParts(timing: Timing): readonly TimingPart[] {
-  return timingRows.flatMap(({ key, place, label }) => {
+  return timingRows.flatMap(({ key, side, label }) => {
     const ms = timing[key];
-    return ms === null ? [] : [{ place, label, ms }];
+    return ms === null ? [] : [{ side, label, ms }];
   });
 }

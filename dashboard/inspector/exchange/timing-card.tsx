@@ -17,7 +17,7 @@ const colours: Readonly<Record<string, string>> = {
   Receive: 'bg-ok/70',
 };
 
-const places = { edge: 'Edge', tunnel: 'Tunnel', upstream: 'Upstream' } as const;
+const sides = { edge: 'Edge', tunnel: 'Tunnel', upstream: 'Upstream' } as const;
 
 export function TimingCard({ exchange }: { readonly exchange: Exchange }) {
   const parts = timingParts(exchange.timing);
@@ -34,8 +34,8 @@ export function TimingCard({ exchange }: { readonly exchange: Exchange }) {
         ))}
       </div>
       <div className="mt-3 flex flex-wrap gap-x-8 gap-y-3">
-        {(['edge', 'tunnel', 'upstream'] as const).map((place) => (
-          <Place key={place} name={places[place]} parts={parts.filter((part) => part.place === place)} />
+        {(['edge', 'tunnel', 'upstream'] as const).map((side) => (
+          <Side key={side} name={sides[side]} parts={parts.filter((part) => part.side === side)} />
         ))}
       </div>
     </Card>
@@ -44,7 +44,7 @@ export function TimingCard({ exchange }: { readonly exchange: Exchange }) {
 
 const Total = ({ ms }: { readonly ms: number }) => <span className="text-lg font-bold tabular">{formatDuration(ms)}</span>;
 
-function Place({ name, parts }: { readonly name: string; readonly parts: readonly TimingPart[] }) {
+function Side({ name, parts }: { readonly name: string; readonly parts: readonly TimingPart[] }) {
   if (parts.length === 0) return null;
   return (
     <div>

@@ -39,7 +39,7 @@ export function RequestList({ exchanges, selectedId, showHost, onOpen, focusRef 
   useEffect(() => {
     if (selectedId !== undefined) setStopId(selectedId);
   }, [selectedId]);
-  useKeepPlace(scroller, exchanges, rowHeight, stopId === undefined ? undefined : stopIndex);
+  useKeepPosition(scroller, exchanges, rowHeight, stopId === undefined ? undefined : stopIndex);
   useShowSelected(scroller, exchanges, selectedId, rowHeight);
   const newer = useNewer(exchanges, viewport.scrollTop);
   const focusRow = useFocusRow(scroller, rowHeight);
@@ -178,7 +178,7 @@ function useMeasure(
  * Rows that arrive above the view move the scroll position by their height; at the top, they push the others down. Where the height of
  * the rows changes, the row of the keyboard stays in view.
  */
-function useKeepPlace(
+function useKeepPosition(
   scroller: RefObject<HTMLElement | null>,
   exchanges: readonly ExchangeSummary[],
   rowHeight: number,

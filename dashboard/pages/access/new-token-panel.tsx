@@ -13,14 +13,14 @@ import { Select } from '../../ui/input/select.tsx';
 import { SidePanel } from '../../ui/overlay/side-panel.tsx';
 import { numberOf, tokenDays } from './expiry-choice.ts';
 
-export interface NewTokenPanelProps {
+export interface NewMachineTokenPanelProps {
   readonly policy: string;
   readonly open: boolean;
   readonly onOpenChange: (open: boolean) => void;
   readonly onCreated: (token: AnswerOf<typeof accessCalls.createAccessToken>) => void;
 }
 
-export function NewTokenPanel({ open, onOpenChange, ...form }: NewTokenPanelProps) {
+export function NewMachineTokenPanel({ open, onOpenChange, ...form }: NewMachineTokenPanelProps) {
   return (
     <SidePanel open={open} onOpenChange={onOpenChange} title="Create machine token" description="It is shown only once.">
       <TokenForm {...form} onCancel={() => onOpenChange(false)} />
@@ -41,7 +41,7 @@ function parseToken({ name, days }: TokenValues): ParsedForm<TokenRequest, 'name
   return accept({ name: parsed.value, expiresInDays: numberOf(days) });
 }
 
-interface TokenFormProps extends Pick<NewTokenPanelProps, 'policy' | 'onCreated'> {
+interface TokenFormProps extends Pick<NewMachineTokenPanelProps, 'policy' | 'onCreated'> {
   readonly onCancel: () => void;
 }
 

@@ -21,7 +21,7 @@ import { buttonColumn, dateColumn } from '../../ui/table/columns.tsx';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
 import { useFirstAddress } from './first-address.ts';
-import { NewTokenPanel } from './new-token-panel.tsx';
+import { NewMachineTokenPanel } from './new-token-panel.tsx';
 import { type PolicyTableProps, RevokeButton } from './revoke-button.tsx';
 
 type NewToken = AnswerOf<typeof accessCalls.createAccessToken>;
@@ -64,7 +64,7 @@ export function Tokens({ policy, readOnly }: PolicyTabProps) {
           {(rows) => <TokenTable policy={name} rows={rows} readOnly={readOnly} ask={confirm.ask} reload={tokens.reload} />}
         </FetchedRows>
       </div>
-      <NewTokenPanel policy={name} open={open} onOpenChange={setOpen} onCreated={showCreated} />
+      <NewMachineTokenPanel policy={name} open={open} onOpenChange={setOpen} onCreated={showCreated} />
       <NewTokenDialog policy={policy} token={created?.token} onClose={() => setCreated(undefined)} />
       {confirm.dialog}
     </Card>

@@ -17,14 +17,14 @@ import { Select } from '../../ui/input/select.tsx';
 import { SidePanel } from '../../ui/overlay/side-panel.tsx';
 import { grantableRoles } from './role-options.ts';
 
-export interface NewTokenPanelProps {
+export interface NewApiTokenPanelProps {
   readonly project: Project;
   readonly open: boolean;
   readonly onOpenChange: (open: boolean) => void;
   readonly onCreated: (token: NewApiToken) => void;
 }
 
-export function NewTokenPanel({ project, open, onOpenChange, onCreated }: NewTokenPanelProps) {
+export function NewApiTokenPanel({ project, open, onOpenChange, onCreated }: NewApiTokenPanelProps) {
   return (
     <SidePanel
       open={open}

@@ -20,7 +20,7 @@ import { PageHeader } from '../../ui/page-header.tsx';
 import { buttonColumn, dateColumn } from '../../ui/table/columns.tsx';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
-import { NewTokenPanel } from './new-token-panel.tsx';
+import { NewApiTokenPanel } from './new-token-panel.tsx';
 
 export function loader({ params, request }: LoaderFunctionArgs) {
   return { tokens: later(callApi(projectCalls.listApiTokens, { project: params.projectID! }, { signal: request.signal })) };
@@ -46,7 +46,7 @@ export function Component() {
     <>
       <PageHeader title="API tokens" subtitle="For scripts and pipelines that manage this project." actions={add} />
       <Load promise={tokens}>{(loaded) => <TokenList projectId={project.id} tokens={loaded} add={add} ask={confirm.ask} />}</Load>
-      {mayCreate && <NewTokenPanel project={project} open={open} onOpenChange={setOpen} onCreated={showCreated} />}
+      {mayCreate && <NewApiTokenPanel project={project} open={open} onOpenChange={setOpen} onCreated={showCreated} />}
       <SecretDialog
         title="Your new API token"
         label="API token"

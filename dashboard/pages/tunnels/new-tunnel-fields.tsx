@@ -1,8 +1,9 @@
 // The fields of the New Tunnel form; new-tunnel-form.ts validates them.
-import type { Region, TunnelType } from '@underpass/rules/entity/entity.ts';
+import type { Region } from '@underpass/rules/entity/entity.ts';
 import { generatorDomain, tunnelTypesOf } from '@underpass/rules/entity/region.ts';
 import { addIngressDomain } from '@underpass/rules/names/ingress-domain.ts';
 import { text } from '@underpass/rules/text/text.ts';
+import type { TunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { tunnelTypes } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { Field } from '../../ui/input/field.tsx';
 import { Input } from '../../ui/input/input.tsx';

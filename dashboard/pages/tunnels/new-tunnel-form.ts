@@ -1,12 +1,13 @@
 // The state of the New Tunnel form and the effect of each change (spec 5, Tunnel name to Region and type). Pure.
 import type { PayloadOf } from '@underpass/rules/api/call.ts';
 import type { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
-import type { ProxyProtocol, Region, TunnelType } from '@underpass/rules/entity/entity.ts';
+import type { ProxyProtocol, Region } from '@underpass/rules/entity/entity.ts';
 import { decideTunnelType, defaultRegion, generatorDomain, parseRegion } from '@underpass/rules/entity/region.ts';
 import { parseIngressDomains } from '@underpass/rules/names/ingress-domain.ts';
 import type { ParsedForm } from '@underpass/rules/parsed.ts';
 import { accept, collectErrors } from '@underpass/rules/parsed.ts';
 import { lowerTunnelName, parseTunnelName } from '@underpass/rules/tunnel/tunnel-name.ts';
+import type { TunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { defaultTunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
 
 export type NewTunnel = PayloadOf<typeof tunnelCalls.createTunnel>;

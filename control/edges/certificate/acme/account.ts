@@ -1,7 +1,7 @@
 // One account at an ACME directory: registers it, and signs and sends its requests (RFC 8555 6 and 7.3).
 
 import { keepFirst } from '../kept.ts';
-import { type Answer, exchange } from './exchange.ts';
+import { type AcmeAnswer, exchange } from './exchange.ts';
 import { type AccountKey, bindExternalAccount, type ExternalAccount, signRequest } from './jws.ts';
 import { AcmeError, errorOf, problemType } from './problem.ts';
 
@@ -43,12 +43,12 @@ export class AcmeAccount {
   }
 
   /** An unsigned request. */
-  async get(url: string, signal: AbortSignal): Promise<Answer> {
+  async get(url: string, signal: AbortSignal): Promise<AcmeAnswer> {
     return unlessRefused(await this.#send('GET', url, signal));
   }
 
   /** A request signed by the account; `payload` undefined reads (RFC 8555 6.3). */
-  async call(url: string, payload: unknown, signal: AbortSignal): Promise<Answer> {
+  async call(url: string, payload: unknown, signal: AbortSignal): Promise<AcmeAnswer> {
     const address = await this.#address.get(signal);
     return this.#post(url, payload, address, signal).catch((error) => {
       // The order belongs to an account that is gone. The next order registers a new one.
@@ -57,7 +57,7 @@ export class AcmeAccount {
     });
   }
 
-  #send(method: 'GET' | 'HEAD' | 'POST', url: string, signal: AbortSignal, body?: string): Promise<Answer> {
+  #send(method: 'GET' | 'HEAD' | 'POST', url: string, signal: AbortSignal, body?: string): Promise<AcmeAnswer> {
     const { ca } = this.#options;
     return exchange({ method, url, signal, ...(body === undefined ? {} : { body }), ...(ca === undefined ? {} : { ca }) });
   }
@@ -83,7 +83,7 @@ export class AcmeAccount {
     return address;
   }
 
-  async #post(url: string, payload: unknown, address: string | undefined, signal: AbortSignal): Promise<Answer> {
+  async #post(url: string, payload: unknown, address: string | undefined, signal: AbortSignal): Promise<AcmeAnswer> {
     let answer = await this.#postOnce(url, payload, address, signal);
     for (let tries = 1; tries < nonceTries && problemType(answer.json()) === 'badNonce'; tries++) {
       answer = await this.#postOnce(url, payload, address, signal);
@@ -91,7 +91,7 @@ export class AcmeAccount {
     return unlessRefused(answer);
   }
 
-  async #postOnce(url: string, payload: unknown, kid: string | undefined, signal: AbortSignal): Promise<Answer> {
+  async #postOnce(url: string, payload: unknown, kid: string | undefined, signal: AbortSignal): Promise<AcmeAnswer> {
     const nonce = await this.#takeNonce(signal);
     const answer = await this.#send('POST', url, signal, signRequest(this.#options.key, { nonce, url, kid }, payload));
     this.#nonce ??= answer.header('replay-nonce');
@@ -109,7 +109,7 @@ export class AcmeAccount {
   }
 }
 
-function unlessRefused(answer: Answer): Answer {
+function unlessRefused(answer: AcmeAnswer): AcmeAnswer {
   if (answer.status >= 400) throw errorOf(answer.status, answer.json(), answer.retryAfterMs);
   return answer;
 }

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { RenewalInfo } from '../authority.ts';
 import { createSigningRequest } from '../x509.ts';
 import { AcmeAccount, type AcmeOptions } from './account.ts';
-import type { Answer } from './exchange.ts';
+import type { AcmeAnswer } from './exchange.ts';
 import { keyAuthorization } from './jws.ts';
 import { AcmeError, problemDetail } from './problem.ts';
 import { parseRenewalInfo } from './renewal-info.ts';
@@ -65,7 +65,7 @@ const maxPolls = 40;
 /** The shortest time between two questions about a renewal, even if the authority gives a shorter one (RFC 9773 4.3.1). */
 const leastAskMs = 60_000;
 
-const pollDelay = (answer: Answer, round: number): number =>
+const pollDelay = (answer: AcmeAnswer, round: number): number =>
   Math.min(answer.retryAfterMs ?? firstPollMs * 1.5 ** round, longestPollMs);
 
 /** Asks until the status is none of those that mean "wait". */
@@ -109,7 +109,7 @@ async function prove(account: AcmeAccount, key: AcmeOptions['key'], url: string,
   }
 }
 
-async function openOrder(account: AcmeAccount, { name, replaces, signal }: OrderRequest): Promise<Answer> {
+async function openOrder(account: AcmeAccount, { name, replaces, signal }: OrderRequest): Promise<AcmeAnswer> {
   const { newOrder, renewalInfo } = await account.directory(signal);
   const wanted = { identifiers: [{ type: 'dns', value: name }] };
   if (replaces === undefined || renewalInfo === undefined) return account.call(newOrder, wanted, signal);

@@ -20,7 +20,7 @@ export interface ExchangeOptions {
   readonly signal: AbortSignal;
 }
 
-export interface Answer {
+export interface AcmeAnswer {
   readonly status: number;
   readonly header: (name: string) => string | undefined;
   readonly text: string;
@@ -65,7 +65,7 @@ function send(options: ExchangeOptions, signal: AbortSignal): Promise<IncomingMe
   });
 }
 
-export async function exchange(options: ExchangeOptions): Promise<Answer> {
+export async function exchange(options: ExchangeOptions): Promise<AcmeAnswer> {
   const signal = AbortSignal.any([options.signal, AbortSignal.timeout(timeoutMs)]);
   try {
     const message = await send(options, signal);

@@ -8,13 +8,13 @@ export interface Sighting {
   readonly address: string;
 }
 
-export interface Trouble extends Sighting {
+export interface ClientTrouble extends Sighting {
   readonly code: ClientErrorCode;
 }
 
 export interface LastSeen {
   readonly seen?: Sighting | undefined;
-  readonly error?: Trouble | undefined;
+  readonly error?: ClientTrouble | undefined;
 }
 
 type Reported = Pick<FeedTunnelReport, 'clients' | 'refused'>;

@@ -2,8 +2,8 @@
 
 import { matchesRedirectUri } from './redirect-uri.ts';
 
-/** A program. `isDocument`: its id is the address of a document that says the rest, so that site vouches for it. */
-export interface Program {
+/** An OAuth client: the software behind programs. `isDocument`: its id is the address of a document that says the rest, so that site vouches for it. */
+export interface OAuthClient {
   readonly id: string;
   readonly name: string;
   readonly redirectUris: readonly string[];
@@ -26,7 +26,7 @@ export type AuthorizationError =
   | 'access_denied'
   | 'temporarily_unavailable';
 
-export type AskedAuthorization =
+export type ParsedAuthorization =
   | { readonly ok: true; readonly value: Authorization }
   /** No registered address to redirect to: the person gets a page. */
   | { readonly ok: false; readonly page: string }
@@ -51,11 +51,11 @@ function only(query: URLSearchParams, name: string): string | undefined | null {
 
 const wrongUri = 'The program wants its answer at an address that it has not registered.';
 
-export function parseAuthorization(query: URLSearchParams, program: Program): AskedAuthorization {
+export function parseAuthorization(query: URLSearchParams, client: OAuthClient): ParsedAuthorization {
   const redirectUri = only(query, 'redirect_uri') ?? '';
-  if (!matchesRedirectUri(redirectUri, program.redirectUris)) return { ok: false, page: wrongUri };
+  if (!matchesRedirectUri(redirectUri, client.redirectUris)) return { ok: false, page: wrongUri };
   const state = only(query, 'state') ?? undefined;
-  const refused = (error: AuthorizationError, description: string): AskedAuthorization =>
+  const refused = (error: AuthorizationError, description: string): ParsedAuthorization =>
     // A state that is too long to carry would make this answer too long too.
     ({ ok: false, redirectUri, state: (state?.length ?? 0) > stateCharsMost ? undefined : state, error, description });
   const repeated = [...new Set(query.keys())].find((name) => only(query, name) === null);

@@ -9,7 +9,7 @@ import { refuse } from '../http/refusal.ts';
 import type { Caller } from './caller.ts';
 
 /** A project, and what the caller may do in it. */
-export interface Access {
+export interface Membership {
   readonly id: string;
   readonly name: string;
   readonly role: Role;
@@ -33,7 +33,7 @@ const memberships = (db: Queries, userId: string) =>
 
 type Row = { id: string; name: string; limits: string | null; suspended_at: number | null; passkey_required: Flag; role: Role };
 
-const toAccess = (row: Row, caller: Caller): Access => ({
+const toMembership = (row: Row, caller: Caller): Membership => ({
   id: row.id,
   name: row.name,
   role: caller.token ? lowerRole(row.role, caller.token.role) : row.role,
@@ -43,18 +43,18 @@ const toAccess = (row: Row, caller: Caller): Access => ({
 });
 
 /** Undefined if the project does not exist or is not the caller's: a caller cannot tell which. */
-export async function findAccess(db: Queries, caller: Caller, projectId: string): Promise<Access | undefined> {
+export async function findMembership(db: Queries, caller: Caller, projectId: string): Promise<Membership | undefined> {
   if (caller.token && caller.token.projectId !== projectId) return undefined;
   const row = await memberships(db, caller.userId).where('p.id', '=', projectId).executeTakeFirst();
-  return row && toAccess(row, caller);
+  return row && toMembership(row, caller);
 }
 
-export async function listAccess(db: Queries, caller: Caller): Promise<Access[]> {
+export async function listMemberships(db: Queries, caller: Caller): Promise<Membership[]> {
   const rows = await memberships(db, caller.userId).orderBy('p.id').execute();
   const visible = rows.filter((row) => !caller.token || row.id === caller.token.projectId);
-  return visible.map((row) => toAccess(row, caller));
+  return visible.map((row) => toMembership(row, caller));
 }
 
-export function refuseStopped({ suspended }: Access): void {
+export function refuseStopped({ suspended }: Membership): void {
   if (suspended) refuse('forbidden', 'This project is suspended. Please write to the operator.');
 }

@@ -1,4 +1,4 @@
-// Leads from a program's request to its code: checks and keeps the request, lets the person sign in on the pages of visit/, and
+// Leads from a program's request to its code: checks and keeps the request, lets the person sign in on the pages of sign-in/, and
 // asks whether the program may act for them. All of it happens in one browser.
 
 import { addressKey } from '@underpass/rules/address/address.ts';
@@ -12,24 +12,32 @@ import type { SignInPolicy } from '../policies/find-sign-in-policy.ts';
 import { isFlowBrowser, keepFlowBrowser } from '../sign-in/flow.ts';
 import { renderEndedRequest, renderNote } from '../sign-in/page.ts';
 import { logSignIn } from '../sign-in/sign-in-log.ts';
-import type { ProgramGrants } from '../sign-in/visit-deps.ts';
+import type { WaitingRequests } from '../sign-in/visit-deps.ts';
+import { findClient } from './clients.ts';
 import { renderConsent } from './consent-page.ts';
-import { type AuthorizationError, type Program, parseAuthorization, parseResource } from './core/authorization.ts';
+import { type AuthorizationError, type OAuthClient, parseAuthorization, parseResource } from './core/authorization.ts';
 import { addToQuery, describeRedirect, isOnDevice } from './core/redirect-uri.ts';
 import type { OAuthDeps } from './deps.ts';
-import { type Code, changeFlow, deleteFlow, type Flow, findFlow, insertFlow, type Question } from './flows.ts';
+import {
+  type AuthorizationFlow,
+  type AuthorizationRequest,
+  type Code,
+  changeFlow,
+  deleteFlow,
+  findFlow,
+  insertFlow,
+} from './flows.ts';
 import { issuerOf, oauthPath } from './metadata.ts';
-import { findProgram } from './programs.ts';
 
 /** A person may have to wait for a mail. */
-const questionMs = 15 * 60_000;
+const requestMs = 15 * 60_000;
 const codeMs = 60_000;
 /** How long control remembers a used code, to notice that it comes again. */
 const spentMs = 10 * 60_000;
 const formBytesMost = 2_048;
 
-export interface Questions {
-  readonly grants: ProgramGrants;
+export interface AuthorizationRequests {
+  readonly waiting: WaitingRequests;
   readonly authorize: (request: Request, address: string) => Promise<Response>;
   readonly show: (request: Request, address: string) => Promise<Response>;
   readonly decide: (request: Request, address: string) => Promise<Response>;
@@ -39,7 +47,7 @@ const refusedTitle = 'This program cannot connect';
 
 const refusedPage = (text: string): Response => renderNote(refusedTitle, text, { status: 400 });
 
-interface RefusedQuestion {
+interface RefusedRequest {
   readonly redirectUri: string;
   readonly state: string | undefined;
   readonly error: AuthorizationError;
@@ -50,11 +58,11 @@ interface RefusedQuestion {
  * Redirects only to a program on the visitor's device. Anyone may register a program and would else have an address here that
  * leads anywhere (RFC 9700 4.11.2), so others get a link that says where it goes.
  */
-function refuseQuestion(origin: string, program: Program, refused: RefusedQuestion): Response {
+function refuseRequest(origin: string, client: OAuthClient, refused: RefusedRequest): Response {
   const { redirectUri, state, error, description } = refused;
   const url = addToQuery(redirectUri, { error, error_description: description, state, iss: issuerOf(origin) });
   if (isOnDevice(redirectUri)) return seeOther(url);
-  const text = `${program.name} asked for access, but its request is not valid. ${description}`;
+  const text = `${client.name} asked for access, but its request is not valid. ${description}`;
   return renderNote(refusedTitle, text, { status: 400, action: { label: `Go to ${describeRedirect(redirectUri)}`, url } });
 }
 
@@ -63,18 +71,18 @@ async function authorize(deps: OAuthDeps, request: Request, address: string): Pr
   await deps.limiter.take('programQuestion', addressKey(address));
   const query = new URL(request.url).searchParams;
   const ids = query.getAll('client_id');
-  const program =
-    ids.length === 1 ? await findProgram(store.db, deps.readDocument, ids[0]!) : 'The program must send one client_id.';
-  if (typeof program === 'string') return refusedPage(program);
-  const asked = parseAuthorization(query, program);
+  const client =
+    ids.length === 1 ? await findClient(store.db, deps.readDocument, ids[0]!) : 'The program must send one client_id.';
+  if (typeof client === 'string') return refusedPage(client);
+  const asked = parseAuthorization(query, client);
   if (!asked.ok && 'page' in asked) return refusedPage(asked.page);
-  if (!asked.ok) return refuseQuestion(origin, program, asked);
+  if (!asked.ok) return refuseRequest(origin, client, asked);
   const { state, ...authorization } = asked.value;
   const { host, origin: resourceOrigin } = parseResource(asked.value.resource)!;
   const policy = await deps.findPolicy(host);
   if (policy === undefined || new URL(policy.url).origin !== resourceOrigin) {
     const description = `No tunnel with an access policy is at ${resourceOrigin}.`;
-    return refuseQuestion(origin, program, {
+    return refuseRequest(origin, client, {
       redirectUri: authorization.redirectUri,
       state,
       error: 'invalid_target',
@@ -82,8 +90,8 @@ async function authorize(deps: OAuthDeps, request: Request, address: string): Pr
     });
   }
   const { browserHash, cookie } = keepFlowBrowser(deps, request.headers);
-  const { id, name, isDocument } = program;
-  const content: Question = {
+  const { id, name, isDocument } = client;
+  const content: AuthorizationRequest = {
     stage: 'question',
     ...authorization,
     program: { id, name, isDocument },
@@ -93,21 +101,25 @@ async function authorize(deps: OAuthDeps, request: Request, address: string): Pr
   };
   const secret = createToken();
   const nowMs = clock();
-  await insertFlow(store.db, keyRing, secret, { policyId: policy.policyId, content, expiresAt: nowMs + questionMs }, nowMs);
+  await insertFlow(store.db, keyRing, secret, { policyId: policy.policyId, content, expiresAt: nowMs + requestMs }, nowMs);
   return seeOther(`${origin}/access/sign-in?grant=${secret}`, { 'set-cookie': cookie });
 }
 
 /**
- * The question, for the browser that asked it alone: a stranger may lead a visitor who has a session to the stranger's question.
+ * The request, for the browser in which it began alone: a stranger may lead a visitor who has a session to the stranger's request.
  * If that visitor signed in to it, the stranger could allow it in the visitor's name.
  */
-async function findQuestion(deps: OAuthDeps, headers: Headers, secret: string): Promise<Flow<Question> | undefined> {
+async function findRequest(
+  deps: OAuthDeps,
+  headers: Headers,
+  secret: string,
+): Promise<AuthorizationFlow<AuthorizationRequest> | undefined> {
   const flow = await findFlow(deps.store.db, deps.keyRing, secret, ['question'], deps.clock());
   return flow !== undefined && isFlowBrowser(deps, headers, flow.content.browserHash) ? flow : undefined;
 }
 
 async function finish(deps: OAuthDeps, headers: Headers, secret: string, claims: VisitorClaims): Promise<Response> {
-  const flow = await findQuestion(deps, headers, secret);
+  const flow = await findRequest(deps, headers, secret);
   if (flow === undefined) return renderEndedRequest();
   // Keep the first sign-in: the page names that person.
   const isKept =
@@ -116,14 +128,14 @@ async function finish(deps: OAuthDeps, headers: Headers, secret: string, claims:
 }
 
 interface Ready {
-  readonly flow: Flow<Question>;
+  readonly flow: AuthorizationFlow<AuthorizationRequest>;
   readonly claims: VisitorClaims;
   readonly policy: SignInPolicy;
 }
 
-/** The question, if its person is signed in and still admitted. */
+/** The request, if its person is signed in and still admitted. */
 async function findReady(deps: OAuthDeps, request: Request, secret: string): Promise<Ready | undefined> {
-  const flow = await findQuestion(deps, request.headers, secret);
+  const flow = await findRequest(deps, request.headers, secret);
   const claims = flow?.content.claims;
   if (flow === undefined || claims === undefined) return undefined;
   const policy = await deps.findPolicy(flow.content.host);
@@ -140,7 +152,7 @@ async function show(deps: OAuthDeps, request: Request, address: string): Promise
   return renderConsent({ ...ready.flow.content, claims: ready.claims, projectName: ready.policy.projectName, secret });
 }
 
-const nameOf = ({ program }: Question, claims: VisitorClaims): string =>
+const nameOf = ({ program }: AuthorizationRequest, claims: VisitorClaims): string =>
   claims.email === '' ? program.name : `${program.name}, for ${claims.email}`;
 
 async function decide(deps: OAuthDeps, request: Request, address: string): Promise<Response> {
@@ -163,23 +175,23 @@ async function decide(deps: OAuthDeps, request: Request, address: string): Promi
   return leave(content, addToQuery(content.redirectUri, { code, ...answer }));
 }
 
-function codeRow({ policyId, content }: Flow<Question>, claims: VisitorClaims, nowMs: number) {
+function codeRow({ policyId, content }: AuthorizationFlow<AuthorizationRequest>, claims: VisitorClaims, nowMs: number) {
   const { redirectUri, challenge, resource, host, program } = content;
   const code: Code = { stage: 'code', redirectUri, challenge, resource, host, program, claims, untilMs: nowMs + codeMs };
   return { policyId, content: code, expiresAt: nowMs + spentMs };
 }
 
 /** The page leaves by itself. It also has a link, because some browsers open a program's own scheme only by a click. */
-const leave = ({ program }: Question, url: string): Response =>
+const leave = ({ program }: AuthorizationRequest, url: string): Response =>
   renderNote('Back to the program', `You can close this page when ${program.name} is connected.`, {
     goesTo: url,
     action: { label: 'Continue', url },
   });
 
-export const createQuestions = (deps: OAuthDeps): Questions => ({
-  grants: {
+export const createAuthorizationRequests = (deps: OAuthDeps): AuthorizationRequests => ({
+  waiting: {
     find: async (id, headers) => {
-      const flow = await findQuestion(deps, headers, id);
+      const flow = await findRequest(deps, headers, id);
       return flow && { host: flow.content.host, programName: flow.content.program.name };
     },
     finish: (id, headers, claims) => finish(deps, headers, id, claims),

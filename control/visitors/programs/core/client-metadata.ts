@@ -1,7 +1,7 @@
-// What a program says about itself: in a registration (RFC 7591 2), or in the document at the address that is its id. Pure.
+// What an OAuth client says about itself: in a registration (RFC 7591 2), or in the document at the address that is its id. Pure.
 
 import { isPlainText } from '@underpass/rules/text/characters.ts';
-import type { Program } from './authorization.ts';
+import type { OAuthClient } from './authorization.ts';
 import { isRedirectUri } from './redirect-uri.ts';
 
 const redirectUrisMost = 10;
@@ -13,7 +13,7 @@ export interface WrongMetadata {
   readonly error: 'invalid_redirect_uri' | 'invalid_client_metadata';
   readonly description: string;
 }
-type ParsedMetadata = { readonly ok: true; readonly value: Pick<Program, 'name' | 'redirectUris'> } | WrongMetadata;
+type ParsedMetadata = { readonly ok: true; readonly value: Pick<OAuthClient, 'name' | 'redirectUris'> } | WrongMetadata;
 
 const wrong = (error: WrongMetadata['error'], description: string): WrongMetadata => ({ ok: false, error, description });
 
@@ -57,8 +57,8 @@ export function isDocumentId(clientId: string): boolean {
   return url !== null && url.pathname !== '/' && url.href === clientId;
 }
 
-/** The program that a document describes; a text says what is wrong with it. */
-export function parseDocument(clientId: string, text: string): Program | string {
+/** The client that a document describes; a text says what is wrong with it. */
+export function parseDocument(clientId: string, text: string): OAuthClient | string {
   const metadata = parseObject(text);
   if (metadata === null) return 'its document is not a JSON object';
   // It may be another site's document, served from a folder that strangers write to.

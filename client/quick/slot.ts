@@ -11,7 +11,7 @@ import { configFolder, writePrivateFile } from '../account/credentials.ts';
 import type { Io } from '../process/io.ts';
 import { waitMs } from '../process/wait.ts';
 
-export interface Place {
+export interface QuickSlot {
   /** What the server gets. */
   readonly key: string;
   readonly release: () => Promise<void>;
@@ -21,7 +21,7 @@ export interface Place {
 const maxSlots = 20;
 
 /** `about` tells apart commands that have different tunnels in one folder: server, project, name. */
-export async function claimPlace(io: Io, folder: string, about: readonly string[]): Promise<Place> {
+export async function claimSlot(io: Io, folder: string, about: readonly string[]): Promise<QuickSlot> {
   const secret = await machineSecret(io);
   const path = await realpath(folder).catch(() => folder);
   const lockName = digest(secret, [path, ...about]).slice(0, 16);
@@ -56,7 +56,7 @@ function lockPath(io: Io, name: string): string {
 
 /**
  * A socket that this process listens on: the system ends it with the process, whichever way that ends. Where no socket can be made,
- * every command takes the first place.
+ * every command takes the first slot.
  */
 async function takeLock(path: string): Promise<'held' | (() => Promise<void>)> {
   // Windows ends a pipe with its process. A socket that is a file stays behind a crash.

@@ -4,17 +4,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { createProcessIo } from '../process/process-io.ts';
-import { claimPlace } from './place.ts';
+import { claimSlot } from './slot.ts';
 
 async function world(t: TestContext) {
-  const home = await mkdtemp(join(tmpdir(), 'underpass-place-'));
+  const home = await mkdtemp(join(tmpdir(), 'underpass-slot-'));
   t.after(() => rm(home, { recursive: true, force: true }));
   const locks = join(home, '.cache', 'underpass', 'quick');
-  const claim = () => claimPlace({ ...createProcessIo({}), home }, home, []);
+  const claim = () => claimSlot({ ...createProcessIo({}), home }, home, []);
   return { locks, claim };
 }
 
-test('commands that start together behind a crash get a place each, and the first place is used again', async (t) => {
+test('commands that start together behind a crash get a slot each, and the first slot is used again', async (t) => {
   const { locks, claim } = await world(t);
   const first = await claim();
   const [name = ''] = await readdir(locks);

@@ -1,7 +1,7 @@
 // Who may call the inspector's port. Any page in the user's browser can send requests to loopback, and any name can lead there,
 // so each call must prove where it comes from, and each call of the API must have the token.
 
-export interface Asked {
+export interface GuardedRequest {
   readonly method: string;
   /** Path without the query. */
   readonly path: string;
@@ -13,9 +13,9 @@ export interface Asked {
   readonly authorization: string | undefined;
 }
 
-export type Access = 'allowed' | 'forbidden' | 'token-wrong' | 'method-not-allowed';
+export type GuardDecision = 'allowed' | 'forbidden' | 'token-wrong' | 'method-not-allowed';
 
-export function decideAccess(asked: Asked, port: number, isToken: (text: string) => boolean): Access {
+export function decideGuard(asked: GuardedRequest, port: number, isToken: (text: string) => boolean): GuardDecision {
   const hosts = [`127.0.0.1:${port}`, `localhost:${port}`];
   // Another name is DNS rebinding: a page of that name would count as same-origin.
   if (asked.host === undefined || !hosts.includes(asked.host)) return 'forbidden';

@@ -6,7 +6,7 @@ import { ServerError } from '../process/error.ts';
 import { type OutputOptions, printRows, printValue, type Shell, withDesk } from './command-line.ts';
 import { readInput, userIdOf } from './people.ts';
 
-export function addPlaceCommands(program: Command, shell: Shell): void {
+export function addResourceCommands(program: Command, shell: Shell): void {
   const projects = program
     .command('projects')
     .description('list projects')
