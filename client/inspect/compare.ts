@@ -51,7 +51,6 @@ function differentHeaders(left: ReadHead, right: ReadHead, reveal: boolean): Hea
 }
 
 function valuesByName({ headers }: ReadHead): Map<string, string[]> {
-  const values = new Map<string, string[]>();
-  for (const [name, value] of headers) values.set(name.toLowerCase(), [...(values.get(name.toLowerCase()) ?? []), value]);
-  return values;
+  const fields = Map.groupBy(headers, ([name]) => name.toLowerCase());
+  return new Map([...fields].map(([name, same]) => [name, same.map(([, value]) => value)]));
 }

@@ -1,13 +1,13 @@
 // Abuse reports: anybody may send one, and operators read and close them.
 
-import { addressKey, networkKey } from '@underpass/rules/address/address.ts';
+import { addressKey } from '@underpass/rules/address/address.ts';
 import type { AbuseReport } from '@underpass/rules/entity/resource.ts';
 import type { ListPage, ListQuery } from '@underpass/rules/list/list-page.ts';
 import { parseAbuseReport } from '@underpass/rules/people/abuse-report.ts';
 import { sql } from 'kysely';
 import { type BotCheck, passBotCheck } from '../people/auth/bot-check.ts';
 import { addJob } from '../platform/job/queue.ts';
-import { hasRoom, type Limiter } from '../platform/limit/limiter.ts';
+import { type Limiter, takeShare } from '../platform/limit/limiter.ts';
 import { createId } from '../platform/store/id.ts';
 import { type ListedColumns, readListPage } from '../platform/store/list-page.ts';
 import type { AbuseReportsTable } from '../platform/store/schema.ts';
@@ -25,8 +25,7 @@ export async function reportAbuse(deps: AbuseDeps, { body, address, nowMs }: Cal
   await deps.limiter.take('abuseReport', addressKey(address));
   await passBotCheck(deps.botCheck, botCheck, address);
   // A flood fills the operator's mailbox and the list only so far, and keeps nobody from another network from reporting.
-  const isMailed = await hasRoom(deps.limiter, 'abuseReportOverall', 'all');
-  if (!isMailed) await deps.limiter.take('abuseReportPerNetwork', networkKey(address));
+  const isMailed = await takeShare(deps.limiter, 'abuseReport', address);
   await deps.store.write(async (trx) => {
     const row = { id: createId(nowMs), host, email, text, state: 'open' as const, address, created_at: nowMs };
     await trx.insertInto('abuse_reports').values(row).execute();

@@ -99,19 +99,21 @@ export async function hasRoom(limiter: Limiter, name: RateLimitName, key: string
   }
 }
 
-/** Counts against the limit for all callers together. Once that is used up, counts per network, so a flood locks out only its own networks. */
+/** Counts against the limit for all callers together; false when that is used up. Once that is used up, counts per network, so a flood locks out only its own networks. */
 export async function takeShare(
   limiter: Limiter,
-  what: 'loginLink' | 'register' | 'deviceStart' | 'programRegistration',
+  what: 'loginLink' | 'register' | 'deviceStart' | 'programRegistration' | 'abuseReport',
   address: string,
-): Promise<void> {
+): Promise<boolean> {
   try {
     await limiter.take(`${what}Overall`, 'all');
+    return true;
   } catch (refusal) {
     if (!(refusal instanceof LimitReached)) throw refusal;
     // If both refuse, answer the first refusal: its window ends sooner.
     await limiter.take(`${what}PerNetwork`, networkKey(address)).catch(() => {
       throw refusal;
     });
+    return false;
   }
 }

@@ -87,18 +87,23 @@ const columns: readonly Column<AbuseReport>[] = [
     cell: ({ text }) => <p className="wrap-anywhere whitespace-pre-wrap">{text}</p>,
   },
   dateColumn('created', 'Reported', ({ createdAt }) => createdAt),
-  buttonColumn('Actions', '8.5rem', (report) => (
-    <span className="inline-flex flex-wrap gap-2 columns:justify-end">
-      <ButtonLink size="sm" to={`${paths.operator('tunnels')}?q=${encodeURIComponent(report.host)}`}>
-        Find tunnel
-      </ButtonLink>
-      <ButtonLink size="sm" to={`${paths.operator('blocks')}?add=${encodeURIComponent(report.host)}`}>
-        Block name
-      </ButtonLink>
-      <StateButton report={report} />
-    </span>
-  )),
+  {
+    ...buttonColumn<AbuseReport>('Actions', '8.5rem', (report) => <Actions report={report} />),
+    card: 'wide',
+  },
 ];
+
+const Actions = ({ report }: { readonly report: AbuseReport }) => (
+  <span className="inline-flex flex-wrap gap-2 columns:justify-end cards:pt-2">
+    <ButtonLink size="sm" to={`${paths.operator('tunnels')}?q=${encodeURIComponent(report.host)}`}>
+      Find tunnel
+    </ButtonLink>
+    <ButtonLink size="sm" to={`${paths.operator('blocks')}?add=${encodeURIComponent(report.host)}`}>
+      Block name
+    </ButtonLink>
+    <StateButton report={report} />
+  </span>
+);
 
 function StateButton({ report }: { readonly report: AbuseReport }) {
   const { revalidate } = useRevalidator();
