@@ -26,25 +26,25 @@ import { listSubscriptions } from './subscriptions.ts';
 import { listAllTunnels } from './tunnels.ts';
 import { listUsers } from './users.ts';
 
-type Read = (desk: ActingOperator, query: ListQuery) => Promise<ListPage<{ readonly id: string }>>;
+type Read = (operator: ActingOperator, query: ListQuery) => Promise<ListPage<{ readonly id: string }>>;
 
 const lists: readonly (readonly [string, ListRules, Read])[] = [
   ['users', userList, listUsers],
   ['projects', projectList, listAllProjects],
   ['tunnels', allTunnelList, listAllTunnels],
   ['blocks', blockList, listBlocks],
-  ['registrations', registrationList, (desk, query) => listRegistrations(desk, { state: 'waiting' }, query)],
+  ['registrations', registrationList, (operator, query) => listRegistrations(operator, { state: 'waiting' }, query)],
   ['subscriptions', subscriptionList, listSubscriptions],
-  ['reports', abuseReportList, (desk, query) => listAbuseReports(desk, 'open', query)],
+  ['reports', abuseReportList, (operator, query) => listAbuseReports(operator, 'open', query)],
 ];
 
 const suite: StoreSuite = (name, skip, open) =>
   describe(`the operator's lists with ${name}`, { skip }, () => {
     let store: Store;
-    let desk: ActingOperator;
+    let operator: ActingOperator;
     before(async () => {
       store = await open();
-      desk = { deps: { store, feed: { isServing: () => false } }, nowMs: 0 } as unknown as ActingOperator;
+      operator = { deps: { store, feed: { isServing: () => false } }, nowMs: 0 } as unknown as ActingOperator;
       const ends = [null, 20, 3, 3, 100];
       const of = { source: 'import' as const, active: 1 as const, updated_at: 0 };
       const rows = ends.map((expires_at, i) => ({ id: createId(i), email: `${i}@example.org`, expires_at, ...of }));
@@ -58,14 +58,14 @@ const suite: StoreSuite = (name, skip, open) =>
           const query = { ...newest("a%_'b c"), sort, status: rules.statuses[0] };
           for (const cursor of ['', '~', '1~2', '~1e999', '~x'])
             for (const turn of [{ after: cursor }, { before: cursor }])
-              assert.deepEqual((await read(desk, { ...query, ...turn })).rows, [], `${sort} ${cursor}`);
+              assert.deepEqual((await read(operator, { ...query, ...turn })).rows, [], `${sort} ${cursor}`);
         }
       });
     }
 
     it('sorts numbers by value, keeps equal ones apart, and goes back', async () => {
       const page = (over: Partial<ListQuery>) =>
-        listSubscriptions(desk, { ...newest('', 2), sort: 'expires', descending: false, ...over });
+        listSubscriptions(operator, { ...newest('', 2), sort: 'expires', descending: false, ...over });
       const emails = ({ rows }: { readonly rows: readonly { readonly email: string }[] }) =>
         rows.map(({ email }) => email[0]).join('');
       const first = await page({});

@@ -77,7 +77,7 @@ onBothDatabases((database, skip, openStore) => {
       assert.equal('passwordHash' in visit!, false);
     });
 
-    it('the key with which an edge seals visits is that of its region: another region could be broken into', async () => {
+    it('the key with which an edge signs visits is that of its region: another region could be broken into', async () => {
       await addRegion(test.store.db, 'far', { wildcard: 'far.localhost' });
       await ann.call('POST', `/api/tunnels${at()}`, { name: 'away', region: 'far', accessPolicy: 'staff' });
       const found = await readTunnels(test.store.db, { keyRing, origin }, [...test.feed.changed], test.time.now);

@@ -1,10 +1,10 @@
-// The keys of an access policy: one seals tickets and sessions, a pair signs the assertions for the upstream. Sealed at rest.
+// The keys of an access policy: one signs tickets and sessions, a pair the assertions for the upstream. Sealed at rest.
 
 import { createHash, createHmac, generateKeyPairSync, randomBytes } from 'node:crypto';
 import type { KeyRing } from '../../platform/secret/key-ring.ts';
 
 export interface PolicyKeys {
-  /** 32 bytes, base64url. */
+  /** 32 bytes, base64url. The visit key of each region is derived from it. */
   readonly sealKey: string;
   /** ES256, private: PKCS #8, PEM. */
   readonly assertionKeyPem: string;
