@@ -76,7 +76,7 @@ export const layers = {
   ],
   server: [['settings'], ['process'], ['state'], ['serve'], ['upgrade'], ['command'], ['.']],
   bench: [['core'], ['peers'], ['.']],
-  tests: [['helpers'], ['chaos', 'docs']],
+  tests: [['helpers'], ['chaos', 'cluster', 'docs']],
   runtime: [['.']],
   wire: [['core', 'http', 'socket'], ['.']],
 };

@@ -8,7 +8,7 @@ import { addLink, listLinks, removeLink } from './links.ts';
 import { readPolicyPage } from './policies.ts';
 import { listSignIns, signOutVisitors } from './sessions.ts';
 import { addToken, listTokens, removeToken } from './tokens.ts';
-import { testPolicy } from './visit-test.ts';
+import { testPolicy } from './try-visit.ts';
 import { createPolicy, deletePolicy, getPolicy, type PolicyDeps, updatePolicy } from './write-policy.ts';
 
 type PolicyCalls =
