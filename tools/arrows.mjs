@@ -76,7 +76,7 @@ export const layers = {
   ],
   server: [['settings'], ['process'], ['state'], ['serve'], ['upgrade'], ['command'], ['.']],
   bench: [['core'], ['peers'], ['.']],
-  tests: [['helpers'], ['chaos', 'cluster', 'docs']],
+  tests: [['helpers'], ['chaos', 'deploy', 'docs'], ['cluster']],
   runtime: [['.']],
   wire: [['core', 'http', 'socket'], ['.']],
 };

@@ -13,7 +13,8 @@ const log = (line) => process.stderr.write(`setup: ${line}\n`);
 
 requireNode(20);
 // npm waits for the network and the disk while Go compiles.
-const tools = process.argv[2] === 'test' ? installTools(missingTools(), log) : [];
+const command = process.argv[2] ?? '';
+const tools = command === 'start' ? [] : installTools(missingTools(command), log);
 await installPackages();
 await buildDashboard();
 checkTools(await tools);

@@ -27,6 +27,7 @@ export declare const systemTools: Record<
   | 'gpg'
   | 'ip'
   | 'faketime'
+  | 'etcd'
   | 'helm'
   | 'h2spec',
   {
@@ -34,11 +35,12 @@ export declare const systemTools: Record<
     module?: string;
     flags?: string[];
     why: string;
+    only?: string;
     folders?: () => string[];
     fits?: (path: string) => boolean;
   }
 >;
 export declare function findTool(name: string): string | undefined;
 export declare function wayTo(name: string): string;
-export declare function missingTools(): string[];
+export declare function missingTools(command: string): string[];
 export declare function installTools(missing: string[], log: (line: string) => void): Promise<string[]>;

@@ -40,6 +40,7 @@ export const systemTools = {
   ruby: { package: 'ruby', why: 'the Homebrew formula' },
   'nix-instantiate': { package: 'nix-bin', why: 'the Nix flake' },
   gpg: { package: 'gpg', why: 'a signed apt repository' },
+  etcd: { package: 'etcd-server', why: 'a Kubernetes cluster', only: 'cluster' },
   // Debian has no package for it; Go builds it if Go is installed.
   helm: {
     package: 'helm',
@@ -73,8 +74,12 @@ export function findTool(name) {
   return folders.map((folder) => join(folder, name)).find((path) => isExecutable(path) && fits(name, path));
 }
 
-export function missingTools() {
-  return Object.keys(systemTools).filter((name) => findTool(name) === undefined);
+/** `command` is what they are for: test or cluster. */
+export function missingTools(command) {
+  return Object.keys(systemTools).filter((name) => {
+    const { only = command } = systemTools[name];
+    return only === command && findTool(name) === undefined;
+  });
 }
 
 /** The command that installs it. */
@@ -86,7 +91,7 @@ export function wayTo(name) {
 /** Installs missing tools, with apt-get and Go at the same time; returns those that are still missing. */
 export async function installTools(missing, log) {
   await Promise.all([installPackages(missing, log), installModules(missing, log)]);
-  return missingTools();
+  return missing.filter((name) => findTool(name) === undefined);
 }
 
 async function installPackages(missing, log) {

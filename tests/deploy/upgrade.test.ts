@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { doorOf } from '../chaos/stage.ts';
-import { openEcho, startArrivals } from '../helpers/arrivals.ts';
+import { openEcho, startArrivals, startEchoUpstream } from '../helpers/arrivals.ts';
 import {
   type StartedServer,
   startClientProcess,
@@ -20,22 +20,6 @@ import { visit, visitUntil } from '../helpers/visitor.ts';
 
 const restarts = Number(process.env.TEST_UPGRADES ?? 2);
 const perSecond = Number(process.env.TEST_UPGRADE_RATE ?? 15);
-
-/** Answers at once, takes uploads, and echoes what comes after an upgrade. */
-async function startEchoUpstream(t: TestContext): Promise<string> {
-  const server = createServer((request, response) => {
-    request.resume().on('end', () => response.end('served'));
-  });
-  server.on('upgrade', (_, socket) => {
-    socket.on('error', () => {});
-    socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n');
-    socket.pipe(socket);
-    t.after(() => socket.destroy());
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => server.close());
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
 
 /** Calls control on a new connection each time. */
 function keepCalling(t: TestContext, port: number): { stop(): Readonly<Record<string, number>> } {

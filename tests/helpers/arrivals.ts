@@ -1,11 +1,29 @@
 // Visitors who arrive at a steady rate, each on a new connection, however long the earlier ones wait: an open loop, in which a pause
 // of the server shows as waiting and not as fewer visits.
 import { randomBytes } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import type { Tally } from './load.ts';
 import { type Door, getRequest, openVisitor, visit } from './visitor.ts';
 
 const uploadBytes = 65_536;
+
+/** Answers at once, takes uploads, and echoes what comes after an upgrade. */
+export async function startEchoUpstream(t: TestContext): Promise<string> {
+  const server = createServer((request, response) => {
+    request.resume().on('end', () => response.end('served'));
+  });
+  server.on('upgrade', (_, socket) => {
+    socket.on('error', () => {});
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n');
+    socket.pipe(socket);
+    t.after(() => socket.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
 
 /** What visitors do, in turn. */
 const kinds = ['get', 'get', 'upload', 'get', 'get', 'socket'] as const;

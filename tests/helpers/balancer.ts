@@ -5,33 +5,32 @@ import type { TestContext } from 'node:test';
 
 export interface Balancer {
   readonly port: number;
-  /** Ports of the backends on 127.0.0.1; tests may change the list at any time. */
-  backends: readonly number[];
+  /** Ports of the backends on 127.0.0.1, or their addresses with a port; tests may change the list at any time. */
+  backends: readonly (number | string)[];
   /** Resets all open connections. To refuse new ones too, empty `backends` first. */
   cut(): void;
 }
 
-export async function startBalancer(t: TestContext): Promise<Balancer> {
+export async function startBalancer(t: TestContext, { host = '127.0.0.1', port = 0 } = {}): Promise<Balancer> {
   const sockets = new Set<Socket>();
-  const open = new Map<number, number>();
-  const count = (port: number, by: number): void => void open.set(port, (open.get(port) ?? 0) + by);
+  const open = new Map<number | string, number>();
+  const count = (backend: number | string, by: number): void => void open.set(backend, (open.get(backend) ?? 0) + by);
   const keep = (socket: Socket): void => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket)).on('error', () => {});
   };
   const server = createServer({ allowHalfOpen: true, noDelay: true }, async (front) => {
     keep(front);
-    const ports = balancer.backends.toSorted((a, b) => (open.get(a) ?? 0) - (open.get(b) ?? 0));
-    const back = await dialFirst(ports);
+    const backends = balancer.backends.toSorted((a, b) => (open.get(a) ?? 0) - (open.get(b) ?? 0));
+    const [backend, back] = await dialFirst(backends);
     if (back === null) return void front.resetAndDestroy();
     keep(back);
-    const port = back.remotePort ?? 0;
-    count(port, 1);
-    back.once('close', () => count(port, -1));
+    count(backend, 1);
+    back.once('close', () => count(backend, -1));
     join(front, back);
     join(back, front);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(port, host, resolve));
   t.after(() => {
     server.close();
     for (const socket of sockets) socket.destroy();
@@ -52,16 +51,20 @@ function join(from: Socket, to: Socket): void {
   from.once('close', () => (from.errored || !from.readableEnded) && to.resetAndDestroy());
 }
 
-async function dialFirst(ports: readonly number[]): Promise<Socket | null> {
-  for (const port of ports) {
-    const socket = await dial(port);
-    if (socket !== null) return socket;
+async function dialFirst(
+  backends: readonly (number | string)[],
+): Promise<readonly [backend: number | string, socket: Socket | null]> {
+  for (const backend of backends) {
+    const socket = await dial(backend);
+    if (socket !== null) return [backend, socket];
   }
-  return null;
+  return ['', null];
 }
 
-const dial = (port: number): Promise<Socket | null> =>
-  new Promise((resolve) => {
-    const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true, noDelay: true }, () => resolve(socket));
+function dial(backend: number | string): Promise<Socket | null> {
+  const { hostname, port } = new URL(`tcp://${typeof backend === 'number' ? `127.0.0.1:${backend}` : backend}`);
+  return new Promise((resolve) => {
+    const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true, noDelay: true }, () => resolve(socket));
     socket.once('error', () => resolve(null));
   });
+}

@@ -1,150 +1,273 @@
-// A Kubernetes API server of its own: the real one, with etcd behind it, and no controllers and no nodes. What a controller or a
-// kubelet would do is for the test to play (pods.ts). Go builds the API server once for each version; the cache keeps it.
-import { execFileSync } from 'node:child_process';
+// A Kubernetes cluster without nodes, for tests: etcd, the API server and the controllers of Kubernetes, each a process of its own.
+// Go builds the last two once for each version, into the user's cache folder. A node is another helper (kubelet.ts).
+import { spawnSync } from 'node:child_process';
 import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { request } from 'node:https';
+import type { IncomingMessage } from 'node:http';
+import { Agent, request } from 'node:https';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
 import { createRoot, issueLeaf } from '@underpass/control/edges/certificate/x509.ts';
-import { findTool } from '../../tools/system-tools.mjs';
+import type { KubernetesObject } from './kubernetes.ts';
 import { eventually } from './load.ts';
 import { freePorts } from './port.ts';
 import { startProgram, temporaryHome } from './process.ts';
+import { requireTool } from './tool.ts';
 
-const source = join(import.meta.dirname, '../cluster/apiserver');
+const source = join(import.meta.dirname, '../cluster/control-plane');
+const sourceFiles = ['go.mod', 'go.sum', 'main.go'];
+const buildTimeoutMs = 3_600_000;
+const readyWithinMs = 120_000;
 
-export interface ApiAnswer<Body> {
+/** The controllers that act on objects of a chart or of an operator. None of them needs a cloud, and none asks nodes. */
+const controllers = [
+  'deployment-controller',
+  'disruption-controller',
+  'endpointslice-controller',
+  'garbage-collector-controller',
+  'horizontal-pod-autoscaler-controller',
+  'job-controller',
+  'namespace-controller',
+  'replicaset-controller',
+  'root-ca-certificate-publisher-controller',
+  'serviceaccount-controller',
+];
+
+export interface ApiAnswer<T> {
   readonly status: number;
-  readonly body: Body;
-  /** What kubectl prints after `Warning:`. */
+  readonly body: T;
+  /** What the API server would tell a user besides. */
   readonly warnings: readonly string[];
 }
 
+export type ChangeType = 'ADDED' | 'MODIFIED' | 'DELETED';
+
 export interface Cluster {
-  /** Path of the file by which helm and kubectl find and call it. */
+  readonly url: string;
+  /** File with the address and the token of an administrator, for helm and other programs. */
   readonly kubeconfig: string;
-  /** Calls the API as an administrator. Throws if the answer is a failure. */
-  call<Body>(method: string, path: string, body?: unknown, contentType?: string): Promise<ApiAnswer<Body>>;
+  /** The time from the start of the first process until everything was ready. */
+  readonly startedInMs: number;
+  call<T = KubernetesObject>(method: string, path: string, body?: object, contentType?: string): Promise<ApiAnswer<T>>;
+  /** Does what `call` does, and throws unless the answer is a good one. */
+  mustCall<T = KubernetesObject>(method: string, path: string, body?: object, contentType?: string): Promise<T>;
+  /** The path of the object in the API; one without a namespace is in `namespace` if its kind has any. */
+  pathOf(object: KubernetesObject, namespace: string): Promise<string>;
+  /** Tells each object of the list, and then each change. Stops with the test. */
+  follow<T>(path: string, onChange: (type: ChangeType, object: T) => void): void;
 }
 
-/** The API server's program; builds it first if this machine has none of this version. */
-export function apiServerProgram(): string {
-  const hash = createHash('sha256');
-  for (const name of readdirSync(source).sort()) hash.update(readFileSync(join(source, name)));
-  const folder = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'underpass-tests');
-  const program = join(folder, `kube-apiserver-${hash.digest('hex').slice(0, 12)}`);
-  if (existsSync(program)) return program;
+/** Builds the programs unless the cache has this version. Returns the path and how long the build took. */
+export function buildControlPlane(): { readonly path: string; readonly tookMs: number } {
+  const texts = sourceFiles.map((name) => readFileSync(join(source, name), 'utf8'));
+  const [, version = ''] = /k8s\.io\/kubernetes v(\S+)/.exec(texts[0] ?? '') ?? [];
+  const digest = createHash('sha256').update(texts.join('\0')).digest('hex').slice(0, 12);
+  const cache = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
+  const folder = join(cache, 'underpass', 'control-plane', `${version}-${digest}`);
+  const path = join(folder, 'control-plane');
+  if (existsSync(path)) return { path, tookMs: 0 };
+  const started = performance.now();
   mkdirSync(folder, { recursive: true });
-  process.stderr.write('building kube-apiserver (some ten minutes, once)\n');
-  const version = /k8s\.io\/kubernetes v(1\.(\d+)\.\d+)/.exec(readFileSync(join(source, 'go.mod'), 'utf8'));
-  const names = `-X k8s.io/component-base/version.gitVersion=v${version?.[1]} -X k8s.io/component-base/version.gitMajor=1`;
-  const flags = ['-trimpath', '-ldflags', `-s -w ${names} -X k8s.io/component-base/version.gitMinor=${version?.[2]}`];
-  const env = { ...process.env, GOFLAGS: '-mod=readonly', CGO_ENABLED: '0' };
-  execFileSync(need('go', 'golang-go'), ['build', ...flags, '-o', `${program}.new`, '.'], { cwd: source, env, stdio: 'inherit' });
-  renameSync(`${program}.new`, program);
-  return program;
+  const unfinished = `${path}.${process.pid}`;
+  // The API server says which version it is by what the linker puts there, and helm asks for it.
+  const [major, minor] = version.split('.');
+  const names = { gitVersion: `v${version}`, gitMajor: major, gitMinor: minor };
+  const set = Object.entries(names).map(([name, value]) => `-X k8s.io/component-base/version.${name}=${value}`);
+  const flags = ['build', '-trimpath', '-ldflags', ['-s', '-w', ...set].join(' '), '-o', unfinished, '.'];
+  const { status } = spawnSync(requireTool('go'), flags, { cwd: source, stdio: 'inherit', timeout: buildTimeoutMs });
+  if (status !== 0) throw new Error(`Kubernetes ${version} was not built: go ${flags.join(' ')} in ${source}`);
+  renameSync(unfinished, path);
+  return { path, tookMs: performance.now() - started };
 }
 
-function need(name: string, debian: string): string {
-  const path = findTool(name);
-  if (path === undefined) throw new Error(`${name} is not installed: apt-get install ${debian}`);
-  return path;
+interface Files {
+  readonly ca: string;
+  readonly certificate: string;
+  readonly key: string;
+  readonly accountKey: string;
+  readonly tokens: string;
+  readonly kubeconfig: string;
 }
+
+/** Writes keys, certificates and the administrator's token. No program gets a secret as an argument. */
+async function writeFiles(folder: string, url: string): Promise<{ files: Files; token: string; caPem: string }> {
+  const path = (name: string): string => join(folder, name);
+  const files: Files = {
+    ...{ ca: path('ca.crt'), certificate: path('server.crt'), key: path('server.key'), accountKey: path('account.key') },
+    ...{ tokens: path('tokens.csv'), kubeconfig: path('kubeconfig') },
+  };
+  const span = { notBefore: new Date(Date.now() - 3_600_000), notAfter: new Date(Date.now() + 86_400_000) };
+  const root = await createRoot('cluster', span);
+  const leaf = await issueLeaf(root, ['localhost'], span);
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const token = randomBytes(24).toString('hex');
+  const cluster = { server: url, 'certificate-authority': files.ca };
+  const kubeconfig = {
+    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'test' },
+    clusters: [{ name: 'test', cluster }],
+    users: [{ name: 'admin', user: { token } }],
+    contexts: [{ name: 'test', context: { cluster: 'test', user: 'admin' } }],
+  };
+  const texts: Readonly<Record<keyof Files, string>> = {
+    ca: root.certificatePem,
+    certificate: leaf.certificatePem,
+    key: leaf.privateKeyPem,
+    accountKey: privateKey.export({ type: 'pkcs1', format: 'pem' }) as string,
+    tokens: `${token},admin,admin,"system:masters"\n`,
+    kubeconfig: JSON.stringify(kubeconfig),
+  };
+  for (const [name, text] of Object.entries(texts)) await writeFile(files[name as keyof Files], text, { mode: 0o600 });
+  return { files, token, caPem: root.certificatePem };
+}
+
+const apiServerFlags = (etcd: string, port: number, files: Files): string[] => [
+  `--etcd-servers=${etcd}`,
+  `--secure-port=${port}`,
+  '--bind-address=127.0.0.1',
+  // Nothing reaches the API server by a Service, so it need not say where it is.
+  '--advertise-address=192.0.2.1',
+  '--endpoint-reconciler-type=none',
+  `--tls-cert-file=${files.certificate}`,
+  `--tls-private-key-file=${files.key}`,
+  `--token-auth-file=${files.tokens}`,
+  '--authorization-mode=RBAC',
+  '--service-account-issuer=https://kubernetes.default.svc',
+  `--service-account-key-file=${files.accountKey}`,
+  `--service-account-signing-key-file=${files.accountKey}`,
+  '--service-cluster-ip-range=10.96.0.0/16,fd00:96::/112',
+];
+
+const controllerFlags = (files: Files): string[] => [
+  `--kubeconfig=${files.kubeconfig}`,
+  `--controllers=${controllers.join(',')}`,
+  '--leader-elect=false',
+  '--secure-port=0',
+  `--service-account-private-key-file=${files.accountKey}`,
+  `--root-ca-file=${files.ca}`,
+];
 
 export async function startCluster(t: TestContext): Promise<Cluster> {
-  const program = apiServerProgram();
+  const { path: program } = buildControlPlane();
   const folder = await temporaryHome(t);
-  const file = (name: string): string => join(folder, name);
-  const [etcd = 0, etcdPeer = 0, port = 0] = await freePorts(3);
-  const token = randomBytes(24).toString('hex');
-  const certificates = await writeCredentials(folder, token);
-
-  const at = (number: number): string => `http://127.0.0.1:${number}`;
-  startProgram(t, need('etcd', 'etcd-server'), [
-    ...['--data-dir', file('etcd'), '--unsafe-no-fsync'],
-    ...['--listen-client-urls', at(etcd), '--advertise-client-urls', at(etcd)],
-    ...['--listen-peer-urls', at(etcdPeer), '--initial-advertise-peer-urls', at(etcdPeer)],
-    ...['--initial-cluster', `default=${at(etcdPeer)}`, '--logger', 'zap', '--log-level', 'error'],
+  const [client = 0, peer = 0, port = 0] = await freePorts(3);
+  const url = `https://localhost:${port}`;
+  const { files, token, caPem } = await writeFiles(folder, url);
+  const started = performance.now();
+  const [etcdUrl, peerUrl] = [`http://127.0.0.1:${client}`, `http://127.0.0.1:${peer}`];
+  const etcd = startProgram(t, requireTool('etcd'), [
+    ...['--data-dir', join(folder, 'etcd'), '--unsafe-no-fsync', '--log-level', 'error'],
+    ...['--listen-client-urls', etcdUrl, '--advertise-client-urls', etcdUrl],
+    ...['--listen-peer-urls', peerUrl, '--initial-advertise-peer-urls', peerUrl, '--initial-cluster', `default=${peerUrl}`],
   ]);
-  const server = startProgram(t, program, [
-    `--etcd-servers=${at(etcd)}`,
-    `--secure-port=${port}`,
-    '--bind-address=127.0.0.1',
-    `--cert-dir=${file('generated')}`,
-    `--tls-cert-file=${file('server.pem')}`,
-    `--tls-private-key-file=${file('server.key')}`,
-    '--service-account-issuer=https://kubernetes.default.svc',
-    `--service-account-key-file=${file('accounts.pem')}`,
-    `--service-account-signing-key-file=${file('accounts.key')}`,
-    `--token-auth-file=${file('tokens.csv')}`,
-    '--authorization-mode=RBAC',
-    '--service-cluster-ip-range=10.96.0.0/16',
-  ]);
+  await etcd.listening(client);
+  const server = startProgram(t, program, ['apiserver', ...apiServerFlags(etcdUrl, port, files)]);
+  const api = createApi(t, url, caPem, token);
+  await eventually(
+    async () => (await api.call('GET', '/readyz').catch(() => ({ status: 0 }))).status,
+    (status) => status === 200 || server.child.exitCode !== null,
+    readyWithinMs,
+  );
+  if (server.child.exitCode !== null) throw new Error(`the API server ended:\n${server.text().slice(-2_000)}`);
+  startProgram(t, program, ['controller-manager', ...controllerFlags(files)]);
+  // The controllers make this account in every namespace.
+  await eventually(
+    async () => (await api.call('GET', '/api/v1/namespaces/default/serviceaccounts/default')).status,
+    (status) => status === 200,
+    readyWithinMs,
+  );
+  return { url, kubeconfig: files.kubeconfig, startedInMs: performance.now() - started, ...api };
+}
 
-  const kubeconfig = file('kubeconfig');
-  const named = (name: string, key: string, value: unknown): object => ({ name, [key]: value });
-  const config = {
-    apiVersion: 'v1',
-    kind: 'Config',
-    clusters: [named('test', 'cluster', { server: `https://localhost:${port}`, 'certificate-authority': certificates })],
-    users: [named('admin', 'user', { tokenFile: file('token') })],
-    contexts: [named('test', 'context', { cluster: 'test', user: 'admin' })],
-    'current-context': 'test',
+type Api = Pick<Cluster, 'call' | 'mustCall' | 'pathOf' | 'follow'>;
+
+function createApi(t: TestContext, url: string, ca: string, token: string): Api {
+  const agent = new Agent({ keepAlive: true, ca });
+  t.after(() => agent.destroy());
+  const open = async (method: string, path: string, body?: object, type = 'application/json'): Promise<IncomingMessage> => {
+    const sent = body === undefined ? '' : JSON.stringify(body);
+    const kind = { 'content-type': type, 'content-length': Buffer.byteLength(sent) };
+    const headers = { authorization: `Bearer ${token}`, accept: 'application/json', ...(sent === '' ? {} : kind) };
+    const asked = request(new URL(path, url), { method, agent, headers });
+    asked.end(sent);
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+    return answer.setEncoding('utf8');
   };
-  await writeFile(kubeconfig, JSON.stringify(config), { mode: 0o600 });
-
-  const ca = readFileSync(certificates);
-  const send = (method: string, path: string, body?: unknown, contentType = 'application/json') =>
-    new Promise<ApiAnswer<never>>((resolve, reject) => {
-      const headers = { authorization: `Bearer ${token}`, 'content-type': contentType };
-      const call = request(
-        { host: '127.0.0.1', servername: 'localhost', port, method, path, ca, headers, timeout: 10_000 },
-        async (response) => {
-          let text = '';
-          for await (const chunk of response.setEncoding('utf8')) text += chunk;
-          const warnings = [response.headers.warning ?? []].flat().map((line) => line.replace(/^299 - "(.*)"$/, '$1'));
-          const isJson = /json/.test(response.headers['content-type'] ?? '');
-          resolve({ status: response.statusCode ?? 0, body: (isJson ? JSON.parse(text) : text) as never, warnings });
-        },
-      );
-      call.on('timeout', () => call.destroy(new Error('no answer from the API server')));
-      call.on('error', reject).end(body === undefined ? undefined : JSON.stringify(body));
-    });
-
-  const readiness = async (): Promise<number> => {
-    if (server.child.exitCode !== null) throw new Error(`the API server ended: ${server.text().slice(-2_000)}`);
-    return (await send('GET', '/readyz').catch(() => null))?.status ?? 0;
+  const call: Api['call'] = async (method, path, body, type) => {
+    const answer = await open(method, path, body, type);
+    let text = '';
+    for await (const part of answer) text += part;
+    const isJson = answer.headers['content-type']?.startsWith('application/json') === true;
+    const warnings = [answer.headers.warning ?? []].flat();
+    return { status: answer.statusCode ?? 0, body: isJson ? JSON.parse(text) : text, warnings };
   };
-  await eventually(readiness, (status) => status === 200, 120_000);
-  return {
-    kubeconfig,
-    call: async (method, path, body, contentType) => {
-      const answer = await send(method, path, body, contentType);
-      if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
-      return answer;
-    },
+  const mustCall: Api['mustCall'] = async (method, path, body, type) => {
+    const { status, body: answer } = await call(method, path, body, type);
+    if (status >= 300) throw new Error(`${method} ${path}: ${status} ${JSON.stringify(answer)}`);
+    return answer as never;
+  };
+  return { call, mustCall, pathOf: createPaths(mustCall), follow: (path, onChange) => follow(t, open, mustCall, path, onChange) };
+}
+
+interface Resource {
+  readonly name: string;
+  readonly kind: string;
+  readonly namespaced: boolean;
+}
+
+function createPaths(mustCall: Api['mustCall']): Api['pathOf'] {
+  const known = new Map<string, Promise<{ readonly resources: readonly Resource[] }>>();
+  return async ({ apiVersion, kind, metadata }, namespace) => {
+    const root = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+    const asked = known.get(root) ?? mustCall<{ resources: readonly Resource[] }>('GET', root);
+    known.set(root, asked);
+    const found = (await asked).resources.find((each) => each.kind === kind && !each.name.includes('/'));
+    if (found === undefined) throw new Error(`the API server has no ${kind} of ${apiVersion}`);
+    return `${root}/${found.namespaced ? `namespaces/${namespace}/` : ''}${found.name}/${metadata.name}`;
   };
 }
 
-/** Writes what the API server and its callers prove themselves with; returns the file of the authority. */
-async function writeCredentials(folder: string, token: string): Promise<string> {
-  const now = Date.now();
-  const lifespan = { notBefore: new Date(now - 60_000), notAfter: new Date(now + 24 * 3600_000) };
-  const root = await createRoot('cluster of a test', lifespan);
-  const leaf = await issueLeaf(root, ['localhost'], lifespan);
-  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-  const files = {
-    'ca.pem': root.certificatePem,
-    'server.pem': leaf.certificatePem,
-    'server.key': leaf.privateKeyPem,
-    'accounts.pem': publicKey.export({ type: 'spki', format: 'pem' }),
-    'accounts.key': privateKey.export({ type: 'pkcs8', format: 'pem' }),
-    'tokens.csv': `${token},admin,admin,"system:masters"\n`,
-    token,
+interface Followed {
+  readonly metadata: { readonly uid: string; readonly resourceVersion: string };
+}
+
+function follow<T>(
+  t: TestContext,
+  open: (method: string, path: string) => Promise<IncomingMessage>,
+  mustCall: Api['mustCall'],
+  path: string,
+  onChange: (type: ChangeType, object: T) => void,
+): void {
+  let stopped = false;
+  let current: IncomingMessage | undefined;
+  t.after(() => {
+    stopped = true;
+    current?.destroy();
+  });
+  const known = new Map<string, T & Followed>();
+  const tell = (type: ChangeType, object: T & Followed): void => {
+    if (type === 'DELETED') known.delete(object.metadata.uid);
+    else known.set(object.metadata.uid, object);
+    onChange(type, object);
   };
-  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text, { mode: 0o600 });
-  return join(folder, 'ca.pem');
+  const once = async (): Promise<void> => {
+    const list = await mustCall<{ metadata: { resourceVersion: string }; items: readonly (T & Followed)[] }>('GET', path);
+    const listed = new Set(list.items.map(({ metadata }) => metadata.uid));
+    for (const [uid, object] of known) if (!listed.has(uid)) tell('DELETED', object);
+    for (const object of list.items) tell('ADDED', object);
+    const glue = path.includes('?') ? '&' : '?';
+    current = await open('GET', `${path}${glue}watch=1&resourceVersion=${list.metadata.resourceVersion}`);
+    for await (const line of createInterface({ input: current })) {
+      const { type, object } = JSON.parse(line) as { type: ChangeType | 'ERROR'; object: T & Followed };
+      // The list is read again after an error, for example because the version is too old.
+      if (type === 'ERROR') return;
+      tell(type, object);
+    }
+  };
+  void (async () => {
+    while (!stopped) await once().catch(() => new Promise((resolve) => setTimeout(resolve, 100)));
+  })();
 }

@@ -13,16 +13,16 @@ export interface TestNats {
   signal(signal: NodeJS.Signals): void;
 }
 
-export async function startNats(t: TestContext): Promise<TestNats> {
+export async function startNats(t: TestContext, host = '127.0.0.1'): Promise<TestNats> {
   const [port = 0] = await freePorts(1);
   const run = async () => {
-    const started = startProgram(t, requireTool('nats-server'), ['-a', '127.0.0.1', '-p', String(port)]);
-    await started.listening(port);
+    const started = startProgram(t, requireTool('nats-server'), ['-a', host, '-p', String(port)]);
+    await started.listening(port, host);
     return started;
   };
   let server = await run();
   return {
-    url: `nats://127.0.0.1:${port}`,
+    url: `nats://${host}:${port}`,
     kill: () => server.end('SIGKILL'),
     start: async () => {
       server = await run();

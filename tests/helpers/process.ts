@@ -20,8 +20,8 @@ export interface ProcessOf {
   readonly text: () => string;
   /** Resolves with the match once the printed text matches. */
   seen(words: RegExp): Promise<RegExpExecArray>;
-  /** Resolves once something listens on that port of 127.0.0.1. */
-  listening(port: number): Promise<void>;
+  /** Resolves once something listens on that port, of 127.0.0.1 unless given. */
+  listening(port: number, host?: string): Promise<void>;
   /** Sends the signal and waits for the exit. */
   end(signal?: NodeJS.Signals): Promise<void>;
 }
@@ -84,20 +84,27 @@ export function startProgram(
       onMore.add(look);
       look();
     });
-  return { pid: child.pid ?? -1, child, text: () => printed, seen, listening: (port) => listening(port, () => printed), end };
+  return {
+    pid: child.pid ?? -1,
+    child,
+    text: () => printed,
+    seen,
+    listening: (port, host = '127.0.0.1') => listening(port, host, () => printed),
+    end,
+  };
 }
 
-async function listening(port: number, printed: () => string): Promise<void> {
+async function listening(port: number, host: string, printed: () => string): Promise<void> {
   const deadline = performance.now() + startTimeoutMs;
-  while (!(await accepts(port))) {
+  while (!(await accepts(port, host))) {
     if (performance.now() > deadline) throw new Error(`nothing listens on ${port}:\n${printed()}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
 
-const accepts = (port: number): Promise<boolean> =>
+const accepts = (port: number, host: string): Promise<boolean> =>
   new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1', () => {
+    const socket = connect(port, host, () => {
       socket.destroy();
       resolve(true);
     });

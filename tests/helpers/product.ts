@@ -145,9 +145,10 @@ async function operateWith(env: Environment, argv: readonly string[]): Promise<s
 }
 
 /** Signs in by a login link, as `npm start` prints one. */
-export async function signInBy(origin: string, link: string): Promise<Account> {
+/** `server` is where control listens, if not at its public address. */
+export async function signInBy(origin: string, link: string, server = origin): Promise<Account> {
   const token = new URL(link).pathname.split('/').at(-1) ?? '';
-  const response = await fetch(`${origin}/auth/login`, {
+  const response = await fetch(`${server}/auth/login`, {
     method: 'POST',
     headers: { origin, 'content-type': 'application/x-www-form-urlencoded' },
     body: new URLSearchParams({ token }),
@@ -157,7 +158,7 @@ export async function signInBy(origin: string, link: string): Promise<Account> {
     .getSetCookie()
     .map((line) => line.split(';')[0])
     .join('; ');
-  const call: Account['call'] = (method, path, body) => callAs(origin, { cookie, origin }, method, path, body);
+  const call: Account['call'] = (method, path, body) => callAs(server, { cookie, origin }, method, path, body);
   const { body: user } = await call<{ email: string; defaultProject: string }>('GET', '/api/user');
   const { body: projects } = await call<readonly Project[]>('GET', '/api/projects');
   return { email: user.email, cookie, project: user.defaultProject || (projects[0]?.id ?? ''), call };

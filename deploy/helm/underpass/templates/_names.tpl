@@ -48,6 +48,18 @@ capabilities:
   drop: ["ALL"]
 {{- end -}}
 
+{{/* How many pods, if it is not the autoscaler's: takes the root as `root`, the values as `values`, and the Deployment's name.
+     Without a number, an upgrade that switches the autoscaler on would first set one pod. The autoscaler goes on from those that run. */}}
+{{- define "underpass.replicas" -}}
+{{- if not .values.autoscaling.enabled -}}
+replicas: {{ .values.replicas }}
+{{- else -}}
+{{- with lookup "apps/v1" "Deployment" .root.Release.Namespace .name -}}
+replicas: {{ int .spec.replicas }}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{/* What every pod needs. Takes the root as `root` and the name of the service account as `account`. */}}
 {{- define "underpass.pod" -}}
 serviceAccountName: {{ .account }}
