@@ -142,7 +142,7 @@ test('a DNS query that cannot be cancelled does not delay the end', {
   skip: binary && 'the runtime takes no options',
 }, async (t) => {
   const nodeOptions = `--import=data:text/javascript,${encodeURIComponent('setInterval(() => {}, 60_000)')}`;
-  const { code, stdout } = await underpass(t, ['completion', 'bash'], { nodeOptions }).ended;
+  const { code, stdout } = await underpass(t, ['completion', 'bash'], { NODE_OPTIONS: nodeOptions }).ended;
   assert.equal(code, 0);
   assert.match(stdout, /underpass/);
 });

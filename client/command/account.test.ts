@@ -67,7 +67,7 @@ test('login does not wait for a browser that stays in the foreground', {
     rows: () => 24,
     onResize: () => () => {},
   };
-  const { code } = await cli.run(['login', '--server', api.origin], { env: { browserPath }, io: { stderr: terminal } });
+  const { code } = await cli.run(['login', '--server', api.origin], { env: { BROWSER: browserPath }, io: { stderr: terminal } });
   const stderr = written.join('');
   assert.equal(code, 0, stderr);
   assert.match(stderr, /^A browser window opens at\n\n {2}http:\/\/127/);
