@@ -14,6 +14,7 @@ import {
   subscriptionList,
   userList,
 } from '@underpass/rules/list/list-page.ts';
+import { addProject, addRegion, addTunnel } from '../edges/feed/test-kit.ts';
 import { createId } from '../platform/store/id.ts';
 import type { Store } from '../platform/store/store.ts';
 import { onBothDatabases, type StoreSuite } from '../test-kit-databases.ts';
@@ -62,6 +63,34 @@ const suite: StoreSuite = (name, skip, open) =>
         }
       });
     }
+
+    it('tells which project sends most in the last hour', async () => {
+      const nowMs = 100 * 60_000;
+      await addRegion(store.db, 'eu');
+      const of = { connections: 1, clients: 1 };
+      for (const [name, megabytes] of Object.entries({ quiet: 1, loud: 300, old: 0, older: 0 })) {
+        const { projectId, groupId } = await addProject(store.db, name);
+        const tunnel_id = await addTunnel(store.db, { projectId, groupId, region: 'eu', name: 't', hosts: [] });
+        const rows = [
+          { start_at: 39 * 60_000, tunnel_id, rx_bytes: 9e12, tx_bytes: 0, ...of },
+          { start_at: 41 * 60_000, tunnel_id, rx_bytes: megabytes * 4e5, tx_bytes: megabytes * 6e5, ...of },
+        ].filter((row) => row.rx_bytes > 0);
+        await store.db.insertInto('history_minutes').values(rows).execute();
+      }
+      const query = { ...newest(), sort: 'traffic' };
+      const page = await listAllProjects({ ...operator, nowMs }, query);
+      assert.deepEqual(
+        page.rows.map(({ name, trafficBytes }) => [name, trafficBytes]).slice(0, 2),
+        [
+          ['loud', 3e8],
+          ['quiet', 1e6],
+        ],
+      );
+      assert.deepEqual(
+        page.rows.slice(2).map(({ trafficBytes }) => trafficBytes),
+        [0, 0],
+      );
+    });
 
     it('sorts numbers by value, keeps equal ones apart, and goes back', async () => {
       const page = (over: Partial<ListQuery>) =>

@@ -320,6 +320,8 @@ export const OperatorProject = entity({
   suspended: boolean(),
   limits: entity(quotas as Record<QuotaName, ReturnType<typeof count>>),
   tunnels: count(),
+  /** Bytes to and from visitors in the last hour. */
+  trafficBytes: count(),
   createdAt: time(),
 });
 export type OperatorProject = Described<typeof OperatorProject>;

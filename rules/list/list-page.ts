@@ -41,7 +41,7 @@ export const userList = {
 } as const satisfies ListRules;
 export const projectList = {
   statuses: suspensions,
-  sorts: ['name', 'owners', 'tunnels', 'state', 'since'],
+  sorts: ['name', 'owners', 'tunnels', 'traffic', 'state', 'since'],
   newestFirst: true,
 } as const satisfies ListRules;
 export const allTunnelList = {

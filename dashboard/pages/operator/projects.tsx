@@ -3,6 +3,7 @@ import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
 import type { OperatorProject } from '@underpass/rules/entity/resource.ts';
 import { askedOf } from '@underpass/rules/list/list-address.ts';
 import { projectList } from '@underpass/rules/list/list-page.ts';
+import { formatSize } from '@underpass/rules/text/size.ts';
 import { MoreHorizontal } from 'lucide-react';
 import { useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
@@ -79,6 +80,12 @@ function columnsOf(actions: ProjectActions): readonly Column<OperatorProject>[] 
       header: 'Tunnels',
       width: '7rem',
       cell: ({ tunnels, limits }) => <span className="tabular">{`${tunnels} of ${limits.tunnels}`}</span>,
+    },
+    {
+      key: 'traffic',
+      header: 'Last Hour',
+      width: '7rem',
+      cell: ({ trafficBytes }) => <span className="tabular">{formatSize(trafficBytes)}</span>,
     },
     {
       key: 'state',
