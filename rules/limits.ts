@@ -1,4 +1,4 @@
-// Every number that bounds the product and belongs to no single rule (spec 9).
+// Every number that bounds the product and belongs to no single rule (spec 9): sizes, durations, quotas and rate limits.
 // A bound of one rule is in that rule's file.
 
 export const limits = {

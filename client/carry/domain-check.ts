@@ -9,7 +9,7 @@ export interface DomainCheck {
   problem(): Problem | null;
 }
 
-/** An edge sends at most this many addresses (docs/protocol.md, HELLO), so a longer list cannot be checked. */
+/** An edge sends at most this many addresses (docs/protocol.md, HELLO and INFO), so a list of that length may lack some. */
 const maxUrls = 16;
 
 export function createDomainCheck(upstreams: TunnelUpstreams, onEvent: (event: CarryEvent) => void): DomainCheck {

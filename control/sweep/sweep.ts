@@ -1,5 +1,5 @@
-// Deletes expired rows, table by table: the one place that deletes by the clock. The product refuses expired rows already, so
-// sweeping changes no answer. A sweep cannot be undone, so it waits while the time is in doubt, and before it empties a table.
+// Deletes expired rows, table by table. Only jobs, leases and challenges of certificates also go where they are used. The product
+// refuses expired rows already, so sweeping changes no answer. A sweep cannot be undone, so it waits while the time is in doubt, and before it empties a table.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { dayMs, durations, hourMs, retentionDays } from '@underpass/rules/limits.ts';

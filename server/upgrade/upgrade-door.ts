@@ -1,5 +1,5 @@
-// The socket in the home folder over which the commands upgrade and status reach the running server: one line of JSON each way. Only the
-// server's user can open it.
+// The socket in the home folder over which the commands upgrade, status and keys reach the running server: one line of JSON each
+// way. Only the server's user can open it.
 
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
