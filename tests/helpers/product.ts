@@ -144,8 +144,7 @@ async function operateWith(env: Environment, argv: readonly string[]): Promise<s
   return out.join('');
 }
 
-/** Signs in by a login link, as `npm start` prints one. */
-/** `server` is where control listens, if not at its public address. */
+/** Signs in by a login link, as `npm start` prints one. `server` is where control listens, if not at its public address. */
 export async function signInBy(origin: string, link: string, server = origin): Promise<Account> {
   const token = new URL(link).pathname.split('/').at(-1) ?? '';
   const response = await fetch(`${server}/auth/login`, {
