@@ -79,13 +79,10 @@ const suite: StoreSuite = (name, skip, open) =>
       }
       const query = { ...newest(), sort: 'traffic' };
       const page = await listAllProjects({ ...operator, nowMs }, query);
-      assert.deepEqual(
-        page.rows.map(({ name, trafficBytes }) => [name, trafficBytes]).slice(0, 2),
-        [
-          ['loud', 3e8],
-          ['quiet', 1e6],
-        ],
-      );
+      assert.deepEqual(page.rows.map(({ name, trafficBytes }) => [name, trafficBytes]).slice(0, 2), [
+        ['loud', 3e8],
+        ['quiet', 1e6],
+      ]);
       assert.deepEqual(
         page.rows.slice(2).map(({ trafficBytes }) => trafficBytes),
         [0, 0],

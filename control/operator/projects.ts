@@ -91,8 +91,7 @@ export async function listAllProjects({ deps, nowMs }: ActingOperator, query = n
   const all = db.selectFrom('projects as p').selectAll('p');
   const fromMs = nowMs - trafficMinutes * minuteMs;
   // Sums the whole hour only for who asks which project sends most.
-  const rows =
-    query.sort === 'traffic' ? all.leftJoin(trafficSince(fromMs).as('traffic'), 'traffic.project_id', 'p.id') : all;
+  const rows = query.sort === 'traffic' ? all.leftJoin(trafficSince(fromMs).as('traffic'), 'traffic.project_id', 'p.id') : all;
   const page = await readListPage(rows, listed, query, projectList.statuses);
   return { ...page, rows: await toProjects(db, page.rows, nowMs) };
 }
@@ -131,7 +130,7 @@ export async function changeProject(operator: ActingOperator, id: string, change
     return { row: after, tunnelIds: change.suspended === undefined ? [] : await tunnelIdsOf(trx, id) };
   });
   deps.feed.tunnelsChanged(tunnelIds);
-  return (await toProjects(deps.store.db, [row]))[0]!;
+  return (await toProjects(deps.store.db, [row], operator.nowMs))[0]!;
 }
 
 /** Deletes a project whose owners are gone, or that was suspended for good: a command. */
