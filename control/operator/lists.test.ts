@@ -72,7 +72,7 @@ const suite: StoreSuite = (name, skip, open) =>
         const { projectId, groupId } = await addProject(store.db, name);
         const tunnel_id = await addTunnel(store.db, { projectId, groupId, region: 'eu', name: 't', hosts: [] });
         const rows = [
-          { start_at: 39 * 60_000, tunnel_id, rx_bytes: 9e12, tx_bytes: 0, ...of },
+          { start_at: 39 * 60_000, tunnel_id, rx_bytes: megabytes > 0 ? 0 : 9e12, tx_bytes: 0, ...of },
           { start_at: 41 * 60_000, tunnel_id, rx_bytes: megabytes * 4e5, tx_bytes: megabytes * 6e5, ...of },
         ].filter((row) => row.rx_bytes > 0);
         await store.db.insertInto('history_minutes').values(rows).execute();
