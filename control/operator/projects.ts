@@ -27,24 +27,16 @@ async function ownersOf(db: Queries, ids: readonly string[]): Promise<Map<string
   );
 }
 
-/** An hour: control keeps the minutes of no more. */
-const trafficMinutes = 60;
-
-/** Bytes of each project's tunnels since then, as a table to join. A parameter would make two equal expressions differ (list-page.ts). */
-const trafficSince = (fromMs: number) => sql<{ project_id: string; bytes: number }>`(
-  select t.project_id, sum(h.rx_bytes + h.tx_bytes) as bytes from history_minutes h join tunnels t on t.id = h.tunnel_id
-  where h.start_at >= ${sql.lit(fromMs)} group by t.project_id)`;
-
-async function trafficOf(db: Queries, ids: readonly string[], fromMs: number): Promise<Map<string, number>> {
-  const rows = await db
+/** Bytes to and from visitors of each project in the last hour: control keeps no older minutes. */
+function lastHourTraffic(db: Queries, nowMs: number) {
+  // Part of the text: Postgres takes two equal parameters of a group for different ones.
+  const from = sql.lit(nowMs - 60 * minuteMs);
+  return db
     .selectFrom('history_minutes as h')
     .innerJoin('tunnels as t', 't.id', 'h.tunnel_id')
     .select(['t.project_id', sql<number>`sum(h.rx_bytes + h.tx_bytes)`.as('bytes')])
-    .where('t.project_id', 'in', ids)
-    .where('h.start_at', '>=', fromMs)
-    .groupBy('t.project_id')
-    .execute();
-  return new Map(rows.map((row) => [row.project_id, Number(row.bytes)]));
+    .where('h.start_at', '>=', from)
+    .groupBy('t.project_id');
 }
 
 async function toProjects(db: Queries, rows: readonly ProjectsTable[], nowMs: number): Promise<OperatorProject[]> {
@@ -53,8 +45,9 @@ async function toProjects(db: Queries, rows: readonly ProjectsTable[], nowMs: nu
   const [owners, tunnels, traffic] = await Promise.all([
     ownersOf(db, ids),
     countTunnels(db, 'project_id', ids),
-    trafficOf(db, ids, nowMs - trafficMinutes * minuteMs),
+    lastHourTraffic(db, nowMs).where('t.project_id', 'in', ids).execute(),
   ]);
+  const bytes = new Map(traffic.map((row) => [row.project_id, Number(row.bytes)]));
   return rows.map((row) => ({
     id: row.id,
     name: row.name,
@@ -62,7 +55,7 @@ async function toProjects(db: Queries, rows: readonly ProjectsTable[], nowMs: nu
     suspended: row.suspended_at !== null,
     limits: readQuotas(row.limits),
     tunnels: tunnels.get(row.id) ?? 0,
-    trafficBytes: traffic.get(row.id) ?? 0,
+    trafficBytes: bytes.get(row.id) ?? 0,
     createdAt: new Date(row.created_at).toISOString(),
   }));
 }
@@ -89,9 +82,9 @@ const listed: ListedColumns = {
 export async function listAllProjects({ deps, nowMs }: ActingOperator, query = newest()): Promise<ListPage<OperatorProject>> {
   const { db } = deps.store;
   const all = db.selectFrom('projects as p').selectAll('p');
-  const fromMs = nowMs - trafficMinutes * minuteMs;
-  // Sums the whole hour only for who asks which project sends most.
-  const rows = query.sort === 'traffic' ? all.leftJoin(trafficSince(fromMs).as('traffic'), 'traffic.project_id', 'p.id') : all;
+  // The traffic of all projects is summed only to sort by it; otherwise only that of the projects of this page.
+  const rows =
+    query.sort === 'traffic' ? all.leftJoin(lastHourTraffic(db, nowMs).as('traffic'), 'traffic.project_id', 'p.id') : all;
   const page = await readListPage(rows, listed, query, projectList.statuses);
   return { ...page, rows: await toProjects(db, page.rows, nowMs) };
 }

@@ -93,7 +93,7 @@ export async function changeUser(operator: ActingOperator, id: string, change: U
   return toUser(row);
 }
 
-/** Deletes a user who asks by mail: a command. Does the same as the user's own call. */
+/** Deletes the account of somebody who asks the operator for it: the same as if they deleted it themselves. */
 export async function deleteUser(
   { deps, nowMs }: ActingOperator,
   id: string,
