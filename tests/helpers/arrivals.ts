@@ -9,7 +9,7 @@ import { type Door, getRequest, openVisitor, visit } from './visitor.ts';
 
 const uploadBytes = 65_536;
 
-/** Answers at once, takes uploads, and echoes what comes after an upgrade. */
+/** Starts a service that answers each request with `served`, and sends back what a client sends after `Upgrade: echo`. */
 export async function startEchoUpstream(t: TestContext): Promise<string> {
   const server = createServer((request, response) => {
     request.resume().on('end', () => response.end('served'));

@@ -140,7 +140,7 @@ export async function startKubelet(t: TestContext, cluster: Cluster, options: Ku
 
 const pathOfPod = ({ metadata }: Pod): string => `/api/v1/namespaces/${metadata.namespace}/pods/${metadata.name}`;
 
-/** Another process may have removed the pod meanwhile. */
+/** Removes the pod. No error if a controller has removed or replaced it already. */
 async function removePod(cluster: Cluster, pod: Pod): Promise<void> {
   const { status, body } = await cluster.call('DELETE', pathOfPod(pod), {
     ...{ apiVersion: 'v1', kind: 'DeleteOptions', gracePeriodSeconds: 0 },
