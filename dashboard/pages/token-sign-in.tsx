@@ -1,5 +1,6 @@
 // Completes the sign-in from the mailed link (spec 2, Token sign-in page). In the browser that requested the link the page posts the
-// token by itself. In any other browser the user presses a button first, because mail scanners run scripts.
+// token by itself, and so does a token that no longer works, which fails at once. In any other browser the user presses a button first,
+// because mail scanners run scripts, and somebody else may have had the link sent.
 import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
 import { text } from '@underpass/rules/text/text.ts';
 import { useEffect, useState } from 'react';
@@ -19,20 +20,20 @@ export async function loader({ params }: LoaderFunctionArgs) {
   if (await loadSession()) return redirect(paths.home());
   const { token } = params;
   if (!token) return redirect(paths.login());
-  return { token, sameBrowser: await wasRequestedHere(token) };
+  return { token, asks: await mustAsk(token) };
 }
 
-/** False if the check fails: the page shows the button, which is safe. */
-async function wasRequestedHere(token: string): Promise<boolean> {
+/** True if the check fails: the page shows the button, which is safe. */
+async function mustAsk(token: string): Promise<boolean> {
   const check = await callApi(sessionCalls.checkLoginLink, { payload: { token } }).catch(() => undefined);
-  return check?.sameBrowser === true;
+  return !(check?.sameBrowser === true || check?.usable === false);
 }
 
 type State = { readonly name: 'question' | 'posting' } | { readonly name: 'failed'; readonly error: unknown };
 
 export function Component() {
-  const { token, sameBrowser } = useLoaderData<typeof loader>() as { readonly token: string; readonly sameBrowser: boolean };
-  const [state, setState] = useState<State>({ name: sameBrowser ? 'posting' : 'question' });
+  const { token, asks } = useLoaderData<typeof loader>() as { readonly token: string; readonly asks: boolean };
+  const [state, setState] = useState<State>({ name: asks ? 'question' : 'posting' });
   const navigate = useNavigate();
   const { hash } = useLocation();
   const post = () => setState({ name: 'posting' });

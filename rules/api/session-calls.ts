@@ -7,8 +7,8 @@ export const sessionCalls = {
   listProjects: { method: 'GET', path: '/api/projects', answer: 'Project[]', who: 'user' },
   redeemLoginLink: { method: 'POST', path: '/auth/login', form: 'LoginToken', who: 'anyone' },
   /**
-   * Whether the browser that holds the link is the one that asked for it: only then does the page redeem it by itself.
-   * Consumes nothing, and says nothing about a link that another browser asked for.
+   * Whether the link still works, and whether the browser that holds it is the one that asked for it: any other browser asks
+   * before it redeems a link that works. Consumes nothing.
    */
   checkLoginLink: { method: 'POST', path: '/auth/link', form: 'LoginToken', answer: 'LoginLinkCheck', who: 'anyone' },
   logOut: { method: 'GET', path: '/auth/logout', seeOther: true, who: 'anyone' },

@@ -43,7 +43,8 @@ export const Meta = entity({
 });
 export type Meta = Described<typeof Meta>;
 
-export const LoginLinkCheck = entity({ sameBrowser: boolean() });
+/** A link that is not `usable` is unknown, used or expired: nothing is lost if the page posts it at once. */
+export const LoginLinkCheck = entity({ sameBrowser: boolean(), usable: boolean() });
 export type LoginLinkCheck = Described<typeof LoginLinkCheck>;
 
 export const BotCheck = z.union([

@@ -23,7 +23,7 @@ import { isOwnNavigation } from '../../request/http/origin.ts';
 import { orInvalidForm, orMissing, refuse } from '../../request/http/refusal.ts';
 import { type BotCheck, passBotCheck } from './bot-check.ts';
 import { browserCookie, browserToken } from './browser.ts';
-import { isOwnLink, isUsableLink, redeemLoginLink, redeemProofLink } from './login-link.ts';
+import { checkLink, isUsableLink, redeemLoginLink, redeemProofLink } from './login-link.ts';
 import { type SignInDeps, signIn } from './sign-in.ts';
 
 export interface AuthDeps extends SignInDeps {
@@ -194,7 +194,7 @@ export const createAuthCalls = (deps: AuthDeps): Handlers<Names> => ({
   requestLoginLink: (context) => requestLoginLink(deps, context),
   checkLoginLink: async ({ request, body, nowMs }) => {
     const browser = readCookie(request.headers, deps.cookies.browser);
-    return { sameBrowser: await isOwnLink(deps.store.db, body.token, browser, nowMs) };
+    return checkLink(deps.store.db, body.token, browser, nowMs);
   },
   redeemLoginLink: (context) => redeem(deps, context),
   logOut: async (context) =>

@@ -1,6 +1,7 @@
 // One-time login links: 15 minutes, hashed, redeemed once, bound to the browser that asked. The same kind of link
 // renews the proof of a session.
 
+import type { LoginLinkCheck } from '@underpass/rules/entity/resource.ts';
 import { durations } from '@underpass/rules/limits.ts';
 import { createToken, hashToken, isToken } from '../../platform/secret/token.ts';
 import { createId } from '../../platform/store/id.ts';
@@ -48,9 +49,12 @@ async function findUsable(db: Queries, token: string, nowMs: number) {
     .executeTakeFirst();
 }
 
-/** True if this browser asked for this link. Does not consume the link. */
-export const isOwnLink = async (db: Queries, token: string, browser: string | undefined, nowMs: number): Promise<boolean> =>
-  browser !== undefined && (await findUsable(db, token, nowMs))?.browser_hash === hashToken(browser);
+/** Whether the link works, and whether this browser asked for it. Does not consume the link. */
+export async function checkLink(db: Queries, token: string, browser: string | undefined, nowMs: number): Promise<LoginLinkCheck> {
+  const link = await findUsable(db, token, nowMs);
+  const sameBrowser = link !== undefined && browser !== undefined && link.browser_hash === hashToken(browser);
+  return { sameBrowser, usable: link !== undefined };
+}
 
 /** A read, so that guesses cause no write. */
 export const isUsableLink = async (db: Queries, token: string, nowMs: number): Promise<boolean> =>

@@ -65,7 +65,10 @@ describe('a link that proves who uses a session', () => {
     const token = await askProof(ann);
     const browser = thiefOf(ann, 'underpass-browser');
     assert.equal((await browser.send('POST', '/auth/login', new URLSearchParams({ token }))).status, 401);
-    assert.deepEqual(await browser.call('POST', '/auth/link', new URLSearchParams({ token })), { sameBrowser: false });
+    assert.deepEqual(await browser.call('POST', '/auth/link', new URLSearchParams({ token })), {
+      sameBrowser: false,
+      usable: false,
+    });
     assert.equal(await redeem(browser, token), 401);
     assert.equal(await redeem(ann, token), 204, 'the tries did not use it up');
   });

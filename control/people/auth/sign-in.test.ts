@@ -84,18 +84,18 @@ describe('a login link', () => {
     assert.equal((await redeem(test.client(), token)).status, 204);
   });
 
-  it('reports only to the browser that asked for it that it is its own, and is not consumed by the check', async () => {
+  it('tells only the browser that asked for it that it is its own, tells others whether it works, and is not consumed', async () => {
     const [browser, scanner] = [test.client(), test.client()];
     const token = await askLink(browser);
     const other = await askLink(scanner, 'ann@example.com');
     const check = (who: TestClient, which: string) => who.call('POST', '/auth/link', tokenForm(which));
-    assert.deepEqual(await check(browser, token), { sameBrowser: true });
-    assert.deepEqual(await check(browser, other), { sameBrowser: false });
-    assert.deepEqual(await check(scanner, token), { sameBrowser: false });
-    assert.deepEqual(await check(test.client(), token), { sameBrowser: false });
-    assert.deepEqual(await check(browser, 'nonsense'), { sameBrowser: false });
+    assert.deepEqual(await check(browser, token), { sameBrowser: true, usable: true });
+    assert.deepEqual(await check(browser, other), { sameBrowser: false, usable: true });
+    assert.deepEqual(await check(scanner, token), { sameBrowser: false, usable: true });
+    assert.deepEqual(await check(test.client(), token), { sameBrowser: false, usable: true });
+    assert.deepEqual(await check(browser, 'nonsense'), { sameBrowser: false, usable: false });
     assert.equal((await redeem(browser, token)).status, 204);
-    assert.deepEqual(await check(browser, token), { sameBrowser: false }, 'a used link is nobody’s');
+    assert.deepEqual(await check(browser, token), { sameBrowser: false, usable: false }, 'a used link is nobody’s');
   });
 
   it('starts with the configured origin, whatever Host or forwarding headers the request has', async () => {
