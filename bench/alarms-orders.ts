@@ -1,8 +1,8 @@
 // A server whose authority does not answer: its orders fail. Control waits minutes between two orders for a name, so this runs
 // beside the other breaks, with Prometheus of its own.
 import type { TestContext } from 'node:test';
+import { eventually } from '@underpass/rules/test-kit.ts';
 import { startNameServer } from '@underpass/tests/helpers/dns.ts';
-import { eventually } from '@underpass/tests/helpers/load.ts';
 import { freePorts } from '@underpass/tests/helpers/port.ts';
 import { createRegion, startRegion } from '@underpass/tests/helpers/region.ts';
 import { startPrometheus } from './alarms-prometheus.ts';

@@ -5,8 +5,9 @@
 import { readFile } from 'node:fs/promises';
 import type { TestContext } from 'node:test';
 import { parseArgs } from 'node:util';
+import { eventually } from '@underpass/rules/test-kit.ts';
 import { startUpstream } from '@underpass/tests/chaos/stage.ts';
-import { eventually, keepVisiting } from '@underpass/tests/helpers/load.ts';
+import { keepVisiting } from '@underpass/tests/helpers/load.ts';
 import { type Break, breaks, unbroken } from './alarms-breaks.ts';
 import { startHealthy } from './alarms-healthy.ts';
 import { breakOrders, orderAlerts } from './alarms-orders.ts';

@@ -7,7 +7,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { parseArgs } from 'node:util';
-import { eventually } from '@underpass/tests/helpers/load.ts';
+import { eventually } from '@underpass/rules/test-kit.ts';
 import { startProcess } from '@underpass/tests/helpers/process.ts';
 import { type Account, accountAt } from '@underpass/tests/helpers/product.ts';
 import { costOf, countOnce, hungEdgeGraceMs, isGood, type Row, renderHead, renderRow } from './core/faults.ts';

@@ -3,8 +3,9 @@
 // They have the lowest priority: real ones run on machines of their own and do not take the processor from the edge.
 import { constants, setPriority } from 'node:os';
 import type { TestContext } from 'node:test';
+import { eventually } from '@underpass/rules/test-kit.ts';
 import { type Herd, type HerdStatus, startHerd } from '@underpass/tests/helpers/herd.ts';
-import { eventually, keepVisiting } from '@underpass/tests/helpers/load.ts';
+import { keepVisiting } from '@underpass/tests/helpers/load.ts';
 import { visitUntil } from '@underpass/tests/helpers/visitor.ts';
 import {
   cpuSeconds,

@@ -3,7 +3,8 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { eventually, keepVisiting } from '@underpass/tests/helpers/load.ts';
+import { eventually } from '@underpass/rules/test-kit.ts';
+import { keepVisiting } from '@underpass/tests/helpers/load.ts';
 import { figureOf, type StartedEdge, type StartedRegion } from '@underpass/tests/helpers/region.ts';
 import {
   type FigureRow,

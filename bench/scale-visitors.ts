@@ -5,8 +5,9 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { openSqliteStore } from '@underpass/control/platform/store/sqlite.ts';
+import { eventually } from '@underpass/rules/test-kit.ts';
 import { startHerd } from '@underpass/tests/helpers/herd.ts';
-import { eventually, keepVisiting } from '@underpass/tests/helpers/load.ts';
+import { keepVisiting } from '@underpass/tests/helpers/load.ts';
 import type { StartedRegion } from '@underpass/tests/helpers/region.ts';
 import {
   cpuSeconds,

@@ -1,4 +1,5 @@
-// Tables of cases for the tests of rules: each row is checked and named in the failure, and the runner shows the count.
+// What tests of every workspace share: tables of cases, where each row is checked and named in the failure, and the one way to wait
+// for what happens elsewhere.
 
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
@@ -31,4 +32,19 @@ export function eachRefused(
   rows: readonly RefuseRow[],
 ): void {
   eachCase(context, rows, ([input]) => assert.deepEqual(parse(input), { ok: false, message }));
+}
+
+/** Asks again until the value holds, and fails with the last value: for what another process, or a later turn of this one, does. */
+export async function eventually<T>(
+  ask: () => Promise<T> | T,
+  holds: (value: T) => boolean = Boolean,
+  withinMs = 60_000,
+): Promise<T> {
+  const end = performance.now() + withinMs;
+  for (let pauseMs = 0; ; pauseMs = Math.min(pauseMs + 5, 50)) {
+    const value = await ask();
+    if (holds(value)) return value;
+    assert.ok(performance.now() < end, `still ${JSON.stringify(value)} after ${withinMs} ms`);
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+  }
 }

@@ -14,10 +14,11 @@ import { startDns, startPebble, type TestAuthority, type TestDns } from '@underp
 import { FeedHub } from '@underpass/control/edges/feed/hub.ts';
 import { addProject, addRegion, addTunnel, silentLog } from '@underpass/control/edges/feed/test-kit.ts';
 import type { Tunnel } from '@underpass/rules/entity/entity.ts';
+import { eventually } from '@underpass/rules/test-kit.ts';
 import { freePorts } from '../tests/helpers/port.ts';
 import { openEdge } from './serve/edge-part.ts';
 import { openState } from './state/state.ts';
-import { dropHome, eventually, makeHome, openServer, signIn, type TestServer, testSettings } from './test-kit.ts';
+import { dropHome, makeHome, openServer, signIn, type TestServer, testSettings } from './test-kit.ts';
 
 const zone = 'example.test';
 const ports = { http: 0, tls: 0 };

@@ -10,9 +10,10 @@ import { after, before, describe, test } from 'node:test';
 import { connect, type TLSSocket } from 'node:tls';
 import type { Tunnel } from '@underpass/rules/entity/entity.ts';
 import type { Session } from '@underpass/rules/entity/resource.ts';
+import { eventually } from '@underpass/rules/test-kit.ts';
 import { freePorts } from '../tests/helpers/port.ts';
 import { type Environment, readSettings } from './settings/settings.ts';
-import { carry, dropHome, eventually, makeHome, openServer, type TestServer, visit } from './test-kit.ts';
+import { carry, dropHome, makeHome, openServer, type TestServer, visit } from './test-kit.ts';
 
 const host = 'console.localhost';
 

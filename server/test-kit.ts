@@ -133,14 +133,3 @@ export async function visit(port: number, ca: string, host: string): Promise<str
 
 /** A change applies within this time, well before control reads everything again (20 s). An idle machine needs some 50 ms. */
 export const appliedMs = 15_000;
-
-/** Asks again until the claim holds: for what depends on another process. */
-export async function eventually<T>(ask: () => Promise<T>, holds: (value: T) => boolean, withinMs = 60_000): Promise<T> {
-  const end = performance.now() + withinMs;
-  for (;;) {
-    const value = await ask();
-    if (holds(value)) return value;
-    assert.ok(performance.now() < end, `still ${JSON.stringify(value)} after ${withinMs} ms`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}

@@ -4,6 +4,7 @@ import { connect as connectHttp2 } from 'node:http2';
 import type { Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import type { TLSSocket } from 'node:tls';
+import { eventually } from '@underpass/rules/test-kit.ts';
 import type { Stream } from '@underpass/wire/api.ts';
 import type { GoawayCode } from '@underpass/wire/core/code.ts';
 import type { Info } from '@underpass/wire/core/hello.ts';
@@ -149,7 +150,7 @@ describe('disconnects', () => {
       const { length } = upstreams;
       const visitor = await rig.visit('t.tunnels.test');
       visitor.write('GET / HTTP/1.1\r\nHost: t.tunnels.test\r\n\r\n');
-      while (upstreams.length === length) await new Promise((resolve) => setImmediate(resolve));
+      await eventually(() => upstreams.length !== length);
       return client.opened > 0 ? visitor : askBy(client);
     };
     const answer = readUntil(await askBy(await join()), (text) => text.endsWith('ok'));
@@ -190,7 +191,7 @@ describe('INFO tells a client', () => {
     const { edges, carriers, tunnel } = session.peerInfo;
     assert.deepEqual([edges, carriers, tunnel], [1, 8, 't']);
     const informed = async (edges: number): Promise<void> => {
-      while (session.peerInfo.edges !== edges) await new Promise((resolve) => setTimeout(resolve, 5));
+      await eventually(() => session.peerInfo.edges === edges);
       assert.equal(session.peerInfo.tunnel, 't', 'the rest is sent again');
     };
     const self = { edgeId: 'edge-1', address: '127.0.0.1:1' };
@@ -209,7 +210,7 @@ describe('INFO tells a client', () => {
     const change = (changed: Partial<FeedTunnel>) => rig.control.change({ tunnels: [tunnelOf('t', changed)] });
     await change({ allowList: [] });
     await change({ hosts: ['t.tunnels.test', 'shop.example.com'] });
-    while (told.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    await eventually(() => told.length > 0);
     assert.deepEqual(
       told.map(({ urls }) => urls?.map((url) => new URL(url).hostname)),
       [['t.tunnels.test', 'shop.example.com']],

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { connect as connectTls, createServer as createTlsServer, type TLSSocket } from 'node:tls';
+import { eventually } from '@underpass/rules/test-kit.ts';
 import { createTestAuthority } from '@underpass/wire/fixture/certificate.ts';
 import { RequestHead } from '@underpass/wire/http/request-head.ts';
 import { encodeProxyHeader } from '../core/proxy-protocol.ts';
@@ -61,13 +62,13 @@ describe('passthrough on 443', () => {
     const hello = await helloFor('i.tunnels.test');
     const visitor = await rig.visitRaw('https');
     visitor.write(hello);
-    while (upstreams.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    await eventually(() => upstreams.length > 0);
     const broken = new Promise((resolve) => upstreams[0]?.once('close', resolve));
     visitor.resetAndDestroy();
     await broken;
     const other = await rig.visitRaw('https');
     other.write(hello);
-    while (upstreams.length === 1) await new Promise((resolve) => setImmediate(resolve));
+    await eventually(() => upstreams.length !== 1);
     const error = new Promise<NodeJS.ErrnoException>((resolve) => other.once('error', resolve));
     other.resume();
     upstreams[1]?.resetAndDestroy();
@@ -185,7 +186,7 @@ describe('what port 443 refuses, and how', () => {
       await new Promise((resolve) => setImmediate(resolve));
       for (const visitor of visitors) visitor.destroy();
     }
-    while (rig.edge.stats().sockets > sockets) await new Promise((resolve) => setImmediate(resolve));
+    await eventually(() => rig.edge.stats().sockets <= sockets);
     assert.equal(rig.edge.stats().deadlines, deadlines);
   });
 });
@@ -306,7 +307,7 @@ describe('TLS that ends here', () => {
       allowHalfOpen: true,
     } as object);
     assert.equal(validator.alpnProtocol, 'acme-tls/1');
-    while (rig.edge.stats().sockets > 0) await new Promise((resolve) => setImmediate(resolve));
+    await eventually(() => rig.edge.stats().sockets === 0);
     const visitor = await rig.visit('t.tunnels.test');
     assert.equal(visitor.alpnProtocol, 'http/1.1', 'a visitor still sees the certificate of the host');
   });

@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { eventually } from '@underpass/rules/test-kit.ts';
 import type { FeedCertificate } from '@underpass/wire/feed.ts';
 import { pino } from 'pino';
 import { createRig, readUntil, tunnelOf } from '../fixture/rig.ts';
@@ -59,7 +60,7 @@ describe('the copy on disk', () => {
       await refused.promise;
       await rm(folder);
       const written = () => readFile(join(folder, 'routes.json'), 'utf8').catch(() => null);
-      while ((await written()) === null) await new Promise((resolve) => setTimeout(resolve, 50));
+      await eventually(async () => (await written()) !== null);
       assert.equal(JSON.parse((await written()) ?? '').state.tunnels[0].id, 't');
     }));
 

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type Duplex, duplexPair } from 'node:stream';
 import { describe, it } from 'node:test';
+import { eventually } from '@underpass/rules/test-kit.ts';
 import type { Session, Stream } from '@underpass/wire/api.ts';
 import type { Offer } from '@underpass/wire/core/offer.ts';
 import { testRequest } from '@underpass/wire/fixture/sessions.ts';
@@ -62,9 +63,7 @@ describe('a neighbour', () => {
     assert.equal(neighbour.standing('t'), 'working');
     carriers[0]?.carrier.pause();
     session.open(testRequest);
-    const until = async (wanted: string): Promise<void> => {
-      while (neighbour.standing('t') !== wanted) await new Promise((resolve) => setTimeout(resolve, 20));
-    };
+    const until = (wanted: string) => eventually(() => neighbour.standing('t') === wanted);
     await until('doubtful');
     carriers[0]?.carrier.resume();
     await until('working');

@@ -7,6 +7,7 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
+import { eventually } from '@underpass/rules/test-kit.ts';
 import { createRig, type Rig, readUntil, tunnelOf } from '../fixture/rig.ts';
 
 const own = { id: '127.0.0.0/8' };
@@ -27,7 +28,7 @@ const whenEnded = (socket: Socket): Promise<void> =>
   new Promise((resolve) => socket.once('end', resolve).once('close', resolve).resume());
 
 async function noneOpen(rig: Rig): Promise<void> {
-  while (rig.edge.stats().open > 0) await new Promise((resolve) => setImmediate(resolve));
+  await eventually(() => rig.edge.stats().open === 0);
 }
 
 const isRefused = async (rig: Rig, port: 'https' | 'http'): Promise<boolean> => (await ask(rig, port, request)) === '';

@@ -6,6 +6,7 @@ import { connect, type Socket } from 'node:net';
 import { Writable } from 'node:stream';
 import { describe, it } from 'node:test';
 import type { ConnectionOptions } from 'node:tls';
+import { eventually } from '@underpass/rules/test-kit.ts';
 import { pino } from 'pino';
 import { encodeProxyHeader } from '../core/proxy-protocol.ts';
 import { createRig, type Rig, readAll, readUntil, tunnelOf, whenClosed } from '../fixture/rig.ts';
@@ -34,15 +35,6 @@ function dialRefused(rig: Rig, port: 'https' | 'http', localAddress = '127.0.0.1
 const dialMany = (rig: Rig, count: number, localAddress?: string): Promise<Socket[]> =>
   Promise.all(Array.from({ length: count }, () => dial(rig, 'https', localAddress)));
 
-/** Waits until the edge has accepted the connections: the kernel completes them before. */
-async function until(claim: () => boolean): Promise<void> {
-  const end = performance.now() + 60_000;
-  while (!claim()) {
-    assert.ok(performance.now() < end, claim.toString());
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
-
 const isEmpty =
   ({ edge }: Rig): (() => boolean) =>
   () =>
@@ -59,12 +51,12 @@ describe('a source address', () => {
     await using rig = await createRig([tunnelOf('t')], { connectionLimits: { total: 100, perAddress: 4 } });
     await rig.client('t', served());
     const held = await dialMany(rig, 4, '127.0.0.2');
-    await until(() => rig.edge.stats().open === 5);
+    await eventually(() => rig.edge.stats().open === 5);
     assert.equal(await answerTo(rig, '127.0.0.2'), '');
     assert.match(await answerTo(rig, '127.0.0.3'), /^HTTP\/1\.1 200 OK/);
     assert.deepEqual(rig.edge.stats().refused, { address: 1, total: 0, blocked: 0 });
     held[0]?.destroy();
-    await until(() => rig.edge.stats().open === 4);
+    await eventually(() => rig.edge.stats().open === 4);
     assert.match(await answerTo(rig, '127.0.0.2'), /^HTTP\/1\.1 200 OK/);
   });
 
@@ -72,7 +64,7 @@ describe('a source address', () => {
     await using rig = await createRig([tunnelOf('t')], { connectionLimits: { total: 100, perAddress: 2 } });
     await dial(rig, 'http', '127.0.0.2');
     await dial(rig, 'https', '127.0.0.2');
-    await until(() => rig.edge.stats().open === 2);
+    await eventually(() => rig.edge.stats().open === 2);
     await dialRefused(rig, 'http', '127.0.0.2');
     assert.deepEqual(rig.edge.stats().refused, { address: 1, total: 0, blocked: 0 });
   });
@@ -89,13 +81,13 @@ describe('a source address', () => {
     };
     const open: Socket[] = [];
     const held = ['2001:db8::1', '2001:db8::2', '192.0.2.1', '::ffff:192.0.2.1', '192.0.2.2'].map(from);
-    await until(() => rig.edge.stats().addresses === 3 && rig.edge.stats().open === 5);
+    await eventually(() => rig.edge.stats().addresses === 3 && rig.edge.stats().open === 5);
     assert.equal(await from('2001:db8::ffff'), '', 'the same /64');
     assert.equal(await from('192.0.2.1'), '', 'IPv4-mapped was IPv4');
     assert.deepEqual(rig.edge.stats().refused, { address: 2, total: 0, blocked: 0 });
     for (const visitor of open) visitor.destroy();
     await Promise.all(held);
-    await until(isEmpty(rig));
+    await eventually(isEmpty(rig));
   });
 });
 
@@ -116,16 +108,16 @@ describe('requests beyond the first of their HTTP/2 connection', () => {
     let waiting = 0;
     await rig.client('t', (socket) => void socket.once('data', () => waiting++));
     const crowd = ask(rig, 15, '127.0.0.2');
-    await until(() => waiting === 11 && rig.edge.stats().refused.address === 4);
+    await eventually(() => waiting === 11 && rig.edge.stats().refused.address === 4);
     assert.equal(await Promise.race(crowd.refused), constants.NGHTTP2_REFUSED_STREAM);
     assert.equal(ask(rig, 3, '127.0.0.3').streams.length, 3);
-    await until(() => waiting === 14);
+    await eventually(() => waiting === 14);
     for (const stream of crowd.streams.slice(0, 5)) stream.close(constants.NGHTTP2_CANCEL);
     await Promise.all(crowd.refused.slice(0, 5));
     const more = Array.from({ length: 5 }, () =>
       crowd.session.request({ ':path': '/', ':authority': host }).on('error', () => {}),
     );
-    await until(() => waiting === 19);
+    await eventually(() => waiting === 19);
     assert.equal(rig.edge.stats().refused.address, 4);
     assert.equal(more.length, 5);
   });
@@ -136,14 +128,14 @@ describe('requests beyond the first of their HTTP/2 connection', () => {
     await rig.client('t', (socket) => void socket.once('data', () => waiting++));
     const { session } = ask(rig, 3, '127.0.0.2');
     const second = ask(rig, 3, '127.0.0.3');
-    await until(() => waiting === 6);
+    await eventually(() => waiting === 6);
     ask(rig, 2, '127.0.0.4');
-    await until(() => rig.edge.stats().refused.total === 1);
+    await eventually(() => rig.edge.stats().refused.total === 1);
     session.destroy();
     second.session.destroy();
-    await until(() => rig.edge.stats().open === 2);
+    await eventually(() => rig.edge.stats().open === 2);
     ask(rig, 3, '127.0.0.5');
-    await until(() => waiting === 10);
+    await eventually(() => waiting === 10);
     assert.deepEqual(rig.edge.stats().refused, { address: 0, total: 1, blocked: 0 });
   });
 });
@@ -152,7 +144,7 @@ describe('the whole edge', () => {
   it('counts a connection before its first byte, behind a balancer too', async () => {
     await using rig = await createRig([ingress], { balancers: ['127.0.0.1'], connectionLimits: { total: 3, perAddress: 2 } });
     await dialMany(rig, 3);
-    await until(() => rig.edge.stats().open === 3);
+    await eventually(() => rig.edge.stats().open === 3);
     await dialRefused(rig, 'https');
     assert.deepEqual(rig.edge.stats().refused, { address: 0, total: 1, blocked: 0 });
   });
@@ -161,7 +153,7 @@ describe('the whole edge', () => {
     await using rig = await createRig([tunnelOf('t'), ingress], { connectionLimits: { total: 20, perAddress: 20 } });
     await rig.client('t', served());
     await dialMany(rig, 17);
-    await until(() => rig.edge.stats().open === 18);
+    await eventually(() => rig.edge.stats().open === 18);
     assert.equal(await answerTo(rig, '127.0.0.1'), '', 'an http tunnel');
     await dialRefused(rig, 'http');
     const raw = rig.connectTls('i.tunnels.test');
@@ -194,12 +186,12 @@ describe('several workers', () => {
     const visitors = Array.from({ length: 60 }, () => connect({ host: '127.0.0.1', port: rig.edge.ports.https }));
     let closed = 0;
     for (const visitor of visitors) visitor.on('error', () => {}).on('close', () => closed++);
-    await until(() => closed === 60 - 3 * workers);
-    await until(() => rig.edge.stats().refused.address === closed);
+    await eventually(() => closed === 60 - 3 * workers);
+    await eventually(() => rig.edge.stats().refused.address === closed);
     assert.equal(rig.edge.stats().open, 3 * workers);
     assert.equal(rig.edge.stats().openLimit, 50 * workers);
     for (const visitor of visitors) visitor.destroy();
-    await until(() => rig.edge.stats().open === 0);
+    await eventually(() => rig.edge.stats().open === 0);
   });
 });
 
@@ -232,18 +224,18 @@ describe('counts come back to zero', () => {
         const client = await rig.client('t', served());
         const echo = await rig.client('i', (socket) => void socket.pipe(socket));
         const visitors = await Promise.all(Array.from({ length: 3 }, () => open(rig)));
-        await until(() => rig.edge.stats().open === 5);
+        await eventually(() => rig.edge.stats().open === 5);
         for (const visitor of visitors) {
           visitor.resume();
           if (end === 'resetAndDestroy' && 'encrypted' in visitor) visitor.destroy();
           else visitor[end]();
         }
-        await until(() => rig.edge.stats().open === 2);
+        await eventually(() => rig.edge.stats().open === 2);
         for (const { session, socket } of [client, echo]) {
           session.close();
           await whenClosed(socket);
         }
-        await until(isEmpty(rig));
+        await eventually(isEmpty(rig));
       });
     }
   }

@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import type { ConnectionOptions, TLSSocket } from 'node:tls';
+import { eventually } from '@underpass/rules/test-kit.ts';
 import { createRig, type Handler, type Rig, readAll, readUntil, tunnelOf, whenClosed } from '../fixture/rig.ts';
 import { refusedHeads } from '../fixture/smuggling.ts';
 
@@ -624,7 +625,7 @@ describe('time', () => {
     const visitor = await rig.visit(host);
     visitor.write(get());
     assert.equal(await readAll(visitor), ok);
-    while (session.openStreams > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    await eventually(() => session.openStreams === 0);
   });
 
   it('answers 408 to a slow head after a large answer', { timeout: 30_000 }, async () => {
@@ -699,7 +700,7 @@ describe('a visitor that ends its side after a request', () => {
     await using rig = await createRig([tunnelOf('t')], { timeouts: { visitorEndedMs: 300 } });
     const { session } = await rig.client('t', (socket) => void socket.once('data', () => socket.write(`${begun}begun`)));
     assert.match(await readAll(await halfClosed(rig)), /begun$/);
-    while (session.openStreams > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    await eventually(() => session.openStreams === 0);
     assert.equal(rig.edge.stats().sockets, 1);
   });
 });

@@ -6,6 +6,7 @@ import type { IncomingMessage, Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { ConnectionLimiter } from '@underpass/edge/limits/connection-limiter.ts';
+import { eventually } from '@underpass/rules/test-kit.ts';
 import { createLog } from '../process/log.ts';
 import { openFeedDoor } from './feed-door.ts';
 import { createHttpServer, limitCallers } from './http-server.ts';
@@ -105,7 +106,7 @@ test('resets connections over the limit of an address without reading them, and 
   assert.deepEqual([third, other], ['ECONNRESET', 'answered']);
   for (let i = 0; i < 3; i++) assert.equal((await ask('127.0.0.3'))[0], 'answered', 'a proxy has those of many');
   for (const socket of [first, second]) socket.destroy();
-  while (limiter.addresses > 1) await new Promise((resolve) => setImmediate(resolve));
+  await eventually(() => limiter.addresses <= 1);
   assert.equal((await ask('127.0.0.1'))[0], 'answered');
 });
 

@@ -3,9 +3,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { OperatorTunnel } from '@underpass/rules/entity/resource.ts';
+import { eventually } from '@underpass/rules/test-kit.ts';
 import { startBalancer } from '../helpers/balancer.ts';
 import { watchFootprints } from '../helpers/footprint.ts';
-import { eventually, keepVisiting } from '../helpers/load.ts';
+import { keepVisiting } from '../helpers/load.ts';
 import { freePorts } from '../helpers/port.ts';
 import { figureOf, type RegionTunnel, type StartedRegion, startRegion } from '../helpers/region.ts';
 import { visit, visitUntil } from '../helpers/visitor.ts';

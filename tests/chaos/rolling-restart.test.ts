@@ -2,8 +2,9 @@
 // whose clients are connected to other edges.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { eventually } from '@underpass/rules/test-kit.ts';
 import { type Balancer, startBalancer } from '../helpers/balancer.ts';
-import { eventually, keepVisiting, type Load } from '../helpers/load.ts';
+import { keepVisiting, type Load } from '../helpers/load.ts';
 import { freePorts } from '../helpers/port.ts';
 import { figureOf, type StartedEdge, type StartedRegion, startRegion } from '../helpers/region.ts';
 import { visit, visitUntil } from '../helpers/visitor.ts';

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { eventually } from '../helpers/load.ts';
+import { eventually } from '@underpass/rules/test-kit.ts';
 import { freePorts } from '../helpers/port.ts';
 import { startProgram } from '../helpers/process.ts';
 import { requireTool, skipWithout } from '../helpers/tool.ts';

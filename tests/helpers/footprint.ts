@@ -2,7 +2,7 @@
 // earlier values after a fault.
 import { readFile, rm } from 'node:fs/promises';
 import type { TestContext } from 'node:test';
-import { eventually } from './load.ts';
+import { eventually } from '@underpass/rules/test-kit.ts';
 import { type ProcessOf, weightFile } from './process.ts';
 import { openDescriptors } from './visitor.ts';
 

@@ -57,14 +57,3 @@ export function keepVisiting(t: TestContext, door: Door, { pauseMs = 20, path = 
     },
   };
 }
-
-/** Calls `ask` until `holds` accepts its value; after `withinMs` throws with the last value. */
-export async function eventually<T>(ask: () => Promise<T> | T, holds: (value: T) => boolean, withinMs = 30_000): Promise<T> {
-  const deadline = performance.now() + withinMs;
-  for (;;) {
-    const value = await ask();
-    if (holds(value)) return value;
-    if (performance.now() > deadline) throw new Error(`after ${withinMs} ms it is still ${JSON.stringify(value)}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}

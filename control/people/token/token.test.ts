@@ -1,7 +1,7 @@
-// API tokens, sign-in from a terminal, and the audit log by their calls (issue points: automation, audit).
+// API tokens, sign-in from a terminal, and the audit log by their calls.
 
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { after, before, beforeEach, describe, it } from 'node:test';
 import type { ApiToken, AuditPage, DeviceStart, DeviceToken, NewApiToken, OwnToken } from '@underpass/rules/entity/resource.ts';
 import { rateLimits } from '@underpass/rules/limits.ts';
 import { createTestControl, type SignedUp, type TestControl } from '../../test-kit.ts';
@@ -12,9 +12,13 @@ let count = 0;
 
 before(async () => {
   test = await createTestControl();
-  ann = await test.signUp('ann@example.com');
+  await test.control.operator.ensureOperator();
 });
 after(() => test.close());
+// Tests move the clock, which ends sessions.
+beforeEach(async () => {
+  ann = await person();
+});
 
 const dayMs = 24 * 3600_000;
 const person = (): Promise<SignedUp> => test.signUp(`person-${++count}@example.com`);
@@ -51,7 +55,6 @@ describe('API tokens', () => {
     assert.deepEqual([await tunnelsStatus(month.token, bob), await tunnelsStatus(year.token, bob)], [401, 200]);
     test.time.now += 335 * 24 * 3600_000;
     assert.equal(await tunnelsStatus(year.token, bob), 401);
-    ann = await test.signUp(`ann-${++count}@example.com`);
   });
 
   it('do not live longer by being used', async () => {
@@ -61,7 +64,6 @@ describe('API tokens', () => {
     assert.equal(await tunnelsStatus(token, bob), 200);
     test.time.now += dayMs;
     assert.equal(await tunnelsStatus(token, bob), 401);
-    ann = await test.signUp(`ann-${++count}@example.com`);
   });
 
   it('never do more than the user who made them may do now', async () => {
@@ -107,7 +109,6 @@ describe('API tokens', () => {
   it('stop working when the user who made them is suspended', async () => {
     const bob = await person();
     const { token } = await createToken(bob, bob, { role: 'owner' });
-    await test.control.operator.ensureOperator();
     await test.control.operator.changeUser(bob.userId, { suspended: true });
     assert.equal(await tunnelsStatus(token, bob), 401);
   });
@@ -179,7 +180,6 @@ describe('CLI tokens', () => {
     assert.deepEqual([await tunnelsStatus(used, bob), await tunnelsStatus(unused, bob)], [200, 401]);
     test.time.now += 90 * dayMs;
     assert.equal(await tunnelsStatus(used, bob), 401);
-    ann = await test.signUp(`ann-${++count}@example.com`);
   });
 
   it('end at the server when their terminal logs out; an API token for programs does not', async () => {
@@ -251,7 +251,6 @@ describe('sign-in from a terminal', () => {
     test.time.now += 10 * 60_000;
     assert.equal((await poll(late.deviceCode)).status, 410);
     assert.equal((await poll('nonsense')).status, 410);
-    await test.makeFresh(ann);
   });
 
   it('belongs to one of two people who approve it at the same moment, and stays decided', async () => {
