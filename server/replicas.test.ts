@@ -9,6 +9,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { startPostgres, type TestPostgres } from '@underpass/control/test-kit-postgres.ts';
 import type { Tunnel } from '@underpass/rules/entity/entity.ts';
 import type { ConnectedClient } from '@underpass/rules/entity/resource.ts';
+import { eventually } from '@underpass/rules/test-kit.ts';
 import { requireTool, skipWithout } from '../tests/helpers/tool.ts';
 import { createLog } from './process/log.ts';
 import { type Running, startServer } from './serve/start.ts';
@@ -18,7 +19,6 @@ import {
   browserAt,
   carry,
   dropHome,
-  eventually,
   makeHome,
   openServer,
   signIn,

@@ -7,6 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import type { Tunnel } from '@underpass/rules/entity/entity.ts';
 import type { ConnectedClient } from '@underpass/rules/entity/resource.ts';
 import { rateLimits } from '@underpass/rules/limits.ts';
+import { eventually } from '@underpass/rules/test-kit.ts';
 import { requestUpgrade } from '@underpass/wire/handshake.ts';
 import { createLog } from './process/log.ts';
 import { controlSettings } from './serve/control-settings.ts';
@@ -16,7 +17,6 @@ import {
   type Browser,
   carry,
   dropHome,
-  eventually,
   makeHome,
   openServer,
   signIn,
