@@ -1,6 +1,6 @@
 // Checks what the linter cannot: a comment begins with its subject (a verb, or the noun that it describes), a function of a module
-// that has a body in braces is a declaration, so that a constant is a value or one expression, and an exported type has a name that
-// no other one in its workspace has. Reads text, without a parser.
+// that has a body in braces is a declaration, so that a constant is a value or one expression, an exported type has a name that no
+// other one in its workspace has, and a component of React is pure. Reads text, without a parser.
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -91,6 +91,21 @@ export function typeNameProblems(sources) {
   );
 }
 
+const impurities = [
+  [/^ {2}(?:if \(.*\) )?\w+\.current = /gm, 'writes a ref while it renders: write it in an effect or a handler'],
+  [
+    /^ {2}use(?:Layout)?Effect\(\(\) => (?:\{\n(?: {4}.*\n|\n)* {2}\}|[^{\n]*[^\]\n])\);$/gm,
+    'has an effect of every render: name what it depends on',
+  ],
+];
+
+/** What a hook or component of one file does that React may repeat or leave out, as lines `file:line: …`. */
+export function renderProblems(file, source) {
+  return impurities.flatMap(([pattern, problem]) =>
+    [...source.matchAll(pattern)].map(({ index }) => `${file}:${source.slice(0, index).split('\n').length}: ${problem}`),
+  );
+}
+
 export function checkStyle(root) {
   const patterns = folders.map((folder) => `${folder}/**/*.{ts,tsx,mjs}`);
   const files = globSync(patterns, {
@@ -98,6 +113,10 @@ export function checkStyle(root) {
     exclude: (path) => /(^|\/)(node_modules|dist)(\/|$)/.test(path),
   });
   const sources = files.sort().map((file) => [file, readFileSync(join(root, file), 'utf8')]);
-  const problems = sources.flatMap((pair) => [...openingProblems(...pair), ...declarationProblems(...pair)]);
+  const problems = sources.flatMap((pair) => [
+    ...openingProblems(...pair),
+    ...declarationProblems(...pair),
+    ...(pair[0].startsWith('dashboard/') ? renderProblems(...pair) : []),
+  ]);
   return { name: 'style', read: files.length, problems: [...problems, ...typeNameProblems(sources)] };
 }

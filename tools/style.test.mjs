@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { dirname } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { checkStyle, declarationProblems, openingProblems, typeNameProblems } from './style.mjs';
+import { checkStyle, declarationProblems, openingProblems, renderProblems, typeNameProblems } from './style.mjs';
 
 const refused = [
   ['/** Of one attempt. */\nconst connectTimeoutMs = 3_000;', 1, 'a comment of a constant'],
@@ -41,6 +41,23 @@ for (const source of undeclared)
 test('accepts one expression, a typed constant, and a function inside another', () => {
   const source = 'const a = () => 1;\nconst b: Handler = () => {\n};\nfunction c() {\n  const d = () => {\n  };\n}\n';
   assert.deepEqual(declarationProblems('a.ts', source), []);
+});
+
+test('refuses a ref that is written while rendering, and an effect of every render', () => {
+  const bodies = [
+    ['  latest.current = work;', 'a ref'],
+    ['  if (open) shown.current = open;', 'a ref'],
+    ['  useEffect(() => keep(steps));', 'an effect'],
+    ['  useLayoutEffect(() => {\n    keep(steps);\n\n    go();\n  });', 'an effect'],
+  ];
+  for (const [body, what] of bodies)
+    assert.match(renderProblems('a.ts', `function useA() {\n${body}\n}\n`).join(), new RegExp(`^a\\.ts:2: .*${what}`));
+});
+
+test('accepts a ref that is written in an effect or a handler, and effects that name what they depend on', () => {
+  const source =
+    'function useA() {\n  useEffect(() => {\n    b.current = c;\n  }, [c]);\n  useEffect(() => keep(c), [c]);\n  if (b.current === c) d();\n}\n';
+  assert.deepEqual(renderProblems('a.ts', source), []);
 });
 
 test('an exported type has its name for itself in its workspace', () => {

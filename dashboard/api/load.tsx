@@ -1,7 +1,7 @@
 // Shows the data that a loader promised: a spinner while it loads, the error panel with a retry if it fails. The page around it shows
 // at once. If a refresh fails for a temporary reason, the old content and everything typed stays, under a notice.
 import { text } from '@underpass/rules/text/text.ts';
-import { Fragment, type ReactNode, Suspense, use, useEffect, useLayoutEffect, useReducer, useRef } from 'react';
+import { Fragment, type ReactNode, Suspense, use, useEffect, useLayoutEffect, useReducer, useState } from 'react';
 import { useLocation, useNavigationType, useRevalidator } from 'react-router';
 import { Banner } from '../ui/banner.tsx';
 import { Button } from '../ui/button.tsx';
@@ -9,7 +9,8 @@ import { ErrorPanel } from '../ui/error-panel.tsx';
 import { useHandOverFocus } from '../ui/hand-over-focus.ts';
 import { LoadingArea } from '../ui/spinner.tsx';
 import { isTemporary, mayRetry, messageOf } from './error.ts';
-import { useAutoRetry } from './use-auto-retry.ts';
+import { onForget } from './forget.ts';
+import { useAutoRetry } from './use-again.ts';
 
 export interface LoadProps<T> {
   readonly promise: Promise<T>;
@@ -28,6 +29,7 @@ export interface LoadProps<T> {
 
 /** The last value of each entry of the history. */
 const kept = new Map<string, unknown>();
+onForget(() => kept.clear());
 const keptEntries = 20;
 
 function keepValue(entry: string, value: unknown): void {
@@ -97,19 +99,21 @@ interface LoadedProps<T> extends Pick<LoadProps<T>, 'failed' | 'failedHeader' | 
 function Loaded<T>({ outcome, failed, failedHeader, isKept: keeps, children }: LoadedProps<T>) {
   const { pathname, search, key } = useLocation();
   const address = pathname + search;
-  const last = useRef<{ readonly address: string; readonly value: T }>(undefined);
+  const [last, setLast] = useState<{ readonly address: string; readonly value: T }>();
   const result = use(outcome);
-  if (result.ok) last.current = { address, value: result.value };
+  const isNew = result.ok && !(last?.address === address && last.value === result.value);
+  const now = isNew ? { address, value: result.value } : last;
+  if (isNew) setLast(now);
   useEffect(() => {
     if (keeps && result.ok) keepValue(key, result.value);
   }, [keeps, key, result]);
-  const isKept = result.ok || (failed === undefined && last.current?.address === address && isTemporary(result.error));
+  const isKept = result.ok || (failed === undefined && now?.address === address && isTemporary(result.error));
   if (!result.ok && !isKept) return failed ?? <LoadFailed error={result.error} header={failedHeader} />;
   return (
     <>
       {!result.ok && <NotRefreshed error={result.error} />}
       {/* The key resets typed text and open panels when the page changes to another item. */}
-      <Fragment key={pathname}>{children(last.current!.value)}</Fragment>
+      <Fragment key={pathname}>{children(now!.value)}</Fragment>
     </>
   );
 }

@@ -29,7 +29,7 @@ export function QrDialog({ address, onClose }: QrDialogProps) {
 const codeClass = 'mx-auto aspect-square w-full max-w-72';
 
 function QrCode({ text }: { readonly text: string }) {
-  const { data, error, busy, reload } = useFetched(text, () => encode(text));
+  const { data, error, busy, reload } = useFetched({ key: `qr ${text}`, fetch: () => encode(text) });
   if (error !== undefined) return <ErrorPanel message="The QR code could not be loaded." onRetry={reload} busy={busy} />;
   if (data === undefined) return <LoadingArea className={codeClass} />;
   return (

@@ -13,19 +13,17 @@ export interface Task<Input extends readonly unknown[]> {
 export function useTask<Input extends readonly unknown[]>(work: (...input: Input) => Promise<void>): Task<Input> {
   const [state, setState] = useState<{ busy: boolean; error: unknown }>({ busy: false, error: undefined });
   const running = useRef(false);
-  const latest = useRef(work);
-  latest.current = work;
-  const run = useCallback(async (...input: Input) => {
+  const run = async (...input: Input) => {
     if (running.current) return;
     running.current = true;
     setState({ busy: true, error: undefined });
-    const error = await latest.current(...input).then(
+    const error = await work(...input).then(
       () => undefined,
       (reason: unknown) => reason,
     );
     running.current = false;
     setState({ busy: false, error });
-  }, []);
+  };
   const dismiss = useCallback(() => setState(({ busy }) => ({ busy, error: undefined })), []);
   return { ...state, run, dismiss };
 }

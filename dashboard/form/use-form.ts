@@ -1,7 +1,7 @@
 // The state of a form: the typed values, what the rules say about them, and the result of the last submit. A failure keeps the values.
 import type { ParsedForm } from '@underpass/rules/parsed.ts';
 import { text } from '@underpass/rules/text/text.ts';
-import { type FormEvent, type RefObject, useEffect, useRef, useState } from 'react';
+import { type FormEvent, type RefObject, useEffect, useEffectEvent, useRef, useState } from 'react';
 import { messageOf } from '../api/error.ts';
 import { useTask } from '../api/use-task.ts';
 import { keepLater } from './keep-later.ts';
@@ -83,11 +83,14 @@ export function useForm<Values extends object, Value>({ initial, parse, send }: 
 function useSubmit<Value, Field extends string>(parsed: ParsedForm<Value, Field>, send: (value: Value) => void) {
   const [awaited, setAwaited] = useState<Field>();
   const [held, setHeld] = useState(false);
+  const onHeldOver = useEffectEvent(() => {
+    if (parsed.ok) send(parsed.value);
+  });
   useEffect(() => {
     if (!held || awaited !== undefined) return;
     setHeld(false);
-    if (parsed.ok) send(parsed.value);
-  });
+    onHeldOver();
+  }, [held, awaited]);
   const run = () => {
     if (parsed.ok) send(parsed.value);
     else setHeld(awaited !== undefined && Object.keys(parsed.errors).every((field) => field === awaited));

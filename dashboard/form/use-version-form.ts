@@ -1,9 +1,10 @@
 // The form of something saved, which edits one version of it: a save names that version, so control refuses to overwrite a newer one.
-import { useEffect, useState } from 'react';
+import { useEffect, useEffectEvent, useState } from 'react';
 import { useRevalidator } from 'react-router';
 import { isStale } from '../api/error.ts';
 import { toast } from '../ui/overlay/toast.tsx';
 import { type Form, type FormOptions, useForm } from './use-form.ts';
+import { decideVersion, newestOf } from './version.ts';
 
 interface Version {
   readonly name: string;
@@ -53,10 +54,12 @@ export function useVersionForm<Saved extends Version, Values extends object, Cha
     setBase(saved);
     form.reset(valuesOf(saved), sent);
   };
-  const newest = loaded.updatedAt > base.updatedAt ? loaded : base;
+  const newest = newestOf(loaded, base);
   const changed = isChanged(form.values, base);
+  const decision = decideVersion(newest, base, changed);
+  const onNewer = useEffectEvent(startFrom);
   useEffect(() => {
-    if (newest !== base && !changed) startFrom(newest);
-  });
+    if (decision === 'take') onNewer(newest);
+  }, [decision, newest]);
   return { form, changed, isOutdated: newest !== base, loadNewest: () => startFrom(newest) };
 }

@@ -4,7 +4,7 @@ import { type DisplayStatus, decideDisplayStatus } from '@underpass/rules/tunnel
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react';
 import { useRevalidator } from 'react-router';
 import { askedAt } from '../api/tunnels.ts';
-import { reloadEveryMs, useReload } from '../api/use-reload.ts';
+import { reloadEveryMs, useReload } from '../api/use-again.ts';
 import { followTunnels } from './live-feed.ts';
 import { applyLive, type LiveTunnel } from './live-tunnel.ts';
 

@@ -7,6 +7,7 @@ import { parseUserCode } from '@underpass/rules/people/device-code.ts';
 import { mayGrant } from '@underpass/rules/people/permission.ts';
 import { text } from '@underpass/rules/text/text.ts';
 import { useEffect, useState } from 'react';
+import { askFor } from '../api/answers.ts';
 import { isApiError, messageOf } from '../api/error.ts';
 import { callApi } from '../api/request.ts';
 import { useFetched } from '../api/use-fetched.ts';
@@ -93,12 +94,7 @@ interface DeviceQuestionProps {
 }
 
 function DeviceQuestion({ code, onOutcome, onOtherCode }: DeviceQuestionProps) {
-  const {
-    data: device,
-    error,
-    reload,
-    busy,
-  } = useFetched(code, (signal) => callApi(accountCalls.getDevice, { userCode: code }, { signal }));
+  const { data: device, error, reload, busy } = useFetched(askFor(accountCalls.getDevice, { userCode: code }));
   const { projects } = useShell();
   if (isApiError(error) && error.status === 404) return <UnknownCode code={code} onOtherCode={onOtherCode} />;
   if (error !== undefined) return <ErrorPanel message={messageOf(error)} onRetry={reload} busy={busy} />;

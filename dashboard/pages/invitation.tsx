@@ -22,9 +22,10 @@ import { LoadingArea } from '../ui/spinner.tsx';
 
 export function Component() {
   const { token = '' } = useParams();
-  const { data: offer, error } = useFetched(token, (signal) =>
-    callApi(projectCalls.checkInvitation, { payload: { token } }, { signal }),
-  );
+  const { data: offer, error } = useFetched({
+    key: `invitation ${token}`,
+    fetch: (signal) => callApi(projectCalls.checkInvitation, { payload: { token } }, { signal }),
+  });
   return (
     <div className="mx-auto max-w-xl">
       <PageHeader title="Join a project" />

@@ -6,6 +6,7 @@ import { text } from '@underpass/rules/text/text.ts';
 import { useEffect, useState } from 'react';
 import { type LoaderFunctionArgs, redirect, useLoaderData, useLocation, useNavigate } from 'react-router';
 import { isApiError, messageOf } from '../api/error.ts';
+import { onForget } from '../api/forget.ts';
 import { callApi } from '../api/request.ts';
 import { paths } from '../routing/paths.ts';
 import { forgetSession, loadSession } from '../session/session.ts';
@@ -56,6 +57,7 @@ export function Component() {
 }
 
 const posts = new Map<string, Promise<void>>();
+onForget(() => posts.clear());
 
 /** Posts each token once, however often React renders the page: a link works once. A post without a verdict may be repeated. */
 function redeem(token: string): Promise<void> {

@@ -3,7 +3,7 @@ import { passkeyCalls } from '@underpass/rules/api/passkey-calls.ts';
 import type { Passkeys } from '@underpass/rules/entity/resource.ts';
 import { useState } from 'react';
 import { useRevalidator } from 'react-router';
-import { callApi } from '../api/request.ts';
+import { askFor } from '../api/answers.ts';
 import { useFetched } from '../api/use-fetched.ts';
 import { forgetSession } from '../session/session.ts';
 import { Button } from '../ui/button.tsx';
@@ -22,7 +22,7 @@ export interface PasskeyNeededProps {
 }
 
 export function PasskeyNeeded({ who }: PasskeyNeededProps) {
-  const { data, error, busy, reload } = useFetched('passkeys', (signal) => callApi(passkeyCalls.listPasskeys, {}, { signal }));
+  const { data, error, busy, reload } = useFetched(askFor(passkeyCalls.listPasskeys, {}));
   return (
     <>
       <PageHeader title="Passkey required" />

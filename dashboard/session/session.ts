@@ -3,6 +3,7 @@ import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
 import type { Project, User } from '@underpass/rules/entity/entity.ts';
 import { selectProject } from '@underpass/rules/screen/project-path.ts';
 import { redirect, useRouteLoaderData } from 'react-router';
+import { forgetAll, onForget } from '../api/forget.ts';
 import { callApi } from '../api/request.ts';
 import { getUser } from '../api/session.ts';
 import { paths } from '../routing/paths.ts';
@@ -43,13 +44,15 @@ export async function refreshSession(): Promise<Session | undefined> {
   return session;
 }
 
-/** Call it after signing in or out and after a change to the user's projects; then revalidate or navigate. */
+/** Call it after signing in and after a change to the user's projects; then revalidate or navigate. */
 export function forgetSession(): void {
   kept = undefined;
   isKnownSignedOut = false;
 }
 
-/** The signed-in user or, after the session has ended, the previous one. */
+onForget(forgetSession);
+
+/** The signed-in user or, after the session has ended, the previous one: a page to return to is theirs alone. */
 export const lastUser = (): User | undefined => last;
 
 async function fetchSession(): Promise<Session | undefined> {
@@ -58,6 +61,7 @@ async function fetchSession(): Promise<Session | undefined> {
   const projects = callApi(sessionCalls.listProjects, {}, { background: true });
   projects.catch(() => {});
   const user = await getUser();
+  if (user && last && user.email !== last.email) forgetAll();
   last = user ?? last;
   return user && { user, projects: await projects };
 }

@@ -5,9 +5,9 @@ import { CircleUser, LogOut, Monitor, Moon, Sun, UserCog } from 'lucide-react';
 import { useState } from 'react';
 import { useNavigate } from 'react-router';
 import { messageOf } from '../api/error.ts';
+import { forgetAll } from '../api/forget.ts';
 import { callApi } from '../api/request.ts';
 import { paths } from '../routing/paths.ts';
-import { forgetSession } from '../session/session.ts';
 import { Breakable } from '../ui/breakable.tsx';
 import { IconButton } from '../ui/button.tsx';
 import { Menu, MenuChoice, MenuItem, MenuNote, MenuSeparator } from '../ui/overlay/menu.tsx';
@@ -28,7 +28,7 @@ export function AccountMenu({ user }: { readonly user: User }) {
     } catch (error) {
       return toast.failed('Could not log out.', messageOf(error));
     }
-    forgetSession();
+    forgetAll();
     navigate(paths.home());
   };
   return (

@@ -7,7 +7,6 @@ import { securityGroupCalls } from '@underpass/rules/api/security-group-calls.ts
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import { searchMostChars } from '@underpass/rules/list/list-page.ts';
 import { Search } from 'lucide-react';
-import { useRef } from 'react';
 import { useNavigate } from 'react-router';
 import { callApi } from '../api/request.ts';
 import { useFetched } from '../api/use-fetched.ts';
@@ -15,6 +14,7 @@ import type { ShellData } from '../session/session.ts';
 import { backdropClass } from '../ui/overlay/dialog.tsx';
 import { Ring } from '../ui/spinner.tsx';
 import { keepTheme } from '../ui/theme.ts';
+import { useLast } from '../ui/use-last.ts';
 import { type Command, type CommandGroup, commandGroups, type ProjectContents } from './commands.ts';
 
 /** The most matches to show; further typing narrows them. */
@@ -119,10 +119,11 @@ function Group({ group, onRun }: { readonly group: CommandGroup; readonly onRun:
 
 /** The server finds a project's things. What it found before stays until it answers. */
 function useContents(projectId: string | undefined, query: string) {
-  const { data, busy } = useFetched(`palette ${projectId} ${query}`, (signal) => findContents(projectId, query, signal));
-  const last = useRef<ProjectContents>(undefined);
-  if (data) last.current = data;
-  return { data: last.current, busy };
+  const { data, busy } = useFetched({
+    key: `palette ${projectId} ${query}`,
+    fetch: (signal) => findContents(projectId, query, signal),
+  });
+  return { data: useLast(data), busy };
 }
 
 /** Leaves out a list that fails to load: pages and actions still work. */

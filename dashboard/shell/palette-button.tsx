@@ -1,6 +1,6 @@
 // Opens the command palette, by click or by ⌘K / Ctrl-K. The palette loads then; keys typed before it is ready go into its input.
 import { Search } from 'lucide-react';
-import { type ComponentType, useLayoutEffect, useState } from 'react';
+import { type ComponentType, useEffectEvent, useLayoutEffect, useState } from 'react';
 import { createPortal } from 'react-dom';
 import type { ShellData } from '../session/session.ts';
 import { toast } from '../ui/overlay/toast.tsx';
@@ -64,7 +64,8 @@ function usePalette() {
   return { View: loaded?.View, open, onOpenChange, query, setQuery, setReady };
 }
 
-function useShortcut(onPressed: () => void): void {
+function useShortcut(press: () => void): void {
+  const onPressed = useEffectEvent(press);
   useLayoutEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       if (event.key.toLowerCase() !== 'k' || !(event.metaKey || event.ctrlKey) || event.altKey || event.shiftKey) return;
@@ -73,11 +74,13 @@ function useShortcut(onPressed: () => void): void {
     };
     addEventListener('keydown', onKeyDown);
     return () => removeEventListener('keydown', onKeyDown);
-  });
+  }, []);
 }
 
 /** Collects the typed keys until the palette's input has the focus, and keeps them from the page. */
-function useTypedAhead(waits: boolean, change: (edit: (query: string) => string) => void, onCancel: () => void): void {
+function useTypedAhead(waits: boolean, change: (edit: (query: string) => string) => void, cancel: () => void): void {
+  const onChange = useEffectEvent(change);
+  const onCancel = useEffectEvent(cancel);
   useLayoutEffect(() => {
     if (!waits) return;
     const onKeyDown = (event: KeyboardEvent) => {
@@ -85,12 +88,12 @@ function useTypedAhead(waits: boolean, change: (edit: (query: string) => string)
       event.preventDefault();
       event.stopPropagation();
       if (event.key === 'Escape') onCancel();
-      else if (event.key === 'Backspace') change((query) => query.slice(0, -1));
-      else if (event.key.length === 1) change((query) => query + event.key);
+      else if (event.key === 'Backspace') onChange((query) => query.slice(0, -1));
+      else if (event.key.length === 1) onChange((query) => query + event.key);
     };
     addEventListener('keydown', onKeyDown, { capture: true });
     return () => removeEventListener('keydown', onKeyDown, { capture: true });
-  });
+  }, [waits]);
 }
 
 /** Takes the palette's place while it loads, and looks like its input. */

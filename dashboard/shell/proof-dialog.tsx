@@ -13,6 +13,7 @@ import { ProveByPasskey } from '../passkey/prove.tsx';
 import { Banner } from '../ui/banner.tsx';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/overlay/dialog.tsx';
+import { useLast } from '../ui/use-last.ts';
 
 /** `early`: the person went on, and control still asks for the proof. */
 type Step = 'ask' | 'sent' | 'early';
@@ -23,9 +24,8 @@ export function ProofDialog({ user }: { readonly user: User }) {
   const { kind, end } = useQuestion();
   useEscape(kind !== undefined, end);
   // While the dialog fades out, nothing is asked any more.
-  const shown = useRef<ProofKind>('any');
-  if (kind !== undefined) shown.current = kind;
-  return shown.current === 'any' ? (
+  const shown = useLast(kind) ?? 'any';
+  return shown === 'any' ? (
     <AnyProof user={user} open={kind === 'any'} end={end} />
   ) : (
     <Dialog

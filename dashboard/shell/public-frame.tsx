@@ -2,7 +2,7 @@
 import { publicCalls } from '@underpass/rules/api/public-calls.ts';
 import { productName } from '@underpass/rules/text/text.ts';
 import type { ReactNode } from 'react';
-import { callApi } from '../api/request.ts';
+import { askFor } from '../api/answers.ts';
 import { useFetched } from '../api/use-fetched.ts';
 import { paths } from '../routing/paths.ts';
 import { Logo } from '../ui/logo.tsx';
@@ -36,7 +36,7 @@ export function PublicFrame({ Link, progress, children }: PublicFrameProps) {
 
 /** The page does not wait for the operator's name; the line has the same height without it. */
 function PublicFooter({ Link }: Pick<PublicFrameProps, 'Link'>) {
-  const { data: meta } = useFetched('meta', (signal) => callApi(publicCalls.getMeta, {}, { signal }));
+  const { data: meta } = useFetched(askFor(publicCalls.getMeta, {}));
   return (
     <footer className="border-t">
       <div className="mx-auto flex max-w-6xl flex-wrap items-center justify-between gap-x-6 gap-y-2 px-4 py-5 text-sm text-ink-soft sm:px-6">

@@ -1,10 +1,11 @@
 // Wraps every page: goes to the sign-in when the session has ended, and moves the focus after a navigation.
 import { useEffect, useRef } from 'react';
 import { Outlet, ScrollRestoration, useLocation, useNavigate } from 'react-router';
+import { forgetAll } from '../api/forget.ts';
 import { onSignedOut } from '../api/request.ts';
 import { paths } from '../routing/paths.ts';
 import { keepReturnPath, sessionEnded } from '../routing/return-path.ts';
-import { forgetSession, lastUser } from '../session/session.ts';
+import { lastUser } from '../session/session.ts';
 import { LoadingArea } from '../ui/spinner.tsx';
 
 export function Root() {
@@ -29,7 +30,7 @@ function useLeaveWhenSignedOut(): void {
   useEffect(
     () =>
       onSignedOut(() => {
-        forgetSession();
+        forgetAll();
         const { pathname, search } = window.location;
         if (pathname === paths.login()) return;
         keepReturnPath(pathname + search, lastUser()?.email);

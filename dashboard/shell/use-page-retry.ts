@@ -4,7 +4,7 @@ import { useCallback, useState } from 'react';
 import { useRevalidator } from 'react-router';
 import { isApiError, isTemporary, mayRetry } from '../api/error.ts';
 import { CodeError } from '../api/retry-once.ts';
-import { useAutoRetry } from '../api/use-auto-retry.ts';
+import { useAutoRetry } from '../api/use-again.ts';
 
 export interface PageRetry {
   /** Missing if trying again cannot help. */

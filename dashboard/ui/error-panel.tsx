@@ -7,7 +7,7 @@ export interface ErrorPanelProps {
   readonly message?: string | undefined;
   /** Missing if trying again cannot help. */
   readonly onRetry?: (() => void) | undefined;
-  /** The page also tries by itself (api/use-auto-retry.ts). */
+  /** The page also tries by itself (api/use-again.ts). */
   readonly retriesItself?: boolean;
   readonly busy?: boolean;
 }

@@ -162,7 +162,7 @@ async function tunnelTests(t: TestContext, stage: DashboardStage): Promise<void>
   });
 
   await t.test('a name that the tunnel does not have shows an error', async (t) => {
-    const page = await stage.open(t, 'tunnels/pointed/domains/other.example.com');
+    const page = await stage.open(t, 'tunnels/pointed/domains/other.example.com', { expectedErrors: /404.*other\.example\.com/ });
     await expect(page.getByText("Tunnel 'pointed' has no ingress domain 'other.example.com'.")).toBeVisible();
   });
 }

@@ -4,7 +4,16 @@
 import type { ExchangeSummary } from '@underpass/rules/inspect/exchange.ts';
 import clsx from 'clsx';
 import { ArrowUp } from 'lucide-react';
-import { type KeyboardEvent, type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import {
+  type KeyboardEvent,
+  type RefObject,
+  useCallback,
+  useEffect,
+  useEffectEvent,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react';
 import { Button } from '../../ui/button.tsx';
 import { countOf } from '../core/format.ts';
 import { rowsInView, scrollToRow, type Viewport } from '../core/rows-in-view.ts';
@@ -185,21 +194,20 @@ function useKeepPosition(
   stopIndex: number | undefined,
 ): void {
   const before = useRef({ exchanges, rowHeight });
-  const stop = useRef(stopIndex);
-  stop.current = stopIndex;
-  useLayoutEffect(() => {
-    const element = scroller.current;
-    const { exchanges: old, rowHeight: oldHeight } = before.current;
-    before.current = { exchanges, rowHeight };
-    if (element === null) return;
+  const onChange = useEffectEvent((element: HTMLElement, old: readonly ExchangeSummary[], oldHeight: number) => {
     const { scrollTop, clientHeight } = element;
-    if (rowHeight !== oldHeight && stop.current !== undefined) {
-      element.scrollTop = scrollToRow({ scrollTop, height: clientHeight }, rowHeight, stop.current);
+    if (rowHeight !== oldHeight && stopIndex !== undefined) {
+      element.scrollTop = scrollToRow({ scrollTop, height: clientHeight }, rowHeight, stopIndex);
     } else if (scrollTop > 0) {
       const at = Math.floor(scrollTop / oldHeight);
       const now = exchanges.findIndex(({ id }) => id === old[at]?.id);
       if (now >= 0) element.scrollTop += now * rowHeight - at * oldHeight;
     }
+  });
+  useLayoutEffect(() => {
+    const last = before.current;
+    before.current = { exchanges, rowHeight };
+    if (scroller.current !== null) onChange(scroller.current, last.exchanges, last.rowHeight);
   }, [scroller, exchanges, rowHeight]);
 }
 
@@ -223,10 +231,10 @@ function useShowSelected(
 
 /** How many requests arrived since the list was last at its top. */
 function useNewer(exchanges: readonly ExchangeSummary[], scrollTop: number): number {
-  const seen = useRef(0);
+  const [seen, setSeen] = useState(0);
   const newest = exchanges[0]?.id ?? 0;
-  if (scrollTop === 0) seen.current = newest;
-  return exchanges.findIndex(({ id }) => id <= seen.current);
+  if (scrollTop === 0 && seen !== newest) setSeen(newest);
+  return exchanges.findIndex(({ id }) => id <= seen);
 }
 
 /** The row may have to scroll into view, and render, before it can have the focus. */

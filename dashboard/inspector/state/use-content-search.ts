@@ -20,7 +20,9 @@ const noSearch: ContentSearch = { found: nothingFound, isSearching: false, note:
 export function useContentSearch(text: string, exchanges: readonly ExchangeSummary[]): ContentSearch {
   const words = wordsOf(text).join(' ');
   const rows = useRef(exchanges);
-  rows.current = exchanges;
+  useEffect(() => {
+    rows.current = exchanges;
+  }, [exchanges]);
   const [search, setSearch] = useState(noSearch);
   useEffect(() => {
     if (words === '') return setSearch(noSearch);

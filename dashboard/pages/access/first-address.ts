@@ -8,8 +8,10 @@ import { useProject } from '../../session/session.ts';
 export function useFirstAddress(tunnels: readonly string[]): string | undefined {
   const project = useProject().id;
   const [name] = tunnels;
-  const { data } = useFetched(`address ${project} ${name}`, async (signal) =>
-    name === undefined ? undefined : callApi(tunnelCalls.getTunnel, { project, name }, { signal }),
-  );
-  return data?.ingressDomains?.[0]?.url;
+  const { data } = useFetched({
+    key: `address ${project} ${name}`,
+    fetch: async (signal) =>
+      name && (await callApi(tunnelCalls.getTunnel, { project, name }, { signal })).ingressDomains?.[0]?.url,
+  });
+  return data;
 }

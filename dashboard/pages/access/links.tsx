@@ -5,8 +5,9 @@ import type { AnswerOf } from '@underpass/rules/api/call.ts';
 import type { AccessLink } from '@underpass/rules/visit/access-policy.ts';
 import { usesOf } from '@underpass/rules/visit/words.ts';
 import { Plus } from 'lucide-react';
-import { useRef, useState } from 'react';
+import { useState } from 'react';
 import { useRevalidator } from 'react-router';
+import { askFor } from '../../api/answers.ts';
 import { FetchedRows } from '../../api/fetched-rows.tsx';
 import { callApi } from '../../api/request.ts';
 import { useFetched } from '../../api/use-fetched.ts';
@@ -19,6 +20,7 @@ import { Dialog } from '../../ui/overlay/dialog.tsx';
 import { buttonColumn, dateColumn } from '../../ui/table/columns.tsx';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
+import { useLast } from '../../ui/use-last.ts';
 import { NewLinkPanel } from './new-link-panel.tsx';
 import { type PolicyTableProps, RevokeButton } from './revoke-button.tsx';
 import type { PolicyTabProps } from './tokens.tsx';
@@ -31,9 +33,7 @@ export function Links({ policy: { name, tunnels }, readOnly }: PolicyTabProps) {
   const [open, setOpen] = useState(false);
   const [created, setCreated] = useState<NewLink>();
   const confirm = useConfirm();
-  const links = useFetched(`links ${project.id} ${name}`, (signal) =>
-    callApi(accessCalls.listAccessLinks, { project: project.id, name }, { signal }),
-  );
+  const links = useFetched(askFor(accessCalls.listAccessLinks, { project: project.id, name }));
   const showCreated = (link: NewLink) => {
     setOpen(false);
     setCreated(link);
@@ -128,8 +128,7 @@ interface NewLinkDialogProps {
 
 function NewLinkDialog({ urls, onClose }: NewLinkDialogProps) {
   // While the dialog fades out, the page's state no longer has the addresses.
-  const shown = useRef(urls);
-  if (urls !== undefined) shown.current = urls;
+  const shown = useLast(urls);
   return (
     <Dialog
       once
@@ -144,7 +143,7 @@ function NewLinkDialog({ urls, onClose }: NewLinkDialogProps) {
       }
     >
       <ul aria-label="Share link" className="grid max-h-80 gap-2 overflow-y-auto">
-        {shown.current?.map((url) => (
+        {shown?.map((url) => (
           <li key={url} className="flex flex-wrap items-center gap-2 rounded-md border bg-sunken p-2 pl-3">
             <span className="min-w-0 flex-1 basis-56 font-mono text-sm break-all select-all">{url}</span>
             <CopyTextButton text={url} aria-label={`Copy the link to ${new URL(url).host}`} />

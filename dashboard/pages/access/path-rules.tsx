@@ -84,16 +84,11 @@ export function PathRules({ form, readOnly }: PolicyPartProps) {
 /** Focuses the new rule after a render, or the neighbour of a removed one. React keeps the focus in a row that moves. */
 function useFocusAfterChange() {
   const place = useRef<HTMLDivElement>(null);
-  const next = useRef<string>(undefined);
+  const [next, setNext] = useState<{ readonly selector: string }>();
   useLayoutEffect(() => {
-    if (next.current === undefined) return;
-    place.current?.querySelector<HTMLElement>(next.current)?.focus();
-    next.current = undefined;
-  });
-  const focusNext = (selector: string) => {
-    next.current = selector;
-  };
-  return { place, focusNext };
+    if (next) place.current?.querySelector<HTMLElement>(next.selector)?.focus();
+  }, [next]);
+  return { place, focusNext: (selector: string) => setNext({ selector }) };
 }
 
 const actionOptions = pathActions.map((action) => ({ value: action, label: actionLabels[action] }));

@@ -3,6 +3,7 @@
 import { accessCalls } from '@underpass/rules/api/access-calls.ts';
 import type { AccessProgram } from '@underpass/rules/visit/access-policy.ts';
 import { methodLabels } from '@underpass/rules/visit/words.ts';
+import { askFor } from '../../api/answers.ts';
 import { FetchedRows } from '../../api/fetched-rows.tsx';
 import { callApi } from '../../api/request.ts';
 import { useFetched } from '../../api/use-fetched.ts';
@@ -19,9 +20,7 @@ import type { PolicyTabProps } from './tokens.tsx';
 export function Programs({ policy: { name }, readOnly }: PolicyTabProps) {
   const project = useProject();
   const confirm = useConfirm();
-  const programs = useFetched(`programs ${project.id} ${name}`, (signal) =>
-    callApi(accessCalls.listAccessPrograms, { project: project.id, name }, { signal }),
-  );
+  const programs = useFetched(askFor(accessCalls.listAccessPrograms, { project: project.id, name }));
   return (
     <Card
       title="Programs"

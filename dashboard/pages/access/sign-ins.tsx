@@ -6,6 +6,7 @@ import { retentionDays } from '@underpass/rules/limits.ts';
 import type { AccessSignIn } from '@underpass/rules/visit/access-policy.ts';
 import { methodLabels, outcomeLabels } from '@underpass/rules/visit/words.ts';
 import { type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
+import { answers, askFor } from '../../api/answers.ts';
 import { later } from '../../api/later.ts';
 import { Load } from '../../api/load.tsx';
 import { callApi } from '../../api/request.ts';
@@ -27,7 +28,10 @@ type SignInPage = AnswerOf<typeof accessCalls.listAccessSignIns>;
 
 const policyOf = (search: URLSearchParams): string | undefined => search.get('policy') || undefined;
 
+const askPolicies = (project: string) => askFor(accessCalls.listAccessPolicies, { project, sort: 'name' });
+
 export function loader({ params, request }: LoaderFunctionArgs) {
+  answers.askAhead(askPolicies(params.projectID!), request.signal);
   const policy = policyOf(new URL(request.url).searchParams);
   const input = { project: params.projectID!, policy };
   return { first: later(callApi(accessCalls.listAccessSignIns, input, { signal: request.signal })), policy };
@@ -54,9 +58,7 @@ export function Component() {
 function PolicyFilter({ policy }: { readonly policy: string | undefined }) {
   const project = useProject();
   const [, setSearch] = useSearchParams();
-  const policies = useFetched(`policies ${project.id}`, (signal) =>
-    callApi(accessCalls.listAccessPolicies, { project: project.id, sort: 'name' }, { signal }),
-  );
+  const policies = useFetched(askPolicies(project.id));
   // The log may name policies that are deleted.
   const names = new Set([...(policies.data ?? []).map(({ name }) => name), ...(policy === undefined ? [] : [policy])]);
   const options = [{ value: '', label: 'All policies' }, ...[...names].map((name) => ({ value: name, label: name }))];

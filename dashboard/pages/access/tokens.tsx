@@ -5,8 +5,9 @@ import type { AnswerOf } from '@underpass/rules/api/call.ts';
 import { quoteShellWord } from '@underpass/rules/connect/shell-word.ts';
 import type { AccessPolicy, AccessToken } from '@underpass/rules/visit/access-policy.ts';
 import { Plus } from 'lucide-react';
-import { useRef, useState } from 'react';
+import { useState } from 'react';
 import { useRevalidator } from 'react-router';
+import { askFor } from '../../api/answers.ts';
 import { FetchedRows } from '../../api/fetched-rows.tsx';
 import { callApi } from '../../api/request.ts';
 import { useFetched } from '../../api/use-fetched.ts';
@@ -20,6 +21,7 @@ import { SecretDialog } from '../../ui/overlay/secret-dialog.tsx';
 import { buttonColumn, dateColumn } from '../../ui/table/columns.tsx';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
+import { useLast } from '../../ui/use-last.ts';
 import { useFirstAddress } from './first-address.ts';
 import { NewMachineTokenPanel } from './new-token-panel.tsx';
 import { type PolicyTableProps, RevokeButton } from './revoke-button.tsx';
@@ -38,9 +40,7 @@ export function Tokens({ policy, readOnly }: PolicyTabProps) {
   const [open, setOpen] = useState(false);
   const [created, setCreated] = useState<NewToken>();
   const confirm = useConfirm();
-  const tokens = useFetched(`tokens ${project.id} ${name}`, (signal) =>
-    callApi(accessCalls.listAccessTokens, { project: project.id, name }, { signal }),
-  );
+  const tokens = useFetched(askFor(accessCalls.listAccessTokens, { project: project.id, name }));
   const showCreated = (token: NewToken) => {
     setOpen(false);
     setCreated(token);
@@ -134,9 +134,8 @@ interface NewTokenDialogProps {
 function NewTokenDialog({ policy: { tokenHeader, tunnels }, token, onClose }: NewTokenDialogProps) {
   const address = useFirstAddress(tunnels) ?? 'https://app.example.com';
   // While the dialog fades out, the page's state no longer has the token.
-  const shown = useRef(token);
-  if (token !== undefined) shown.current = token;
-  const value = tokenHeader === 'authorization' ? `Bearer ${shown.current}` : shown.current;
+  const shown = useLast(token);
+  const value = tokenHeader === 'authorization' ? `Bearer ${shown}` : shown;
   return (
     <SecretDialog title="Your new machine token" label="Machine token" secret={token} onClose={onClose}>
       <p className="text-sm font-semibold">Example</p>

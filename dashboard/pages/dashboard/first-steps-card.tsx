@@ -52,7 +52,7 @@ export function FirstSteps({ project, data }: { readonly project: string; readon
     rememberSteps(project, firstSteps);
     setDismissed(true);
   };
-  useEffect(() => rememberSteps(project, taken));
+  useEffect(() => rememberSteps(project, taken), [project, taken]);
   if (isDismissed) return null;
   return (
     <Card

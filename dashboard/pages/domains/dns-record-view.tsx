@@ -2,7 +2,7 @@
 import { domainCalls } from '@underpass/rules/api/domain-calls.ts';
 import { adviseRecord, type DnsProviderName, dnsProviders, recordFor } from '@underpass/rules/names/dns-provider.ts';
 import { type DnsRecord, propagationNote } from '@underpass/rules/names/dns-record.ts';
-import { callApi } from '../../api/request.ts';
+import { askFor } from '../../api/answers.ts';
 import { useFetched } from '../../api/use-fetched.ts';
 import { useProject } from '../../session/session.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
@@ -17,12 +17,13 @@ export interface DnsRecordViewProps {
   readonly checksAgain: boolean;
 }
 
+export const askDomainDns = (project: string, apexName: string) =>
+  askFor(domainCalls.getDomainDns, { project, apexName }, { background: true });
+
 /** Undefined without an answer: the record shows as for any provider. */
 function useDnsProvider(apexName: string): DnsProviderName | undefined {
   const project = useProject().id;
-  const { data } = useFetched(`${project} ${apexName}`, (signal) =>
-    callApi(domainCalls.getDomainDns, { project, apexName }, { signal, background: true }),
-  );
+  const { data } = useFetched(askDomainDns(project, apexName));
   return data?.provider;
 }
 

@@ -3,6 +3,7 @@ import { domainCalls } from '@underpass/rules/api/domain-calls.ts';
 import type { Domain } from '@underpass/rules/entity/entity.ts';
 import { may } from '@underpass/rules/people/permission.ts';
 import { type LoaderFunctionArgs, useLoaderData, useParams } from 'react-router';
+import { answers } from '../../api/answers.ts';
 import { later } from '../../api/later.ts';
 import { Load } from '../../api/load.tsx';
 import { callApi } from '../../api/request.ts';
@@ -11,15 +12,15 @@ import { useProject } from '../../session/session.ts';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { useBack } from './back.ts';
 import { DeleteDomain } from './delete-domain.tsx';
+import { askDomainDns } from './dns-record-view.tsx';
 import { VerificationCard } from './verification-card.tsx';
 import { VerifiedBadge } from './verified-badge.tsx';
 
 export function loader({ params, request }: LoaderFunctionArgs) {
-  return {
-    domain: later(
-      callApi(domainCalls.getDomain, { project: params.projectID!, apexName: params.name! }, { signal: request.signal }),
-    ),
-  };
+  const input = { project: params.projectID!, apexName: params.name! };
+  const domain = later(callApi(domainCalls.getDomain, input, { signal: request.signal }));
+  answers.askAhead(askDomainDns(input.project, input.apexName), request.signal);
+  return { domain };
 }
 
 export function Component() {

@@ -5,6 +5,7 @@ import { ingressRecord } from '@underpass/rules/names/dns-record.ts';
 import { type DomainBadge, domainBadgeLabels } from '@underpass/rules/screen/domain-badge.ts';
 import { RefreshCw } from 'lucide-react';
 import { type LoaderFunctionArgs, useLoaderData, useParams, useRevalidator } from 'react-router';
+import { answers } from '../../api/answers.ts';
 import { ApiError } from '../../api/error.ts';
 import { later } from '../../api/later.ts';
 import { Load } from '../../api/load.tsx';
@@ -17,7 +18,7 @@ import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { Ring } from '../../ui/spinner.tsx';
-import { useDomainChecks } from '../tunnel/domain-checks.ts';
+import { askDomainChecks, useDomainChecks } from '../tunnel/domain-checks.ts';
 import { useBack } from './back.ts';
 import { DnsRecordView } from './dns-record-view.tsx';
 import { VerificationCard } from './verification-card.tsx';
@@ -31,6 +32,7 @@ interface Loaded {
 }
 
 export function loader({ params, request }: LoaderFunctionArgs) {
+  answers.askAhead(askDomainChecks(params.projectID!, params.tunnel!, params.name!), request.signal);
   return { loaded: later(load(params.projectID!, params.tunnel!, params.name!, request.signal)) };
 }
 

@@ -8,7 +8,7 @@ import { useState } from 'react';
 import { useRevalidator } from 'react-router';
 import { isTemporary, messageOf } from '../../api/error.ts';
 import { callApi } from '../../api/request.ts';
-import { useRecheck } from '../../api/use-recheck.ts';
+import { everMoreRarely, useAgain } from '../../api/use-again.ts';
 import { useTask } from '../../api/use-task.ts';
 import { useProject } from '../../session/session.ts';
 import { Banner } from '../../ui/banner.tsx';
@@ -41,7 +41,7 @@ export function VerificationCard({ domain }: { readonly domain: Domain }) {
   const verifyAgain = () => {
     if (!task.busy) verify(true).catch((error: unknown) => setStopped(!isTemporary(error)));
   };
-  useRecheck(mayVerify && !stopped, verifyAgain);
+  useAgain(verifyAgain, mayVerify && !stopped ? everMoreRarely : undefined);
   const refresh = mayVerify && (
     <Button size="sm" icon={<RefreshCw aria-hidden="true" />} busy={task.busy} onClick={task.run}>
       Refresh

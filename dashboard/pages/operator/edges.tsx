@@ -5,7 +5,7 @@ import { type LoaderFunctionArgs, useLoaderData, useRevalidator } from 'react-ro
 import { later } from '../../api/later.ts';
 import { Load } from '../../api/load.tsx';
 import { callApi } from '../../api/request.ts';
-import { useRefresh } from '../../api/use-reload.ts';
+import { every, useAgain } from '../../api/use-again.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
@@ -15,7 +15,7 @@ import { dateColumn } from '../../ui/table/columns.tsx';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
 
-const refreshMs = 10_000;
+const refreshes = every(10_000);
 
 export const loader = ({ request }: LoaderFunctionArgs) => ({
   edges: later(callApi(operatorCalls.listEdges, {}, { signal: request.signal })),
@@ -23,7 +23,7 @@ export const loader = ({ request }: LoaderFunctionArgs) => ({
 
 export function Component() {
   const { edges } = useLoaderData<typeof loader>();
-  useRefresh(useRevalidator().revalidate, refreshMs);
+  useAgain(useRevalidator().revalidate, refreshes);
   return (
     <>
       <PageHeader title="Edges" subtitle="The servers that carry traffic, and whether they have the latest routes." />

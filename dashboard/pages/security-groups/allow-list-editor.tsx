@@ -3,7 +3,7 @@
 import { addSourceAddress, openRules, ownAddressRule } from '@underpass/rules/address/source-address.ts';
 import { accountCalls } from '@underpass/rules/api/account-calls.ts';
 import { text } from '@underpass/rules/text/text.ts';
-import { useRef, useState } from 'react';
+import { useEffect, useEffectEvent, useState } from 'react';
 import { messageOf } from '../../api/error.ts';
 import { callApi } from '../../api/request.ts';
 import { useTask } from '../../api/use-task.ts';
@@ -48,18 +48,21 @@ export function AllowListEditor({ form, ...rest }: AllowListEditorProps) {
 }
 
 function AddOwnAddress({ form }: Pick<AllowListEditorProps, 'form'>) {
-  const [added, setAdded] = useState('');
-  // The person may edit the list while the answer is on its way.
-  const latest = useRef(form);
-  latest.current = form;
+  const [own, setOwn] = useState<{ readonly rule: string }>();
+  // The person may have edited the list while the answer was on its way.
+  const onOwn = useEffectEvent((rule: string) => {
+    const next = addSourceAddress(form.values.allow, rule);
+    if (next.ok) form.set('allow', next.value);
+  });
+  useEffect(() => {
+    if (own) onOwn(own.rule);
+  }, [own]);
   const adding = useTask(async () => {
     try {
       const { address } = await callApi(accountCalls.getOwnAddress, {});
       const rule = ownAddressRule(address);
       if (!rule.ok) throw new Error(rule.message);
-      const next = addSourceAddress(latest.current.values.allow, rule.value);
-      if (next.ok) latest.current.set('allow', next.value);
-      setAdded(rule.value);
+      setOwn({ rule: rule.value });
     } catch (error) {
       toast.failed('Your address could not be added.', messageOf(error) ?? text.error.fallback);
     }
@@ -70,7 +73,7 @@ function AddOwnAddress({ form }: Pick<AllowListEditorProps, 'form'>) {
         Add my address
       </Button>
       <p role="status" className="text-sm text-ink-soft">
-        {added && ownAddressNote(added)}
+        {own && ownAddressNote(own.rule)}
       </p>
     </div>
   );

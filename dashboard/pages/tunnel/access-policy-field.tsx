@@ -1,7 +1,7 @@
 // Chooses the access policy of a tunnel.
 import { accessCalls } from '@underpass/rules/api/access-calls.ts';
 import { Link } from 'react-router';
-import { callApi } from '../../api/request.ts';
+import { askFor } from '../../api/answers.ts';
 import { useFetched } from '../../api/use-fetched.ts';
 import { paths } from '../../routing/paths.ts';
 import { Field } from '../../ui/input/field.tsx';
@@ -29,9 +29,7 @@ export function AccessPolicyField({ value, ...field }: AccessPolicyFieldProps) {
 }
 
 function PolicyField({ project, value, onChange }: AccessPolicyFieldProps & { readonly value: string }) {
-  const policies = useFetched(`policies ${project}`, (signal) =>
-    callApi(accessCalls.listAccessPolicies, { project, sort: 'name' }, { signal }),
-  );
+  const policies = useFetched(askFor(accessCalls.listAccessPolicies, { project, sort: 'name' }));
   // While the list loads, the tunnel's own policy is the only one.
   const names = policies.data?.map(({ name }) => name) ?? [value].filter(Boolean);
   const options = [{ value: '', label: 'None' }, ...names.map((name) => ({ value: name, label: name }))];

@@ -2,10 +2,10 @@
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import type { Tunnel } from '@underpass/rules/entity/entity.ts';
 import type { ConnectedClient } from '@underpass/rules/entity/resource.ts';
+import { askFor } from '../../api/answers.ts';
 import { FetchedRows } from '../../api/fetched-rows.tsx';
-import { callApi } from '../../api/request.ts';
+import { useReload } from '../../api/use-again.ts';
 import { useFetched } from '../../api/use-fetched.ts';
-import { useReload } from '../../api/use-reload.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Card } from '../../ui/card.tsx';
 import { DateTime } from '../../ui/date-time.tsx';
@@ -13,10 +13,10 @@ import { DataTable } from '../../ui/table/data-table.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
 import { LastClientNote } from './last-client.tsx';
 
+export const askClients = (project: string, name: string) => askFor(tunnelCalls.listClients, { project, name });
+
 export function Clients({ project, tunnel }: { readonly project: string; readonly tunnel: Tunnel }) {
-  const clients = useFetched(`${project} ${tunnel.name}`, (signal) =>
-    callApi(tunnelCalls.listClients, { project, name: tunnel.name }, { signal }),
-  );
+  const clients = useFetched(askClients(project, tunnel.name));
   useReload(tunnel.connectedClients, clients.reload);
   return (
     <Card title="Connected clients" flush>

@@ -5,11 +5,12 @@ import type { IngressDomain, Tunnel } from '@underpass/rules/entity/entity.ts';
 import type { TunnelDomains } from '@underpass/rules/entity/resource.ts';
 import { type DomainState, describeDomain } from '@underpass/rules/screen/domain-state.ts';
 import { text } from '@underpass/rules/text/text.ts';
-import { useEffect, useRef } from 'react';
+import { useEffect, useState } from 'react';
+import { type Ask, askFor } from '../../api/answers.ts';
 import { isApiError, mayRetry, messageOf } from '../../api/error.ts';
 import { callApi } from '../../api/request.ts';
+import { everMoreRarely, useAgain, useReload } from '../../api/use-again.ts';
 import { useFetched } from '../../api/use-fetched.ts';
-import { useRecheck } from '../../api/use-recheck.ts';
 
 export interface DomainChecks {
   /** undefined until the first answer. */
@@ -26,35 +27,34 @@ export interface DomainChecks {
 type CheckedTunnel = Pick<Tunnel, 'name' | 'type' | 'ingressDomains'>;
 type Kind = 'first' | 'asked' | 'again';
 
+type Check = Ask<TunnelDomains>;
+
+/** `host`: the one domain of a page. */
+export const askDomainChecks = (project: string, name: string, host?: string): Check =>
+  askFor(tunnelCalls.checkTunnelDomains, { project, name, host });
+
 /** `only`: the one domain of a page. Such a check looks up its name, and tells its DNS, before the domain is verified too. */
 export function useDomainChecks(project: string, tunnel: CheckedTunnel, only?: IngressDomain): DomainChecks {
   const domains = only ? [only] : tunnel.ingressDomains;
-  const kind = useRef<Kind>('first');
-  // Another list of domains, or one that is verified now, is another check.
-  const key = [project, tunnel.name, ...domains.map(({ name, verified }) => `${name}${verified ? '' : '?'}`)].join(' ');
-  const { data, error, busy, reload } = useFetched(key, (signal) => {
-    const input = {
-      project,
-      name: tunnel.name,
-      ...(only && { host: only.name }),
-      ...(kind.current === 'asked' && { fresh: '1' as const }),
-    };
-    return callApi(tunnelCalls.checkTunnelDomains, input, { signal, background: kind.current === 'again' });
-  });
+  const [kind, setKind] = useState<Kind>('first');
+  const { data, error, busy, reloadBy } = useFetched(askDomainChecks(project, tunnel.name, only?.name));
   const failure = error === undefined ? undefined : (messageOf(error) ?? text.error.fallback);
   const stateOf = (domain: IngressDomain) =>
     describeDomain(only ? { ...domain, verified: true } : domain, data, failure, formatDay);
   const start = (next: Kind) => {
-    kind.current = next;
-    reload();
+    const input = { project, name: tunnel.name, host: only?.name, ...(next === 'asked' && { fresh: '1' as const }) };
+    setKind(next);
+    reloadBy((signal) => callApi(tunnelCalls.checkTunnelDomains, input, { signal, background: next === 'again' }));
   };
+  // A domain that is new, or verified now, needs a check.
+  useReload(domains.map(({ name, verified }) => `${name}${verified ? '' : '?'}`).join(' '), () => start('first'));
   // Control asks silent name servers last in the next check: domains that waited behind them have an answer then.
   // biome-ignore lint/correctness/useExhaustiveDependencies: once for each check that the person waits for.
   useEffect(() => {
-    if (kind.current !== 'again' && data?.domains.some(({ unchecked }) => unchecked === 'unanswered')) start('again');
+    if (kind !== 'again' && data?.domains.some(({ unchecked }) => unchecked === 'unanswered')) start('again');
   }, [data]);
-  useRecheck(mayChange(domains.map(stateOf), error), () => start('again'));
-  return { answer: data, failure, stateOf, busy: busy && kind.current !== 'again', reload: () => start('asked') };
+  useAgain(() => start('again'), mayChange(domains.map(stateOf), error) ? everMoreRarely : undefined);
+  return { answer: data, failure, stateOf, busy: busy && kind !== 'again', reload: () => start('asked') };
 }
 
 /** A tunnel's page waits for no unverified domain: the domain's own page verifies it. */

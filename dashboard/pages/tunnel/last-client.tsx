@@ -2,9 +2,9 @@
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import type { Tunnel } from '@underpass/rules/entity/entity.ts';
 import type { ClientErrorCode } from '@underpass/rules/entity/resource.ts';
-import { callApi } from '../../api/request.ts';
+import { askFor } from '../../api/answers.ts';
+import { every, useAgain, useReload } from '../../api/use-again.ts';
 import { useFetched } from '../../api/use-fetched.ts';
-import { useRefresh, useReload } from '../../api/use-reload.ts';
 import { TimeAgo } from '../../ui/date-time.tsx';
 
 const errors: Record<ClientErrorCode, string> = {
@@ -15,15 +15,16 @@ const errors: Record<ClientErrorCode, string> = {
 };
 
 /** The interval; a refresh also renews how long ago it was. */
-const refreshMs = 15_000;
+const refreshes = every(15_000);
+
+export const askLastClient = (project: string, name: string) =>
+  askFor(tunnelCalls.getLastClient, { project, name }, { background: true });
 
 /** Shows nothing until it is known: it must not push anything down. */
 export function LastClientNote({ project, tunnel }: { readonly project: string; readonly tunnel: Tunnel }) {
-  const { data, reload } = useFetched(`${project} ${tunnel.name}`, (signal) =>
-    callApi(tunnelCalls.getLastClient, { project, name: tunnel.name }, { signal, background: true }),
-  );
+  const { data, reload } = useFetched(askLastClient(project, tunnel.name));
   useReload(tunnel.connectedClients, reload);
-  useRefresh(reload, refreshMs);
+  useAgain(reload, refreshes);
   const seen = tunnel.connectedClients === 0 ? data?.seen : null;
   if (!seen && !data?.error) return null;
   return (

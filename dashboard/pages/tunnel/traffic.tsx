@@ -3,10 +3,10 @@ import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import type { HistoryRange, TunnelHistory } from '@underpass/rules/entity/resource.ts';
 import { text } from '@underpass/rules/text/text.ts';
 import { useMemo, useState } from 'react';
+import { askFor } from '../../api/answers.ts';
 import { messageOf } from '../../api/error.ts';
-import { callApi } from '../../api/request.ts';
+import { every, useAgain } from '../../api/use-again.ts';
 import { useFetched } from '../../api/use-fetched.ts';
-import { useRefresh } from '../../api/use-reload.ts';
 import { Banner } from '../../ui/banner.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
@@ -21,14 +21,17 @@ const ranges = [
 ] as const;
 
 /** Control records history once a minute. */
-const refreshMs = 60_000;
+const refreshes = every(60_000);
+
+export const firstRange = 'hour';
+
+export const askHistory = (project: string, name: string, range: HistoryRange) =>
+  askFor(tunnelCalls.getHistory, { project, name, range }, { background: true });
 
 export function Traffic({ project, tunnel }: { readonly project: string; readonly tunnel: string }) {
-  const [range, setRange] = useState<HistoryRange>('hour');
-  const history = useFetched(`${project} ${tunnel} ${range}`, (signal) =>
-    callApi(tunnelCalls.getHistory, { project, name: tunnel, range }, { signal, background: true }),
-  );
-  useRefresh(history.reload, refreshMs);
+  const [range, setRange] = useState<HistoryRange>(firstRange);
+  const history = useFetched(askHistory(project, tunnel, range));
+  useAgain(history.reload, refreshes);
   return (
     <Card title="Traffic" actions={<Segmented label="Range" value={range} onChange={setRange} options={ranges} />}>
       {history.error !== undefined && !history.data ? (

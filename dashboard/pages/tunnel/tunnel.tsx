@@ -3,6 +3,7 @@ import type { Tunnel } from '@underpass/rules/entity/entity.ts';
 import { isWaitingForVerification, showsConnect, waitingText } from '@underpass/rules/tunnel/tunnel-status.ts';
 import { useEffect, useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData, useParams, useRevalidator } from 'react-router';
+import { answers } from '../../api/answers.ts';
 import { later } from '../../api/later.ts';
 import { Load } from '../../api/load.tsx';
 import { getTunnel } from '../../api/tunnels.ts';
@@ -11,19 +12,30 @@ import { paths } from '../../routing/paths.ts';
 import { useProject } from '../../session/session.ts';
 import { Banner } from '../../ui/banner.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
-import { Clients } from './clients.tsx';
+import { askClients, Clients } from './clients.tsx';
 import { Connect } from './connect.tsx';
-import { useDomainChecks } from './domain-checks.ts';
+import { askDomainChecks, useDomainChecks } from './domain-checks.ts';
 import { Expiry } from './expiry.tsx';
 import { IngressDomains } from './ingress-domains.tsx';
+import { askLastClient } from './last-client.tsx';
 import { SetupChecklist, waitsForDns } from './setup-checklist.tsx';
-import { Traffic } from './traffic.tsx';
+import { askHistory, firstRange, Traffic } from './traffic.tsx';
 import { TunnelHeader } from './tunnel-header.tsx';
 import { TunnelMetrics } from './tunnel-metrics.tsx';
 import { RestSkeleton, TunnelSkeleton } from './tunnel-skeleton.tsx';
 
 export function loader({ params, request }: LoaderFunctionArgs) {
-  return { tunnel: later(getTunnel(params.projectID!, params.name!, request.signal)) };
+  const project = params.projectID!;
+  const name = params.name!;
+  const parts = [
+    askDomainChecks(project, name),
+    askHistory(project, name, firstRange),
+    askClients(project, name),
+    askLastClient(project, name),
+  ];
+  const tunnel = later(getTunnel(project, name, request.signal));
+  for (const part of parts) answers.askAhead(part, request.signal);
+  return { tunnel };
 }
 
 export function Component() {

@@ -10,6 +10,7 @@ import { proxyProtocolWarning } from '@underpass/rules/tunnel/proxy-protocol.ts'
 import { tunnelTypes } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { lazy, Suspense, useState } from 'react';
 import { useRevalidator } from 'react-router';
+import { askFor } from '../../api/answers.ts';
 import { isApiError, isStale } from '../../api/error.ts';
 import { callApi } from '../../api/request.ts';
 import { loadCode } from '../../api/retry-once.ts';
@@ -146,9 +147,7 @@ interface SecurityGroupFieldProps {
 }
 
 function SecurityGroupField({ project, value, onChange }: SecurityGroupFieldProps) {
-  const groups = useFetched(`groups ${project}`, (signal) =>
-    callApi(securityGroupCalls.listSecurityGroups, { project }, { signal }),
-  );
+  const groups = useFetched(askFor(securityGroupCalls.listSecurityGroups, { project }));
   return (
     <Field label="Security group" hint="Which addresses can reach this tunnel.">
       {(control) => <Select {...control} value={value} options={groupOptions(groups.data, value)} onChange={onChange} />}

@@ -2,6 +2,7 @@
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import type { Project, Region } from '@underpass/rules/entity/entity.ts';
 import { capitaliseFirst, text } from '@underpass/rules/text/text.ts';
+import { askFor } from '../../api/answers.ts';
 import { messageOf } from '../../api/error.ts';
 import { callApi } from '../../api/request.ts';
 import { useFetched } from '../../api/use-fetched.ts';
@@ -37,7 +38,7 @@ interface PanelContentProps {
 }
 
 function PanelContent(props: PanelContentProps) {
-  const regions = useFetched('regions', (signal) => callApi(tunnelCalls.listRegions, {}, { signal }));
+  const regions = useFetched(askFor(tunnelCalls.listRegions, {}));
   if (regions.error) {
     return (
       <PanelBody>

@@ -1,7 +1,7 @@
 // Keeps what somebody has typed in a panel or dialog: a click beside it does not close it, and a panel asks before it closes. While it
 // is being sent, the same holds without typed text, because a failure shows only where the form is.
 import type { Dialog } from '@base-ui/react/dialog';
-import { useRef } from 'react';
+import { useEffect, useRef } from 'react';
 
 export interface KeepTyped {
   readonly onOpenChange: (open: boolean, details: Dialog.Root.ChangeEventDetails) => void;
@@ -22,7 +22,9 @@ export function useKeepTyped(
   isSending = false,
 ): KeepTyped {
   const typed = useRef(false);
-  if (!open) typed.current = false;
+  useEffect(() => {
+    if (!open) typed.current = false;
+  }, [open]);
   const mayLose = () => typed.current || isSending;
   return {
     onOpenChange: (next, details) => {

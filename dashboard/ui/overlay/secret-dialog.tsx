@@ -1,8 +1,9 @@
 // Shows a new secret once, with a copy button.
-import { type ReactNode, useRef } from 'react';
+import type { ReactNode } from 'react';
 import { Banner } from '../banner.tsx';
 import { Button } from '../button.tsx';
 import { CopyTextButton } from '../copy-button.tsx';
+import { useLast } from '../use-last.ts';
 import { Dialog } from './dialog.tsx';
 
 export interface SecretDialogProps {
@@ -19,8 +20,7 @@ export interface SecretDialogProps {
 
 export function SecretDialog({ title, label, secret, hint, onClose, children }: SecretDialogProps) {
   // While the dialog fades out, the page's state no longer has the secret.
-  const shown = useRef(secret);
-  if (secret !== undefined) shown.current = secret;
+  const shown = useLast(secret);
   return (
     <Dialog
       once
@@ -40,9 +40,9 @@ export function SecretDialog({ title, label, secret, hint, onClose, children }: 
             aria-label={label}
             className="min-w-0 flex-1 basis-56 font-mono text-sm break-all whitespace-pre-line select-all"
           >
-            {shown.current}
+            {shown}
           </output>
-          <CopyTextButton text={shown.current ?? ''} />
+          <CopyTextButton text={shown ?? ''} />
         </div>
         {hint && <Banner>{hint}</Banner>}
         {children}

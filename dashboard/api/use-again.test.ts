@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, mock, test } from 'node:test';
-import { startRechecks } from './use-recheck.ts';
+import { everMoreRarely, nextPauseMs, startRounds } from './use-again.ts';
 
 const page = Object.assign(new EventTarget(), { hidden: false });
 let checks = 0;
@@ -11,7 +11,7 @@ beforeEach(() => {
   page.hidden = false;
   checks = 0;
   Object.assign(globalThis, { document: page, window: page });
-  stop = startRechecks(() => checks++);
+  stop = startRounds(() => checks++, everMoreRarely);
 });
 afterEach(() => {
   stop();
@@ -51,3 +51,25 @@ test('checks nothing after its end', () => {
   show(true);
   assert.equal(after(3600_000), 0);
 });
+
+test('ends from within a round', () => {
+  stop();
+  stop = startRounds(() => {
+    checks++;
+    stop();
+  }, everMoreRarely);
+  assert.equal(after(3600_000), 1);
+  show(false);
+  show(true);
+  assert.equal(checks, 1);
+});
+
+test('pauses of tries double up to half a minute, spread by a quarter each way', () => {
+  assert.deepEqual(
+    [0, 1, 2, 3, 4, 50].map((failures) => nextPauseMs(failures, 0.5)),
+    [2000, 4000, 8000, 16_000, 30_000, 30_000],
+  );
+  assert.deepEqual([nextPauseMs(0, 0), nextPauseMs(0, 1)], [1500, 2500]);
+});
+
+test('waits at least as long as the server asks', () => assert.equal(nextPauseMs(0, 0.5, 60), 60_000));

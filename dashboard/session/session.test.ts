@@ -1,0 +1,81 @@
+// What is forgotten with a session.
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, test } from 'node:test';
+import { answers } from '../api/answers.ts';
+import { forgetAll } from '../api/forget.ts';
+import { forgetSession, loadSession } from './session.ts';
+
+const realFetch = globalThis.fetch;
+let email = '';
+let calls = 0;
+
+beforeEach(() => {
+  calls = 0;
+  globalThis.fetch = async (url) => {
+    calls++;
+    return Response.json(String(url).includes('projects') ? [] : { email });
+  };
+});
+afterEach(() => {
+  globalThis.fetch = realFetch;
+  forgetAll();
+});
+
+const ask = { key: 'clients', fetch: async () => 'of ann' };
+
+async function keepAnAnswer(): Promise<void> {
+  const leave = answers.follow(ask, () => {});
+  await new Promise((resolve) => setImmediate(resolve));
+  leave();
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(answers.read(ask.key).data, 'of ann');
+}
+
+test('a log-out forgets the user and every answer', async () => {
+  email = 'ann@example.com';
+  await loadSession();
+  await loadSession();
+  assert.equal(calls, 2);
+  await keepAnAnswer();
+  forgetAll();
+  assert.equal(answers.read(ask.key).data, undefined);
+  await loadSession();
+  assert.equal(calls, 4);
+});
+
+test('another user finds no answer of the one before; the same user does, after a change of the projects', async () => {
+  email = 'ann@example.com';
+  await loadSession();
+  await keepAnAnswer();
+  forgetSession();
+  await loadSession();
+  assert.equal(answers.read(ask.key).data, 'of ann');
+  email = 'bob@example.com';
+  forgetSession();
+  assert.equal((await loadSession())?.user.email, email);
+  assert.equal(answers.read(ask.key).data, undefined);
+});
+
+/** Modules that keep something for as long as the page lives, which is no person's data. */
+const impersonal: Readonly<Record<string, string>> = {
+  'api/request.ts': 'the dialog of the open page',
+  'bot-check/turnstile.ts': 'code of the provider',
+  'live/live-link.ts': 'ends with the page of the project',
+  'ui/highlight.ts': 'code',
+};
+
+test('every module that keeps something says how it forgets', () => {
+  const root = join(import.meta.dirname, '..');
+  const files = globSync('{api,bot-check,form,list,live,pages,passkey,routing,session,shell,ui}/**/*.{ts,tsx}', { cwd: root });
+  const keepers = files.filter((file) => {
+    const source = readFileSync(join(root, file), 'utf8');
+    return (
+      !file.includes('.test.') &&
+      /^(export )?(let \w|const \w+ = new (Map|Set)<[^(]*\(\))/m.test(source) &&
+      !source.includes('onForget(')
+    );
+  });
+  assert.deepEqual(keepers.sort(), Object.keys(impersonal));
+});
