@@ -25,6 +25,8 @@ export default defineConfig({
     rolldownOptions: { output: { codeSplitting: { groups: chunkGroups } } },
     reportCompressedSize: true,
   },
+  // A worker may load further files.
+  worker: { format: 'es' },
   server: {
     proxy: Object.fromEntries(['/api', '/auth', '/releases'].map((path) => [path, controlInDevelopment])),
   },

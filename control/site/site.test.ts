@@ -69,11 +69,17 @@ describe('the dashboard', () => {
     assert.equal(page.headers.get('vary'), 'accept-encoding, cookie');
   });
 
-  it('names the first call of a signed-in page, so that a browser makes it while the scripts load', async () => {
+  it('names the first calls of a signed-in page, so that a browser makes them while the scripts load', async () => {
     const linkOf = async (path: string, cookie: string) => (await get(path, { cookie })).headers.get('link');
     const signedIn = 'underpass-session=any';
     const call = '/api/tunnels?project=p1&q=a%3E+b&sort=name&limit=50';
     assert.equal(await linkOf('/projects/p1/tunnels?q=a%3E%20b&new=', signedIn), `<${call}>; rel=preload; as=fetch; crossorigin`);
+    assert.equal(
+      await linkOf('/projects/p1/tunnels/shop', signedIn),
+      ['shop?project=p1&metrics=1', 'shop/domains?project=p1']
+        .map((rest) => `</api/tunnels/${rest}>; rel=preload; as=fetch; crossorigin`)
+        .join(', '),
+    );
     assert.equal(await linkOf('/projects/p1/settings', signedIn), null);
     assert.equal(await linkOf('/projects/p1/tunnels', 'other=1'), null);
   });

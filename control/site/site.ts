@@ -2,7 +2,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { findFirstCall } from '@underpass/rules/api/first-call.ts';
+import { findFirstCalls } from '@underpass/rules/api/first-call.ts';
 import { dayMs } from '@underpass/rules/limits.ts';
 import type { Env, Hono } from 'hono';
 import type { Store } from '../platform/store/store.ts';
@@ -48,8 +48,8 @@ async function servePage(dashboard: FileFolder, request: Request, path: string, 
   const name = pageOf(request, path, sessionCookie);
   const page = await dashboard.serve(request, name);
   page?.headers.append('vary', 'cookie');
-  const call = name === signedInPage ? findFirstCall(new URL(request.url)) : undefined;
-  if (call !== undefined) page?.headers.append('link', `<${call}>; rel=preload; as=fetch; crossorigin`);
+  const calls = name === signedInPage ? findFirstCalls(new URL(request.url)) : [];
+  for (const call of calls) page?.headers.append('link', `<${call}>; rel=preload; as=fetch; crossorigin`);
   return page ?? notFound();
 }
 

@@ -17,18 +17,20 @@ export interface PagedTableProps<Row> extends TableProps<Row> {
 export function PagedTable<Row>({ page, rules, ...table }: PagedTableProps<Row>) {
   const address = useListAddress(rules);
   const { noun } = table;
+  const asked = [address.q, address.status, address.sort.key, address.sort.direction].join(' ');
   return (
     <>
       <TableView
         {...table}
         rows={page.rows}
+        asked={asked}
         sort={address.sort}
         canSort={({ key }) => rules.sorts.includes(key)}
         onSort={address.sortBy}
         toolbar={<PagedToolbar page={page} address={address} noun={noun} />}
         nothing={<Nothing address={address} noun={noun} />}
       />
-      <PageLinks address={address} next={page.next} previous={page.previous} />
+      <PageLinks key={asked} address={address} next={page.next} previous={page.previous} />
     </>
   );
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { findFirstCall } from '@underpass/rules/api/first-call.ts';
+import { findFirstCalls } from '@underpass/rules/api/first-call.ts';
 import { matchPath, matchRoutes } from 'react-router';
 import { paths, tunnelPattern } from './paths.ts';
 
@@ -54,9 +54,9 @@ test('every URL that is spelled leads to a page of its own', () => {
   for (const url of urls) assert.ok(matchRoutes(table, url), `no route for ${url}`);
 });
 
-test('the server knows the first call of every list, and of a tunnel', () => {
-  const callOf = (path: string) => findFirstCall(new URL(path, 'https://underpass.example'));
-  for (const [path, call] of [
+test('the server knows the first calls of every list, and of a tunnel', () => {
+  const callsOf = (path: string) => findFirstCalls(new URL(path, 'https://underpass.example'));
+  for (const [path, ...calls] of [
     [paths.tunnels('p'), '/api/tunnels?project=p&sort=name&limit=50'],
     [
       `${paths.tunnels('p')}?q=a&sort=-status&status=Pending&after=x~y`,
@@ -66,11 +66,11 @@ test('the server knows the first call of every list, and of a tunnel', () => {
     [paths.domains('p'), '/api/domains?project=p&sort=domain&limit=50'],
     [paths.securityGroups('p'), '/api/security-groups?project=p&sort=name&limit=50'],
     [paths.accessPolicies('p'), '/api/access-policies?project=p&sort=name&limit=50'],
-    [paths.tunnel('p', 'web'), '/api/tunnels/web?project=p&metrics=1'],
-    [paths.settings('p'), undefined],
-    [paths.account(), undefined],
+    [paths.tunnel('p', 'web'), '/api/tunnels/web?project=p&metrics=1', '/api/tunnels/web/domains?project=p'],
+    [paths.settings('p')],
+    [paths.account()],
   ] as const)
-    assert.equal(callOf(path), call, path);
+    assert.deepEqual(callsOf(path), calls, path);
 });
 
 test('the shell finds the name of the tunnel whose page is shown', () => {

@@ -1,7 +1,7 @@
-// Code on a dark background in both themes; long lines wrap on a phone. It renders plain, and coloured once it is in view and the highlighter (shiki) has loaded.
+// Code on a dark background in both themes; long lines wrap on a phone. It renders plain, and coloured once it is in view and the highlighter has loaded.
 // Tokens are React spans with colours set through the CSSOM, which the strict CSP allows.
-import { useEffect, useRef, useState } from 'react';
-import type { HighlightedLine, Language } from './highlight.ts';
+import { startTransition, useEffect, useRef, useState } from 'react';
+import { type HighlightedLine, highlight, type Language } from './highlight.ts';
 import { useInView } from './use-in-view.ts';
 
 interface CodeSection {
@@ -63,14 +63,9 @@ function useHighlight({ text, language }: CodeSection, wanted: boolean): Readonl
   const [lines, setLines] = useState<ReadonlyMap<string, HighlightedLine>>();
   useEffect(() => {
     if (!wanted) return;
-    let stale = false;
-    import('./highlight.ts')
-      .then(({ highlight }) => highlight(text, language))
-      .then((highlighted) => stale || setLines(new Map(highlighted.map((line) => [textOf(line), line]))))
-      .catch((error: unknown) => console.error('Highlighting failed', error));
-    return () => {
-      stale = true;
-    };
+    const show = (highlighted: readonly HighlightedLine[]) =>
+      startTransition(() => setLines(new Map(highlighted.map((line) => [textOf(line), line]))));
+    return highlight(text, language, show);
   }, [text, language, wanted]);
   return lines;
 }

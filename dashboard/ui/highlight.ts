@@ -1,34 +1,25 @@
-// The syntax highlighter: shiki with its JavaScript engine. The code block loads it on demand, and each grammar at its first use.
-import { createHighlighterCore, type HighlighterCore, type LanguageInput } from 'shiki/core';
-import { createJavaScriptRegexEngine } from 'shiki/engine/javascript';
+// Asks the highlighter for the colours of a code. Its worker starts at the first use. If it fails, the code stays plain.
 
 export type Language = 'yaml' | 'shellscript' | 'systemd';
 
 export type HighlightedLine = readonly { readonly text: string; readonly color: string }[];
 
-const codeTheme = 'vesper';
-const plain = '#e8e6e1';
+let shared: Worker | undefined;
 
-const grammars: Readonly<Record<Language, LanguageInput>> = {
-  yaml: () => import('shiki/langs/yaml.mjs'),
-  shellscript: () => import('shiki/langs/shellscript.mjs'),
-  systemd: () => import('shiki/langs/systemd.mjs'),
-};
-
-let shared: Promise<HighlighterCore> | undefined;
-
-function loadHighlighter(): Promise<HighlighterCore> {
-  shared ??= createHighlighterCore({
-    themes: [import('shiki/themes/vesper.mjs')],
-    langs: [],
-    engine: createJavaScriptRegexEngine(),
-  });
-  return shared;
+function startWorker(): Worker {
+  const worker = new Worker(new URL('./highlight-worker.ts', import.meta.url), { type: 'module' });
+  worker.addEventListener('error', (event) => console.error('Highlighting failed', event.message));
+  return worker;
 }
 
-export async function highlight(code: string, language: Language): Promise<readonly HighlightedLine[]> {
-  const highlighter = await loadHighlighter();
-  await highlighter.loadLanguage(grammars[language]);
-  const { tokens } = highlighter.codeToTokens(code, { lang: language, theme: codeTheme });
-  return tokens.map((line) => line.map((token) => ({ text: token.content, color: token.color ?? plain })));
+/** Calls back once, unless it fails or the returned function is called first. */
+export function highlight(code: string, language: Language, show: (lines: readonly HighlightedLine[]) => void): () => void {
+  shared ??= startWorker();
+  const { port1, port2 } = new MessageChannel();
+  port1.onmessage = ({ data }: MessageEvent<readonly HighlightedLine[]>) => {
+    port1.close();
+    show(data);
+  };
+  shared.postMessage({ code, language }, [port2]);
+  return () => port1.close();
 }

@@ -1,5 +1,5 @@
-// The call with which a page of a project begins. The server names it with the page, so that a browser makes it while the scripts
-// still load. Its URL must be the one that the page asks for, to the letter: otherwise the browser asks twice. Pure.
+// The calls with which a page of a project begins. The server names them with the page, so that a browser makes them while the
+// scripts still load. Their URLs must be the ones that the page asks for, to the letter: otherwise the browser asks twice. Pure.
 
 import { askedOf } from '../list/list-address.ts';
 import { accessPolicyList, domainList, securityGroupList, tunnelList } from '../list/list-page.ts';
@@ -21,13 +21,20 @@ const lists: ReadonlyMap<string, Find> = new Map([
   ['access', (project, search) => urlOf(accessCalls.listAccessPolicies, { project, ...askedOf(search, accessPolicyList) })],
 ]);
 
-/** Other names are not taken apart: a page without a first call only loads a little later. */
+/** Other names are not taken apart: a page without first calls only loads a little later. */
 const plainPath = /^\/projects\/([\w-]+)\/([\w-]+)(?:\/([\w-]+))?$/;
 
-/** The URL of a page's first call; undefined for a page that it does not know. */
-export function findFirstCall({ pathname, searchParams }: URL): string | undefined {
+/**
+ * The URLs of a page's first calls; none for a page that it does not know. Only what the page waits for to show its content: over
+ * HTTP/1.1 a browser makes six calls at a time, and the scripts are among them.
+ */
+export function findFirstCalls({ pathname, searchParams }: URL): readonly string[] {
   const [, project, area = '', name] = plainPath.exec(pathname) ?? [];
-  if (project === undefined) return undefined;
-  if (name === undefined) return lists.get(area)?.(project, searchParams);
-  return area === 'tunnels' ? urlOf(tunnelCalls.getTunnel, { project, name, metrics: '1' }) : undefined;
+  if (project === undefined) return [];
+  if (name === undefined) return [lists.get(area)?.(project, searchParams) ?? []].flat();
+  if (area !== 'tunnels') return [];
+  return [
+    urlOf(tunnelCalls.getTunnel, { project, name, metrics: '1' }),
+    urlOf(tunnelCalls.checkTunnelDomains, { project, name }),
+  ];
 }

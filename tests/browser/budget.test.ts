@@ -106,7 +106,7 @@ test('budgets', async (t) => {
     },
   );
 
-  await t.test('a reload fetches no file again, and asks for its tunnel once, before any script', async (t) => {
+  await t.test('a reload fetches no file again, and asks for its tunnel and its domains once, before any script', async (t) => {
     const page = await visit(t, browser, product, { account });
     await page.goto(projectUrl(account, 'tunnels/weighed'));
     await expect(page.getByText('No client is connected.')).toBeVisible();
@@ -121,10 +121,53 @@ test('budgets', async (t) => {
       files.filter(({ transferSize }) => transferSize > 0).map(({ name }) => name),
       [],
     );
-    const calls = asked.filter(({ name }) => name.includes('/api/tunnels/weighed?project='));
+    for (const call of ['/api/tunnels/weighed?project=', '/api/tunnels/weighed/domains?project=']) {
+      const calls = asked.filter(({ name }) => name.includes(call));
+      assert.deepEqual(
+        calls.map(({ initiatorType }) => initiatorType),
+        ['link'],
+        call,
+      );
+    }
+  });
+
+  await t.test('no part of a tunnel waits for the tunnel: all are asked for before it has come', async (t) => {
+    const page = await visit(t, browser, product, { account });
+    const held = Promise.withResolvers<void>();
+    await page.route('**/api/tunnels/weighed?*', async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    const parts = ['domains', 'history', 'clients', 'last-client'].map((part) =>
+      page.waitForRequest((request) => request.url().includes(`/api/tunnels/weighed/${part}?`)),
+    );
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    await page.goto(projectUrl(account, 'tunnels/weighed'), { waitUntil: 'commit' });
+    await Promise.all(parts);
+    held.resolve();
+    await expect(page.getByText('No client is connected.')).toBeVisible();
+    await expect(page.getByText(/^(Peak of|No traffic)/).first()).toBeVisible();
+    const twice = asked.filter((path, index) => path.startsWith('/api/tunnels/') && asked.indexOf(path) !== index);
+    assert.deepEqual(twice, []);
+  });
+
+  await t.test('a tab shows its snippet without waiting for a file, and the page itself never highlights', async (t) => {
+    const page = await visit(t, browser, product, { account, viewport: { width: 390, height: 844 } });
+    const held = Promise.withResolvers<void>();
+    await page.context().route(onDemand, async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await page.goto(projectUrl(account, 'tunnels/weighed'));
+    await page.getByRole('tab', { name: 'Kubernetes' }).click();
+    await expect(page.getByText('kind: Deployment')).toBeVisible();
+    held.resolve();
+    await expect(page.locator('pre span[style]').first()).toBeVisible();
+    const files = await page.evaluate<string[]>("performance.getEntriesByType('resource').map(({ name }) => name)");
     assert.deepEqual(
-      calls.map(({ initiatorType }) => initiatorType),
-      ['link'],
+      files.filter((name) => /\/(yaml|shellscript|systemd|vesper)-/.test(name)),
+      [],
     );
   });
 
@@ -163,6 +206,30 @@ test('budgets', async (t) => {
       await assertStill(t, page, path);
     });
   }
+
+  await t.test('a search on a phone moves nothing, however late its answer', async (t) => {
+    for (let number = 1; number <= 9; number++) await makeTunnel(account, `many-${number}`);
+    const page = await visit(t, browser, product, { account, viewport: { width: 390, height: 844 } });
+    await page.addInitScript(watchShifts);
+    // The browser forgives a shift within half a second after a key.
+    await page.route('**/api/tunnels?*', async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 800));
+      await route.continue();
+    });
+    await page.goto(projectUrl(account, 'tunnels'));
+    const rows = page.getByRole('table', { name: 'Tunnels' }).getByRole('link');
+    await expect(rows).toHaveCount(11);
+    for (const [text, count] of [
+      ['many', 9],
+      ['many-3', 1],
+      ['nothing', 0],
+      ['', 11],
+    ] as const) {
+      await page.getByRole('searchbox').fill(text);
+      await expect(rows).toHaveCount(count);
+    }
+    await assertStill(t, page, 'search');
+  });
 
   for (const width of [390, 1440]) {
     await t.test(`DNS answers that come late push nothing at ${width} px`, async (t) => {

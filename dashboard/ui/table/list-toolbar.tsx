@@ -2,7 +2,7 @@
 import { searchMostChars } from '@underpass/rules/list/list-page.ts';
 import clsx from 'clsx';
 import { Search } from 'lucide-react';
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import { Input } from '../input/input.tsx';
 
 /** Shorter lists need no search. */
@@ -58,10 +58,29 @@ export interface StatusFilterProps {
   readonly onChange: (status: string | undefined) => void;
 }
 
-/** A status without rows has no button, unless it is chosen. */
+type Counts = StatusFilterProps['counts'];
+
+const withCommas = (count: number): string => count.toLocaleString('en-US');
+
+const sumOf = (counts: Counts): number => Object.values(counts).reduce((sum, count) => sum + count, 0);
+
+/** The highest number of each status since the list was opened. */
+function useMost(counts: Counts): Counts {
+  const [most, setMost] = useState(counts);
+  if (Object.entries(counts).every(([status, count]) => count <= (most[status] ?? -1))) return most;
+  const more = Object.fromEntries(Object.entries(counts).map(([status, count]) => [status, Math.max(count, most[status] ?? 0)]));
+  setMost(more);
+  return more;
+}
+
+/**
+ * A status without rows has no button, unless it is chosen. A button that has shown stays, as wide as it was: a search moves none of
+ * them.
+ */
 export function StatusFilter({ counts, value, onChange }: StatusFilterProps) {
-  const shown = Object.entries(counts).filter(([status, count]) => count > 0 || status === value);
-  const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  const most = useMost(counts);
+  const shown = Object.entries(counts).filter(([status]) => most[status]! > 0 || status === value);
+  const all = sumOf(counts);
   return (
     <fieldset aria-label="Status" className="flex min-w-0 flex-wrap gap-1">
       {[['All', all] as const, ...shown].map(([label, count], index) => {
@@ -74,7 +93,13 @@ export function StatusFilter({ counts, value, onChange }: StatusFilterProps) {
             onClick={() => onChange(status)}
             className="inline-flex h-8 items-center gap-1.5 rounded-md border border-transparent px-2 text-sm font-semibold text-ink-soft hover:bg-hover aria-pressed:border-edge/60 aria-pressed:bg-surface aria-pressed:text-ink"
           >
-            {label} <span className="font-normal text-ink-soft tabular">{count.toLocaleString('en-US')}</span>
+            {label}{' '}
+            <span
+              style={{ minWidth: `${withCommas(most[label] ?? sumOf(most)).length}ch` }}
+              className="text-right font-normal text-ink-soft tabular"
+            >
+              {withCommas(count)}
+            </span>
           </button>
         );
       })}

@@ -46,11 +46,13 @@ export interface TableViewProps<Row> extends TableProps<Row> {
   readonly canSort: (column: Column<Row>) => boolean;
   readonly onSort: (key: string) => void;
   readonly toolbar?: ReactNode;
+  /** What the rows are an answer to. The rows of another answer are new ones: none moves to another place. */
+  readonly asked?: string;
   /** Stands in for the rows if there are none. */
   readonly nothing?: ReactNode;
 }
 
-export function TableView<Row>({ toolbar, nothing, bare = false, wide = false, ...table }: TableViewProps<Row>) {
+export function TableView<Row>({ toolbar, nothing, asked, bare = false, wide = false, ...table }: TableViewProps<Row>) {
   const { label, columns, rows, rowKey, rowTo } = table;
   const template = columns.map((column) => column.width ?? 'minmax(0, 1fr)').join(' ');
   return (
@@ -62,7 +64,7 @@ export function TableView<Row>({ toolbar, nothing, bare = false, wide = false, .
         className={clsx('block', !bare && 'rounded-lg border bg-surface')}
       >
         <HeaderRow {...table} />
-        <tbody className="block">
+        <tbody key={asked} className="block">
           {rows.map((row) => (
             <BodyRow
               key={rowKey(row)}
