@@ -35,13 +35,14 @@ const local = (...argv: readonly string[]): Row => ({ argv, reaches: [] });
 const pin = '5c'.repeat(32);
 const upstream = ['--upstream', 'http://127.0.0.1:9'];
 
-/** REGION, SSH and CONFIG stand for what a test starts. No service is installed: root would write to the system. */
+/** REGION, SSH, CONFIG and FOREIGN stand for what a test starts. No service is installed: root would write to the system. */
 const rows: Readonly<Record<string, Row>> = {
   http: lasting(['http', '9'], 'server', 'region'),
   ingress: lasting(['ingress', '--url', 'REGION', '--upstream', '127.0.0.1'], 'region'),
   serve: lasting(['serve', '.'], 'server', 'region'),
   connect: lasting(['connect', 'shop', ...upstream], 'server', 'region'),
   init: local('init'),
+  import: local('import', 'FOREIGN', '--output', '-'),
   run: lasting(['run', '--config', 'CONFIG'], 'region'),
   check: local('check', '--config', 'CONFIG'),
   inspect: { argv: ['inspect', '--json'], reaches: ['inspector'] },
@@ -246,7 +247,9 @@ async function runRow(
     config,
     `tunnels: [{ name: t, type: http, url: "${world.region}", token-file: token, upstream: "127.0.0.1:9" }]\n`,
   );
-  const given: Readonly<Record<string, string>> = { REGION: world.region, SSH: world.ssh, CONFIG: config };
+  const foreign = join(home, 'frpc.ini');
+  await writeFile(foreign, '[web]\ntype = http\nlocal_port = 9\n');
+  const given: Readonly<Record<string, string>> = { REGION: world.region, SSH: world.ssh, CONFIG: config, FOREIGN: foreign };
   const before = Object.fromEntries(reaches.map((place) => [place, world.reached(place)]));
   const account = { UNDERPASS_SERVER: world.origin, UNDERPASS_API_TOKEN: 'tok', UNDERPASS_TOKEN: 'secret', NO_COLOR: '1' };
   const child = spawn(file, [...first, ...argv.map((word) => given[word] ?? word)], {

@@ -113,6 +113,7 @@ const groups: readonly Group[] = [
   [['http', 'ingress', 'serve'], async () => (await import('./command/quick.ts')).addQuickCommands],
   [['connect'], async () => (await import('./command/connect.ts')).addConnectCommand],
   [['init'], async () => (await import('./command/init.ts')).addInitCommand],
+  [['import'], async () => (await import('./command/import.ts')).addImportCommand],
   [['run', 'check'], async () => (await import('./command/run-config.ts')).addConfigCommands],
   [['inspect', 'replay'], async () => (await import('./command/inspect.ts')).addInspectCommands],
   [['ssh'], async () => (await import('./command/ssh.ts')).addSshCommands],

@@ -47,7 +47,7 @@ export const layers = {
     ['terminal', 'carry'],
     ['config'],
     ['account', 'inspect', 'tunnels'],
-    ['doctor', 'listening', 'quick', 'service', 'ssh'],
+    ['doctor', 'import', 'listening', 'quick', 'service', 'ssh'],
     ['command'],
     ['.'],
   ],

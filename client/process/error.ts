@@ -253,6 +253,7 @@ const fileReasons: Readonly<Record<string, string>> = {
   ENOENT: 'no such file',
   ENOTDIR: 'no such file',
   EISDIR: 'it is a folder',
+  EEXIST: 'it is there already',
   EACCES: 'permission denied',
   EPERM: 'permission denied',
   EROFS: 'the file system is read-only',

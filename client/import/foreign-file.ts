@@ -1,0 +1,120 @@
+// Reads the files of other programs as plain values that know their lines: YAML, TOML and INI. Messages about wrong files name a line
+// and quote nothing, for the files hold secrets.
+
+import { isMap, isPair, isScalar, LineCounter, type Node, parseDocument } from 'yaml';
+import { ClientError } from '../process/error.ts';
+import { frpIniSetting } from './frp.ts';
+import type { ForeignFile, Path } from './settings.ts';
+
+export function readYaml(text: string): ForeignFile {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true });
+  const [error] = document.errors;
+  if (error !== undefined) throw wrongFile(lines.linePos(error.pos[0]).line, 'YAML');
+  const lineOf = (path: Path): number => {
+    // The line of the key: a value may begin on the next one.
+    const parent = path.length > 1 ? document.getIn(path.slice(0, -1), true) : document.contents;
+    const pair = isMap(parent)
+      ? parent.items.find((item) => isPair(item) && isScalar(item.key) && String(item.key.value) === path.at(-1))
+      : undefined;
+    const node = (pair?.key ?? document.getIn(path, true)) as Node | undefined;
+    return lines.linePos(node?.range?.[0] ?? 0).line;
+  };
+  // Aliases may grow without bounds; these files need few.
+  return { root: document.toJS({ maxAliasCount: 100 }), lineOf };
+}
+
+export async function readToml(text: string): Promise<ForeignFile> {
+  const { parse, TomlError } = await import('smol-toml');
+  try {
+    return { root: parse(text), lineOf: tomlLines(text) };
+  } catch (error) {
+    if (error instanceof TomlError) throw wrongFile(error.line, 'TOML');
+    throw error;
+  }
+}
+
+/** The lines of a TOML file by path. The parser tells none, so this follows the headers and keys; a setting within a value is at its key. */
+function tomlLines(text: string): (path: Path) => number {
+  const lines = new Map<string, number>();
+  const counts = new Map<string, number>();
+  let table: Path = [];
+  const note = (path: Path, line: number): void => void (lines.has(idOf(path)) || lines.set(idOf(path), line));
+  for (const [index, line] of text.split('\n').entries()) {
+    const header = /^\s*(\[\[?)\s*([^\]]+?)\s*\]/.exec(line);
+    const key = /^\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=/.exec(line)?.[1];
+    if (header !== null) {
+      table = placeOf(keyParts(header[2]!), header[1] === '[[', counts);
+      note(table, index + 1);
+    } else if (key !== undefined) {
+      const path = [...table, ...keyParts(key)];
+      for (let length = table.length + 1; length <= path.length; length++) note(path.slice(0, length), index + 1);
+    }
+  }
+  return (path) => {
+    for (let length = path.length; length > 0; length--) {
+      const line = lines.get(idOf(path.slice(0, length)));
+      if (line !== undefined) return line;
+    }
+    return 1;
+  };
+}
+
+/** `[proxies.plugin]` belongs to the last of `[[proxies]]`. */
+function placeOf(parts: readonly string[], isEntry: boolean, counts: Map<string, number>): Path {
+  let path: Path = [];
+  for (const [index, part] of parts.entries()) {
+    path = [...path, part];
+    const id = idOf(path);
+    const isLast = index === parts.length - 1;
+    if (isLast && isEntry) counts.set(id, (counts.get(id) ?? -1) + 1);
+    const count = counts.get(id);
+    if (count !== undefined) path = [...path, count];
+  }
+  return path;
+}
+
+function keyParts(text: string): readonly string[] {
+  return [...text.matchAll(/"([^"]*)"|'([^']*)'|([\w-]+)/g)].map(([, double, single, bare]) => double ?? single ?? bare ?? '');
+}
+
+const idOf = (path: Path): string => JSON.stringify(path);
+
+/** frpc.ini as the newer file would say it: `[common]` at its root, each other section a proxy or, by its role, a visitor. */
+export function readFrpIni(text: string): ForeignFile {
+  const root: Record<string, unknown> = { proxies: [], visitors: [] };
+  const lines = new Map<string, number>();
+  let place: Path = [];
+  let target: Record<string, unknown> = {};
+  const sections = text.split('\n').map((line) => line.trim());
+  for (const [index, line] of sections.entries()) {
+    const name = /^\[(.+)\]$/.exec(line)?.[1];
+    const [, key, value = ''] = /^([^=;#]+?)\s*=\s*(.*)$/.exec(line) ?? [];
+    if (name === 'common') [place, target] = [[], root];
+    else if (name !== undefined) {
+      const kind = isVisitor(sections, index) ? 'visitors' : 'proxies';
+      const list = root[kind] as unknown[];
+      place = [kind, list.length];
+      target = { name };
+      list.push(target);
+      lines.set(idOf(place), index + 1).set(idOf([...place, 'name']), index + 1);
+    } else if (key !== undefined) {
+      const [path, set] = frpIniSetting(key, value);
+      lines.set(idOf([...place, ...path]), index + 1);
+      const [first = '', second] = path as readonly string[];
+      target[first] = second === undefined ? set : { ...(target[first] as object | undefined), [second]: set };
+    } else if (line !== '' && !/^[#;]/.test(line)) throw wrongFile(index + 1, 'INI');
+  }
+  return { root, lineOf: (path) => lines.get(idOf(path)) ?? 1 };
+}
+
+function isVisitor(lines: readonly string[], header: number): boolean {
+  const end = lines.findIndex((line, index) => index > header && line.startsWith('['));
+  return lines.slice(header, end === -1 ? undefined : end).some((line) => /^role\s*=\s*visitor$/.test(line));
+}
+
+function wrongFile(line: number, form: string): ClientError {
+  return new ClientError('config-invalid', `line ${line} is not ${form}`, {
+    fix: 'Correct the line, or let the other program check its file.',
+  });
+}

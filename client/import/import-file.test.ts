@@ -1,0 +1,250 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { parseConfig } from '../config/config-file.ts';
+import { commandsFor, type Imported, importFile, renderImported } from './import-file.ts';
+
+const files = {
+  'ngrok.yml': `version: "2"
+authtoken: a-secret
+tunnels:
+  website:
+    addr: 8888
+    proto: http
+    schemes: [https]
+    domain: www.example.com
+    host_header: rewrite
+    basic_auth: ["bob:a-secret"]
+    ip_restriction:
+      allow_cidrs: [192.0.2.0/24, "2001:db8::/32"]
+      deny_cidrs: [192.0.2.7/32]
+  Web Site:
+    proto: http
+    addr: https://localhost:8443
+    hostname: blue-fox.ngrok-free.app
+  secure: {proto: tls, addr: 443, domain: tls.example.com, proxy_proto: "2"}
+  guarded: {proto: tls, addr: 443, traffic_policy: {on_tcp_connect: []}}
+  ssh: {proto: tcp, addr: 22}
+  files: {proto: http, addr: "file:///srv/www"}
+`,
+  'ngrok-3.yml': `version: 3
+agent:
+  authtoken: a-secret
+endpoints:
+  - name: app
+    url: https://app.example.com
+    upstream: {url: 8080, protocol: http2}
+    traffic_policy:
+      on_http_request: [{actions: [{type: oauth, config: {secret: a-secret}}]}]
+  - url: tcp://1.tcp.ngrok.io:1
+    upstream: {url: tcp://localhost:22}
+`,
+  'config.yml': `tunnel: home
+credentials-file: /root/a-secret.json
+originRequest:
+  noTLSVerify: true
+ingress:
+  - hostname: git.example.com
+    service: http://localhost:80
+  - hostname: git.example.org
+    service: https://localhost:8001
+    originRequest: {noTLSVerify: false, httpHostHeader: inner.local, caPool: /etc/ca.pem}
+  - hostname: git.example.org
+    path: \\.jpg$
+    service: http://localhost:8002
+  - hostname: staff.example.org
+    service: http://localhost:8003
+    originRequest:
+      access: {required: true, teamName: team}
+  - hostname: ssh.example.com
+    service: ssh://localhost:22
+  - hostname: "*.example.com"
+    service: http://localhost:81
+  - service: http_status:404
+`,
+  'frpc.toml': `serverAddr = "frps.example.com"
+auth.token = "a-secret"
+[[proxies]]
+name = "ssh"
+type = "tcp"
+localPort = 22
+[[proxies]]
+name = "web"
+type = "http"
+localPort = 8080
+customDomains = ["web.example.com", "www.example.com"]
+httpUser = "a"
+httpPassword = "a-secret"
+requestHeaders.set.x-from-where = "frp"
+[[proxies]]
+name = "tls"
+type = "https"
+customDomains = ["tls.example.com"]
+[proxies.plugin]
+type = "https2http"
+localAddr = "127.0.0.1:8081"
+keyPath = "./server.key"
+[[proxies]]
+name = "part"
+type = "http"
+localPort = 80
+locations = ["/pic"]
+[[proxies]]
+name = "raw"
+type = "https"
+localIP = "fd00::1"
+localPort = 8443
+transport.proxyProtocolVersion = "v2"
+`,
+  'frpc.ini': `[common]
+server_addr = 127.0.0.1
+token = a-secret
+[web]
+type = http
+local_port = 80
+custom_domains = a.example.com, b.example.com
+host_header_rewrite = inner.example
+header_X-From = frp
+[visitor]
+role = visitor
+type = stcp
+sk = a-secret
+`,
+} as const;
+
+async function imported(path: keyof typeof files): Promise<Imported> {
+  const found = await importFile(path, files[path]);
+  assert.ok(found !== undefined);
+  return found;
+}
+
+const leftLines = ({ leftOut }: Imported): readonly string[] => leftOut.map(({ line, key }) => `${line} ${key}`);
+
+describe('a file of ngrok', () => {
+  it('becomes tunnels with the same domains, hosts and addresses, and are open to nobody whom it refused', async () => {
+    const file = await imported('ngrok.yml');
+    assert.deepEqual(commandsFor(file.tunnels), [
+      'underpass access add website --members',
+      'underpass groups add website --allow 192.0.2.0/24 --allow 2001:db8::/32',
+      'underpass tunnels add website --domain www.example.com --access website',
+      'underpass tunnels update website --group website',
+      'underpass tunnels add web-site --generate-domain',
+      'underpass tunnels add secure --type ingress --domain tls.example.com --proxy-protocol v2',
+    ]);
+    assert.deepEqual(leftLines(file), [
+      ...['2 authtoken', '10 tunnels.website.basic_auth', '13 tunnels.website.ip_restriction.deny_cidrs'],
+      ...['17 tunnels.Web Site.hostname', '19 tunnels.guarded', '20 tunnels.ssh', '21 tunnels.files'],
+    ]);
+    assert.match(renderImported(file), /upstream: http:\/\/localhost:8888\n {4}upstream-host: upstream\n/);
+    assert.match(renderImported(file), /upstream: https:\/\/localhost:8443\n {4}upstream-insecure: true\n/);
+  });
+
+  it('of version 3 has endpoints, and rules that have no counterpart admit members alone', async () => {
+    const file = await imported('ngrok-3.yml');
+    assert.deepEqual(commandsFor(file.tunnels), [
+      'underpass access add app --members',
+      'underpass tunnels add app --domain app.example.com --access app',
+    ]);
+    assert.deepEqual(leftLines(file).slice(0, 2), ['3 agent.authtoken', '7 endpoints.upstream.protocol']);
+    assert.equal(leftLines(file).at(-1), '10 endpoints');
+  });
+});
+
+describe('a file of cloudflared', () => {
+  it('becomes a tunnel for each way of checking the service and its visitors', async () => {
+    const file = await imported('config.yml');
+    assert.deepEqual(
+      file.tunnels.map(({ name, upstreams, upstreamHosts, upstreamCa, isInsecure, guard }) =>
+        [name, ...upstreams, upstreamHosts, upstreamCa, isInsecure, guard].filter(Boolean),
+      ),
+      [
+        ['home', 'git.example.com=http://localhost:80', true],
+        ['home-2', 'git.example.org=https://localhost:8001', ['git.example.org=inner.local'], '/etc/ca.pem'],
+        ['home-3', 'staff.example.org=http://localhost:8003', true, 'members'],
+      ],
+    );
+    assert.deepEqual(leftLines(file), [
+      ...['2 credentials-file', '11 ingress', '17 ingress.originRequest.access.required'],
+      ...['17 ingress.originRequest.access.teamName', '18 ingress', '20 ingress.hostname'],
+    ]);
+  });
+});
+
+describe('a file of frp', () => {
+  it('becomes http tunnels where the client or the server ends TLS, and ingress tunnels where it passes through', async () => {
+    const file = await imported('frpc.toml');
+    assert.deepEqual(
+      file.tunnels.map(({ name, type, upstreams, proxyProtocol, guard }) =>
+        [name, type, ...upstreams, proxyProtocol, guard].filter(Boolean),
+      ),
+      [
+        ['web', 'http', 'http://127.0.0.1:8080', 'password'],
+        ['tls', 'http', 'http://127.0.0.1:8081'],
+        ['raw', 'ingress', '443=[fd00::1]:8443', 'v2'],
+      ],
+    );
+    assert.deepEqual(leftLines(file), [
+      ...['1 serverAddr', '2 auth.token', '3 proxies', '12 proxies.httpUser', '13 proxies.httpPassword'],
+      ...['14 proxies.requestHeaders.set.x-from-where', '22 proxies.plugin.keyPath', '23 proxies'],
+    ]);
+  });
+
+  it('in the old form is read by the names of the new one', async () => {
+    const file = await imported('frpc.ini');
+    assert.deepEqual(commandsFor(file.tunnels), ['underpass tunnels add web --domain a.example.com --domain b.example.com']);
+    assert.deepEqual(file.tunnels[0]?.upstreamHosts, ['inner.example']);
+    assert.deepEqual(leftLines(file).slice(0, 3), ['2 serverAddr', '3 auth.token', '9 proxies.requestHeaders.X-From']);
+  });
+});
+
+describe('every import', () => {
+  it('writes a file that `underpass run` accepts, and shows no secret', async () => {
+    for (const path of Object.keys(files) as (keyof typeof files)[]) {
+      const file = await imported(path);
+      const text = renderImported(file);
+      assert.equal(parseConfig(text, '/', '/').ok, true, text);
+      assert.doesNotMatch(JSON.stringify([text, file, commandsFor(file.tunnels)]), /a-secret/);
+    }
+  });
+
+  it('names a setting that nobody knows', async () => {
+    const withNovel = [
+      ['ngrok.yml', `${files['ngrok.yml']}novel: 1\n`],
+      ['frpc.toml', `novel = 1\n${files['frpc.toml']}`],
+      ['frpc.ini', files['frpc.ini'].replace('[web]', 'novel = 1\n[web]')],
+    ] as const;
+    for (const [path, text] of withNovel) {
+      const file = await importFile(path, text);
+      assert.ok(
+        file?.leftOut.some(({ key, why }) => key.endsWith('novel') && why === 'Underpass has no such setting'),
+        path,
+      );
+    }
+  });
+
+  it('takes no text into a command that is no name, domain or address', async () => {
+    const text = `tunnels:\n  "$(touch x); web":\n    proto: http\n    addr: 80\n    domain: "a.example.com; touch x"\n    ip_restriction: {allow_cidrs: ["1.2.3.4; touch x"]}\n`;
+    const file = await importFile('ngrok.yml', text);
+    assert.deepEqual(commandsFor(file!.tunnels), [
+      'underpass access add touch-x-web --members',
+      'underpass tunnels add touch-x-web --generate-domain --access touch-x-web',
+    ]);
+    assert.deepEqual(leftLines(file!), [
+      '5 tunnels.$(touch x); web.domain',
+      '6 tunnels.$(touch x); web.ip_restriction.allow_cidrs',
+    ]);
+  });
+
+  it('refuses a file that is not of its form by its line, and quotes nothing of it', async () => {
+    for (const [path, text] of [
+      ['ngrok.yml', 'version: 2\nauthtoken: "a-secret\n'],
+      ['frpc.toml', 'serverPort = 1\nauth.token = a-secret\n'],
+      ['frpc.ini', '[common]\na-secret\n'],
+    ] as const) {
+      await assert.rejects(importFile(path, text), ({ message, fix }: Error & { fix: string }) => {
+        assert.doesNotMatch(message + fix, /a-secret/);
+        return /^line [23] is not (YAML|TOML|INI)$/.test(message);
+      });
+    }
+    assert.equal(await importFile('other.yml', 'services: {}\n'), undefined);
+  });
+});

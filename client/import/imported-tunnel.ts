@@ -1,0 +1,104 @@
+// What an importer makes of a tunnel of another program, and how its parts become our words. Everything that reaches a command line
+// or our file has passed the parser of the product's own rules.
+
+import { formatCidr, parseCidr } from '@underpass/rules/address/address.ts';
+import { parseIngressDomain } from '@underpass/rules/names/ingress-domain.ts';
+import { parseTunnelName } from '@underpass/rules/tunnel/tunnel-name.ts';
+import type { TunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
+import { parseUpstreamHosts, parseUpstreams } from '../config/tunnel-config.ts';
+import type { Settings } from './settings.ts';
+
+export interface ImportedTunnel {
+  readonly name: string;
+  readonly type: TunnelType;
+  /** As `--upstream` takes them. */
+  readonly upstreams: readonly string[];
+  /** As `--upstream-host` takes them. */
+  readonly upstreamHosts?: readonly string[];
+  readonly upstreamCa?: string;
+  readonly isInsecure?: boolean;
+  /** Domains of the user's own; none: the region generates one. */
+  readonly domains: readonly string[];
+  readonly proxyProtocol?: 'v1' | 'v2';
+  /** Addresses that alone may visit. */
+  readonly allow?: readonly string[];
+  /** Whom a new access policy admits, where the other program asked visitors for something: never more than before. */
+  readonly guard?: Guard;
+}
+
+/** A password of its own, or, for what has no counterpart, the members of the project alone. */
+export type Guard = 'password' | 'members';
+
+export function guardOf(asksPassword: boolean, asksElse: boolean): { readonly guard?: Guard } {
+  return asksElse ? { guard: 'members' } : asksPassword ? { guard: 'password' } : {};
+}
+
+/** The nearest valid name of a tunnel. */
+export function tunnelNameOf(text: string): string {
+  const name = text
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9-]+/g, '-')
+    .replaceAll(/^-+|-+$/g, '')
+    .slice(0, 60);
+  const parsed = parseTunnelName(name.replaceAll(/-+$/g, ''));
+  return parsed.ok ? parsed.value : 'tunnel';
+}
+
+/** Names of a file are unique: a second `web` becomes `web-2`. */
+export function withUniqueNames(tunnels: readonly ImportedTunnel[]): readonly ImportedTunnel[] {
+  const taken = new Set<string>();
+  return tunnels.map((tunnel) => {
+    let { name } = tunnel;
+    for (let count = 2; taken.has(name); count++) name = `${tunnel.name}-${count}`;
+    taken.add(name);
+    return { ...tunnel, name };
+  });
+}
+
+/** The tunnel, unless our own file would refuse it: then the setting that holds its upstream is named. */
+export function tunnelIfValid(tunnel: ImportedTunnel, settings: Settings): readonly ImportedTunnel[] {
+  const upstreams = parseUpstreams(tunnel.type, tunnel.upstreams);
+  const parsed = upstreams.ok ? parseUpstreamHosts(upstreams.value, tunnel.upstreamHosts ?? []) : upstreams;
+  if (parsed.ok) return [tunnel];
+  settings.leaveAll(`not imported: ${parsed.message}`);
+  return [];
+}
+
+/** The address of a local service: a port, HOST:PORT or URL. */
+export function upstreamUrl(address: string): string {
+  if (/^\d+$/.test(address)) return `http://localhost:${address}`;
+  return /^[a-z][a-z0-9+.-]*:\/\//i.test(address) ? address.replace(/\/+$/, '') : `http://${address}`;
+}
+
+/** The domains that a tunnel here can have. If there are others, their setting is named. */
+export function ownDomains(
+  settings: Settings,
+  key: string,
+  isOfPeer: (name: string) => boolean,
+  texts: readonly string[] = settings.texts(key),
+): readonly string[] {
+  const wrong = texts.filter((text) => isOfPeer(text) || !parseIngressDomain(text).ok);
+  if (wrong.length > 0)
+    settings.leave(
+      key,
+      wrong.some(isOfPeer) ? peerDomain : wrong.some((text) => text.includes('*')) ? wildcard : 'not a domain name',
+    );
+  return texts.flatMap((text) => {
+    const parsed = isOfPeer(text) ? undefined : parseIngressDomain(text);
+    return parsed?.ok ? [parsed.value] : [];
+  });
+}
+
+export const peerDomain = 'a domain of that service; the region here generates a name, or add a domain of your own';
+export const wildcard = 'a tunnel has no wildcard domains';
+
+/** Addresses that a security group can list; undefined and named if there are others. */
+export function allowedAddresses(settings: Settings, key: string): readonly string[] | undefined {
+  const texts = settings.texts(key);
+  const parsed = texts.map(parseCidr);
+  if (parsed.includes(null)) {
+    settings.leave(key, 'not all of these are addresses or networks; an access policy for members takes their place');
+    return undefined;
+  }
+  return parsed.map((cidr) => formatCidr(cidr!));
+}
