@@ -11,9 +11,9 @@ import type { Settings } from './settings.ts';
 export interface ImportedTunnel {
   readonly name: string;
   readonly type: TunnelType;
-  /** As `--upstream` takes them. */
+  /** Texts that `--upstream` takes. */
   readonly upstreams: readonly string[];
-  /** As `--upstream-host` takes them. */
+  /** Texts that `--upstream-host` takes. */
   readonly upstreamHosts?: readonly string[];
   readonly upstreamCa?: string;
   readonly isInsecure?: boolean;
