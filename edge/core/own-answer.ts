@@ -1,5 +1,6 @@
 // What the edge answers itself: error pages, redirects and the pages of an access policy. HTTP/1.1 and HTTP/2 render the same.
 
+import { frameColours, frameStyle, logoSvg, renderColours } from '@underpass/rules/screen/look.ts';
 import type { HeadScan } from '@underpass/wire/http/head-scan.ts';
 import { errorOfStatus, type VisitorError, visitorErrors } from './visitor-error.ts';
 
@@ -65,6 +66,9 @@ interface Page {
   readonly small: string;
 }
 
+/** Inline, because the page loads nothing; so its font is one that the visitor's system has. */
+const style = renderColours(frameColours) + frameStyle;
+
 export function renderPage({ title, heading, html, small }: Page): string {
   return `<!doctype html>
 <html lang="en">
@@ -74,23 +78,17 @@ export function renderPage({ title, heading, html, small }: Page): string {
 <meta name="robots" content="noindex">
 <title>${title}</title>
 <style>
-:root { color-scheme: light dark; --ink: #1c2430; --paper: #f7f8fa; --quiet: #5b6675 }
-@media (prefers-color-scheme: dark) { :root { --ink: #e8ecf2; --paper: #12161d; --quiet: #9aa5b4 } }
-body { margin: 0; min-height: 100vh; display: grid; place-items: center; background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif }
-main { box-sizing: border-box; width: min(36rem, 100vw); padding: 2rem; overflow-wrap: anywhere }
-h1 { margin: 0 0 .5rem; font-size: 1.5rem; line-height: 1.25 }
-p { margin: 0 0 1rem }
-small { color: var(--quiet) }
-a { color: inherit }
-button { font: inherit; padding: .4rem 1rem; cursor: pointer }
-</style>
+${style}</style>
 </head>
 <body>
+<header><p>${logoSvg}<span>Underpass</span></p></header>
 <main>
+<div class="card">
 <h1>${heading}</h1>
 ${html}
-<small>${small}</small>
+</div>
 </main>
+<footer><p>${small}</p></footer>
 </body>
 </html>
 `;
@@ -99,8 +97,8 @@ ${html}
 /** `more`: HTML below the text. */
 export function renderErrorPage(code: VisitorError, more = ''): string {
   const { status, title, text } = visitorErrors[code];
-  const small = `${status} · <code>${code}</code> · Underpass`;
-  return renderPage({ title: `${status} ${title}`, heading: title, html: `<p>${text}</p>${more}`, small });
+  const small = `${status} · <code>${code}</code>`;
+  return renderPage({ title: `${status} ${title}`, heading: title, html: `<p class="lead">${text}</p>${more}`, small });
 }
 
 const errorAnswers = new Map<VisitorError, OwnAnswer>();

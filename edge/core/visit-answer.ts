@@ -65,7 +65,7 @@ export function unauthorized(authority: string, host: string, path: string, badT
 /** The path travels in base64url, which has no character that HTML treats specially. */
 function signInLink(returnPath: string, label: string): string {
   const query = returnPath === '' ? '' : `?return=${encodeReturnPath(returnPath)}`;
-  return `\n<p><a href="${signInPath}${query}">${label}</a></p>`;
+  return `\n<div class="way"><a class="button main" href="${signInPath}${query}">${label}</a></div>`;
 }
 
 export const notKept = (returnPath: string): OwnAnswer =>
@@ -73,15 +73,15 @@ export const notKept = (returnPath: string): OwnAnswer =>
 export const ticketRefused = (returnPath: string): OwnAnswer =>
   createErrorAnswer('UNDERPASS_TICKET_REFUSED', signInLink(returnPath, 'Try again'));
 
-const signOutForm = `<p>Programs that you allowed to act for you keep their access.</p>
-<form method="post" action="${accessPath}sign-out"><button>Sign out</button></form>`;
+const signOutForm = `<p class="lead">Programs that you allowed to act for you keep their access.</p>
+<form method="post" action="${accessPath}sign-out"><button class="button main">Sign out</button></form>`;
 
 export const askSignOut = (host: string): OwnAnswer => plainPage(host, `Sign out of ${host}`, signOutForm, {});
 export const signedOut = (host: string, cookies: readonly string[]): OwnAnswer =>
   plainPage(host, 'You are signed out', signInLink('/', 'Sign in again'), { 'set-cookie': cookies });
 
 function plainPage(host: string, heading: string, html: string, more: OwnAnswer['fields']): OwnAnswer {
-  const body = renderPage({ title: heading, heading, html, small: `${host} · Underpass` });
+  const body = renderPage({ title: heading, heading, html, small: host });
   return { code: null, status: 200, fields: { ...pageFields, ...more }, body };
 }
 

@@ -1,6 +1,7 @@
 // The frame of the pages on which visitors sign in. They work without scripts, except that of a share link. They show nothing of the
 // tunnel, and cannot be framed.
 
+import { logoSvg } from '@underpass/rules/screen/look.ts';
 import { productName } from '@underpass/rules/text/text.ts';
 import { linkScriptPath } from './link-script.ts';
 import { stylePath } from './style.ts';
@@ -44,7 +45,7 @@ export interface Page {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-const logo = html`<svg aria-hidden="true" width="28" height="28" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#ffb020"/><path d="M0 6h32v4H0zM7.5 32V21.5a8.5 8.5 0 0 1 17 0V32z" fill="#1a1508"/><path d="M16 17v3.5M16 23.5V27M16 30v2" stroke="#ffb020" stroke-width="2.4"/></svg>`;
+const logo: Markup = { markup: logoSvg };
 
 const document = ({ title, body, withScript = false, goesTo }: Page): Markup => html`<!doctype html>
 <html lang="en">
