@@ -13,7 +13,7 @@ import { enterCode, sendCode } from './code.ts';
 import { type SignInFlow, takeFlow } from './flow.ts';
 import { answerKeys } from './keys.ts';
 import { linkScript } from './link-script.ts';
-import { findMember, signInMember } from './member.ts';
+import { findMember, signInMember, signOutMember } from './member.ts';
 import { renderEndedRequest, renderNote } from './page.ts';
 import { signInByPassword } from './password.ts';
 import { createProviders, finishProvider, type ProviderFlow, type Providers, startProvider } from './provider.ts';
@@ -103,6 +103,7 @@ const forms = {
   '/access/code/enter': { fields: ['flow', 'code'], answer: enterCode },
   '/access/password': { fields: ['password'], answer: signInByPassword },
   '/access/link': { fields: ['secret'], answer: signInByLink },
+  '/access/sign-out': { fields: [], answer: signOutMember },
 } as const;
 
 const targetNames = ['host', 'state', 'grant'];

@@ -61,12 +61,26 @@ function passwordWay(visit: Visit, refused: Refused | undefined): Way {
   return formWay('/access/password', visit, field, 'Sign in');
 }
 
+/** A project of so few people makes its services for others. */
+const fewMembers = 3;
+
+/** Most visitors are guests where the policy names guests, and where there are few members. Their way is the page's first. */
+const guestsFirst = ({ memberIds, people }: Visit['policy']['grants']): boolean =>
+  people.length > 0 || (memberIds ?? []).length <= fewMembers;
+
 function waysOf(visit: Visit, refused: Refused | undefined): Way[] {
+  const { target, policy } = visit;
+  const { grants } = policy;
+  const members = grants.memberIds === null ? [] : [linkWay(`Continue with your ${productName} account`, memberPath(target))];
+  const guests = guestWaysOf(visit, refused);
+  return guestsFirst(grants) ? [...guests, ...members] : [...members, ...guests];
+}
+
+function guestWaysOf(visit: Visit, refused: Refused | undefined): Way[] {
   const { target, policy } = visit;
   const { grants } = policy;
   const { provider } = policy.content;
   return [
-    ...(grants.memberIds === null ? [] : [linkWay(`Continue with your ${productName} account`, memberPath(target))]),
     ...(provider === null ? [] : [linkWay(`Sign in with ${provider.label}`, `/access/oidc/start?${targetQuery(target)}`)]),
     ...(grants.people.length === 0 ? [] : [emailWay(visit, refused)]),
     ...(grants.passwordId === null ? [] : [passwordWay(visit, refused)]),

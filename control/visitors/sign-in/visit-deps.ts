@@ -3,6 +3,7 @@
 import type { VisitorClaims } from '@underpass/rules/visit/grants.ts';
 import type { Logger } from 'pino';
 import type { DnsPort } from '../../edges/dns/port.ts';
+import type { Bus } from '../../platform/bus/bus.ts';
 import type { JobQueue } from '../../platform/job/queue.ts';
 import type { Limiter } from '../../platform/limit/limiter.ts';
 import type { KeyRing } from '../../platform/secret/key-ring.ts';
@@ -13,6 +14,7 @@ import type { SignInTarget } from './target.ts';
 
 export interface VisitDeps {
   readonly store: Store;
+  readonly bus: Bus;
   readonly keyRing: KeyRing;
   readonly clock: () => number;
   readonly log: Logger;

@@ -57,6 +57,18 @@ describe('the sign-in page', () => {
     assert.equal(answer.headers.get('referrer-policy'), 'same-origin');
   });
 
+  it('offers guests their way first where the policy names guests or the project has few members, else members', async (t) => {
+    const stage = await open(t, { members: true, password: 'correct horse' });
+    const first = async () =>
+      /class="button main"[^>]*>([^<]*)</.exec(await (await stage.client().send('GET', signInPath(stage.host))).text())![1];
+    assert.equal(await first(), 'Sign in');
+    for (let i = 0; i < 3; i++)
+      await stage.addMember(stage.ann.projectId, (await stage.signUp(`member-${i}@example.com`)).userId, 'viewer');
+    assert.equal(await first(), 'Continue with your Underpass account');
+    await stage.change({ people: [bob] });
+    assert.equal(await first(), 'Send the code');
+  });
+
   const nowhere: readonly (readonly [query: (host: string, bare: string) => string, why: string])[] = [
     [() => '', 'nothing'],
     [(host) => `host=${host}`, 'no state'],
@@ -234,11 +246,29 @@ describe('members', () => {
     const answer = await eve.send('GET', signInPath(stage.host));
     assert.equal(answer.status, 403);
     assert.equal(await ticketUrlIn(answer), undefined);
-    assert.match(await answer.text(), /<strong>eve@example.com<\/strong> is not a member/);
+    const page = await answer.text();
+    assert.match(page, /<strong>eve@example.com<\/strong> is not a member/);
+    assert.match(page, /<button class="button main">Sign out and use another account/);
     assert.deepEqual(
       (await stage.signIns()).map(({ who, allowed }) => [who, allowed]),
       [['eve@example.com', false]],
     );
+  });
+
+  it('who signed in with the wrong account sign out, and come back to the ways to sign in to the same address', async (t) => {
+    const stage = await open(t, { members: true });
+    const eve = await stage.signUp('eve@example.com');
+    const fields = { host: stage.host, state };
+    assert.equal(
+      (await postForm(eve, '/access/sign-out', fields, { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }))
+        .status,
+      403,
+    );
+    assert.equal((await eve.send('GET', '/api/user')).status, 200, 'another site signs nobody out');
+    const answer = await postForm(eve, '/access/sign-out', fields);
+    assert.deepEqual([answer.status, answer.headers.get('location')], [303, signInPath(stage.host)]);
+    assert.equal((await eve.send('GET', '/api/user')).status, 401);
+    assert.equal((await eve.send('GET', signInPath(stage.host))).status, 200);
   });
 
   it('do not sign in where the policy has no members, with an API token, or without the passkey that the project requires', async (t) => {
