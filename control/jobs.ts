@@ -3,19 +3,22 @@
 import { hourMs } from '@underpass/rules/limits.ts';
 import type { ControlDeps } from './deps.ts';
 import { createLoginLink, loginUrl, proofUrl } from './people/auth/login-link.ts';
-import { byActiveMember } from './people/invitation/calls.ts';
-import { insertRegistration } from './people/registration/registrations.ts';
+import { byActiveMember, findApprover, listFor, type OpenInvitation, renewFor } from './people/invitation/invitations.ts';
+import { approveByInvitation, insertRegistration, type Registered } from './people/registration/registrations.ts';
 import { isSubscribed } from './people/registration/subscription.ts';
 import { addJob, type JobHandlers, type JobPayloads } from './platform/job/queue.ts';
-import type { Limiter } from './platform/limit/limiter.ts';
+import { hasRoom, type Limiter } from './platform/limit/limiter.ts';
 import {
   accountDeletedMail,
   domainLostMail,
+  type InvitationFacts,
+  type InvitedFacts,
   invitationMail,
   loginLinkMail,
   type MailText,
   plainName,
   proofLinkMail,
+  registerFirstMail,
   registrationApprovedMail,
   registrationReceivedMail,
   registrationRejectedMail,
@@ -32,19 +35,20 @@ type Deps = Pick<ControlDeps, 'store' | 'settings' | 'clock' | 'log' | 'sendMail
 const send = (deps: Deps, to: string, mail: MailText): Promise<void> => deps.sendMail({ to, ...mail });
 
 /**
- * Sends nothing to an address without an account or with a suspended one; to one whose registration waits, that it waits. The
- * caller got the same answer in every case.
+ * Sends nothing to an address without an account or with a suspended one; to one whose registration waits, that it waits; to one
+ * that is invited, how to register. The caller got the same answer in every case.
  */
 async function sendLoginLink(deps: Deps, payload: JobPayloads['login-link']): Promise<void> {
   const { email, browserHash, isMailed = true, sessionId, path } = payload;
   if (!isMailed) return;
   const { db } = deps.store;
-  const user = await db
+  const account = await db
     .selectFrom('users')
-    .select(['id', 'first_name'])
+    .select(['id', 'first_name', 'suspended_at'])
     .where('email', '=', email)
-    .where('suspended_at', 'is', null)
     .executeTakeFirst();
+  const user = account?.suspended_at === null ? account : undefined;
+  const [invitation] = await listFor(db, email, deps.clock());
   const waiting = await db
     .selectFrom('registrations')
     .select('first_name')
@@ -61,7 +65,10 @@ async function sendLoginLink(deps: Deps, payload: JobPayloads['login-link']): Pr
       : proofLinkMail(first_name, proofUrl(origin, token));
   if (user) await send(deps, email, await mail(user));
   else if (waiting) await send(deps, email, registrationWaitsMail(waiting.first_name));
+  else if (!account && invitation) await send(deps, email, registerFirstMail(mailFacts(invitation), origin));
 }
+
+const mailFacts = ({ projectName, invited_by: invitedBy }: OpenInvitation): InvitedFacts => ({ projectName, invitedBy });
 
 /**
  * Anybody can cause such a mail. After this many within one hour of the clock, the operator reads the list instead; a flood
@@ -82,50 +89,97 @@ async function mailOperator(trx: Queries, origin: string, news: string, nowMs: n
   await addJob(trx, nowMs, 'operator-mail', { subject: 'A registration waits for your decision', text });
 }
 
-async function takeRegistration(deps: Deps, registration: JobPayloads['registration']): Promise<void> {
+/** The invitation of this id, if it is still open and for this e-mail. */
+const findInvitation = async (trx: Queries, email: string, id: string | undefined, nowMs: number) =>
+  id === undefined ? undefined : (await listFor(trx, email, nowMs)).find((each) => each.id === id);
+
+/**
+ * An invited person who has an account, or just got one, gets a login link: they held the invitation's link, and the mail goes to its
+ * address. If the mail fails, the repeated job finds the account.
+ */
+async function takeRegistration(deps: Deps, { invitationId, browserHash, ...registration }: JobPayloads['registration']) {
+  const { email } = registration;
+  if ((await storeRegistration(deps, registration, invitationId)) !== 'sign-in') return;
+  const isMailed = await hasRoom(deps.limiter, 'loginMailPerEmail', email);
+  await sendLoginLink(deps, { email, browserHash: browserHash ?? null, isMailed });
+}
+
+async function storeRegistration(
+  deps: Deps,
+  registration: Registered,
+  invitationId: string | undefined,
+): Promise<'sign-in' | 'wait'> {
   const { store, settings, clock } = deps;
   const { email, firstName, lastName } = registration;
   const nowMs = clock();
   const subscribed = await isSubscribed({ ...deps, db: store.db, lookup: settings.subscriptionLookup }, email);
-  await store.write(async (trx) => {
+  return store.write(async (trx) => {
     const user = await trx.selectFrom('users').select('id').where('email', '=', email).executeTakeFirst();
-    if (user || !(await insertRegistration(trx, registration, subscribed, nowMs))) return;
+    const invitation = await findInvitation(trx, email, invitationId, nowMs);
+    if (user) return invitation ? 'sign-in' : 'wait';
+    const isNew = await insertRegistration(trx, registration, subscribed, nowMs);
+    if (invitation && settings.invitationsApprove && (await approveByInvitation(trx, { registration, invitation }, nowMs)))
+      return 'sign-in';
+    if (!isNew) return 'wait';
+    if (invitation) await renewFor(trx, email, nowMs);
     await addJob(trx, nowMs, 'registration-mail', { email, firstName, step: 'received' });
     const found = subscribed ? 'An active subscription was found.' : 'No active subscription was found.';
     const who = [plainName(firstName), plainName(lastName), `<${email}>`].filter((word) => word !== '').join(' ');
-    await mailOperator(trx, settings.origin, `${who} has registered. ${found}`, nowMs);
+    const invited = invitation === undefined ? '' : ` Invited by ${invitation.invited_by}.`;
+    await mailOperator(trx, settings.origin, `${who} has registered.${invited} ${found}`, nowMs);
+    return 'wait';
   });
 }
 
-const registrationMails = {
-  received: (firstName: string) => registrationReceivedMail(firstName),
-  approved: registrationApprovedMail,
-  rejected: (firstName: string) => registrationRejectedMail(firstName),
-} as const;
-
-async function sendInvitation(deps: Deps, { invitationId }: JobPayloads['invitation']): Promise<void> {
-  const { db } = deps.store;
+/** Its mail is the only place of the token: a link in an earlier mail ends. */
+async function makeInvitationLink({ store, settings }: Deps, invitationId: string): Promise<InvitationFacts | undefined> {
   const token = createToken();
-  const row = await db
+  const row = await store.db
     .updateTable('invitations')
     .set({ token_hash: hashToken(token) })
     .where('id', '=', invitationId)
     .where(byActiveMember)
-    .returning(['email', 'project_id', 'invited_by'])
+    .returning(['project_id', 'invited_by'])
     .executeTakeFirst();
-  const project = row && (await db.selectFrom('projects').select('name').where('id', '=', row.project_id).executeTakeFirst());
-  if (!row || !project) return;
-  const { origin } = deps.settings;
-  const facts = { projectName: project.name, invitedBy: row.invited_by, url: `${origin}/invitations/${token}`, origin };
-  await send(deps, row.email, invitationMail(facts));
+  const project = row && store.db.selectFrom('projects').select('name').where('id', '=', row.project_id);
+  const projectName = (await project?.executeTakeFirst())?.name;
+  if (!row || projectName === undefined) return undefined;
+  return { projectName, invitedBy: row.invited_by, url: `${settings.origin}/invitations/${token}` };
+}
+
+/** Whom an operator has approved, and who is invited, accepts by the link in the same mail. */
+async function approvedMail(deps: Deps, email: string, firstName: string): Promise<MailText> {
+  const [invitation] = await listFor(deps.store.db, email, deps.clock());
+  const facts = invitation && (await makeInvitationLink(deps, invitation.id));
+  return registrationApprovedMail(firstName, deps.settings.origin, facts);
+}
+
+async function sendRegistrationMail(deps: Deps, { email, firstName, step }: JobPayloads['registration-mail']): Promise<void> {
+  const [invitation] = await listFor(deps.store.db, email, deps.clock());
+  const mails = {
+    received: async () => registrationReceivedMail(firstName, invitation && mailFacts(invitation)),
+    approved: () => approvedMail(deps, email, firstName),
+    rejected: async () => registrationRejectedMail(firstName),
+  };
+  await send(deps, email, await mails[step]());
+}
+
+async function sendInvitation(deps: Deps, { invitationId }: JobPayloads['invitation']): Promise<void> {
+  const { db } = deps.store;
+  const row = await db.selectFrom('invitations').selectAll().where('id', '=', invitationId).executeTakeFirst();
+  const facts = row && (await makeInvitationLink(deps, invitationId));
+  if (!row || !facts) return;
+  const { invitationsApprove } = deps.settings;
+  const approves = invitationsApprove && (await findApprover(db, row)) !== undefined;
+  const account = await db.selectFrom('users').select('id').where('email', '=', row.email).executeTakeFirst();
+  await send(deps, row.email, invitationMail(facts, account ? 'sign-in' : approves ? 'register' : 'register-and-wait'));
 }
 
 export const createJobHandlers = (deps: Deps): JobHandlers => ({
   'login-link': (payload) => sendLoginLink(deps, payload),
   'access-code': (payload) => sendAccessCode(deps, payload),
   registration: (payload) => takeRegistration(deps, payload),
-  'registration-mail': ({ email, firstName, step }) =>
-    send(deps, email, registrationMails[step](firstName, deps.settings.origin)),
+  'registration-mail': (payload) => sendRegistrationMail(deps, payload),
   'operator-mail': (mail) => send(deps, deps.settings.operatorEmail, mail),
   invitation: (payload) => sendInvitation(deps, payload),
   notice: ({ email, ...mail }) => send(deps, email, mail),

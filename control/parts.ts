@@ -29,6 +29,8 @@ export const createParts = (deps: ControlDeps, limiter = deps.limiter ?? createL
   version: deps.settings.version,
   operatorEmail: deps.settings.operatorEmail,
   quickTunnels: deps.settings.quickTunnels,
+  invitationsApprove: deps.settings.invitationsApprove,
+  operatorName: deps.settings.operatorIdentity.name,
   botCheck: deps.botCheck ?? chooseBotCheck(deps),
   cookies: cookieNames(deps.settings.origin),
   jobs: createJobQueue({ ...deps, handlers: createJobHandlers({ ...deps, limiter }) }),

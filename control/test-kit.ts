@@ -208,6 +208,7 @@ const baseSettings: ControlSettings = {
   trustedProxies: [],
   providerNetworks: [],
   quickTunnels: 100,
+  invitationsApprove: false,
   operatorIdentity: { name: 'Underpass Ltd', email: 'hello@example.com' },
 };
 

@@ -29,6 +29,8 @@ const publicPages: RouteObject[] = [
   { path: 'login/:token', lazy: page(() => import('./pages/token-sign-in.tsx')) },
   { path: 'magiclink/:token?', lazy: page(() => import('./pages/token-sign-in.tsx')) },
   { path: 'confirm/:token', lazy: page(() => import('./pages/confirm.tsx')) },
+  { path: 'invitations/:token', lazy: page(() => import('./pages/invitation.tsx')) },
+  { path: 'invitations/:token/register', lazy: page(() => import('./pages/register.tsx')) },
   { path: 'abuse', lazy: page(() => import('./pages/report-abuse.tsx')) },
   { path: '*', lazy: page(() => import('./pages/not-found.tsx')) },
 ];
@@ -63,7 +65,6 @@ const beyondTheSpec: RouteObject[] = [
   { path: 'no-project', lazy: page(() => import('./pages/no-project.tsx')) },
   { path: 'account', lazy: page(() => import('./pages/account.tsx')) },
   { path: 'activate', lazy: page(() => import('./pages/activate.tsx')) },
-  { path: 'invitations/:token', lazy: page(() => import('./pages/invitation.tsx')) },
   {
     path: 'operator',
     lazy: page(() => import('./pages/operator/operator-layout.tsx')),

@@ -377,7 +377,7 @@ describe("the operator's commands", () => {
     const started = await openServer(spare);
     await started.running.close();
     const [project] = await json<{ id: string }[]>('projects', { env });
-    assert.match((await command(`projects delete ${project?.id}`, { env })).out, /^project default is deleted\n$/);
+    assert.match((await command(`projects delete ${project?.id}`, { env })).out, /^project Underpass Ltd is deleted\n$/);
     assert.deepEqual(await json('tunnels', { env }), []);
     await dropHome(spare);
   });

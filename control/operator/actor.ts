@@ -15,6 +15,7 @@ export interface OperatorNeeds {
   readonly jobs: Pick<JobQueue, 'wake'>;
   readonly origin: string;
   readonly operatorEmail: string;
+  readonly operatorName: string;
 }
 
 /** What operator functions need, and who calls them. */

@@ -99,6 +99,7 @@ describe('a registration', () => {
           isSubscribed: false,
           decidedAt: null,
           decidedBy: null,
+          invitations: [],
         },
       },
     );

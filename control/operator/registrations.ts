@@ -3,6 +3,7 @@
 import type { OperatorRegistration } from '@underpass/rules/entity/resource.ts';
 import type { ListPage } from '@underpass/rules/list/list-page.ts';
 import { sql } from 'kysely';
+import { listFor } from '../people/invitation/invitations.ts';
 import { approveRegistration, rejectRegistration } from '../people/registration/registrations.ts';
 import { hasStoredSubscription } from '../people/registration/subscription.ts';
 import { type ListedColumns, readListPage } from '../platform/store/list-page.ts';
@@ -26,6 +27,10 @@ const toRegistration = async (db: Queries, row: RegistrationsTable, nowMs: numbe
   createdAt: new Date(row.created_at).toISOString(),
   decidedAt: row.decided_at === null ? null : new Date(row.decided_at).toISOString(),
   decidedBy: row.decided_by,
+  invitations: (await listFor(db, row.email, nowMs)).map(({ invited_by, projectName }) => ({
+    invitedBy: invited_by,
+    projectName,
+  })),
 });
 
 const listed: ListedColumns = {

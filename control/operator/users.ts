@@ -3,6 +3,7 @@
 import type { OperatorUser } from '@underpass/rules/entity/resource.ts';
 import { type ListPage, userList } from '@underpass/rules/list/list-page.ts';
 import { parseEmail } from '@underpass/rules/people/email.ts';
+import { firstProjectName } from '@underpass/rules/text/project-name.ts';
 import { sql } from 'kysely';
 import { guardedTunnelsOf } from '../edges/policies/guarded-tunnels.ts';
 import { eraseUser } from '../people/account/erasure.ts';
@@ -26,6 +27,7 @@ const toUser = (row: UsersTable): OperatorUser => ({
   operator: row.operator === 1,
   suspended: row.suspended_at !== null,
   createdAt: new Date(row.created_at).toISOString(),
+  ...(row.invited_by === null ? {} : { invitedBy: row.invited_by }),
 });
 
 const listed: ListedColumns = {
@@ -44,6 +46,7 @@ export async function listUsers({ deps }: ActingOperator, query = newest()): Pro
 export interface UserChange {
   readonly suspended?: boolean;
   readonly operator?: boolean;
+  readonly ownProjects?: boolean;
 }
 
 async function countOperators(db: Queries): Promise<number> {
@@ -59,9 +62,10 @@ const lockOperators = (trx: Queries) =>
     .where('operator', '=', 1)
     .execute();
 
-const columnsOf = ({ suspended, operator }: UserChange, nowMs: number) => ({
+const columnsOf = ({ suspended, operator, ownProjects }: UserChange, nowMs: number) => ({
   ...(suspended === undefined ? {} : { suspended_at: suspended ? nowMs : null }),
   ...(operator === undefined ? {} : { operator: operator ? (1 as const) : (0 as const) }),
+  ...(ownProjects ? { invited_by: null } : {}),
 });
 
 /** The tunnels of the projects that the user owns: a suspension may stop them. */
@@ -73,7 +77,7 @@ async function ownedTunnels(db: Queries, userId: string): Promise<string[]> {
 export async function changeUser(operator: ActingOperator, id: string, change: UserChange): Promise<OperatorUser> {
   const { deps, nowMs } = operator;
   const set = columnsOf(change, nowMs);
-  if (Object.keys(set).length === 0) refuse('invalid', "Nothing to change: give 'suspended' or 'operator'.");
+  if (Object.keys(set).length === 0) refuse('invalid', "Nothing to change: give 'suspended', 'operator' or 'ownProjects'.");
   const { row, tunnelIds } = await deps.store.write(async (trx) => {
     await lockOperators(trx);
     const before = await operatorsOf(trx);
@@ -132,7 +136,7 @@ export async function ensureOperator(operator: ActingOperator): Promise<boolean>
       .where('email', '=', email)
       .returning('id')
       .executeTakeFirst();
-    const user = { email, firstName: '', lastName: '', operator: true, projectName: 'default' };
+    const user = { email, firstName: '', lastName: '', operator: true, projectName: firstProjectName(deps.operatorName, email) };
     if (!known) await insertUser(trx, user, nowMs);
     await auditOperator(trx, operator, { action: 'user.first-operator', target: email });
     return true;

@@ -48,6 +48,7 @@ const rules: readonly Rule[] = [
   { table: 'sessions', lasting: true, expired: (now) => sql`(${before('expires_at', now)} or ${idle(now)})` },
   { table: 'known_browsers', lasting: true, expired: (now) => before('seen_at', now - durations.knownBrowserDays * dayMs) },
   { table: 'invitations', lasting: true, expired: expiredADay },
+  { table: 'used_invitations', lasting: true, expired: (now) => before('expires_at', now), key: 'token_hash' },
   { table: 'api_tokens', lasting: true, expired: expiredADay },
   { table: 'login_links', expired: expiredADay },
   { table: 'device_logins', expired: expiredADay },

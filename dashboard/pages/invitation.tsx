@@ -1,78 +1,82 @@
-// Accepts an invitation to a project. Only the button accepts it: a mail scanner may open the link.
+// Accepts an invitation to a project. Only the button accepts it: a mail scanner may open the link. Without a session it says who
+// invites to what, then how to sign in or register; both lead back here. A link that its member has used leads to the project.
 import { projectCalls } from '@underpass/rules/api/project-calls.ts';
-import type { InvitationOffer } from '@underpass/rules/entity/resource.ts';
+import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
+import type { OpenOffer } from '@underpass/rules/entity/resource.ts';
 import { roleLabels } from '@underpass/rules/people/permission.ts';
 import { text } from '@underpass/rules/text/text.ts';
-import { useParams } from 'react-router';
-import { isApiError, messageOf } from '../api/error.ts';
+import type { ReactNode } from 'react';
+import { Link, type LoaderFunctionArgs, redirect, useLoaderData, useNavigate, useParams } from 'react-router';
+import { messageOf } from '../api/error.ts';
 import { callApi } from '../api/request.ts';
-import { useFetched } from '../api/use-fetched.ts';
 import { useNavigateOrReload } from '../api/use-navigate-or-reload.ts';
 import { useTask } from '../api/use-task.ts';
 import { paths } from '../routing/paths.ts';
+import { keepReturnPath } from '../routing/return-path.ts';
 import { rememberProject } from '../session/selected-project.ts';
-import { forgetSession, useShell } from '../session/session.ts';
+import { forgetSession, loadSession } from '../session/session.ts';
 import { Banner } from '../ui/banner.tsx';
 import { Breakable } from '../ui/breakable.tsx';
 import { Button } from '../ui/button.tsx';
-import { Card } from '../ui/card.tsx';
+import { ButtonLink } from '../ui/button-link.tsx';
 import { toast } from '../ui/overlay/toast.tsx';
-import { PageHeader } from '../ui/page-header.tsx';
-import { LoadingArea } from '../ui/spinner.tsx';
+import { AuthCard } from './auth-card.tsx';
+import { loadOffer } from './load-offer.ts';
+import { SignIn } from './sign-in.tsx';
+
+export async function loader({ params, request }: LoaderFunctionArgs) {
+  const token = params.token!;
+  const [session, offer] = await Promise.all([loadSession(), loadOffer(token, request.signal)]);
+  if (typeof offer === 'object' && 'joined' in offer) {
+    rememberProject(offer.joined);
+    return redirect(paths.dashboard(offer.joined));
+  }
+  if (!session) keepReturnPath(paths.invitation(token));
+  return { email: session?.user.email, offer };
+}
 
 export function Component() {
   const { token = '' } = useParams();
-  const { data: offer, error } = useFetched({
-    key: `invitation ${token}`,
-    fetch: (signal) => callApi(projectCalls.checkInvitation, { payload: { token } }, { signal }),
-  });
+  const { email, offer } = useLoaderData<typeof loader>() as { email: string | undefined; offer: OpenOffer | string };
+  if (typeof offer === 'string') return <NoInvitation refusal={offer} email={email} />;
+  return email === undefined ? <SignInFirst token={token} offer={offer} /> : <Join token={token} offer={offer} email={email} />;
+}
+
+const title = 'Join a project';
+
+const Invited = ({ offer }: { readonly offer: OpenOffer }) => (
+  <>
+    <Breakable text={offer.invitedBy} /> invited you to join{' '}
+    <strong className="wrap-anywhere text-ink">{offer.projectName}</strong> as {roleLabels[offer.role]}.
+  </>
+);
+
+function SignInFirst({ token, offer }: { readonly token: string; readonly offer: OpenOffer }) {
+  const navigate = useNavigate();
   return (
-    <div className="mx-auto max-w-xl">
-      <PageHeader title="Join a project" />
-      <Card>
-        {offer || error !== undefined ? <Answer token={token} offer={offer} error={error} /> : <LoadingArea className="h-28" />}
-      </Card>
-    </div>
+    <SignIn
+      Link={Link}
+      title={title}
+      lead={
+        <>
+          <Invited offer={offer} /> Sign in as <strong className="wrap-anywhere text-ink">{offer.email}</strong>: we email you a
+          login link.
+        </>
+      }
+      email={offer.email}
+      registerPath={paths.registerInvited(token)}
+      open={async (path) => navigate(path, { replace: true })}
+    />
   );
 }
 
-interface AnswerProps {
+interface JoinProps {
   readonly token: string;
-  /** undefined if it could not be loaded. */
-  readonly offer: InvitationOffer | undefined;
-  readonly error: unknown;
+  readonly offer: OpenOffer;
+  readonly email: string;
 }
 
-function Answer({ token, offer, error }: AnswerProps) {
-  const { user } = useShell();
-  const email = <strong className="wrap-anywhere">{user.email}</strong>;
-  if (isApiError(error) && error.status === 400) {
-    return (
-      <div className="grid gap-5">
-        <Banner tone="danger">{messageOf(error)}</Banner>
-        <p>You are signed in as {email}. An invitation works only for the address it was sent to.</p>
-      </div>
-    );
-  }
-  return (
-    <div className="grid gap-5">
-      <p className="wrap-anywhere">
-        {offer ? (
-          <>
-            <Breakable text={offer.invitedBy} /> invited you to join <strong>{offer.projectName}</strong> as{' '}
-            {roleLabels[offer.role]}.
-          </>
-        ) : (
-          'You are invited to join a project.'
-        )}{' '}
-        You will join as {email}.
-      </p>
-      <JoinButton token={token} />
-    </div>
-  );
-}
-
-function JoinButton({ token }: { readonly token: string }) {
+function Join({ token, offer, email }: JoinProps) {
   const navigateOrReload = useNavigateOrReload();
   const task = useTask(async () => {
     const project = await callApi(projectCalls.acceptInvitation, { payload: { token } });
@@ -82,13 +86,66 @@ function JoinButton({ token }: { readonly token: string }) {
     await navigateOrReload(paths.dashboard(project.id), { replace: true });
   });
   return (
-    <>
-      {task.error !== undefined && <Banner tone="danger">{messageOf(task.error) ?? text.error.fallback}</Banner>}
-      <div>
-        <Button variant="primary" busy={task.busy} onClick={() => task.run()}>
+    <AuthCard
+      title={title}
+      text={
+        <>
+          <Invited offer={offer} /> You will join as <strong className="wrap-anywhere text-ink">{email}</strong>.
+        </>
+      }
+    >
+      <div className="grid gap-5">
+        {task.error !== undefined && <Banner tone="danger">{messageOf(task.error) ?? text.error.fallback}</Banner>}
+        <Button variant="primary" className="w-full" busy={task.busy} onClick={() => task.run()}>
           Join project
         </Button>
       </div>
-    </>
+    </AuthCard>
+  );
+}
+
+function NoInvitation({ refusal, email }: { readonly refusal: string; readonly email: string | undefined }) {
+  return (
+    <AuthCard title={title}>
+      <div className="grid gap-5">
+        <Banner tone="danger">{refusal}</Banner>
+        {email === undefined ? (
+          <Note action={<ButtonLink to={paths.login()}>Sign in</ButtonLink>}>
+            If you have used it before, sign in: the link then leads you to the project. If you got several emails about it, open
+            the newest.
+          </Note>
+        ) : (
+          <Note action={<OtherAccount />}>
+            You are signed in as <strong className="wrap-anywhere">{email}</strong>. An invitation works only for the address it
+            was sent to. If you got several emails about it, open the newest.
+          </Note>
+        )}
+      </div>
+    </AuthCard>
+  );
+}
+
+const Note = ({ action, children }: { readonly action: ReactNode; readonly children: ReactNode }) => (
+  <>
+    <p>{children}</p>
+    <div>{action}</div>
+  </>
+);
+
+/** Loads the page again without the session. */
+function OtherAccount() {
+  const task = useTask(async () => {
+    await callApi(sessionCalls.logOutByPost, {});
+    location.reload();
+  });
+  return (
+    <div className="grid gap-3">
+      {task.error !== undefined && <Banner tone="danger">{messageOf(task.error) ?? text.error.fallback}</Banner>}
+      <div>
+        <Button busy={task.busy} onClick={() => task.run()}>
+          Sign out and use another account
+        </Button>
+      </div>
+    </div>
   );
 }

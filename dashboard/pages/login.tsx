@@ -17,5 +17,6 @@ export async function loader() {
 export function Component() {
   const navigate = useNavigate();
   const hasEnded = useLocation().state === sessionEnded;
-  return <SignIn Link={Link} hasEnded={hasEnded} open={async (path) => navigate(path, { replace: true })} />;
+  const lead = hasEnded ? 'Your session has ended. Sign in again to return to the page you were on.' : undefined;
+  return <SignIn Link={Link} lead={lead} open={async (path) => navigate(path, { replace: true })} />;
 }

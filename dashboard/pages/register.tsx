@@ -1,18 +1,19 @@
-// Registers for the closed preview (spec 2, Register page).
+// Registers for the closed preview (spec 2, Register page), also an invited person, who then learns who must approve the account.
 import type { PayloadOf } from '@underpass/rules/api/call.ts';
 import { publicCalls } from '@underpass/rules/api/public-calls.ts';
 import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
-import type { OperatorIdentity } from '@underpass/rules/entity/resource.ts';
+import type { OpenOffer, OperatorIdentity } from '@underpass/rules/entity/resource.ts';
 import { botCheckField } from '@underpass/rules/people/bot-check.ts';
 import { parseRegistration, type Registration, type RegistrationField } from '@underpass/rules/people/registration.ts';
 import { text } from '@underpass/rules/text/text.ts';
 import { useState } from 'react';
-import { Link, type LoaderFunctionArgs, useLoaderData } from 'react-router';
+import { Link, type LoaderFunctionArgs, redirect, useLoaderData } from 'react-router';
 import { isApiError, messageOf } from '../api/error.ts';
 import { callApi } from '../api/request.ts';
 import { TextField } from '../form/text-field.tsx';
 import { type Form, useForm } from '../form/use-form.ts';
 import { paths } from '../routing/paths.ts';
+import { Breakable } from '../ui/breakable.tsx';
 import { RegisteredIllustration } from '../ui/illustrations/registered.tsx';
 import { FieldError } from '../ui/input/field.tsx';
 import { Checkbox } from '../ui/input/input.tsx';
@@ -21,14 +22,60 @@ import { parseLegalDocument } from './legal/legal-document.ts';
 import { LegalText } from './legal/legal-text.tsx';
 import privacyPolicy from './legal/privacy-policy.md?raw';
 import termsOfService from './legal/terms-of-service.md?raw';
+import { loadOffer } from './load-offer.ts';
 
-export const loader = ({ request }: LoaderFunctionArgs) => callApi(publicCalls.getMeta, {}, { signal: request.signal });
+interface Invited {
+  readonly token: string;
+  readonly offer: OpenOffer;
+}
+
+export async function loader({ params: { token }, request: { signal } }: LoaderFunctionArgs) {
+  const meta = callApi(publicCalls.getMeta, {}, { signal });
+  if (token === undefined) return { operator: (await meta).operator, invited: undefined };
+  const [{ operator }, offer] = await Promise.all([meta, loadOffer(token, signal)]);
+  // The page of the invitation says what is wrong with it.
+  if (typeof offer === 'string' || 'joined' in offer) return redirect(paths.invitation(token));
+  return { operator, invited: { token, offer } };
+}
 
 export function Component() {
-  const { operator } = useLoaderData<typeof loader>();
+  const { operator, invited } = useLoaderData<typeof loader>() as {
+    readonly operator: OperatorIdentity;
+    readonly invited: Invited | undefined;
+  };
   const [done, setDone] = useState(false);
-  if (!done) return <RegisterForm operator={operator} onDone={() => setDone(true)} />;
-  return <AuthOutcome illustration={<RegisteredIllustration />} title={text.register.doneTitle} text={text.register.done} />;
+  if (!done) return <RegisterForm operator={operator} invited={invited} onDone={() => setDone(true)} />;
+  return (
+    <AuthOutcome
+      illustration={<RegisteredIllustration />}
+      title={text.register.doneTitle}
+      text={
+        <>
+          {text.register.done}
+          {invited && <span className="mt-3 block">{nextStep(invited.offer)}</span>}
+        </>
+      }
+    />
+  );
+}
+
+const nextStep = ({ approves, email, invitedBy }: OpenOffer): string =>
+  approves
+    ? `The invitation from ${invitedBy} approves ${email} at once: open the login link in that email in this browser, then join.`
+    : 'An operator must approve your account first; you will get a mail. It has a link to join the project.';
+
+function Lead({ invited }: { readonly invited: Invited | undefined }) {
+  if (!invited)
+    return 'Underpass is in a closed preview. Register with the email address of your subscription. We email you once you are approved.';
+  const { invitedBy, projectName, approves } = invited.offer;
+  return (
+    <>
+      <Breakable text={invitedBy} /> invited you to join <strong className="wrap-anywhere text-ink">{projectName}</strong>.{' '}
+      {approves
+        ? 'Create an account with the invited email address: we email you a login link at once.'
+        : 'An operator must approve your account first; you will get a mail.'}
+    </>
+  );
 }
 
 type RegistrationTexts = Readonly<Record<RegistrationField, string>>;
@@ -44,13 +91,21 @@ const empty: RegistrationTexts = {
   [botCheckField]: '',
 };
 
-function RegisterForm({ operator, onDone }: { readonly operator: OperatorIdentity; readonly onDone: () => void }) {
+interface RegisterFormProps {
+  readonly operator: OperatorIdentity;
+  readonly invited: Invited | undefined;
+  readonly onDone: () => void;
+}
+
+function RegisterForm({ operator, invited, onDone }: RegisterFormProps) {
   const form = useForm({
-    initial: empty,
+    initial: { ...empty, email: invited?.offer.email ?? '' },
     parse: parseRegistration,
     send: async (registration: Registration) => {
       try {
-        await callApi(sessionCalls.register, { payload: registrationPayload(registration) });
+        await callApi(sessionCalls.register, {
+          payload: { ...registrationPayload(registration), ...(invited && { invitation: invited.token }) },
+        });
       } catch (error) {
         console.error('Registration failed', isApiError(error) ? error.status : undefined, messageOf(error));
         throw error;
@@ -61,10 +116,10 @@ function RegisterForm({ operator, onDone }: { readonly operator: OperatorIdentit
   return (
     <AuthCard
       title="Register"
-      text="Underpass is in a closed preview. Register with the email address of your subscription. We email you once you are approved."
+      text={<Lead invited={invited} />}
       foot={
         <>
-          Already registered? <Link to={paths.login()}>Sign in</Link>
+          Already registered? <Link to={invited ? paths.invitation(invited.token) : paths.login()}>Sign in</Link>
         </>
       }
       wide

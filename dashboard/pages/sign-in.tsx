@@ -4,7 +4,7 @@ import { botCheckField } from '@underpass/rules/people/bot-check.ts';
 import { type Login, parseLoginForm } from '@underpass/rules/people/login-form.ts';
 import { parseReturnPath } from '@underpass/rules/people/return-path.ts';
 import { text } from '@underpass/rules/text/text.ts';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { isApiError } from '../api/error.ts';
 import { callApi } from '../api/request.ts';
 import { TextField } from '../form/text-field.tsx';
@@ -19,8 +19,13 @@ import { AuthCard, AuthForm, AuthOutcome } from './auth-card.tsx';
 
 export interface SignInProps {
   readonly Link: PageLink;
-  /** The user was signed in until now. */
-  readonly hasEnded?: boolean;
+  readonly title?: string;
+  /** What the person reads first, if not how signing in works. */
+  readonly lead?: ReactNode | undefined;
+  /** Where a person without an account goes. */
+  readonly registerPath?: string;
+  /** What the email field begins with. */
+  readonly email?: string;
   /** Opens the page that follows a sign-in with a passkey. */
   readonly open: (path: string) => Promise<void>;
 }
@@ -42,9 +47,11 @@ interface LoginFormProps extends SignInProps {
   readonly onSent: (email: string) => void;
 }
 
-function LoginForm({ Link, hasEnded = false, open, onSent }: LoginFormProps) {
+const howItWorks = 'We email you a login link instead of a password.';
+
+function LoginForm({ Link, title = 'Sign in', lead, registerPath, email = '', open, onSent }: LoginFormProps) {
   const form = useForm({
-    initial: { email: '', [botCheckField]: '' },
+    initial: { email, [botCheckField]: '' },
     parse: parseLoginForm,
     send: async ({ email, botCheck }: Login) => {
       try {
@@ -62,15 +69,16 @@ function LoginForm({ Link, hasEnded = false, open, onSent }: LoginFormProps) {
   });
   return (
     <AuthCard
-      title="Sign in"
-      text={
-        hasEnded
-          ? 'Your session has ended. Sign in again to return to the page you were on.'
-          : 'We email you a login link instead of a password.'
-      }
+      title={title}
+      text={lead ?? howItWorks}
       foot={
         <>
-          No account yet? <Link to={paths.register()}>Register</Link>
+          No account yet?{' '}
+          {registerPath === undefined ? (
+            <Link to={paths.register()}>Register</Link>
+          ) : (
+            <Link to={registerPath}>Create an account</Link>
+          )}
         </>
       }
     >

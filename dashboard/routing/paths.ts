@@ -16,6 +16,7 @@ export const paths = {
   releases: () => '/download/releases',
   account: () => '/account',
   invitation: (token: string) => `/invitations/${seg(token)}`,
+  registerInvited: (token: string) => `/invitations/${seg(token)}/register`,
 
   dashboard: (projectId: string) => inProject(projectId, 'dashboard'),
   domains: (projectId: string) => inProject(projectId, 'domains'),

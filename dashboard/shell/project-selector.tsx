@@ -6,6 +6,7 @@ import { useLocation, useNavigate, useRevalidator } from 'react-router';
 import { paths } from '../routing/paths.ts';
 import { namesakeNotes } from '../session/namesakes.ts';
 import { rememberProject } from '../session/selected-project.ts';
+import { useShell } from '../session/session.ts';
 import { Menu, MenuChoice, MenuItem, MenuSeparator } from '../ui/overlay/menu.tsx';
 
 export interface ProjectSelectorProps {
@@ -15,6 +16,7 @@ export interface ProjectSelectorProps {
 
 export function ProjectSelector({ projects, project }: ProjectSelectorProps) {
   const navigate = useNavigate();
+  const { user } = useShell();
   const { revalidate } = useRevalidator();
   const { pathname } = useLocation();
   const notes = namesakeNotes(projects);
@@ -32,10 +34,14 @@ export function ProjectSelector({ projects, project }: ProjectSelectorProps) {
         options={projects.map(({ id, name }) => ({ value: id, label: name, note: notes.get(id) }))}
         onChange={select}
       />
-      <MenuSeparator />
-      <MenuItem icon={<Plus aria-hidden="true" />} onClick={() => navigate(paths.newProject())}>
-        New project
-      </MenuItem>
+      {!user.invited && (
+        <>
+          <MenuSeparator />
+          <MenuItem icon={<Plus aria-hidden="true" />} onClick={() => navigate(paths.newProject())}>
+            New project
+          </MenuItem>
+        </>
+      )}
     </Menu>
   );
 }

@@ -33,6 +33,7 @@ export const secretNames = [
   'deviceCode',
   'userCode',
   'bot-check',
+  'invitation',
   'credential',
   'recoveryCode',
   'key',

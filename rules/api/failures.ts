@@ -64,7 +64,7 @@ export const failures: { readonly [Name in CallName]?: string } = {
   deleteAccessLink: notHere,
   listAccessPrograms: notHere,
   deleteAccessProgram: notHere,
-  createProject: badField,
+  createProject: '403: an account that an invitation approved',
   renameProject: badField,
   deleteProject: '400: the name is another',
   changeMember: '403: not by this role; 409: the last owner',

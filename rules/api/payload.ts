@@ -60,6 +60,8 @@ export const RegistrationForm = z.object({
   'twitter-link': textField({ maxLength: optionalNameMaxChars }).optional(),
   'accept-terms': textField({ enum: tickedValues }),
   [botCheckField]: textField(botCheck),
+  /** The token of the invitation for which the person registers. */
+  invitation: textField().optional(),
 });
 
 export const NewDomain = z.object({ name: textField(hostname) });
@@ -232,7 +234,12 @@ export const NewBlock = z.object({
   }),
   reason: textField(filled(blockReasonMaxChars)),
 });
-export const UserChange = z.object({ suspended: optionalField(booleanField()), operator: optionalField(booleanField()) });
+export const UserChange = z.object({
+  suspended: optionalField(booleanField()),
+  operator: optionalField(booleanField()),
+  /** Lets an account that an invitation approved make projects of its own. */
+  ownProjects: optionalField(booleanField()),
+});
 export const ProjectChange = z.object({
   suspended: optionalField(booleanField()),
   limits: optionalField(countsField(highestQuotas)),

@@ -59,14 +59,13 @@ export const projectCalls = {
     needs: 'fresh',
   },
   deleteInvitation: { method: 'DELETE', path: '/api/invitations/:id', query: 'InProject', who: 'invitation.delete' },
-  /** What the invitation is to, for a caller who holds the link and has its e-mail address. Consumes nothing. */
+  /** What the invitation is to, for whom holds the link and is signed out, or has its e-mail address. Consumes nothing. */
   checkInvitation: {
     method: 'POST',
     path: '/api/invitations/check',
     json: 'InvitationToken',
     answer: 'InvitationOffer',
-    who: 'user',
-    needs: 'session',
+    who: 'anyone',
   },
   acceptInvitation: {
     method: 'POST',

@@ -27,6 +27,8 @@ export const User = entity({
   operator: boolean(),
   /** Operators need a passkey, and this session is not confirmed with one: the operator pages are closed to it. */
   passkey: maybe(z.literal('needed')),
+  /** An owner's invitation approved the account, which makes no projects of its own. */
+  invited: maybe(z.literal(true)),
 });
 export type User = Described<typeof User>;
 

@@ -78,13 +78,19 @@ export const Invitation = entity({
 });
 export type Invitation = Described<typeof Invitation>;
 
-/** An invitation as the invited person sees it. */
-export const InvitationOffer = entity({
+const OpenOffer = entity({
   projectName: string(),
   /** An e-mail. */
   invitedBy: string(),
   role: Role,
+  /** Whom it invites. */
+  email: email(),
+  /** The invitation approves the account of an invited person who registers; else an operator must. */
+  approves: boolean(),
 });
+export type OpenOffer = Described<typeof OpenOffer>;
+/** An invitation as the holder of its link sees it; once it is used, the project to which it leads its member. */
+export const InvitationOffer = z.union([OpenOffer, entity({ joined: string() })]);
 export type InvitationOffer = Described<typeof InvitationOffer>;
 
 export const Session = entity({
@@ -281,6 +287,8 @@ export const OperatorRegistration = entity({
   createdAt: time(),
   decidedAt: nullable(time()),
   decidedBy: nullable(string()),
+  /** Open invitations of this e-mail. */
+  invitations: array(entity({ invitedBy: string(), projectName: string() })),
 });
 export type OperatorRegistration = Described<typeof OperatorRegistration>;
 
@@ -309,6 +317,8 @@ export const OperatorUser = entity({
   operator: boolean(),
   suspended: boolean(),
   createdAt: time(),
+  /** The owner whose invitation approved the account. It makes no projects until an operator allows it to. */
+  invitedBy: maybe(string()),
 });
 export type OperatorUser = Described<typeof OperatorUser>;
 

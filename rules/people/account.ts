@@ -43,3 +43,6 @@ export function decideDeparture(projects: readonly Belonging[], byOperator: bool
   if (stopped.length > 0 && !byOperator) return refuse(`${quoted(stopped)} is suspended. Please write to the operator.`);
   return accept(null);
 }
+
+export const invitedOnlyMessage =
+  'An invitation approved your account, for projects of others. Ask the operator to let you create your own.';

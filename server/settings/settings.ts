@@ -318,6 +318,17 @@ export const settingTable = {
     },
     'mailto: UNDERPASS_OPERATOR_EMAIL',
   ),
+  invitationsApprove: setting(
+    'UNDERPASS_INVITATIONS_APPROVE',
+    {
+      group: 'Registration and operator',
+      about:
+        'An owner’s invitation approves the account of the person whom it invites. The account can then use only projects that invite it.',
+      parse: parseSwitch,
+    },
+    false,
+    'false: an operator approves every account',
+  ),
   operatorName: setting(
     'UNDERPASS_OPERATOR_NAME',
     {

@@ -5,7 +5,7 @@ import type { Page } from '@playwright/test';
 import { expect, visit } from '../helpers/browser.ts';
 import { openStage, projectUrl } from '../helpers/dashboard.ts';
 import { linkIn, waitForMail } from '../helpers/mail.ts';
-import { createPerson } from '../helpers/people.ts';
+import { createPerson, registrationStored } from '../helpers/people.ts';
 
 async function confirm(page: Page, title: string, button: string): Promise<void> {
   const dialog = page.getByRole('dialog', { name: title });
@@ -55,7 +55,7 @@ test('a project and its people', async (t) => {
     await expect(page.getByRole('table', { name: 'Pending invitations' })).toBeHidden();
   });
 
-  await t.test('an invitation opened without a session returns after the sign-in', async (t) => {
+  await t.test('an invitation opened without a session says who invites, and returns after the sign-in', async (t) => {
     const email = 'linus@example.com';
     await createPerson(product, email);
     const page = await open(t);
@@ -67,7 +67,8 @@ test('a project and its people', async (t) => {
     const link = linkIn(await waitForMail(product, email, /Join a project/));
     const theirs = await visit(t, browser, product);
     await theirs.goto(link.pathname);
-    await theirs.waitForURL('/login');
+    await expect(theirs.getByText(`${owner.email} invited you to join `)).toContainText(`Sign in as ${email}`);
+    await expect(theirs.getByLabel('Email')).toHaveValue(email);
     const { url } = JSON.parse(await product.operate('login-link', email, '--json')) as { url: string };
     await theirs.goto(url);
     await theirs.getByRole('button', { name: 'Sign in here' }).click();
@@ -75,6 +76,52 @@ test('a project and its people', async (t) => {
     await expect(theirs.getByText(`${owner.email} invited you to join `)).toContainText('as Member. You will join as linus@');
     await theirs.getByRole('button', { name: 'Join project' }).click();
     await theirs.waitForURL(project('dashboard'));
+    await theirs.goto(link.pathname);
+    await theirs.waitForURL(project('dashboard'));
+  });
+
+  await t.test('an invited person without an account registers, and reads that an operator must approve it first', async (t) => {
+    const email = 'margaret@example.com';
+    await owner.call('POST', `/api/invitations?project=${owner.project}`, { email, role: 'member' });
+    const link = linkIn(await waitForMail(product, email, /Join a project/));
+    const theirs = await visit(t, browser, product);
+    await theirs.goto(link.pathname);
+    await theirs.getByRole('link', { name: 'Create an account' }).click();
+    await expect(theirs.getByText(`${owner.email} invited you to join `)).toContainText(
+      'An operator must approve your account first; you will get a mail.',
+    );
+    await expect(theirs.getByLabel('Email')).toHaveValue(email);
+    await theirs.getByLabel('First name').fill('Margaret');
+    await theirs.getByLabel('Last name').fill('Hamilton');
+    await theirs.getByRole('checkbox', { name: /terms of service/ }).check();
+    await theirs.getByRole('checkbox', { name: 'I am human' }).click();
+    await theirs.getByRole('button', { name: 'Register' }).click();
+    await expect(theirs.getByRole('heading', { name: 'Registration successful.' })).toBeVisible();
+    const page = await open(t);
+    await registrationStored(owner, email);
+    await page.goto('/operator/registrations');
+    await expect(page.getByRole('row').filter({ hasText: email })).toContainText(`Invited by ${owner.email} to`);
+    await product.operate('registrations', 'approve', email);
+    const welcome = await waitForMail(product, email, /^Welcome to Underpass/);
+    const join = /http\S+\/invitations\/\S+/.exec(welcome.text)![0];
+    const { url } = JSON.parse(await product.operate('login-link', email, '--json')) as { url: string };
+    await theirs.goto(url);
+    await theirs.getByRole('button', { name: 'Sign in here' }).click();
+    await theirs.goto(join);
+    await theirs.getByRole('button', { name: 'Join project' }).click();
+    await theirs.waitForURL(project('dashboard'));
+  });
+
+  await t.test('a wrong account signs out, and the same page then asks for the right one', async (t) => {
+    const email = 'barbara@example.com';
+    const other = await createPerson(product, 'other@example.com');
+    await owner.call('POST', `/api/invitations?project=${owner.project}`, { email, role: 'member' });
+    const link = linkIn(await waitForMail(product, email, /Join a project/));
+    const theirs = await visit(t, browser, product, { account: other, expectedErrors: /status of 400/ });
+    await theirs.goto(link.pathname);
+    await theirs.getByRole('button', { name: 'Sign out and use another account' }).click();
+    await expect(theirs.getByText(`${owner.email} invited you to join `)).toContainText(`Sign in as ${email}`);
+    await theirs.waitForURL(link.pathname);
   });
 
   await t.test('the link of an invitation fails after a member withdraws it in a dialog that names it', async (t) => {

@@ -170,6 +170,7 @@ const getUser = async (deps: AuthDeps, { caller }: CallContext<'getUser'>): Prom
   firstName: caller.firstName,
   defaultProject: caller.defaultProject ?? '',
   operator: caller.operator,
+  ...(caller.isInvited ? { invited: true } : {}),
   ...(caller.operator && caller.passkey === 'none' && (await needsOperatorPasskey(deps.store.db)) ? { passkey: 'needed' } : {}),
 });
 

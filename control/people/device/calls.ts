@@ -83,6 +83,7 @@ const asCaller = (user: { id: string; email: string }) => ({
   email: user.email,
   firstName: '',
   operator: false,
+  isInvited: false,
   defaultProject: null,
   sessionId: null,
   fresh: false,

@@ -2,10 +2,9 @@
 
 import type { Project, Role } from '@underpass/rules/entity/entity.ts';
 import type { Invitation, InvitationOffer } from '@underpass/rules/entity/resource.ts';
-import { dayMs, durations } from '@underpass/rules/limits.ts';
+import { dayMs } from '@underpass/rules/limits.ts';
 import { parseEmail } from '@underpass/rules/people/email.ts';
 import { forbiddenMessage, may, mayGrant, parseRole } from '@underpass/rules/people/permission.ts';
-import type { ExpressionBuilder } from 'kysely';
 import type { FeedPort } from '../../edges/feed/port.ts';
 import { guardedTunnels } from '../../edges/policies/guarded-tunnels.ts';
 import { addJob, type JobQueue } from '../../platform/job/queue.ts';
@@ -13,7 +12,7 @@ import type { Limiter } from '../../platform/limit/limiter.ts';
 import { newOwnerMail } from '../../platform/mail/mails.ts';
 import { hashToken } from '../../platform/secret/token.ts';
 import { createId } from '../../platform/store/id.ts';
-import type { InvitationsTable, Schema } from '../../platform/store/schema.ts';
+import type { InvitationsTable } from '../../platform/store/schema.ts';
 import type { Queries, Store } from '../../platform/store/store.ts';
 import { userShare } from '../../request/caller/allowance.ts';
 import { auditCall, writeAudit } from '../../request/caller/audit.ts';
@@ -24,6 +23,7 @@ import { lockProject } from '../../request/caller/project-lock.ts';
 import { takeMemberQuota } from '../../request/caller/quota.ts';
 import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
 import { insertMember, toProject } from '../project/projects.ts';
+import { byActiveMember, findApprover, findByToken, invitationLifeMs } from './invitations.ts';
 
 export interface InvitationDeps {
   readonly store: Store;
@@ -31,9 +31,11 @@ export interface InvitationDeps {
   readonly limiter: Limiter;
   readonly jobs: Pick<JobQueue, 'wake'>;
   readonly origin: string;
+  readonly invitationsApprove: boolean;
 }
 
-const lifeMs = durations.invitationDays * dayMs;
+/** As long as people look for a mail. */
+const usedLinkLifeMs = 90 * dayMs;
 
 const toInvitation = (row: InvitationsTable): Invitation => ({
   id: row.id,
@@ -73,7 +75,7 @@ async function createInvitation(deps: InvitationDeps, context: CallContext<'crea
     token_hash: null,
     invited_by: caller.email,
     created_at: nowMs,
-    expires_at: nowMs + lifeMs,
+    expires_at: nowMs + invitationLifeMs,
   };
   await deps.store.write(async (trx) => {
     await lockProject(trx, membership.id);
@@ -100,35 +102,39 @@ async function deleteInvitation(deps: InvitationDeps, context: CallContext<'dele
   });
 }
 
-/**
- * A suspended person's invitations are void, and valid again if the suspension is lifted before they expire. The list keeps them, so
- * that other members can withdraw them.
- */
-export const byActiveMember = (eb: ExpressionBuilder<Schema, 'invitations'>) =>
-  eb.exists(
-    eb
-      .selectFrom('users as inviter')
-      .select('inviter.id')
-      .whereRef('inviter.email', '=', 'invitations.invited_by')
-      .where('inviter.suspended_at', 'is', null),
-  );
-
 const invalidText = 'This invitation is invalid, used or expired, or is for another email address.';
 
+/** Where the link of an invitation that this member has accepted leads. */
+async function findJoined(db: Queries, userId: string, token: string, nowMs: number): Promise<string | undefined> {
+  const used = db
+    .selectFrom('used_invitations as used')
+    .innerJoin('members as m', (join) =>
+      join.onRef('m.project_id', '=', 'used.project_id').onRef('m.user_id', '=', 'used.user_id'),
+    )
+    .select('used.project_id')
+    .where('used.token_hash', '=', hashToken(token))
+    .where('used.user_id', '=', userId)
+    .where('used.expires_at', '>', nowMs);
+  return (await used.executeTakeFirst())?.project_id;
+}
+
+/**
+ * Who is signed out and holds the link sees what it is to, before they sign in or register. A person who is signed in sees only
+ * their own invitations.
+ */
 async function checkInvitation(
   deps: InvitationDeps,
   { caller, body, nowMs }: CallContext<'checkInvitation'>,
 ): Promise<InvitationOffer> {
-  const row = await deps.store.db
-    .selectFrom('invitations')
-    .innerJoin('projects as p', 'p.id', 'invitations.project_id')
-    .select(['p.name as projectName', 'invitations.invited_by as invitedBy', 'invitations.role'])
-    .where('invitations.token_hash', '=', hashToken(body.token))
-    .where('invitations.email', '=', caller.email)
-    .where('invitations.expires_at', '>', nowMs)
-    .where(byActiveMember)
-    .executeTakeFirst();
-  return row ?? refuse('invalid', invalidText);
+  const { db } = deps.store;
+  const row = await findByToken(db, body.token, nowMs);
+  if (row && (caller === null || (caller.token === null && row.email === caller.email))) {
+    const { projectName, invited_by: invitedBy, role, email } = row;
+    const approves = deps.invitationsApprove && (await findApprover(db, row)) !== undefined;
+    return { projectName, invitedBy, role, email, approves };
+  }
+  const joined = caller?.token === null ? await findJoined(db, caller.userId, body.token, nowMs) : undefined;
+  return joined === undefined ? refuse('invalid', invalidText) : { joined };
 }
 
 async function acceptInvitation(deps: InvitationDeps, context: CallContext<'acceptInvitation'>): Promise<Project> {
@@ -147,6 +153,11 @@ async function acceptInvitation(deps: InvitationDeps, context: CallContext<'acce
     const { project_id: projectId, role } = row;
     if (!(await isMember(trx, projectId, caller.email)))
       await insertMember(trx, { projectId, userId: caller.userId, role }, nowMs);
+    const used = { token_hash: row.token_hash!, project_id: projectId, user_id: caller.userId };
+    await trx
+      .insertInto('used_invitations')
+      .values({ ...used, expires_at: nowMs + usedLinkLifeMs })
+      .execute();
     await writeAudit(
       trx,
       { projectId, actor: caller.email, action: 'invitation.accept', target: caller.email, address, detail: { role } },

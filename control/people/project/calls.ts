@@ -2,7 +2,7 @@
 
 import type { Project, Role } from '@underpass/rules/entity/entity.ts';
 import type { Member } from '@underpass/rules/entity/resource.ts';
-import { confirmProjectMessage, confirms } from '@underpass/rules/people/account.ts';
+import { confirmProjectMessage, confirms, invitedOnlyMessage } from '@underpass/rules/people/account.ts';
 import { ownPasskeyFirstMessage } from '@underpass/rules/people/passkey.ts';
 import { decideMembershipChange, forbiddenMessage, may, mayGrant, parseRole, roles } from '@underpass/rules/people/permission.ts';
 import { parseProjectName } from '@underpass/rules/text/project-name.ts';
@@ -38,6 +38,12 @@ export interface ProjectDeps {
 // The operator approves accounts, so only a script would need more.
 const ownedProjectsPerUser = 20;
 
+/** An owner let this person in to a project of theirs, and no operator has. */
+async function refuseInvited(trx: Queries, userId: string): Promise<void> {
+  const user = await trx.selectFrom('users').select('invited_by').where('id', '=', userId).executeTakeFirst();
+  if (typeof user?.invited_by === 'string') refuse('forbidden', invitedOnlyMessage);
+}
+
 async function createProject(
   deps: ProjectDeps,
   { caller, body, address, nowMs }: CallContext<'createProject'>,
@@ -45,6 +51,7 @@ async function createProject(
   const name = orInvalid(parseProjectName(body.name));
   const id = await deps.store.write(async (trx) => {
     await lockUser(trx, caller.userId);
+    await refuseInvited(trx, caller.userId);
     if ((await countOwnedProjects(trx, caller.userId)) >= ownedProjectsPerUser) {
       refuse('conflict', `You may own at most ${ownedProjectsPerUser} projects.`);
     }

@@ -40,6 +40,9 @@ export interface JobPayloads {
     readonly company: string;
     readonly github: string;
     readonly x: string;
+    /** The invitation whose link the person held, and their browser, which a login link may open by itself. */
+    readonly invitationId?: string;
+    readonly browserHash?: string;
   };
   'registration-mail': {
     readonly email: string;

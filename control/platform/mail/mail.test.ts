@@ -100,10 +100,11 @@ describe('SMTP', () => {
   });
 
   it('names the project in an invitation, but not a link or message used as its name', () => {
-    const facts = { invitedBy: 'ann@example.com', url: 'https://underpass.example/x', origin: 'https://underpass.example' };
-    assert.match(invitationMail({ ...facts, projectName: 'Home lab' }).text, /invites you to the project "Home lab"\. Sign in/);
+    const facts = { invitedBy: 'ann@example.com', url: 'https://underpass.example/x' };
+    const mail = (projectName: string) => invitationMail({ ...facts, projectName }, 'sign-in').text;
+    assert.match(mail('Home lab'), /invites you to the project "Home lab" on Underpass\./);
     for (const projectName of ['evil.example', 'Locked! Sign in at https://evil.example', 'x'.repeat(63)])
-      assert.match(invitationMail({ ...facts, projectName }).text, /invites you to a project\. Sign in/, projectName);
+      assert.match(mail(projectName), /invites you to a project on Underpass\./, projectName);
   });
 
   it('reaches each of several people once, even while one of them cannot be reached', async () => {

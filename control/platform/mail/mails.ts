@@ -48,11 +48,29 @@ export const proofLinkMail = (firstName: string, url: string): MailText =>
     `The link works once, only in that browser, and expires after ${durations.loginLinkMinutes} minutes. If you did not ask for it, do not open it: someone may be using your account. Sign out your other sessions on the Account page.`,
   );
 
-export const registrationReceivedMail = (firstName: string): MailText =>
+export interface InvitedFacts {
+  readonly projectName: string;
+  readonly invitedBy: string;
+}
+
+export const registrationReceivedMail = (firstName: string, invited?: InvitedFacts): MailText =>
   compose(
     `Your ${productName} registration`,
     hello(firstName),
     `We have received your registration for the ${productName} cloud preview. We will email you again once we have decided.`,
+    ...(invited === undefined
+      ? []
+      : [`That email will have a link to join ${projectOf(invited.projectName)}, to which ${invited.invitedBy} invited you.`]),
+  );
+
+/** The mail that replaces a login link for an invited person without an account. */
+export const registerFirstMail = ({ projectName, invitedBy }: InvitedFacts, origin: string): MailText =>
+  compose(
+    `You have no ${productName} account yet`,
+    'Hello,',
+    `You asked to sign in, but this email address has no account yet. ${invitedBy} invited you to ${projectOf(projectName)}: open the link in that email and choose "Create an account".`,
+    `If you no longer have it, ask ${invitedBy} to invite you again, or register without it: ${origin}/register`,
+    'If you did not ask to sign in, there is nothing to do.',
   );
 
 /** The mail that replaces a login link while a registration waits. */
@@ -64,11 +82,14 @@ export const registrationWaitsMail = (firstName: string): MailText =>
     'If you did not ask to sign in, there is nothing to do.',
   );
 
-export const registrationApprovedMail = (firstName: string, origin: string): MailText =>
+export const registrationApprovedMail = (firstName: string, origin: string, invitation?: InvitationFacts): MailText =>
   compose(
     `Welcome to ${productName}`,
     hello(firstName),
     `Your registration has been approved. Sign in with this email address: ${origin}/login`,
+    ...(invitation === undefined
+      ? []
+      : [`To join ${projectOf(invitation.projectName)}, to which ${invitation.invitedBy} invited you, open:`, invitation.url]),
   );
 
 export const registrationRejectedMail = (firstName: string): MailText =>
@@ -80,20 +101,26 @@ export const registrationRejectedMail = (firstName: string): MailText =>
 
 const projectOf = (name: string): string => (plainName(name) === '' ? 'a project' : `the project "${name}"`);
 
-export interface InvitationFacts {
-  readonly projectName: string;
-  readonly invitedBy: string;
+export interface InvitationFacts extends InvitedFacts {
   readonly url: string;
-  readonly origin: string;
 }
 
-export const invitationMail = ({ projectName, invitedBy, url, origin }: InvitationFacts): MailText =>
+/** What the person has to do after they open the link. The mail goes to them alone, so it may say whether they have an account. */
+const nextSteps = {
+  'sign-in': 'Sign in with this email address, then join.',
+  register: 'You need an account: create one with this email address, sign in by the link that we mail you, then join.',
+  'register-and-wait':
+    'You need an account: create one with this email address. An operator must approve it first. Then we email you a new link to join.',
+} as const;
+
+export const invitationMail = ({ projectName, invitedBy, url }: InvitationFacts, next: keyof typeof nextSteps): MailText =>
   compose(
     `Join a project on ${productName}`,
     'Hello,',
-    `${invitedBy} invites you to ${projectOf(projectName)}. Sign in with this email address, then open:`,
+    `${invitedBy} invites you to ${projectOf(projectName)} on ${productName}. To accept, open:`,
     url,
-    `The invitation works once and expires after ${durations.invitationDays} days. If you have no account yet, register first: ${origin}/register`,
+    nextSteps[next],
+    `The invitation works once, only for this email address, and expires after ${durations.invitationDays} days. If you do not know ${invitedBy}, ignore this email.`,
   );
 
 export const accountDeletedMail = (firstName: string): MailText =>

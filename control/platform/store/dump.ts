@@ -25,6 +25,7 @@ const tables = {
   projects: ['id'],
   members: ['project_id', 'user_id'],
   invitations: ['id'],
+  used_invitations: ['token_hash'],
   domains: ['id'],
   regions: ['name'],
   edge_keys: ['id'],

@@ -249,6 +249,16 @@ const blocks = [
   'alter table tunnel_hosts add column blocked integer',
 ];
 
+// The previous release would let such an account make projects, so the operator's setting is for when no process runs that one.
+// A used invitation leads its member to the project.
+const invitedAccounts = [
+  'alter table users add column invited_by text',
+  'create index users_invited_by on users (invited_by)',
+  `create table used_invitations (
+    token_hash text primary key, project_id text not null references projects (id) on delete cascade,
+    user_id text not null references users (id) on delete cascade, expires_at bigint not null)`,
+];
+
 const migration = (statements: readonly string[]): Migration => ({
   up: async (db: Kysely<unknown>) => {
     for (const statement of statements) await sql.raw(statement).execute(db);
@@ -277,4 +287,5 @@ export const migrations: Record<string, Migration> = {
   '0014-history-by-time': migrationByKind(history),
   '0015-quick-domains': migration(quickDomains),
   '0016-blocks': migration(blocks),
+  '0017-invited-accounts': migration(invitedAccounts),
 };

@@ -16,6 +16,11 @@ export interface UsersTable {
   default_project: string | null;
   suspended_at: number | null;
   created_at: number;
+  /**
+   * The owner whose invitation approved the account (an e-mail); null if an operator did. Such an account makes no projects, and
+   * its own invitations approve nobody.
+   */
+  invited_by: string | null;
 }
 
 export interface LoginLinksTable {
@@ -137,6 +142,15 @@ export interface InvitationsTable {
   token_hash: string | null;
   invited_by: string;
   created_at: number;
+  expires_at: number;
+}
+
+/** Where the link of an accepted invitation leads its member. */
+export interface UsedInvitationsTable {
+  /** SHA-256 of the invitation's token, hex. */
+  token_hash: string;
+  project_id: string;
+  user_id: string;
   expires_at: number;
 }
 
@@ -521,6 +535,7 @@ export interface Schema {
   projects: ProjectsTable;
   members: MembersTable;
   invitations: InvitationsTable;
+  used_invitations: UsedInvitationsTable;
   domains: DomainsTable;
   tunnels: TunnelsTable;
   tunnel_hosts: TunnelHostsTable;

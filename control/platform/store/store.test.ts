@@ -18,6 +18,7 @@ const user = (email: string, id = createId(1)) => ({
   last_name: 'Lee',
   operator: 0 as const,
   default_project: null,
+  invited_by: null,
   suspended_at: null,
   created_at: 1_790_000_000_000,
 });

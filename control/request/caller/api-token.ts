@@ -58,6 +58,7 @@ const findToken = (db: Queries, secret: string, nowMs: number) =>
       'u.email',
       'u.first_name',
       'u.default_project',
+      'u.invited_by',
     ])
     .select((eb) =>
       eb
@@ -93,6 +94,7 @@ export async function findTokenCaller(db: Queries, secret: string, nowMs: number
     email: row.email,
     firstName: row.first_name,
     operator: false,
+    isInvited: row.invited_by !== null,
     defaultProject: row.default_project,
     sessionId: null,
     fresh: false,

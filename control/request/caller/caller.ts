@@ -7,6 +7,8 @@ export interface Caller {
   readonly email: string;
   readonly firstName: string;
   readonly operator: boolean;
+  /** An invitation approved the account: it makes no projects of its own. */
+  readonly isInvited: boolean;
   readonly defaultProject: string | null;
   readonly sessionId: string | null;
   /** The session has proven lately who uses it: by its sign-in, or again since. */

@@ -77,7 +77,7 @@ const findSession = (db: Queries, token: string) =>
     .innerJoin('users', 'users.id', 'sessions.user_id')
     .select(['sessions.id as session_id', 'sessions.created_at', 'sessions.seen_at', 'sessions.proven_at', 'sessions.expires_at'])
     .select(['sessions.passkey_at', 'users.id as user_id'])
-    .select(['users.email', 'users.first_name', 'users.operator', 'users.default_project'])
+    .select(['users.email', 'users.first_name', 'users.operator', 'users.default_project', 'users.invited_by'])
     .where('sessions.token_hash', '=', hashToken(token))
     .where('users.suspended_at', 'is', null)
     .executeTakeFirst();
@@ -110,6 +110,7 @@ export async function findSessionCaller(db: Queries, token: string, nowMs: numbe
     email: row.email,
     firstName: row.first_name,
     operator: row.operator === 1,
+    isInvited: row.invited_by !== null,
     defaultProject: row.default_project,
     sessionId: row.session_id,
     fresh: isFresh(row.proven_at, nowMs),

@@ -28,6 +28,7 @@ const harmless = new Set(
       'keep',
       'lastsSeconds',
       'overlap',
+      'ownProjects',
       'required',
       'to',
       'reason',

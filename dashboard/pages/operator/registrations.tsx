@@ -91,13 +91,18 @@ const registrationColumns: readonly Column<OperatorRegistration>[] = [
 ];
 
 function Person({ registration }: { readonly registration: OperatorRegistration }) {
-  const { firstName, lastName, email } = registration;
+  const { firstName, lastName, email, invitations } = registration;
   return (
     <span className="grid">
       <span className="font-semibold">{`${firstName} ${lastName}`}</span>
       <span className="text-sm text-ink-soft">
         <Breakable text={email} />
       </span>
+      {invitations.map(({ invitedBy, projectName }) => (
+        <span key={`${invitedBy} ${projectName}`} className="text-sm wrap-anywhere">
+          Invited by <Breakable text={invitedBy} /> to <strong>{projectName}</strong>
+        </span>
+      ))}
     </span>
   );
 }

@@ -102,6 +102,7 @@ function UserState({ user }: { readonly user: OperatorUser }) {
     <span className="flex flex-wrap gap-1.5">
       <Badge tone={user.suspended ? 'danger' : 'ok'}>{user.suspended ? 'Suspended' : 'Active'}</Badge>
       {user.operator && <Badge tone="accent">Operator</Badge>}
+      {user.invitedBy !== undefined && <Badge tone="neutral">Invited</Badge>}
     </span>
   );
 }
@@ -115,6 +116,7 @@ function UserMenu({ user, ask }: { readonly user: OperatorUser; readonly ask: Co
       <MenuItem onClick={() => ask(operatorQuestion(user))}>
         {user.operator ? 'Revoke operator rights' : 'Make operator'}
       </MenuItem>
+      {user.invitedBy !== undefined && <MenuItem onClick={() => ask(ownProjectsQuestion(user))}>Allow own projects</MenuItem>}
       <MenuItem danger onClick={() => ask(passkeyQuestion(user))}>
         Remove passkeys
       </MenuItem>
@@ -152,6 +154,14 @@ function operatorQuestion({ id, email, operator }: OperatorUser) {
     done: operator ? `${email} is no longer an operator.` : `${email} is now an operator.`,
   };
 }
+
+const ownProjectsQuestion = ({ id, email, invitedBy }: OperatorUser) => ({
+  title: 'Allow Own Projects',
+  warning: `An invitation from ${invitedBy} approved this account. ${email} can then create projects, and if the setting allows it, invite people who need no approval.`,
+  confirmLabel: 'Allow',
+  work: () => callApi(operatorCalls.changeUser, { id, payload: { ownProjects: true } }),
+  done: `${email} can create projects.`,
+});
 
 const passkeyQuestion = ({ id, email }: OperatorUser) => ({
   title: 'Remove Passkeys',

@@ -7,7 +7,7 @@ import { callApi } from '../../api/request.ts';
 import { DeleteCard } from '../../form/delete-card.tsx';
 import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
 import { paths } from '../../routing/paths.ts';
-import { forgetSession, useProject } from '../../session/session.ts';
+import { forgetSession, useProject, useShell } from '../../session/session.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { ButtonLink } from '../../ui/button-link.tsx';
 import { Card } from '../../ui/card.tsx';
@@ -19,6 +19,7 @@ import { ProjectNameForm } from './project-name-form.tsx';
 
 export function Component() {
   const project = useProject();
+  const { user } = useShell();
   const { revalidate } = useRevalidator();
   const rename = async (name: string) => {
     await callApi(projectCalls.renameProject, { id: project.id, payload: { name } });
@@ -63,9 +64,11 @@ export function Component() {
             {roleDescriptions[project.role]}
           </p>
         </Card>
-        <Card title="Another project" description="Each project has its own tunnels, domains, security groups and members.">
-          <ButtonLink to={paths.newProject()}>New project</ButtonLink>
-        </Card>
+        {!user.invited && (
+          <Card title="Another project" description="Each project has its own tunnels, domains, security groups and members.">
+            <ButtonLink to={paths.newProject()}>New project</ButtonLink>
+          </Card>
+        )}
         {may(project.role, 'project.delete') && <DeleteProject project={project} ask={confirm.ask} />}
       </div>
       {confirm.dialog}
