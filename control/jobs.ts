@@ -131,7 +131,7 @@ async function storeRegistration(
   });
 }
 
-/** Its mail is the only place of the token: a link in an earlier mail ends. */
+/** The token is only in the mail: a link in an earlier one ends. */
 async function makeInvitationLink({ store, settings }: Deps, invitationId: string): Promise<InvitationFacts | undefined> {
   const token = createToken();
   const row = await store.db

@@ -1,7 +1,7 @@
 // What the dashboard, control's pages for visitors and the edge's own pages share: colours, font, corners, logo, and the frame of a
 // page without scripts. dashboard/styles/tokens.css spells colours, font and corners for the dashboard; its test compares them.
 
-/** By role: the colour of the light theme, and of the dark one. */
+/** Colours by role: that of the light theme, and of the dark one. */
 export const colours = {
   bg: ['#f5f4f1', '#111314'],
   surface: ['#ffffff', '#191b1d'],

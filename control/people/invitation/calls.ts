@@ -34,7 +34,7 @@ export interface InvitationDeps {
   readonly invitationsApprove: boolean;
 }
 
-/** As long as people look for a mail. */
+/** People look for a mail about as long. */
 const usedLinkLifeMs = 90 * dayMs;
 
 const toInvitation = (row: InvitationsTable): Invitation => ({
