@@ -2,7 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
@@ -135,6 +137,28 @@ describe('two control processes', { skip: skipWithout('postgres', 'nats-server')
       () => Promise.all([atOne, atTwo].map(async (browser) => (await tunnelAt(browser, 'web')).metrics)),
       ([here, there]) => isDeepStrictEqual(here, there),
     );
+  });
+
+  test('blocks made at the process without the edge end what is open there, and their ends bring it back', async () => {
+    const block = async (value: string): Promise<() => Promise<Response>> => {
+      const made = await atTwo.send('POST', '/api/operator/blocks', { value, reason: 'phishing' });
+      assert.ok(made.ok);
+      const { id } = (await made.json()) as { id: string };
+      return () => atOne.send('DELETE', `/api/operator/blocks/${id}`);
+    };
+    const name = (await tunnelAt(atOne, 'web')).ingressDomains[0]?.name ?? '';
+    const answer = (): Promise<string> => visit(port(), ca, name);
+    const bad = connect({ host: '127.0.0.1', port: port(), localAddress: '127.0.0.9' });
+    await once(bad, 'connect');
+    const ended = once(bad.resume(), 'close', { signal: AbortSignal.timeout(appliedMs) });
+    const end = await block('127.0.0.9');
+    await ended;
+    assert.equal(await answer(), 'hello');
+    assert.ok((await end()).ok);
+    const endOfName = await block(name);
+    await eventually(answer, (text) => text !== 'hello', appliedMs);
+    assert.ok((await endOfName()).ok);
+    await eventually(answer, (text) => text === 'hello', appliedMs);
   });
 
   test('a deletion at the process without the edge disconnects the client within seconds', async () => {

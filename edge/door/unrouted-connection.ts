@@ -64,6 +64,7 @@ export class UnroutedConnection implements Deadline {
     const ends = endsOf(socket);
     const behindBalancer = rules.isBalancer(ends.sourceAddress);
     rules.onAdapted(adaptControl(socket));
+    if (behindBalancer) rules.limiter.awaitSource(socket);
     if (behindBalancer || rules.limiter.admitAddress(socket, ends.sourceAddress))
       new UnroutedConnection(socket, ends, behindBalancer, rules);
   }

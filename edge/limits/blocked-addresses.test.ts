@@ -78,6 +78,42 @@ it('judges the visitor behind a balancer, not the balancer', async () => {
   assert.match(await from('198.51.100.8'), /^HTTP\/1\.1 30\d /);
 });
 
+it('ends what is open of a visitor behind a balancer, and nothing else that came through it', async () => {
+  await using rig = await createRig([tunnelOf('t')], { balancers: ['127.0.0.1'] });
+  const dial = async (header: string): Promise<Socket> => {
+    const socket = await rig.visitRaw('http');
+    socket.write(header);
+    return socket;
+  };
+  const headerOf = (address: string): string => `PROXY TCP4 ${address} 192.0.2.1 40000 80\r\nGET`;
+  const [bad, good, nameless] = [await dial(headerOf('198.51.100.7')), await dial(headerOf('198.51.100.8')), await dial('PROX')];
+  await eventually(() => rig.edge.stats().addresses === 2);
+  const ended = whenEnded(bad);
+  await rig.control.change({ blocks: [own, { id: '198.51.100.7' }] });
+  await ended;
+  await eventually(() => rig.edge.stats().open === 2);
+  for (const socket of [good, nameless]) assert.equal(socket.readableEnded || socket.destroyed, false);
+});
+
+const skip = process.platform === 'linux' ? false : 'workers need Linux';
+
+it('holds at every worker of an edge, for what is open there and for what comes', { skip }, async () => {
+  await using rig = await createRig([tunnelOf('t')], { workers: 3 });
+  await rig.client('t', answer);
+  // The kernel spreads them over the workers: all at one has a chance of 1 in half a million.
+  const open = await Promise.all(Array.from({ length: 12 }, () => rig.visitRaw('http')));
+  await eventually(() => rig.edge.stats().open === open.length + 1);
+  const ended = Promise.all(open.map(whenEnded));
+  await rig.control.change({ blocks: [own] });
+  await ended;
+  for (let visitor = 0; visitor < 12; visitor++) assert.equal(await isRefused(rig, 'http'), true);
+  await eventually(() => rig.edge.stats().open === 0 && rig.edge.stats().refused.blocked >= 12);
+  assert.equal(rig.edge.stats().clients, 0);
+  await rig.control.change({}, { blocks: [own.id] });
+  // A worker hears of it by a message.
+  for (let visitor = 0; visitor < 12; visitor++) await eventually(async () => !(await isRefused(rig, 'http')));
+});
+
 it('believes no PROXY header of a blocked visitor', async () => {
   await using rig = await createRig([tunnelOf('t')]);
   await rig.control.change({ blocks: [own] });

@@ -6,6 +6,7 @@ import type { Socket } from 'node:net';
 import { addressKey } from '@underpass/rules/address/address.ts';
 import { NetworkSet } from '@underpass/rules/address/network-set.ts';
 import type { Logger } from 'pino';
+import { visitorAddress } from '../core/address.ts';
 import { type ConnectionLimits, extraRequestLimit, visitorLimit } from '../core/connection-limits.ts';
 
 export type RefusalReason = 'address' | 'total' | 'blocked';
@@ -23,8 +24,11 @@ export class ConnectionLimiter {
   readonly #log: Logger;
   /** No more entries than open connections: a count that falls to zero is deleted. */
   readonly #byAddress = new Map<string, number>();
-  /** The source of each open connection, once it is known. */
-  readonly #sources = new Map<Socket, string>();
+  /**
+   * The sources of open connections that came through a balancer; null until its header has named one. That of any other connection
+   * is the address of its socket, so it needs no entry.
+   */
+  readonly #behindBalancer = new Map<Socket, string | null>();
   readonly #blocked: Pick<NetworkSet, 'has'>;
   #extraRequests = 0;
   readonly #extraByAddress = new Map<string, number>();
@@ -64,6 +68,12 @@ export class ConnectionLimiter {
     return true;
   }
 
+  /** A balancer opened the connection: `admitAddress` gets the visitor's address later. */
+  awaitSource(socket: Socket): void {
+    this.#behindBalancer.set(socket, null);
+    socket.on('close', () => this.#behindBalancer.delete(socket));
+  }
+
   /**
    * Counts the connection to its address, once that is known. False if the address is blocked or has too many; the connection is
    * then reset.
@@ -72,17 +82,18 @@ export class ConnectionLimiter {
     if (this.#blocked.has(address)) return this.refuse(socket, 'blocked', address);
     const key = addressKey(address);
     if (!countUp(this.#byAddress, key, this.limits.perAddress)) return this.refuse(socket, 'address', address);
-    this.#sources.set(socket, address);
-    socket.on('close', () => {
-      this.#sources.delete(socket);
-      countDown(this.#byAddress, key);
-    });
+    if (this.#behindBalancer.has(socket)) this.#behindBalancer.set(socket, address);
+    socket.on('close', () => countDown(this.#byAddress, key));
     return true;
   }
 
-  /** Ends the open connections of addresses that are blocked now: visitors, clients, and handshakes under way. */
-  endBlocked(): void {
-    for (const [socket, address] of this.#sources) if (this.#blocked.has(address)) socket.destroy();
+  /** Ends those of the open connections whose address is blocked now: visitors, clients, and handshakes under way. */
+  endBlocked(open: Iterable<Socket>): void {
+    for (const socket of open) {
+      const named = this.#behindBalancer.get(socket);
+      const address = named === undefined ? visitorAddress(socket.remoteAddress) : named;
+      if (address !== null && this.#blocked.has(address)) socket.destroy();
+    }
   }
 
   /** Counts a request beyond the first of its connection. False if there are too many. */

@@ -55,7 +55,10 @@ export class EdgeProcess {
   readonly #httpDoor: HttpDoor;
   readonly #hops: HopNetwork;
   readonly #hopServers: Server[] = [];
-  readonly #sockets = new Set<Socket>();
+  /** Accepted at the public ports. */
+  readonly #publicSockets = new Set<Socket>();
+  /** From other edges. */
+  readonly #hopSockets = new Set<Socket>();
   /** Sockets from other workers. They stay open until close(), so a drain does not wait for them. */
   readonly #siblingSockets = new Set<Socket>();
   #elderPaths: readonly string[];
@@ -108,7 +111,7 @@ export class EdgeProcess {
     };
     this.#clientGate = this.#createClientGate();
     [this.#httpsDoor, this.#httpDoor] = this.#createDoors();
-    this.#track(this.#sockets, this.#httpsDoor.server, this.#httpDoor.server);
+    this.#track(this.#publicSockets, this.#httpsDoor.server, this.#httpDoor.server);
   }
 
   static async start(options: EdgeProcessOptions): Promise<EdgeProcess> {
@@ -167,7 +170,7 @@ export class EdgeProcess {
     return { ...where, backlog, reusePort: this.#options.siblings !== undefined };
   }
 
-  async #openHop(server: Server, where: ListenOptions, sockets = this.#sockets): Promise<void> {
+  async #openHop(server: Server, where: ListenOptions, sockets = this.#hopSockets): Promise<void> {
     this.#hopServers.push(server);
     this.#track(sockets, server);
     await listen(server, where);
@@ -233,7 +236,7 @@ export class EdgeProcess {
         if (changesNothing(change)) return;
         snapshot?.save(() => ({ position: at, state: this.#table.state() }));
         const put = change.type === 'snapshot' ? change.state : change.put;
-        if (put.blocks !== undefined) this.#context.limiter.endBlocked();
+        if (put.blocks !== undefined) this.#context.limiter.endBlocked(this.#publicSockets);
         this.#clientGate.changed(put.tunnels ?? []);
         this.#hops.forgetGone();
       },
@@ -286,7 +289,7 @@ export class EdgeProcess {
   }
 
   stats(): EdgeStats {
-    return readStats(this.#context, this.#hops.reach(), this.#sockets.size);
+    return readStats(this.#context, this.#hops.reach(), this.#openSockets);
   }
 
   setTicketKeys(keys: Buffer): void {
@@ -331,8 +334,12 @@ export class EdgeProcess {
     for (const tunnel of this.#table.active) for (const visitor of tunnel.visitors) visitor.drain();
   }
 
+  get #openSockets(): number {
+    return this.#publicSockets.size + this.#hopSockets.size;
+  }
+
   async #emptied(endsAtMs: number): Promise<void> {
-    while (this.#sockets.size > 0 && performance.now() < endsAtMs) await wait(50);
+    while (this.#openSockets > 0 && performance.now() < endsAtMs) await wait(50);
   }
 
   /** Accepts what waits in the kernel, which a closed listener would reset. Each turn of the event loop accepts one per port. */
@@ -354,7 +361,7 @@ export class EdgeProcess {
     this.#clientGate.close();
     for (const server of this.#hopServers) server.close();
     this.#hops.close();
-    for (const socket of [...this.#sockets, ...this.#siblingSockets]) socket.destroy();
+    for (const socket of [...this.#publicSockets, ...this.#hopSockets, ...this.#siblingSockets]) socket.destroy();
     this.#context.deadlines.close();
     await this.#options.snapshot?.flush();
   }
