@@ -1,7 +1,9 @@
 // An edge whose workers hang, end or cannot be started.
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -111,6 +113,27 @@ describe('a worker', { skip }, () => {
     process.kill(pid, 'SIGKILL');
     await drained;
     assert.deepEqual(await workerPids(), [other]);
+  });
+
+  it('that comes up while its edge drains is ended, and keeps no port open', async (t) => {
+    await using rig = await createRig([tunnelOf('t')], { workers: 2 });
+    const node = process.execPath;
+    t.after(() => Object.defineProperty(process, 'execPath', { value: node, writable: true }));
+    const begun = Promise.withResolvers<Promise<void>>();
+    const get = (): string => {
+      // The process starts while this getter answers, and listens after the drain has begun.
+      begun.resolve(rig.edge.drain(100));
+      return node;
+    };
+    Object.defineProperty(process, 'execPath', { configurable: true, get });
+    const [pid, other] = (await workerPids()) as [number, number];
+    process.kill(pid, 'SIGKILL');
+    await await begun.promise;
+    while ((await workerPids()).length < 2) await pause(5);
+    while ((await workerPids()).length > 1) await pause(5);
+    assert.deepEqual(await workerPids(), [other]);
+    for (const port of [rig.edge.ports.https, rig.edge.ports.http])
+      await assert.rejects(once(connect(port, '127.0.0.1'), 'connect'), { code: 'ECONNREFUSED' });
   });
 
   it('that does not start with its edge leaves none of the others behind, and no folder', async (t) => {

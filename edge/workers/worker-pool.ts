@@ -28,6 +28,13 @@ function closeSockets(workers: readonly Worker[]): void {
   for (const { sockets } of workers) for (const { handle } of sockets.splice(0)) handle.close();
 }
 
+/** Ends a worker that came up too late. Its listening sockets would stay open here, and the kernel would give them connections. */
+async function discard(worker: Worker): Promise<void> {
+  closeSockets([worker]);
+  worker.child.kill('SIGKILL');
+  await rm(worker.socketPath, { force: true });
+}
+
 export class WorkerPool {
   readonly ports: EdgePorts;
   readonly #options: WorkerOptions;
@@ -109,7 +116,7 @@ export class WorkerPool {
       hop: inheritedHop === undefined ? undefined : { ...inheritedHop, port: this.ports.hop ?? inheritedHop.port },
     };
     const { worker } = await startWorker(this.#options, shared, index, listens);
-    if (this.#ending) worker.child.kill('SIGKILL');
+    if (this.#ending) await discard(worker);
     else this.#keep(worker);
   }
 

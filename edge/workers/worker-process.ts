@@ -108,7 +108,11 @@ export async function startWorker(
     ticketKeys: ticketKeys.toString('base64'),
     logLevel: log.level,
   });
-  const { ready, ...ports } = await started;
+  const { ready, ...ports } = await started.catch((error) => {
+    // Held here, they would stay open, and the kernel would give them connections.
+    for (const { handle } of sockets) handle.close();
+    throw error;
+  });
   return { worker: { index, name, child, socketPath, sockets, stats: null, ready, silentTicks: 0 }, ports };
 }
 
@@ -124,8 +128,9 @@ function whenListening(child: ChildProcess): Promise<EdgePorts & { readonly read
     child.once('exit', ended);
     // A child that could not be started emits no 'exit'.
     child.on('error', fail);
-    child.once('message', (message: FromWorker) => {
-      child.off('exit', ended);
+    child.on('message', function hear(message: FromWorker) {
+      if (message.type === 'socket') return;
+      child.off('exit', ended).off('message', hear);
       if (message.type === 'failed') fail(Object.assign(new Error(message.message), { code: message.code }));
       else if (message.type === 'listening') {
         clearTimeout(timer);

@@ -35,8 +35,9 @@ async function start({ edge: options, name, edgeId, feedPath, ticketKeys, logLev
     log: pino({ level: logLevel }, createLogOutput()).child({ worker: name }),
   });
   edge.hasControl = hasControl;
-  say({ type: 'listening', ready: edge.ready, ...edge.ports });
+  // First, so that a primary that ends this worker once it listens holds all its sockets and can close them.
   for (const { name: socketName, handle } of edge.sockets()) say({ type: 'socket', name: socketName }, handle);
+  say({ type: 'listening', ready: edge.ready, ...edge.ports });
   const running = edge;
   setInterval(() => say({ type: 'stats', stats: running.stats(), ready: running.ready }), statsEveryMs);
 }
