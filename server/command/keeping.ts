@@ -97,7 +97,7 @@ async function rotateKey({ io }: Shell, settings: Settings): Promise<void> {
   const path = requireKeyFile(settings);
   const kept = await readFile(path, 'utf8');
   await writeWhole(path, `${createKeyText()}\n${kept}`);
-  io.stdout.write(`a new key is in place; ${await reloadIfRunning(settings)}, then run underpass-server keys prune\n`);
+  io.stdout.write(`a new key is in place\n${await reloadIfRunning(settings)}\n`);
 }
 
 /** Sends the keys over the socket in the home folder: only the server's user can open it. */
@@ -107,9 +107,10 @@ async function reloadKeys(settings: Settings): Promise<string> {
 
 async function reloadIfRunning(settings: Settings): Promise<string> {
   try {
-    return await reloadKeys(settings);
+    return `${await reloadKeys(settings)}\nnow run underpass-server keys prune`;
   } catch (error) {
-    if (error instanceof ServerError && error.code === 'not-running') return 'start the server';
+    if (error instanceof ServerError && error.code === 'not-running')
+      return 'now start the server, which encrypts everything with it, then run underpass-server keys prune';
     throw error;
   }
 }

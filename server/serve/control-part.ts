@@ -104,7 +104,7 @@ export async function useKeys(settings: Settings, state: State, text: string): P
   if (missing !== undefined) throw new ServerError('keys-missing', `the database: ${missing}`);
   state.keyRing.replace(keys);
   const count = await resealAll(state);
-  return `${keys.length === 1 ? 'one key is' : `${keys.length} keys are`} in use; ${count} secrets were sealed again, with the first`;
+  return `${keys.length === 1 ? 'one key is' : `${keys.length} keys are`} in use; ${count} secrets were encrypted again with the first`;
 }
 
 /** Seals with the newest key what older keys sealed, so that `keys prune` may remove those. Returns how many. */
