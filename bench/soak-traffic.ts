@@ -40,6 +40,7 @@ const switching = `HTTP/1.1 101 Switching Protocols\r\n${upgradeHead}Sec-WebSock
 /** A text frame of four characters, masked with zeroes; the upstream sends it back without the mask. */
 const frameOf = (text: string): string => `\x81\x84\0\0\0\0${text}`;
 const frameBytes = 10;
+const switchedLine = 'HTTP/1.1 101 ';
 
 export async function startMixedUpstream(t: TestContext): Promise<string> {
   const server = createServer((request, response) => void serve(request, response).catch(() => response.destroy()));
@@ -76,24 +77,43 @@ export const kinds: readonly Kind[] = [
   { name: 'server-sent events', pauseMs: 100, run: listen },
 ];
 
-function expectIn(text: string, ...parts: readonly string[]): void {
-  for (const part of parts)
-    if (!text.includes(part)) throw new Error(`no ${JSON.stringify(part)} in ${JSON.stringify(text.slice(0, 300))}`);
+function expectText(got: string, wanted: string): void {
+  if (got !== wanted) throw new Error(`${JSON.stringify(got.slice(0, 300))} instead of ${JSON.stringify(wanted)}`);
+}
+
+/** Expects status 200 and exactly this body, whole or in chunks (RFC 9112 7.1). */
+function expectAnswer(text: string, body: string): void {
+  const bodyAt = text.indexOf('\r\n\r\n') + 4;
+  const head = text.slice(0, bodyAt);
+  if (!head.startsWith('HTTP/1.1 200 ')) throw new Error(`no status 200 in ${JSON.stringify(text.slice(0, 300))}`);
+  const rest = text.slice(bodyAt);
+  expectText(/^transfer-encoding: chunked\r$/im.test(head) ? joinChunks(rest) : rest, body);
+}
+
+function joinChunks(text: string): string {
+  let body = '';
+  for (let at = 0; ; ) {
+    const lineEnd = text.indexOf('\r\n', at);
+    const chars = Number.parseInt(text.slice(at, lineEnd), 16);
+    if (lineEnd < 0 || !(chars >= 0)) throw new Error(`the body ends early, after ${JSON.stringify(body.slice(-100))}`);
+    if (chars === 0) return body;
+    body += text.slice(lineEnd + 2, lineEnd + 2 + chars);
+    at = lineEnd + 2 + chars + 2;
+  }
 }
 
 async function visitOnce(door: Door): Promise<void> {
-  const { text } = await visit(door);
-  expectIn(text, 'HTTP/1.1 200', '\r\n\r\nserved');
+  expectAnswer((await visit(door)).text, 'served');
 }
 
 async function upload(door: Door): Promise<void> {
   const head = `POST / HTTP/1.1\r\nHost: ${door.host}:${door.port}\r\nConnection: close\r\nContent-Length: ${uploadBytes}\r\n\r\n`;
-  expectIn(await say(door, head + 'u'.repeat(uploadBytes)), 'HTTP/1.1 200', `${uploadBytes} bytes`);
+  expectAnswer(await say(door, head + 'u'.repeat(uploadBytes)), `${uploadBytes} bytes`);
 }
 
 async function listen(door: Door): Promise<void> {
   const text = await say(door, getRequest(door, '/events'));
-  expectIn(text, 'HTTP/1.1 200', ...Array.from({ length: events }, (_, index) => `data: ${index + 1}\n\n`));
+  expectAnswer(text, Array.from({ length: events }, (_, index) => `data: ${index + 1}\n\n`).join(''));
 }
 
 export interface WebSocketTalk {
@@ -108,23 +128,28 @@ export async function openWebSocket(door: Door): Promise<WebSocketTalk> {
   let heard = '';
   const ended = once(socket, 'close').then(() => Promise.reject(new Error('the connection ended early')));
   ended.catch(() => {});
-  const hear = async (words: string): Promise<void> => {
-    while (!heard.includes(words)) {
+  const hear = async (until: (text: string) => boolean): Promise<string> => {
+    while (!until(heard)) {
       const [chunk] = await Promise.race([once(socket, 'data'), ended]);
       heard += chunk.toString('latin1');
     }
+    const all = heard;
     heard = '';
+    return all;
   };
   const close = (): void => void socket.destroy();
   socket.write(`GET /socket HTTP/1.1\r\nHost: ${door.host}:${door.port}\r\n${upgradeHead}${upgradeKey}\r\n`);
-  await hear('HTTP/1.1 101').catch((error) => {
-    close();
-    throw error;
-  });
+  await hear((text) => text.includes('\r\n\r\n'))
+    .then((head) => expectText(head.slice(0, switchedLine.length), switchedLine))
+    .catch((error) => {
+      close();
+      throw error;
+    });
   return {
-    echo: (text) => {
+    echo: async (text) => {
+      const wanted = `\x81\x04${text}`;
       socket.write(frameOf(text), 'latin1');
-      return hear(`\x81\x04${text}`);
+      expectText(await hear((all) => all.length >= wanted.length), wanted);
     },
     close,
   };
@@ -159,7 +184,7 @@ async function visitStreams({ port, host, caPem }: Door): Promise<void> {
       });
       let text = '';
       for await (const chunk of request.setEncoding('utf8')) text += chunk;
-      expectIn(`${status} ${text}`, '200 served');
+      expectText(`${status} ${text}`, '200 served');
       await sleep(streamPauseMs);
     }
     if (failure !== undefined) throw failure;
