@@ -1,6 +1,6 @@
-// On both databases, what is tried against blocks: spellings of one address, networks that close the service or lock the operator out, names of the
-// service and public suffixes; a blocked name that comes back by another project, a subdomain, a made-up name, a quick tunnel, a
-// verification, an edit, a race; and the end of one of two blocks.
+// What is tried against blocks, on both databases: spellings of one address, networks that close the service or lock the operator
+// out, names of the service and public suffixes; a blocked name that comes back by another project, a subdomain, a made-up name, a
+// quick tunnel, a verification, an edit, a race; and the end of one of two blocks.
 
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';

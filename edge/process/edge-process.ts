@@ -57,7 +57,7 @@ export class EdgeProcess {
   readonly #hopServers: Server[] = [];
   /** Accepted at the public ports. */
   readonly #publicSockets = new Set<Socket>();
-  /** From other edges. */
+  /** Accepted from other edges. */
   readonly #hopSockets = new Set<Socket>();
   /** Sockets from other workers. They stay open until close(), so a drain does not wait for them. */
   readonly #siblingSockets = new Set<Socket>();
