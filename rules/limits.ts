@@ -180,6 +180,8 @@ export const rateLimits = {
   /** Only the person's own sessions can use it up. */
   recoveryCodePerUser: { points: 10, windowSeconds: 900, sentence: 'Too many recovery codes. Please try again later.' },
   ...sharedLimits('register', registerSentence, { address: 10, overall: inMinute(200), network: 5 }),
+  /** Each may read a year of the audit log. */
+  accountExportPerUser: { points: 10, windowSeconds: hourSeconds, sentence: 'Too many downloads. Please try again later.' },
   botCheck: { points: 60, windowSeconds: 600, sentence: 'Too many bot checks were requested. Please try again later.' },
   /** Each stores a row for a day, and costs the caller no proof of work. */
   ...sharedLimits('deviceStart', deviceSentence, { address: 20, overall: inMinute(100), network: 20 }),

@@ -82,14 +82,16 @@ function security({ who, needs }: Call): object[] {
   return needs ? [{ session: [] }] : [{ session: [] }, { token: [] }];
 }
 
-const proofNote = `for owners and operators a proof not older than ${durations.proofMinutes} minutes (${proofNeededCode})`;
+const proof = `a proof not older than ${durations.proofMinutes} minutes (${proofNeededCode})`;
+const proofNote = ({ who }: Call): string => (who === 'user' ? proof : `for owners and operators ${proof}`);
 
 const passkeyNote = `from a person who has a passkey a session that it confirmed within ${durations.proofMinutes} minutes (${passkeyNeededCode})`;
 
-function described({ who, needs, lasting }: Call): object {
+function described(call: Call): object {
+  const { who, needs, lasting } = call;
   const rights = who === 'anyone' || who === 'user' ? [] : [who];
   const fresh = needs === 'fresh';
-  const all = [...rights, ...(fresh ? [proofNote] : []), ...(fresh || lasting ? [passkeyNote] : [])];
+  const all = [...rights, ...(fresh ? [proofNote(call)] : []), ...(fresh || lasting ? [passkeyNote] : [])];
   return all.length === 0 ? {} : { description: `Needs: ${all.join('; ')}` };
 }
 

@@ -133,13 +133,13 @@ describe('calls of a project', () => {
   }
 });
 
-describe('calls that give power which outlives a session', () => {
+describe('calls that need a fresh proof', () => {
   const fresh = names.filter((name) => rowOf(name).needs === 'fresh');
 
-  it('are invitations, roles, tokens, approvals of people and terminals, operators, and keys of regions', () => {
+  it('are invitations, roles, tokens, approvals of people and terminals, operators, keys of regions, and all about a person', () => {
     const wanted = [
       ...['approveDevice', 'approveRegistration', 'changeMember', 'changePasskeyRule', 'changeUser', 'createApiToken'],
-      ...['createInvitation', 'createRegionKey', 'removeUserPasskeys', 'requirePasskeys'],
+      ...['createInvitation', 'createRegionKey', 'exportAccount', 'exportUser', 'removeUserPasskeys', 'requirePasskeys'],
     ];
     assert.deepEqual(fresh.toSorted(), wanted);
   });
@@ -161,6 +161,13 @@ describe('calls that give power which outlives a session', () => {
       if (!roleMay('admin', name)) return;
       const next = await createWorld();
       assert.equal(await proofNeeded(next, await memberWith(next, 'admin'), name), false);
+    });
+  }
+
+  for (const name of fresh.filter((each) => rowOf(each).who === 'user')) {
+    it(`${name}: everybody needs a proof of the last ten minutes`, async () => {
+      const world = await createWorld();
+      assert.equal(await proofNeeded(world, await memberWith(world, 'viewer'), name), true);
     });
   }
 

@@ -48,7 +48,8 @@ async function expectProof(db: Queries, call: Call, caller: Caller | null, membe
   const fresh = call.needs === 'fresh';
   if (!(fresh || call.lasting) || caller === null || caller.token !== null) return;
   await expectOwnPasskey(db, caller);
-  if (fresh && !caller.fresh && (caller.operator || membership?.role === 'owner')) refuse('proofNeeded', proofText);
+  if (fresh && !caller.fresh && (call.who === 'user' || caller.operator || membership?.role === 'owner'))
+    refuse('proofNeeded', proofText);
 }
 
 /** The project that the call may act in, or null for calls that act in none. */

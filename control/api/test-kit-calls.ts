@@ -294,6 +294,7 @@ export const prepareCall: { readonly [Name in CallName]: Prepare } = {
   checkInvitation: async (world, caller) => ({ body: { token: await invitationToken(world, caller.email ?? 'x@example.com') } }),
   acceptInvitation: async (world, caller) => ({ body: { token: await invitationToken(world, caller.email ?? 'x@example.com') } }),
   deleteAccount: async ({ owner }) => ({ body: { email: owner.email } }),
+  exportAccount: nothing,
   getOwnAddress: nothing,
   listSessions: nothing,
   deleteSession: async (_, caller) => {
@@ -351,6 +352,8 @@ export const prepareCall: { readonly [Name in CallName]: Prepare } = {
   importSubscriptions: async () => ({ body: `email\n${unique('s')}@example.com\n` }),
   listUsers: nothing,
   changeUser: async (world) => ({ segments: { id: await makeMember(world) }, body: { suspended: true } }),
+  exportUser: async (world) => ({ segments: { id: await makeMember(world) } }),
+  getUserReach: async (world) => ({ segments: { id: await makeMember(world) } }),
   removeUserPasskeys: async ({ test }) => {
     const person = await test.signUp(`${unique('p')}@example.com`);
     await addPasskey(person);

@@ -18,6 +18,7 @@ import {
   userList,
 } from '@underpass/rules/list/list-page.ts';
 import type { FeedPort } from '../edges/feed/port.ts';
+import { answerPersonalFile } from '../people/account/export.ts';
 import type { AuditCalls } from '../people/audit/calls.ts';
 import type { CallContext, Handlers } from '../request/caller/call.ts';
 import { answerPage } from '../request/http/page.ts';
@@ -31,7 +32,7 @@ import { changeRegion, createRegion, createRegionKey, deleteRegion, listOperator
 import { approve, listRegistrations, reject } from './registrations.ts';
 import { createSubscription, deleteSubscription, importSubscriptions, listSubscriptions } from './subscriptions.ts';
 import { changeTunnel, listAllTunnels } from './tunnels.ts';
-import { changeUser, listUsers } from './users.ts';
+import { changeUser, exportUser, listUsers, readUserReach } from './users.ts';
 
 export interface OperatorDeps extends OperatorNeeds, AbuseDeps {
   readonly feed: OperatorNeeds['feed'] & Pick<FeedPort, 'clientCount' | 'edges'>;
@@ -72,6 +73,8 @@ export function createOperatorCalls(deps: OperatorDeps): Handlers<Exclude<keyof 
     importSubscriptions: (context) => importSubscriptions(operatorOf(context), context.body),
     listUsers: list(userList, listUsers),
     changeUser: (context) => changeUser(operatorOf(context), context.segments.id, context.body),
+    exportUser: async (context) => answerPersonalFile(deps.store.db, await exportUser(operatorOf(context), context.segments.id)),
+    getUserReach: (context) => readUserReach(operatorOf(context), context.segments.id),
     removeUserPasskeys: async (context) => void (await removeUserPasskeys(operatorOf(context), context.segments.id)),
     getPasskeyRule: (context) => readPasskeyRule(operatorOf(context)),
     changePasskeyRule: (context) => changePasskeyRule(operatorOf(context), context.caller, context.body.required),

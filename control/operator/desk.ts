@@ -1,5 +1,6 @@
 // The operator functions for underpass-server's commands and the first start, which have no session.
 
+import { writePersonalFile } from '../people/account/export.ts';
 import { type ActingOperator, newest, type OperatorNeeds } from './actor.ts';
 import { createBlock, deleteBlock, importBlocks, listBlocks } from './blocks.ts';
 import { removeUserPasskeys } from './passkeys.ts';
@@ -8,7 +9,7 @@ import { createRegion, createRegionKey, ensureRegion, listOperatorRegions } from
 import { approve, findRegistration, listRegistrations, reject } from './registrations.ts';
 import { importSubscriptions, listSubscriptions } from './subscriptions.ts';
 import { changeTunnel, listAllTunnels } from './tunnels.ts';
-import { changeUser, createOperatorLink, deleteUser, ensureOperator, listUsers } from './users.ts';
+import { changeUser, createOperatorLink, deleteUser, ensureOperator, exportUser, listUsers, readUserReach } from './users.ts';
 
 // What a command prints: all subscribers of a closed preview.
 const printedSubscriptions = 5_000;
@@ -25,6 +26,9 @@ const functions = {
   ...{
     changeUser,
     deleteUser,
+    writeUserFile: async (operator: ActingOperator, id: string) =>
+      writePersonalFile(operator.deps.store.db, await exportUser(operator, id)),
+    readUserReach,
     ensureOperator,
     createLoginLink: createOperatorLink,
     removePasskeys: removeUserPasskeys,

@@ -17,6 +17,7 @@ import type {
   OperatorTunnel,
   OperatorUser,
   Subscription,
+  UserReach,
 } from '@underpass/rules/entity/resource.ts';
 import { limits, rateLimits } from '@underpass/rules/limits.ts';
 import {
@@ -514,6 +515,27 @@ describe('users', () => {
     assert.equal(user.suspended, true);
     assert.equal(test.feed.changed.length, 1);
     assert.equal((await ann.send('GET', '/api/user')).status, 401);
+  });
+
+  it('have a list of what stops with them, the same before and after: what another active owner keeps going is not in it', async () => {
+    const [ann, bob] = [await test.signUp('ann@example.com'), await test.signUp('bob@example.com')];
+    await ann.call('POST', `/api/tunnels?project=${ann.projectId}`, { name: 'shop', region: 'local' });
+    await ann.call('POST', `/api/tokens?project=${ann.projectId}`, { name: 'ci', role: 'viewer' });
+    const shared = await ann.call<Project>('POST', '/api/projects', { name: 'Shared' });
+    await test.addMember(shared.id, bob.userId, 'owner');
+    await test.addMember(bob.projectId, ann.userId, 'admin');
+    const reach = () => operator.call<UserReach>('GET', `/api/operator/users/${ann.userId}/reach`);
+    const suspend = ({ userId }: SignedUp, suspended: boolean) =>
+      operator.call('PATCH', `/api/operator/users/${userId}`, { suspended });
+    const own = { id: ann.projectId, name: 'default', tunnels: 1 };
+    const expected = { projects: [own], projectCount: 1, tunnelCount: 1, apiTokens: 1 };
+    assert.deepEqual(await reach(), { ...expected, signIns: 1 });
+    await suspend(ann, true);
+    assert.deepEqual(await reach(), { ...expected, signIns: 0 });
+    await suspend(bob, true);
+    const both = { projects: [own, { id: shared.id, name: 'Shared', tunnels: 0 }], projectCount: 2, tunnelCount: 1 };
+    assert.deepEqual(await reach(), { ...both, apiTokens: 1, signIns: 0 });
+    assert.equal((await operator.send('GET', '/api/operator/users/nobody/reach')).status, 404);
   });
 
   it('keep a last operator, even if two revoke each other at once', async () => {

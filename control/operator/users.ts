@@ -1,12 +1,14 @@
 // The operator's view of users: suspends them, makes operators, and makes login links for commands.
 
-import type { OperatorUser } from '@underpass/rules/entity/resource.ts';
+import type { OperatorUser, UserReach } from '@underpass/rules/entity/resource.ts';
+import { limits } from '@underpass/rules/limits.ts';
 import { type ListPage, userList } from '@underpass/rules/list/list-page.ts';
 import { parseEmail } from '@underpass/rules/people/email.ts';
 import { firstProjectName } from '@underpass/rules/text/project-name.ts';
 import { sql } from 'kysely';
 import { guardedTunnelsOf } from '../edges/policies/guarded-tunnels.ts';
 import { eraseUser } from '../people/account/erasure.ts';
+import type { PersonalFile } from '../people/account/export.ts';
 import { createLoginLink, loginUrl } from '../people/auth/login-link.ts';
 import { insertUser } from '../people/registration/registrations.ts';
 import { tellNarrowed } from '../platform/bus/narrowed-rights.ts';
@@ -110,6 +112,64 @@ export async function deleteUser(
   deps.jobs.wake();
   tellNarrowed(deps.bus, id);
   return { id, email: user.email };
+}
+
+async function findUser(db: Queries, id: string): Promise<UsersTable> {
+  return orMissing(await db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirst(), 'User');
+}
+
+/** What the service holds about somebody who asks the operator for it: the same file as if they downloaded it themselves. */
+export async function exportUser(operator: ActingOperator, id: string): Promise<PersonalFile> {
+  const { deps, nowMs } = operator;
+  const { email } = await deps.store.write(async (trx) => {
+    const user = await findUser(trx, id);
+    await auditOperator(trx, operator, { action: 'user.export', target: user.email });
+    return user;
+  });
+  return { person: { id, email }, origin: deps.origin, nowMs };
+}
+
+/** Answers the same before and after a suspension, but for the sign-ins, which it ends. */
+export async function readUserReach({ deps: { store } }: ActingOperator, id: string): Promise<UserReach> {
+  await findUser(store.db, id);
+  const projects = await ownedAlone(store.db, id);
+  const tokens = store.db.selectFrom('api_tokens').select('cli').where('user_id', '=', id);
+  const clis = (await tokens.execute()).map(({ cli }) => cli);
+  const sessions = await store.db.selectFrom('sessions').select('id').where('user_id', '=', id).execute();
+  return {
+    projects: projects.slice(0, limits.operatorPageRows),
+    projectCount: projects.length,
+    tunnelCount: projects.reduce((sum, { tunnels }) => sum + tunnels, 0),
+    apiTokens: clis.filter((cli) => cli === 0).length,
+    signIns: clis.filter((cli) => cli === 1).length + sessions.length,
+  };
+}
+
+/** The projects that no other active owner keeps going: see suspended tunnels in edges/feed/region-content.ts. Most tunnels first. */
+async function ownedAlone(db: Queries, userId: string): Promise<UserReach['projects']> {
+  const rows = await db
+    .selectFrom('members as m')
+    .innerJoin('projects as p', 'p.id', 'm.project_id')
+    .leftJoin('tunnels as t', 't.project_id', 'p.id')
+    .select(['p.id', 'p.name', (eb) => eb.fn.count('t.id').as('tunnels')])
+    .where('m.user_id', '=', userId)
+    .where('m.role', '=', 'owner')
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('members as o')
+            .innerJoin('users as u', 'u.id', 'o.user_id')
+            .select('o.user_id')
+            .whereRef('o.project_id', '=', 'm.project_id')
+            .where('o.role', '=', 'owner')
+            .where('o.user_id', '<>', userId)
+            .where('u.suspended_at', 'is', null),
+        ),
+      ),
+    )
+    .groupBy(['p.id', 'p.name'])
+    .execute();
+  return rows.map((row) => ({ ...row, tunnels: Number(row.tunnels) })).sort((a, b) => b.tunnels - a.tunnels);
 }
 
 /** A one-time link for a known user, printed by a command. No browser asked for it, so its page shows a button. */

@@ -7,11 +7,14 @@ import { ApiError, isAbort, noAnswer } from './error.ts';
 import { retryOnce } from './retry-once.ts';
 
 const timeoutMs = 20_000;
+/** A file may be long, and the line slow. */
+const fileTimeoutMs = 10 * 60_000;
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   /** The person does not wait for the answer, so an ended session is reported at their next action. */
   readonly background?: boolean;
+  readonly timeoutMs?: number;
 }
 
 /** What a call needs: a proof of any kind, or one by passkey. */
@@ -58,9 +61,14 @@ export async function callPage<Row extends Call & { readonly paged: true }>(
   return readPage(await readBody<ItemOf<AnswerOf<Row>>[]>(response), response.headers);
 }
 
+/** The answer as it is, to save. */
+export async function callFile<Row extends Call>(row: Row, input: InputOf<Row>): Promise<Blob> {
+  return wholeOf(await answerOf(row, input, { timeoutMs: fileTimeoutMs }), (response) => response.blob());
+}
+
 async function answerOf<Row extends Call>(row: Row, input: InputOf<Row>, options: CallOptions): Promise<Response> {
   const { url, ...init } = requestOf(row, input);
-  const response = await send(url, init, options.signal);
+  const response = await send(url, init, options.signal, options.timeoutMs);
   if (response.ok) return response;
   const kind = neededProof(response, row);
   if (kind && (await prove?.(kind))) return answerOf(row, input, options);
@@ -81,8 +89,13 @@ export async function fetchJson<T>(url: string, signal: AbortSignal): Promise<T>
   return readBody(response);
 }
 
-async function send(url: string, init: RequestInit, signal: AbortSignal | undefined): Promise<Response> {
-  const timeout = AbortSignal.timeout(timeoutMs);
+async function send(
+  url: string,
+  init: RequestInit,
+  signal: AbortSignal | undefined,
+  withinMs: number = timeoutMs,
+): Promise<Response> {
+  const timeout = AbortSignal.timeout(withinMs);
   const either = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
   const attempt = () => fetch(url, { ...init, credentials: 'same-origin', signal: either });
   try {
@@ -109,11 +122,15 @@ async function failureOf(response: Response): Promise<ApiError> {
   return new ApiError(response.status, text.trim(), retryAfter > 0 ? retryAfter : undefined);
 }
 
-/** The connection may break, or the time be over, after the head of an answer. */
-async function readBody<T>(response: Response): Promise<T> {
+function readBody<T>(response: Response): Promise<T> {
   const isJson = response.headers.get('Content-Type')?.includes('json') === true;
+  return wholeOf(response, async () => (isJson ? await response.json() : undefined) as T);
+}
+
+/** The connection may break, or the time be over, after the head of an answer. */
+async function wholeOf<T>(response: Response, read: (response: Response) => Promise<T>): Promise<T> {
   try {
-    return (isJson ? await response.json() : undefined) as T;
+    return await read(response);
   } catch (error) {
     if (isAbort(error)) throw error;
     throw new ApiError(noAnswer, 'Only a part of the answer arrived.');

@@ -19,6 +19,8 @@ export interface Question {
   /** Says what is lost. */
   readonly warning: ReactNode;
   readonly confirmLabel: string;
+  /** Between the warning and the buttons. */
+  readonly detail?: ReactNode;
   /** The text that the user types to enable the button, and the label of that field. */
   readonly proof?: { readonly label: string; readonly text: string };
   /** Gets the typed text. */
@@ -66,6 +68,7 @@ export function useConfirm(): Confirm {
       ready={question.proof === undefined || confirms(typed, question.proof.text)}
       onConfirm={task.run}
     >
+      {question.detail}
       {task.error !== undefined && <Banner tone="danger">{messageOf(task.error) ?? text.error.fallback}</Banner>}
       {question.proof && (
         <Field label={question.proof.label}>

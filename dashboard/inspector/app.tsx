@@ -3,11 +3,11 @@
 import { formatSize } from '@underpass/rules/text/size.ts';
 import clsx from 'clsx';
 import { lazy, type RefObject, Suspense, useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
+import { saveFile } from '../api/save-file.ts';
 import { useTask } from '../api/use-task.ts';
 import { Banner } from '../ui/banner.tsx';
 import { Button } from '../ui/button.tsx';
 import { clearExchanges, getHar } from './api/calls.ts';
-import { saveFile } from './api/save-file.ts';
 import { ConnectionNotice, FirstConnection } from './connection-notice.tsx';
 import { isFiltering, noFilter, selectExchanges } from './core/filter.ts';
 import { countOf } from './core/format.ts';

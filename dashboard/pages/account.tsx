@@ -1,18 +1,22 @@
-// The user's account: their sessions and tokens, and deleting the account.
+// The user's account: their sessions and tokens, their data as a file, and deleting the account.
 import { accountCalls } from '@underpass/rules/api/account-calls.ts';
 import { passkeyCalls } from '@underpass/rules/api/passkey-calls.ts';
 import type { OwnToken, Session } from '@underpass/rules/entity/resource.ts';
 import { roleLabels } from '@underpass/rules/people/permission.ts';
 import { describeUserAgent } from '@underpass/rules/text/user-agent.ts';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
+import { messageOf } from '../api/error.ts';
 import { later } from '../api/later.ts';
 import { Load } from '../api/load.tsx';
-import { callApi } from '../api/request.ts';
+import { callApi, callFile } from '../api/request.ts';
+import { saveFile } from '../api/save-file.ts';
+import { useTask } from '../api/use-task.ts';
 import { DeleteCard } from '../form/delete-card.tsx';
 import { type Confirm, useConfirm } from '../form/use-confirm.tsx';
 import { paths } from '../routing/paths.ts';
 import { useShell } from '../session/session.ts';
 import { Badge } from '../ui/badge.tsx';
+import { Banner } from '../ui/banner.tsx';
 import { Breakable } from '../ui/breakable.tsx';
 import { Button } from '../ui/button.tsx';
 import { Card } from '../ui/card.tsx';
@@ -56,10 +60,30 @@ export function Component() {
             <Load promise={tokens}>{(loaded) => <TokenList tokens={loaded} ask={confirm.ask} />}</Load>
           </div>
         </Card>
+        <OwnData />
         <DeleteAccount email={user.email} ask={confirm.ask} />
       </div>
       {confirm.dialog}
     </>
+  );
+}
+
+function OwnData() {
+  const download = useTask(async () => saveFile(await callFile(accountCalls.exportAccount, {}), 'underpass-account.json'));
+  return (
+    <Card
+      title="Your data"
+      description="Everything that this service holds about you, as a JSON file: your account, memberships, sessions, passkeys and tokens by name, invitations, and what you did in the audit log. Without secrets."
+    >
+      <div className="grid justify-items-start gap-4">
+        {download.error !== undefined && (
+          <Banner tone="danger">{messageOf(download.error) ?? 'The download failed. Please try again.'}</Banner>
+        )}
+        <Button busy={download.busy} onClick={download.run}>
+          Download your data
+        </Button>
+      </div>
+    </Card>
   );
 }
 

@@ -12,6 +12,8 @@ export const accountCalls = {
     needs: 'session',
     lasting: true,
   },
+  /** Everything that the service holds about the caller, without secrets. POST, because it is logged and asks for a proof. */
+  exportAccount: { method: 'POST', path: '/api/account/export', answer: 'AccountExport', who: 'user', needs: 'fresh' },
   /** The caller's address as this server sees it, behind trusted proxies too. */
   getOwnAddress: { method: 'GET', path: '/api/address', answer: 'OwnAddress', who: 'user' },
   listSessions: { method: 'GET', path: '/api/sessions', answer: 'Session[]', who: 'user', needs: 'session' },

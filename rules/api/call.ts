@@ -30,7 +30,8 @@ export interface Call {
   readonly who: 'anyone' | 'user' | 'operator' | Action;
   /**
    * What the caller must have beside the right. `session`: a signed-in browser; an API token is refused. `fresh`: the same, and
-   * owners and operators have lately proven who they are, because the call gives power that outlives a session.
+   * owners and operators have lately proven who they are, because the call gives power that outlives a session; everybody, if the
+   * call is about the caller alone (`user`).
    */
   readonly needs?: 'session' | 'fresh';
   /**

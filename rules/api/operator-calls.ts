@@ -73,6 +73,16 @@ export const operatorCalls = {
     who: 'operator',
     needs: 'fresh',
   },
+  /** The file that the user could download: for one who asks by mail. */
+  exportUser: {
+    method: 'POST',
+    path: '/api/operator/users/:id/export',
+    answer: 'AccountExport',
+    who: 'operator',
+    needs: 'fresh',
+  },
+  /** What stops while the user is suspended. */
+  getUserReach: { method: 'GET', path: '/api/operator/users/:id/reach', answer: 'UserReach', who: 'operator', needs: 'session' },
   /** Removes them, and the recovery codes, of a user who has lost theirs: they sign in by e-mail and add a new one. */
   removeUserPasskeys: { method: 'DELETE', path: '/api/operator/users/:id/passkeys', who: 'operator', needs: 'fresh' },
   /** Whether operators need a passkey. */

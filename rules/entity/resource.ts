@@ -322,6 +322,24 @@ export const OperatorUser = entity({
 });
 export type OperatorUser = Described<typeof OperatorUser>;
 
+/** A list for each kind of row that names the person; control/people/account/personal-data.ts has them. */
+export const AccountExport = z.looseObject({ service: z.url(), madeAt: time() });
+export type AccountExport = Described<typeof AccountExport>;
+
+/** What a suspension of the user stops, or has stopped. */
+export const UserReach = entity({
+  /** Those that no other active owner keeps going, a page of them, with the number of their tunnels. */
+  projects: array(entity({ id: string(), name: string(), tunnels: count() })),
+  /** All of them, and all their tunnels. */
+  projectCount: count(),
+  tunnelCount: count(),
+  /** API tokens of programs, which stop working, and start again with the user. */
+  apiTokens: count(),
+  /** Browsers and terminals, which must sign in again. */
+  signIns: count(),
+});
+export type UserReach = Described<typeof UserReach>;
+
 const quotas = Object.fromEntries(Object.keys(projectQuotas).map((name) => [name, count()]));
 
 export const OperatorProject = entity({

@@ -127,6 +127,15 @@ function addUsers(program: Command, shell: Shell): void {
       }),
     );
   group
+    .command('export')
+    .description('print everything that the service holds about a user as JSON, without secrets')
+    .argument('<id or email>')
+    .action((key: string) =>
+      withDesk(shell, async (desk) => {
+        for await (const part of await desk.writeUserFile(await userIdOf(desk, key))) shell.io.stdout.write(part);
+      }),
+    );
+  group
     .command('remove-passkeys')
     .description('remove the passkeys and recovery codes of a user who has lost them; they sign in by e-mail again')
     .argument('<id or email>')

@@ -1,5 +1,6 @@
 // The operator's pages: actions there take effect, and other users cannot open them.
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import type { Page } from '@playwright/test';
 import type { OperatorProject, OperatorUser, Subscription } from '@underpass/rules/entity/resource.ts';
@@ -127,12 +128,28 @@ test('the operator pages', async (t) => {
     await expect(page.getByRole('table', { name: 'Users' }).getByRole('row')).toHaveCount(2);
     await act(page, 'ada@example.com', 'Suspend');
     await expect(page.getByRole('dialog')).toContainText('ada@example.com');
+    await expect(page.getByRole('dialog')).toContainText('Goes dark, because no other owner is active: 0 tunnels in 1 project');
+    await expect(page.getByRole('dialog').getByRole('listitem')).toHaveText(['default: 0 tunnels']);
     await confirm(page, 'Suspend User', 'Suspend');
     await expect(page.getByRole('row').filter({ hasText: 'ada@example.com' })).toContainText('Suspended');
     assert.equal((await person.call('GET', '/api/user')).status, 401);
     await act(page, 'ada@example.com', 'Resume');
+    await expect(page.getByRole('dialog')).toContainText('Dark now, and back with the user: 0 tunnels in 1 project');
     await confirm(page, 'Resume User', 'Resume');
     await expect(page.getByRole('row').filter({ hasText: 'ada@example.com' })).toContainText('Active');
+  });
+
+  await t.test('the data of a user is downloaded for them', async (t) => {
+    const page = await open(t, 'users?q=ad');
+    const saving = page.waitForEvent('download');
+    await act(page, 'ada@example.com', 'Download data');
+    const saved = await saving;
+    assert.equal(saved.suggestedFilename(), 'underpass-ada@example.com.json');
+    const { account: rows } = JSON.parse(await readFile(await saved.path(), 'utf8')) as { account: { email: string }[] };
+    assert.deepEqual(
+      rows.map(({ email }) => email),
+      ['ada@example.com'],
+    );
   });
 
   await t.test('the last operator keeps the operator rights, and the dialog shows the refusal', async (t) => {

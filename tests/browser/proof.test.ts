@@ -1,4 +1,6 @@
 // "Confirm it's you": a call that gives lasting access, made in a session whose proof is too old.
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
@@ -81,6 +83,23 @@ test('a change that gives lasting access, long after the sign-in', async (t) => 
     await other.goto(await proofLink());
     await expect(other.getByRole('heading', { name: 'Not confirmed' })).toBeVisible();
     await expect(other.getByText('Open this link in the browser that asked you')).toBeVisible();
+  });
+
+  await t.test('a person downloads what is held about them after the question', async (t) => {
+    const page = await visit(t, browser, product, { account, expectedErrors: refused });
+    await page.goto('/account');
+    outdateProofs(product);
+    await page.getByRole('button', { name: 'Download your data' }).click();
+    await expect(question(page)).toBeVisible();
+    await question(page).getByRole('button', { name: 'Email me a link' }).click();
+    await expect(question(page)).toContainText('We sent a link');
+    const saving = page.waitForEvent('download');
+    const mailed = await page.context().newPage();
+    await mailed.goto(await proofLink());
+    const saved = await saving;
+    assert.equal(saved.suggestedFilename(), 'underpass-account.json');
+    const { sessions } = JSON.parse(await readFile(await saved.path(), 'utf8')) as { sessions: unknown[] };
+    assert.ok(sessions.length > 0);
   });
 
   const ask = async (page: Page) => {

@@ -1,17 +1,20 @@
-// The call with which users delete their own account.
+// The calls with which users download what the service holds about them, and delete their account.
 
 import { confirmEmailMessage, confirms } from '@underpass/rules/people/account.ts';
 import type { FeedPort } from '../../edges/feed/port.ts';
 import type { Bus } from '../../platform/bus/bus.ts';
 import { tellNarrowed } from '../../platform/bus/narrowed-rights.ts';
 import type { JobQueue } from '../../platform/job/queue.ts';
+import type { Limiter } from '../../platform/limit/limiter.ts';
 import type { Store } from '../../platform/store/store.ts';
+import { auditCall } from '../../request/caller/audit.ts';
 import type { CallContext, Handlers } from '../../request/caller/call.ts';
 import { expectPasskey } from '../../request/caller/passkey-rule.ts';
 import { type CookieNames, renderCookie } from '../../request/http/cookie.ts';
 import { orMissing, refuse } from '../../request/http/refusal.ts';
 import { isPasskeyRequired } from '../passkey/passkeys.ts';
 import { eraseUser } from './erasure.ts';
+import { answerPersonalFile } from './export.ts';
 
 export interface AccountDeps {
   readonly store: Store;
@@ -19,6 +22,15 @@ export interface AccountDeps {
   readonly jobs: Pick<JobQueue, 'wake'>;
   readonly bus: Bus;
   readonly cookies: CookieNames;
+  readonly limiter: Limiter;
+  readonly origin: string;
+}
+
+async function exportAccount(deps: AccountDeps, context: CallContext<'exportAccount'>): Promise<Response> {
+  const { caller, nowMs } = context;
+  await deps.limiter.take('accountExportPerUser', caller.userId);
+  await deps.store.write((trx) => auditCall(trx, context, 'account.export', caller.email));
+  return answerPersonalFile(deps.store.db, { person: { id: caller.userId, email: caller.email }, origin: deps.origin, nowMs });
 }
 
 async function deleteAccount(deps: AccountDeps, { caller, body, nowMs }: CallContext<'deleteAccount'>): Promise<Response> {
@@ -36,6 +48,7 @@ async function deleteAccount(deps: AccountDeps, { caller, body, nowMs }: CallCon
   return new Response(null, { status: 204, headers: { 'set-cookie': cookie } });
 }
 
-export const createAccountCalls = (deps: AccountDeps): Handlers<'deleteAccount'> => ({
+export const createAccountCalls = (deps: AccountDeps): Handlers<'deleteAccount' | 'exportAccount'> => ({
+  exportAccount: (context) => exportAccount(deps, context),
   deleteAccount: (context) => deleteAccount(deps, context),
 });

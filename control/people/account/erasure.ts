@@ -2,8 +2,10 @@
 // Records that stay (the audit log, decisions on registrations) lose the name. Privacy policy, sections 11 and 13.
 
 import { type Belonging, decideDeparture, deletedUser, isAlone, lastOperatorMessage } from '@underpass/rules/people/account.ts';
+import { sql } from 'kysely';
 import { guardedTunnelsOf } from '../../edges/policies/guarded-tunnels.ts';
 import { addJob } from '../../platform/job/queue.ts';
+import { containing } from '../../platform/store/like.ts';
 import type { UsersTable } from '../../platform/store/schema.ts';
 import type { Queries } from '../../platform/store/store.ts';
 import { writeAudit } from '../../request/caller/audit.ts';
@@ -66,9 +68,21 @@ async function refuseLastOperator(trx: Queries, user: UsersTable): Promise<void>
   if (others.length === 0) refuse('conflict', lastOperatorMessage);
 }
 
+/** Details list people whom the change of an access policy added or removed. */
+async function anonymiseDetails(trx: Queries, email: string): Promise<void> {
+  const [held, shown] = [JSON.stringify(email), JSON.stringify(deletedUser)];
+  const detail = sql<string>`replace(detail, ${held}, ${shown})`;
+  await trx
+    .updateTable('audit')
+    .set({ detail })
+    .where(sql<boolean>`detail like ${containing(held)} escape '\\'`)
+    .execute();
+}
+
 async function anonymise(trx: Queries, email: string): Promise<void> {
   await trx.updateTable('audit').set({ actor: deletedUser, address: '' }).where('actor', '=', email).execute();
   await trx.updateTable('audit').set({ target: deletedUser }).where('target', '=', email).execute();
+  await anonymiseDetails(trx, email);
   for (const table of ['access_tokens', 'access_links', 'blocks'] as const)
     await trx.updateTable(table).set({ created_by: deletedUser }).where('created_by', '=', email).execute();
   await trx.updateTable('access_sign_ins').set({ who: deletedUser, address: '' }).where('who', '=', email).execute();
@@ -83,6 +97,8 @@ async function forget(trx: Queries, { id, email }: UsersTable): Promise<void> {
     .where((eb) => eb.or([eb('email', '=', email), eb('invited_by', '=', email)]))
     .execute();
   await trx.deleteFrom('registrations').where('email', '=', email).execute();
+  // The tunnel of a project with other members lives on.
+  await trx.updateTable('quick_tunnels').set({ user_id: '' }).where('user_id', '=', id).execute();
   await trx.updateTable('certificate_attempts').set({ owner_id: '' }).where('owner_id', '=', id).execute();
   await trx.deleteFrom('subscriptions').where('email', '=', email).execute();
   // Sessions, sign-in links, memberships and API tokens go with the row.

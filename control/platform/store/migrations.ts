@@ -259,6 +259,9 @@ const invitedAccounts = [
     user_id text not null references users (id) on delete cascade, expires_at bigint not null)`,
 ];
 
+// A person's own rows, for the file that they may download and for the end of their account.
+const auditActors = ['create index audit_actor on audit (actor, id)'];
+
 const migration = (statements: readonly string[]): Migration => ({
   up: async (db: Kysely<unknown>) => {
     for (const statement of statements) await sql.raw(statement).execute(db);
@@ -288,4 +291,5 @@ export const migrations: Record<string, Migration> = {
   '0015-quick-domains': migration(quickDomains),
   '0016-blocks': migration(blocks),
   '0017-invited-accounts': migration(invitedAccounts),
+  '0018-audit-actors': migration(auditActors),
 };

@@ -3,11 +3,11 @@ import type { Exchange } from '@underpass/rules/inspect/exchange.ts';
 import { durations } from '@underpass/rules/limits.ts';
 import { Check, Download, GitCompareArrows, Pencil, RotateCcw, Terminal } from 'lucide-react';
 import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
+import { saveFile } from '../../api/save-file.ts';
 import { useTask } from '../../api/use-task.ts';
 import { Banner } from '../../ui/banner.tsx';
 import { Button, type ButtonProps } from '../../ui/button.tsx';
 import { getCurl, getHar, replay } from '../api/calls.ts';
-import { saveFile } from '../api/save-file.ts';
 import { goTo } from '../state/route.ts';
 
 const ReplayPanel = lazy(() => import('./replay-panel.tsx').then(({ ReplayPanel }) => ({ default: ReplayPanel })));

@@ -5,9 +5,11 @@ import { askedOf } from '@underpass/rules/list/list-address.ts';
 import { userList } from '@underpass/rules/list/list-page.ts';
 import { MoreHorizontal } from 'lucide-react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
+import { messageOf } from '../../api/error.ts';
 import { later } from '../../api/later.ts';
 import { Load } from '../../api/load.tsx';
-import { callApi, callPage } from '../../api/request.ts';
+import { callApi, callFile, callPage } from '../../api/request.ts';
+import { saveFile } from '../../api/save-file.ts';
 import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
 import { PagedList } from '../../list/paged-list.tsx';
 import { Badge } from '../../ui/badge.tsx';
@@ -16,10 +18,12 @@ import { IconButton } from '../../ui/button.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
 import { Menu, MenuItem } from '../../ui/overlay/menu.tsx';
+import { toast } from '../../ui/overlay/toast.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { dateColumn, menuColumn } from '../../ui/table/columns.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
 import { PasskeyRuleCard } from '../project/passkey-rule.tsx';
+import { ReachList } from './user-reach.tsx';
 
 export const loader = ({ request }: LoaderFunctionArgs) => ({
   rule: later(callApi(operatorCalls.getPasskeyRule, {}, { signal: request.signal })),
@@ -117,6 +121,7 @@ function UserMenu({ user, ask }: { readonly user: OperatorUser; readonly ask: Co
         {user.operator ? 'Revoke operator rights' : 'Make operator'}
       </MenuItem>
       {user.invitedBy !== undefined && <MenuItem onClick={() => ask(ownProjectsQuestion(user))}>Allow own projects</MenuItem>}
+      <MenuItem onClick={() => void downloadData(user)}>Download data</MenuItem>
       <MenuItem danger onClick={() => ask(passkeyQuestion(user))}>
         Remove passkeys
       </MenuItem>
@@ -124,11 +129,22 @@ function UserMenu({ user, ask }: { readonly user: OperatorUser; readonly ask: Co
   );
 }
 
+/** For a person who asks the operator for it. */
+async function downloadData({ id, email }: OperatorUser): Promise<void> {
+  try {
+    saveFile(await callFile(operatorCalls.exportUser, { id }), `underpass-${email}.json`);
+  } catch (error) {
+    toast.failed(`The data of ${email} could not be downloaded.`, messageOf(error));
+  }
+}
+
 function suspensionQuestion({ id, email, suspended }: OperatorUser) {
+  const detail = <ReachList promise={later(callApi(operatorCalls.getUserReach, { id }))} suspended={suspended} />;
   if (suspended) {
     return {
       title: 'Resume User',
       warning: `${email} can sign in again.`,
+      detail,
       confirmLabel: 'Resume',
       work: () => callApi(operatorCalls.changeUser, { id, payload: { suspended: false } }),
       done: `${email} resumed.`,
@@ -137,6 +153,7 @@ function suspensionQuestion({ id, email, suspended }: OperatorUser) {
   return {
     title: 'Suspend User',
     warning: `${email} is signed out everywhere, and their API tokens stop working. Projects that also have other owners keep working.`,
+    detail,
     confirmLabel: 'Suspend',
     work: () => callApi(operatorCalls.changeUser, { id, payload: { suspended: true } }),
     done: `${email} suspended.`,
