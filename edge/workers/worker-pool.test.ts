@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { eventually } from '@underpass/rules/test-kit.ts';
 import { pino } from 'pino';
 import { createRig, tunnelOf } from '../fixture/rig.ts';
 import { ask, begunOf, opened, signed, stateOf, visitOf } from '../fixture/visits.ts';
@@ -119,7 +120,7 @@ describe('a worker', { skip }, () => {
     await using rig = await createRig([tunnelOf('t')], { workers: 2 });
     const node = process.execPath;
     t.after(() => Object.defineProperty(process, 'execPath', { value: node, writable: true }));
-    const begun = Promise.withResolvers<Promise<void>>();
+    const begun = Promise.withResolvers<void>();
     const get = (): string => {
       // The process starts while this getter answers, and listens after the drain has begun.
       begun.resolve(rig.edge.drain(100));
@@ -128,9 +129,9 @@ describe('a worker', { skip }, () => {
     Object.defineProperty(process, 'execPath', { configurable: true, get });
     const [pid, other] = (await workerPids()) as [number, number];
     process.kill(pid, 'SIGKILL');
-    await await begun.promise;
-    while ((await workerPids()).length < 2) await pause(5);
-    while ((await workerPids()).length > 1) await pause(5);
+    await begun.promise;
+    await eventually(async () => (await workerPids()).length === 2);
+    await eventually(async () => (await workerPids()).length === 1);
     assert.deepEqual(await workerPids(), [other]);
     for (const port of [rig.edge.ports.https, rig.edge.ports.http])
       await assert.rejects(once(connect(port, '127.0.0.1'), 'connect'), { code: 'ECONNREFUSED' });

@@ -1,23 +1,20 @@
 // What stops while a user is suspended: in the question before, and in the one that ends the suspension.
-import type { UserReach } from '@underpass/rules/entity/resource.ts';
+import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
+import type { OperatorUser, UserReach } from '@underpass/rules/entity/resource.ts';
 import { counted } from '@underpass/rules/text/counted.ts';
-import { Load } from '../../api/load.tsx';
+import { askFor } from '../../api/answers.ts';
+import { useFetched } from '../../api/use-fetched.ts';
 import { Breakable } from '../../ui/breakable.tsx';
-
-export interface ReachListProps {
-  readonly promise: Promise<UserReach>;
-  readonly suspended: boolean;
-}
+import { ErrorPanel } from '../../ui/error-panel.tsx';
 
 /** More would push the buttons off a phone's screen. */
 const shownProjects = 6;
 
-export function ReachList({ promise, suspended }: ReachListProps) {
-  return (
-    <Load promise={promise} fallback={<p className="text-ink-soft">Looking up what the user owns…</p>}>
-      {(reach) => <Reach reach={reach} suspended={suspended} />}
-    </Load>
-  );
+export function ReachList({ id, suspended }: Pick<OperatorUser, 'id' | 'suspended'>) {
+  const { data, error, busy, reload } = useFetched(askFor(operatorCalls.getUserReach, { id }));
+  if (data !== undefined) return <Reach reach={data} suspended={suspended} />;
+  if (error !== undefined) return <ErrorPanel message="What stops could not be looked up." onRetry={reload} busy={busy} />;
+  return <p className="text-ink-soft">Looking up what stops…</p>;
 }
 
 function Reach({ reach, suspended }: { readonly reach: UserReach; readonly suspended: boolean }) {

@@ -139,7 +139,7 @@ async function downloadData({ id, email }: OperatorUser): Promise<void> {
 }
 
 function suspensionQuestion({ id, email, suspended }: OperatorUser) {
-  const detail = <ReachList promise={later(callApi(operatorCalls.getUserReach, { id }))} suspended={suspended} />;
+  const detail = <ReachList id={id} suspended={suspended} />;
   if (suspended) {
     return {
       title: 'Resume User',
