@@ -19,7 +19,7 @@ export interface Question {
   /** Says what is lost. */
   readonly warning: ReactNode;
   readonly confirmLabel: string;
-  /** Between the warning and the buttons. */
+  /** Shown between the warning and the buttons. */
   readonly detail?: ReactNode;
   /** The text that the user types to enable the button, and the label of that field. */
   readonly proof?: { readonly label: string; readonly text: string };

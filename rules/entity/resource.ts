@@ -328,7 +328,7 @@ export type AccountExport = Described<typeof AccountExport>;
 
 /** What a suspension of the user stops, or has stopped. */
 export const UserReach = entity({
-  /** Those that no other active owner keeps going, a page of them, with the number of their tunnels. */
+  /** Projects that no other active owner keeps going, a page of them, with the number of their tunnels. */
   projects: array(entity({ id: string(), name: string(), tunnels: count() })),
   /** All of them, and all their tunnels. */
   projectCount: count(),

@@ -3,10 +3,10 @@
 import { sql } from 'kysely';
 import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries } from '../../platform/store/store.ts';
-import { type Holding, type Person, personalData, type Shown } from './personal-data.ts';
+import { type DataSubject, type Holding, personalData, type Shown } from './personal-data.ts';
 
 export interface PersonalFile {
-  readonly person: Person;
+  readonly person: DataSubject;
   /** The service that wrote the file. */
   readonly origin: string;
   readonly nowMs: number;
@@ -46,7 +46,7 @@ function toEntry({ columns, added = {} }: Holding, row: Row): Row {
 }
 
 /** The person's rows of a table in pages, each an array of entries. */
-async function* pagesOf(db: Queries, table: keyof Schema, holding: Holding, person: Person): AsyncGenerator<readonly Row[]> {
+async function* pagesOf(db: Queries, table: keyof Schema, holding: Holding, person: DataSubject): AsyncGenerator<readonly Row[]> {
   const { key, of, columns, added = {} } = holding;
   const shown = Object.entries(columns).flatMap(([column, how]) => (typeof how === 'string' && column !== key ? [column] : []));
   const made = Object.entries(added).map(([name, value]) => sql`${value} as ${sql.ref(name)}`);

@@ -4,7 +4,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Schema } from '../../platform/store/schema.ts';
 
-export interface Person {
+export interface DataSubject {
   readonly id: string;
   readonly email: string;
 }
@@ -21,7 +21,7 @@ export interface Holding<Table extends keyof Schema = keyof Schema> {
   /** The name of these rows in the file. */
   readonly section: string;
   /** True for the rows of this person. */
-  readonly of: (person: Person) => RawBuilder<boolean>;
+  readonly of: (person: DataSubject) => RawBuilder<boolean>;
   /** A column that no two rows of a person share. */
   readonly key: keyof Schema[Table] & string;
   readonly columns: { readonly [Column in keyof Schema[Table]]: Shown | LeftOut };
@@ -42,9 +42,9 @@ const own: LeftOut = { because: 'it is the id or the address of the person, whic
 const internal: LeftOut = { because: 'it orders the work of the service and says nothing about a person' };
 const ofOthers: LeftOut = { because: 'it is about another person' };
 
-const byId = ({ id }: Person): RawBuilder<boolean> => sql<boolean>`user_id = ${id}`;
-const byEmail = ({ email }: Person): RawBuilder<boolean> => sql<boolean>`email = ${email}`;
-const byMaker = ({ email }: Person): RawBuilder<boolean> => sql<boolean>`created_by = ${email}`;
+const byId = ({ id }: DataSubject): RawBuilder<boolean> => sql<boolean>`user_id = ${id}`;
+const byEmail = ({ email }: DataSubject): RawBuilder<boolean> => sql<boolean>`email = ${email}`;
+const byMaker = ({ email }: DataSubject): RawBuilder<boolean> => sql<boolean>`created_by = ${email}`;
 
 const projectName = (table: keyof Schema): RawBuilder<unknown> =>
   sql`(select p.name from projects p where p.id = ${sql.ref(`${table}.project_id`)})`;
@@ -52,7 +52,7 @@ const projectName = (table: keyof Schema): RawBuilder<unknown> =>
 const ofProject: NotShown = { because: 'it belongs to a project, whose pages and calls show it to its members' };
 const ofService: NotShown = { because: 'it is about the service, not about a person' };
 
-/** In the order of the file. */
+/** Tables in the order of the file. */
 export const personalData: { readonly [Table in keyof Schema]: Holding<Table> | NotShown } = {
   users: {
     section: 'account',

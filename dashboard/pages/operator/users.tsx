@@ -129,7 +129,7 @@ function UserMenu({ user, ask }: { readonly user: OperatorUser; readonly ask: Co
   );
 }
 
-/** For a person who asks the operator for it. */
+/** Saves the file that the user could download, for one who asks the operator. */
 async function downloadData({ id, email }: OperatorUser): Promise<void> {
   try {
     saveFile(await callFile(operatorCalls.exportUser, { id }), `underpass-${email}.json`);
