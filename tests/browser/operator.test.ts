@@ -134,7 +134,9 @@ test('the operator pages', async (t) => {
     await expect(page.getByRole('row').filter({ hasText: 'ada@example.com' })).toContainText('Suspended');
     assert.equal((await person.call('GET', '/api/user')).status, 401);
     await act(page, 'ada@example.com', 'Resume');
-    await expect(page.getByRole('dialog', { name: 'Resume User' })).toContainText('Dark now, and back with the user: 0 tunnels in 1 project');
+    await expect(page.getByRole('dialog', { name: 'Resume User' })).toContainText(
+      'Dark now, and back with the user: 0 tunnels in 1 project',
+    );
     await confirm(page, 'Resume User', 'Resume');
     await expect(page.getByRole('row').filter({ hasText: 'ada@example.com' })).toContainText('Active');
   });
