@@ -33,6 +33,7 @@ export const layers = {
     ['connect', 'inspect', 'api'],
   ],
   dashboard: [
+    ['unsaved'],
     ['ui', 'routing'],
     ['api', 'list'],
     ['session', 'live'],

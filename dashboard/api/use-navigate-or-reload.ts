@@ -2,6 +2,7 @@
 // page that they are on instead.
 import { useCallback, useEffect, useRef } from 'react';
 import { type NavigateOptions, useNavigate, useRevalidator } from 'react-router';
+import { letPass } from '../unsaved/use-unsaved.ts';
 
 export function useNavigateOrReload(): (path: string, options?: NavigateOptions) => Promise<void> {
   const navigate = useNavigate();
@@ -13,5 +14,8 @@ export function useNavigateOrReload(): (path: string, options?: NavigateOptions)
       mounted.current = false;
     };
   }, []);
-  return useCallback(async (path, options) => (mounted.current ? navigate(path, options) : revalidate()), [navigate, revalidate]);
+  return useCallback(
+    async (path, options) => (mounted.current ? letPass(() => navigate(path, options)) : revalidate()),
+    [navigate, revalidate],
+  );
 }

@@ -1,15 +1,18 @@
-// The button beside a save that control refused because of a newer version. Typed values stay until the user presses it.
-import type { MouseEvent } from 'react';
+// The button beside a save that control refused because of a newer version. It asks: what is typed then makes way for that version.
+import { useRef } from 'react';
 import { Button } from '../ui/button.tsx';
+import { useLeave } from '../unsaved/use-unsaved.ts';
 
 export function LoadNewest({ onClick }: { readonly onClick: () => void }) {
+  const button = useRef<HTMLButtonElement>(null);
+  const leave = useLeave();
   // The button disappears with its notice, so the focus moves into the form.
-  const load = ({ currentTarget }: MouseEvent<HTMLButtonElement>) => {
-    currentTarget.form?.querySelector('input')?.focus();
+  const load = () => {
+    button.current?.form?.querySelector('input')?.focus();
     onClick();
   };
   return (
-    <Button size="sm" onClick={load}>
+    <Button ref={button} size="sm" onClick={() => leave(load)}>
       Load latest version
     </Button>
   );

@@ -1,10 +1,12 @@
 // The form of a side panel or a dialog: the failure above its fields, Cancel and the submit button below. The panel mounts it when it
 // opens, so every opening starts with an empty form.
-import type { ReactNode } from 'react';
+import { type ReactNode, use } from 'react';
 import { Banner } from '../ui/banner.tsx';
 import { Button } from '../ui/button.tsx';
-import { DialogActions, useSending } from '../ui/overlay/dialog.tsx';
-import { PanelActions, PanelBody, PanelCancel, ProgressBar } from '../ui/overlay/side-panel.tsx';
+import { DialogActions } from '../ui/overlay/dialog.tsx';
+import { LeaveQuestion } from '../ui/overlay/leave-question.tsx';
+import { PanelActions, PanelBody, ProgressBar } from '../ui/overlay/side-panel.tsx';
+import { LayerContext, useLeave } from '../unsaved/use-unsaved.ts';
 import type { Form } from './use-form.ts';
 
 export interface OverlayFormProps {
@@ -29,7 +31,7 @@ export function PanelForm(props: OverlayFormProps) {
         {children}
       </PanelBody>
       <PanelActions>
-        <PanelCancel onCancel={props.onCancel} />
+        <Cancel onCancel={props.onCancel} />
         <Submit {...props} />
       </PanelActions>
     </form>
@@ -39,21 +41,27 @@ export function PanelForm(props: OverlayFormProps) {
 /** Give the dialog `flush`: its foot belongs to the form. */
 export function DialogForm(props: OverlayFormProps) {
   const { form, children } = props;
-  useSending(form.busy);
   return (
-    <form ref={form.ref} noValidate onSubmit={form.onSubmit}>
-      <div className="grid gap-4 px-5 pb-5 sm:px-6 sm:pb-6">
-        <Failure {...props} />
-        {children}
-      </div>
-      <DialogActions>
-        <Button aria-disabled={form.busy} onClick={() => form.busy || props.onCancel()}>
-          Cancel
-        </Button>
-        <Submit {...props} />
-      </DialogActions>
-    </form>
+    <>
+      <form ref={form.ref} noValidate onSubmit={form.onSubmit}>
+        <div className="grid gap-4 px-5 pb-5 sm:px-6 sm:pb-6">
+          <Failure {...props} />
+          {children}
+        </div>
+        <DialogActions>
+          <Cancel onCancel={props.onCancel} />
+          <Submit {...props} />
+        </DialogActions>
+      </form>
+      <LeaveQuestion layer={use(LayerContext)} />
+    </>
   );
+}
+
+/** Closes the panel or dialog around it. */
+export function Cancel({ onCancel }: Pick<OverlayFormProps, 'onCancel'>) {
+  const leave = useLeave();
+  return <Button onClick={() => leave(onCancel)}>Cancel</Button>;
 }
 
 function Failure({ form, failureTitle, failureAction }: OverlayFormProps) {

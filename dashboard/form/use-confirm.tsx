@@ -12,7 +12,6 @@ import { Field } from '../ui/input/field.tsx';
 import { Input } from '../ui/input/input.tsx';
 import { ConfirmDialog } from '../ui/overlay/confirm-dialog.tsx';
 import { toast } from '../ui/overlay/toast.tsx';
-import { afterDeletion } from './ask-before-leaving.tsx';
 
 export interface Question {
   readonly title: string;
@@ -49,7 +48,7 @@ export function useConfirm(): Confirm {
     toast.done(question?.done ?? '');
     keepFocusInPage();
     if (question?.leadsTo === undefined) await revalidate();
-    else await navigateOrReload(question.leadsTo, { state: afterDeletion });
+    else await navigateOrReload(question.leadsTo);
   });
   const ask = (next: Question) => {
     task.dismiss();

@@ -4,6 +4,8 @@ import { text } from '@underpass/rules/text/text.ts';
 import { type FormEvent, type RefObject, useEffect, useEffectEvent, useRef, useState } from 'react';
 import { messageOf } from '../api/error.ts';
 import { useTask } from '../api/use-task.ts';
+import { useUnsaved } from '../unsaved/use-unsaved.ts';
+import { hasChanged } from './has-changed.ts';
 import { keepLater } from './keep-later.ts';
 
 type FieldOf<Values> = keyof Values & string;
@@ -13,6 +15,10 @@ export interface FormOptions<Values, Value> {
   readonly parse: (values: Values) => ParsedForm<Value, FieldOf<Values>>;
   /** Rejects to keep the form open. `sent`: the values behind `value`. */
   readonly send: (value: Value, sent: Values) => Promise<unknown>;
+  /** True if leaving would lose something. Without it: if a value differs from what the form started with or has sent. */
+  readonly isChanged?: (values: Values) => boolean;
+  /** False for a form that saves nothing, such as a test: leaving it asks nothing. */
+  readonly asks?: boolean;
 }
 
 export interface Form<Values> {
@@ -37,9 +43,11 @@ export interface Form<Values> {
   readonly reset: (values: Values, sent?: Values) => void;
 }
 
-export function useForm<Values extends object, Value>({ initial, parse, send }: FormOptions<Values, Value>): Form<Values> {
+export function useForm<Values extends object, Value>(options: FormOptions<Values, Value>): Form<Values> {
+  const { initial, parse, send } = options;
   const ref = useRef<HTMLFormElement>(null);
   const [values, setValues] = useState(initial);
+  const [kept, setKept] = useState(initial);
   const [tries, setTries] = useState(0);
   const [failures, setFailures] = useState(0);
   const task = useTask(async (value: Value, sent: Values) => {
@@ -49,7 +57,11 @@ export function useForm<Values extends object, Value>({ initial, parse, send }: 
       setTries(0);
       throw error;
     });
+    setKept(sent);
   });
+  const { isChanged = (now: Values) => hasChanged(now, kept), asks = true } = options;
+  const loss = task.busy ? 'sending' : isChanged(values) ? 'typed' : undefined;
+  useUnsaved(asks ? loss : undefined);
   const parsed = parse(values);
   const errors = (tries > 0 && !parsed.ok ? parsed.errors : {}) as Form<Values>['errors'];
   useFocusOnFirstError(ref, tries);
@@ -73,6 +85,7 @@ export function useForm<Values extends object, Value>({ initial, parse, send }: 
     },
     reset: (next, sent) => {
       setValues((now) => (sent === undefined ? next : keepLater(next, sent, now)));
+      setKept(next);
       setTries(0);
       task.dismiss();
     },

@@ -40,6 +40,7 @@ export function useVersionForm<Saved extends Version, Values extends object, Cha
   const form = useForm({
     initial: valuesOf(loaded),
     parse: (values) => parse(values, base),
+    isChanged: (values) => isChanged(values, base),
     send: async (change: Change, sent) => {
       const saved = await save(change, base).catch((error: unknown) => {
         if (isStale(error)) revalidate();

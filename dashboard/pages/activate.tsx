@@ -61,7 +61,12 @@ function parseCodeForm({ code }: { readonly code: string }): ParsedForm<string, 
 }
 
 function CodeForm({ onCode }: { readonly onCode: (code: string) => void }) {
-  const form = useForm({ initial: { code: '' }, parse: parseCodeForm, send: async (code) => onCode(code) });
+  const form = useForm({
+    initial: { code: '' },
+    parse: parseCodeForm,
+    asks: false,
+    send: async (code) => onCode(code),
+  });
   return (
     <Card>
       <form ref={form.ref} noValidate onSubmit={form.onSubmit} className="grid gap-5">

@@ -10,6 +10,7 @@ import { useState } from 'react';
 import { Link, type LoaderFunctionArgs, redirect, useLoaderData } from 'react-router';
 import { isApiError, messageOf } from '../api/error.ts';
 import { callApi } from '../api/request.ts';
+import { hasChanged } from '../form/has-changed.ts';
 import { TextField } from '../form/text-field.tsx';
 import { type Form, useForm } from '../form/use-form.ts';
 import { paths } from '../routing/paths.ts';
@@ -101,6 +102,7 @@ function RegisterForm({ operator, invited, onDone }: RegisterFormProps) {
   const form = useForm({
     initial: { ...empty, email: invited?.offer.email ?? '' },
     parse: parseRegistration,
+    isChanged: (values) => hasChanged({ ...values, [botCheckField]: '' }, empty),
     send: async (registration: Registration) => {
       try {
         await callApi(sessionCalls.register, {

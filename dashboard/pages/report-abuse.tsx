@@ -6,6 +6,7 @@ import { botCheckField } from '@underpass/rules/people/bot-check.ts';
 import { useState } from 'react';
 import { useSearchParams } from 'react-router';
 import { callApi } from '../api/request.ts';
+import { hasChanged } from '../form/has-changed.ts';
 import { TextField } from '../form/text-field.tsx';
 import { type Form, useForm } from '../form/use-form.ts';
 import { MailSentIllustration } from '../ui/illustrations/mail-sent.tsx';
@@ -27,10 +28,12 @@ export function Component() {
 
 function ReportForm({ onDone }: { readonly onDone: () => void }) {
   const [search] = useSearchParams();
+  // The edge's error pages link here with the host.
+  const initial = { host: search.get('host') ?? '', email: '', text: '', [botCheckField]: '' };
   const form = useForm({
-    // The edge's error pages link here with the host.
-    initial: { host: search.get('host') ?? '', email: '', text: '', [botCheckField]: '' },
+    initial,
     parse: parseAbuseReport,
+    isChanged: (values) => hasChanged({ ...values, [botCheckField]: '' }, initial),
     send: async ({ botCheck, ...report }: NewAbuseReport) => {
       await callApi(publicCalls.reportAbuse, { payload: { ...report, [botCheckField]: botCheck } });
       onDone();

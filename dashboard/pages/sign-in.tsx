@@ -53,6 +53,7 @@ function LoginForm({ Link, title = 'Sign in', lead, registerPath, email = '', op
   const form = useForm({
     initial: { email, [botCheckField]: '' },
     parse: parseLoginForm,
+    asks: false,
     send: async ({ email, botCheck }: Login) => {
       try {
         const path = parseReturnPath(readReturnPath(email) ?? '');

@@ -48,6 +48,7 @@ function RecoveryCodeForm({ onProven, onBack }: ProveProps & { readonly onBack: 
   const form = useForm({
     initial: { recoveryCode: '' },
     parse: parseFields,
+    asks: false,
     send: async (recoveryCode: string) => {
       await callApi(passkeyCalls.proveByRecoveryCode, { payload: { recoveryCode } });
       await onProven();

@@ -13,6 +13,7 @@ import { IconButton } from '../ui/button.tsx';
 import { Menu, MenuChoice, MenuItem, MenuNote, MenuSeparator } from '../ui/overlay/menu.tsx';
 import { toast } from '../ui/overlay/toast.tsx';
 import { keepTheme, readTheme, type Theme } from '../ui/theme.ts';
+import { letPass, unsaved } from '../unsaved/use-unsaved.ts';
 
 const themes = [
   { value: 'system', label: 'System', icon: <Monitor aria-hidden="true" /> },
@@ -22,14 +23,14 @@ const themes = [
 
 export function AccountMenu({ user }: { readonly user: User }) {
   const navigate = useNavigate();
-  const leave = async () => {
+  const logOut = async () => {
     try {
       await callApi(sessionCalls.logOutByPost, {});
     } catch (error) {
       return toast.failed('Could not log out.', messageOf(error));
     }
     forgetAll();
-    navigate(paths.home());
+    letPass(() => navigate(paths.home()));
   };
   return (
     <Menu trigger={<IconButton size="md" label="Account" icon={<CircleUser aria-hidden="true" className="size-5!" />} />}>
@@ -46,7 +47,7 @@ export function AccountMenu({ user }: { readonly user: User }) {
       <MenuSeparator />
       <ThemeChoice />
       <MenuSeparator />
-      <MenuItem icon={<LogOut aria-hidden="true" />} onClick={leave}>
+      <MenuItem icon={<LogOut aria-hidden="true" />} onClick={() => unsaved.leave(unsaved.page, logOut)}>
         Log out
       </MenuItem>
     </Menu>

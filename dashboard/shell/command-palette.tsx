@@ -12,6 +12,7 @@ import { callApi } from '../api/request.ts';
 import { useFetched } from '../api/use-fetched.ts';
 import type { ShellData } from '../session/session.ts';
 import { backdropClass } from '../ui/overlay/dialog.tsx';
+import { useOverlayLayer } from '../ui/overlay/use-overlay-layer.ts';
 import { Ring } from '../ui/spinner.tsx';
 import { keepTheme } from '../ui/theme.ts';
 import { useLast } from '../ui/use-last.ts';
@@ -30,8 +31,9 @@ export interface CommandPaletteProps extends ShellData {
 }
 
 export function CommandPalette({ open, onOpenChange, ...palette }: CommandPaletteProps) {
+  const layer = useOverlayLayer(open, onOpenChange);
   return (
-    <Dialog.Root open={open} onOpenChange={onOpenChange}>
+    <Dialog.Root open={open} onOpenChange={layer.onOpenChange}>
       <Dialog.Portal>
         <Dialog.Backdrop className={backdropClass} />
         <Dialog.Viewport className="fixed inset-0 z-50 flex items-start justify-center overflow-hidden px-3 pt-[12vh]">

@@ -8,6 +8,7 @@ import { namesakeNotes } from '../session/namesakes.ts';
 import { rememberProject } from '../session/selected-project.ts';
 import { useShell } from '../session/session.ts';
 import { Menu, MenuChoice, MenuItem, MenuSeparator } from '../ui/overlay/menu.tsx';
+import { letPass, unsaved } from '../unsaved/use-unsaved.ts';
 
 export interface ProjectSelectorProps {
   readonly projects: readonly Project[];
@@ -24,7 +25,7 @@ export function ProjectSelector({ projects, project }: ProjectSelectorProps) {
     rememberProject(projectId);
     const next = rewriteProjectPath(pathname, projectId);
     if (next === pathname) revalidate();
-    else navigate(next);
+    else letPass(() => navigate(next));
   };
   return (
     <Menu align="start" trigger={<SelectorButton name={project?.name} />}>
@@ -32,7 +33,7 @@ export function ProjectSelector({ projects, project }: ProjectSelectorProps) {
         label="Project"
         value={project?.id ?? ''}
         options={projects.map(({ id, name }) => ({ value: id, label: name, note: notes.get(id) }))}
-        onChange={select}
+        onChange={(projectId) => unsaved.leave(unsaved.page, () => select(projectId))}
       />
       {!user.invited && (
         <>

@@ -22,7 +22,6 @@ const title = "Confirm it's you";
 
 export function ProofDialog({ user }: { readonly user: User }) {
   const { kind, end } = useQuestion();
-  useEscape(kind !== undefined, end);
   // While the dialog fades out, nothing is asked any more.
   const shown = useLast(kind) ?? 'any';
   return shown === 'any' ? (
@@ -118,20 +117,6 @@ function AnyProof({ user: { email, operator }, open, end }: AnyProofProps) {
       </div>
     </Dialog>
   );
-}
-
-/** Escape closes this dialog alone, before a dialog or panel behind it sees the key. */
-function useEscape(open: boolean, end: (proven: boolean) => void): void {
-  useEffect(() => {
-    if (!open) return;
-    const close = (event: KeyboardEvent) => {
-      if (event.key !== 'Escape') return;
-      event.stopPropagation();
-      end(false);
-    };
-    window.addEventListener('keydown', close, { capture: true });
-    return () => window.removeEventListener('keydown', close, { capture: true });
-  }, [open, end]);
 }
 
 const address = (email: string) => <strong className="wrap-anywhere">{email}</strong>;

@@ -7,6 +7,8 @@ import { paths } from '../routing/paths.ts';
 import { keepReturnPath, sessionEnded } from '../routing/return-path.ts';
 import { lastUser } from '../session/session.ts';
 import { LoadingArea } from '../ui/spinner.tsx';
+import { unsaved } from '../unsaved/use-unsaved.ts';
+import { LeaveGuard } from './leave-guard.tsx';
 
 export function Root() {
   useLeaveWhenSignedOut();
@@ -16,6 +18,7 @@ export function Root() {
       <title>Underpass</title>
       <Outlet />
       <ScrollRestoration />
+      <LeaveGuard />
     </>
   );
 }
@@ -32,7 +35,7 @@ function useLeaveWhenSignedOut(): void {
       onSignedOut(() => {
         forgetAll();
         const { pathname, search } = window.location;
-        if (pathname === paths.login()) return;
+        if (pathname === paths.login() || unsaved.loss(unsaved.page) !== undefined) return;
         keepReturnPath(pathname + search, lastUser()?.email);
         navigate(paths.login(), { replace: true, state: sessionEnded });
       }),

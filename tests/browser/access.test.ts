@@ -90,7 +90,7 @@ async function editorTests(t: TestContext, stage: DashboardStage): Promise<void>
       await expect(page).toHaveURL(/\?tab=tokens$/);
       await expect(page.getByText('are not saved yet')).toBeVisible();
       await page.getByRole('link', { name: 'Back', exact: true }).click();
-      await page.getByRole('dialog', { name: 'Leave without saving?' }).getByRole('button', { name: 'Cancel' }).click();
+      await page.getByRole('dialog', { name: 'Discard what you entered?' }).getByRole('button', { name: 'Keep editing' }).click();
       await page.getByRole('tab', { name: 'Visitors' }).click();
       await expect(page.getByLabel('Path of rule 1')).toHaveValue('/*');
       await page.getByRole('button', { name: 'Cancel' }).click();

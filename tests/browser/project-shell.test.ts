@@ -13,6 +13,7 @@ import {
   projectUrl,
 } from '../helpers/dashboard.ts';
 import { createPerson } from '../helpers/people.ts';
+import { waysOutTests } from '../helpers/ways-out.ts';
 
 const navigation = (page: Page) => page.getByRole('navigation', { name: 'Main' });
 const remembered = (page: Page) => page.evaluate<string | null>("localStorage.getItem('selected-project')");
@@ -27,6 +28,7 @@ test('project shell', async (t) => {
   await t.test('first steps', (t) => firstStepsTests(t, stage, other));
   await t.test('command palette', (t) => paletteTests(t, stage));
   await t.test('theme', (t) => themeTests(t, stage));
+  await t.test('ways out of a form', (t) => waysOutTests(t, stage));
 });
 
 /** Signs in by a link from the operator's command, in a browser that did not ask for one. */

@@ -134,11 +134,11 @@ async function detailTests(t: TestContext, stage: DashboardStage): Promise<void>
     await page.keyboard.press('Control+k');
     await page.keyboard.type('next');
     await page.getByRole('option', { name: 'next' }).click();
-    const question = page.getByRole('dialog', { name: 'Leave without saving?' });
-    await question.getByRole('button', { name: 'Cancel' }).click();
+    const question = page.getByRole('dialog', { name: 'Discard what you entered?' });
+    await question.getByRole('button', { name: 'Keep editing' }).click();
     await expect(page.getByRole('textbox', { name: 'Source address' })).toHaveValue('192.0.2.1');
     await page.getByRole('link', { name: 'Security Groups' }).click();
-    await question.getByRole('button', { name: 'Leave' }).click();
+    await question.getByRole('button', { name: 'Discard' }).click();
     await page.getByRole('link', { name: 'next' }).click();
     await expect(page.getByRole('heading', { level: 1, name: 'next' })).toBeVisible();
     await expect(page.getByRole('textbox', { name: 'Source address' })).toHaveValue('');
@@ -184,6 +184,7 @@ async function detailTests(t: TestContext, stage: DashboardStage): Promise<void>
     await save(page).click();
     await expect(page.getByRole('alert')).toContainText("Security group 'Office' has changed since you opened it.");
     await page.getByRole('button', { name: 'Load latest version' }).click();
+    await page.getByRole('button', { name: 'Discard' }).click();
     await expect(rules(page)).toHaveText([...saved, '192.0.2.99']);
     await expect(page.getByRole('alert')).toBeHidden();
     await expect(source(page)).toBeFocused();

@@ -377,6 +377,7 @@ async function updateTests(t: TestContext, stage: DashboardStage): Promise<void>
     const list = panel(page).getByRole('list', { name: 'Ingress domains' }).getByRole('listitem');
     await expect(list).toHaveText(['edited.example.com', 'second.example.com', 'mine.example.com']);
     await panel(page).getByRole('button', { name: 'Load latest version' }).click();
+    await page.getByRole('button', { name: 'Discard' }).click();
     await expect(list).toHaveText(theirs.ingressDomains);
     await panel(page).getByRole('button', { name: 'Remove theirs.example.com' }).click();
     await panel(page).getByRole('button', { name: 'Save' }).click();

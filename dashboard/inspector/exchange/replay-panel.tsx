@@ -5,11 +5,14 @@ import { formatSize } from '@underpass/rules/text/size.ts';
 import { Plus, X } from 'lucide-react';
 import { type FormEvent, useId, useState } from 'react';
 import { useTask } from '../../api/use-task.ts';
+import { hasChanged } from '../../form/has-changed.ts';
+import { Cancel } from '../../form/overlay-form.tsx';
 import { Banner } from '../../ui/banner.tsx';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { Field } from '../../ui/input/field.tsx';
 import { Input, Textarea } from '../../ui/input/input.tsx';
-import { PanelActions, PanelBody, PanelCancel, ProgressBar, SidePanel } from '../../ui/overlay/side-panel.tsx';
+import { PanelActions, PanelBody, ProgressBar, SidePanel } from '../../ui/overlay/side-panel.tsx';
+import { Unsaved, useAskBeforeUnload } from '../../unsaved/use-unsaved.ts';
 import { replay } from '../api/calls.ts';
 import { type DraftHeader, draftOf, type ReplayDraft, requestOf } from '../core/replay-draft.ts';
 import { goTo } from '../state/route.ts';
@@ -23,6 +26,7 @@ export function ReplayPanel({ exchange: given, onClose }: ReplayPanelProps) {
   // The panel edits the request as it was when it opened, although the row may change behind it.
   const [exchange] = useState(given);
   const [draft, setDraft] = useState(() => draftOf(exchange));
+  useAskBeforeUnload();
   const change = (part: Partial<ReplayDraft>) => setDraft({ ...draft, ...part });
   const task = useTask(async () => {
     const { id } = await replay(exchange.id, requestOf(draft, exchange));
@@ -41,6 +45,7 @@ export function ReplayPanel({ exchange: given, onClose }: ReplayPanelProps) {
         title="Edit and replay"
         description={`Sends a new request. Parts that you do not change stay as in #${exchange.id}.`}
       >
+        <Unsaved loss={task.busy ? 'sending' : hasChanged(draft, draftOf(exchange)) ? 'typed' : undefined} />
         <form onSubmit={submit} className="relative flex min-h-0 flex-1 flex-col">
           {task.busy && <ProgressBar />}
           <PanelBody>
@@ -88,7 +93,7 @@ export function ReplayPanel({ exchange: given, onClose }: ReplayPanelProps) {
             <BodyField exchange={exchange} body={draft.body} onChange={(body) => change({ body })} />
           </PanelBody>
           <PanelActions>
-            <PanelCancel onCancel={onClose} />
+            <Cancel onCancel={onClose} />
             <Button variant="primary" type="submit" busy={task.busy}>
               Replay
             </Button>

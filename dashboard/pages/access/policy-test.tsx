@@ -67,6 +67,7 @@ function TestForm({ policy: { name, tunnels } }: { readonly policy: AccessPolicy
   const form = useForm<TestValues, TestRequest>({
     initial: { url: '', visitor: 'nobody', email: '', token: '', address: '' },
     parse: parseTest,
+    asks: false,
     send: async (payload) => {
       setAnswer(undefined);
       setAnswer(await callApi(accessCalls.testAccessPolicy, { project: project.id, name, payload }));

@@ -14,7 +14,6 @@ import {
 import { later } from '../../api/later.ts';
 import { Load } from '../../api/load.tsx';
 import { callApi } from '../../api/request.ts';
-import { AskBeforeLeaving } from '../../form/ask-before-leaving.tsx';
 import { paths } from '../../routing/paths.ts';
 import { useProject } from '../../session/session.ts';
 import { Banner } from '../../ui/banner.tsx';
@@ -73,7 +72,6 @@ function PolicyView({ policy }: { readonly policy: AccessPolicy }) {
   return (
     <>
       <PolicyHeader policy={policy} readOnly={readOnly} />
-      <AskBeforeLeaving changed={edit.changed} />
       <Tabs label="Access policy" value={tab} onChange={open} tabs={shown}>
         <div className="grid max-w-4xl gap-5">
           {edit.changed && tab !== 'who' && <Banner>Your changes under ‘Visitors’ are not saved yet.</Banner>}

@@ -5,7 +5,6 @@ import { securityGroupCalls } from '@underpass/rules/api/security-group-calls.ts
 import type { SecurityGroup } from '@underpass/rules/entity/entity.ts';
 import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
 import { callApi } from '../../api/request.ts';
-import { AskBeforeLeaving } from '../../form/ask-before-leaving.tsx';
 import { LoadNewest } from '../../form/load-newest.tsx';
 import { useVersionForm } from '../../form/use-version-form.ts';
 import { useProject } from '../../session/session.ts';
@@ -60,7 +59,6 @@ export function AllowListForm({ group, readOnly }: { readonly group: SecurityGro
           </Banner>
         )}
         <AllowListEditor form={form} label="Source address" disabled={readOnly} />
-        <AskBeforeLeaving changed={changed} />
         {!readOnly && (
           <div className="flex justify-end gap-2">
             <Button onClick={loadNewest} disabled={!changed || form.busy}>

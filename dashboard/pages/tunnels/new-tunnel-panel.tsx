@@ -2,6 +2,7 @@
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import type { Project, Region } from '@underpass/rules/entity/entity.ts';
 import { capitaliseFirst, text } from '@underpass/rules/text/text.ts';
+import { useSearchParams } from 'react-router';
 import { askFor } from '../../api/answers.ts';
 import { messageOf } from '../../api/error.ts';
 import { callApi } from '../../api/request.ts';
@@ -9,7 +10,7 @@ import { useFetched } from '../../api/use-fetched.ts';
 import { useNavigateOrReload } from '../../api/use-navigate-or-reload.ts';
 import { PanelForm } from '../../form/overlay-form.tsx';
 import { useForm } from '../../form/use-form.ts';
-import { paths } from '../../routing/paths.ts';
+import { newTunnelParam, paths } from '../../routing/paths.ts';
 import { Banner } from '../../ui/banner.tsx';
 import { ErrorPanel } from '../../ui/error-panel.tsx';
 import { PanelBody, SidePanel } from '../../ui/overlay/side-panel.tsx';
@@ -67,14 +68,15 @@ interface FormViewProps extends PanelContentProps {
 
 function NewTunnelFormView({ project, regions, initial, onCancel }: FormViewProps) {
   const navigateOrReload = useNavigateOrReload();
+  const [search] = useSearchParams();
   const form = useForm({
     initial,
     parse: (values) => parseNewTunnel(values, regions),
     send: async (tunnel: NewTunnel) => {
       await callApi(tunnelCalls.createTunnel, { project: project.id, payload: tunnel });
       toast.done(`Tunnel ${tunnel.name} created.`);
-      // Back then leads to the list, not to the finished panel.
-      await navigateOrReload(paths.tunnel(project.id, tunnel.name), { replace: true });
+      // Back must not lead to the address that opens the panel.
+      await navigateOrReload(paths.tunnel(project.id, tunnel.name), { replace: search.has(newTunnelParam) });
     },
   });
   const failure = form.failure && capitaliseFirst(form.failure);

@@ -7,8 +7,8 @@ import { text } from '@underpass/rules/text/text.ts';
 import { temporaryLabel } from '@underpass/rules/tunnel/tunnel-expiry.ts';
 import { tunnelTypes } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { ChevronRight, Plus } from 'lucide-react';
-import { useEffect, useMemo, useRef } from 'react';
-import { type LoaderFunctionArgs, useLoaderData, useLocation, useNavigate, useRevalidator, useSearchParams } from 'react-router';
+import { useMemo, useState } from 'react';
+import { type LoaderFunctionArgs, useLoaderData, useRevalidator, useSearchParams } from 'react-router';
 import { later } from '../../api/later.ts';
 import { Load } from '../../api/load.tsx';
 import { listTunnelPage } from '../../api/tunnels.ts';
@@ -37,9 +37,8 @@ export function Component() {
   const { revalidate } = useRevalidator();
   useListChanges(revalidate);
   const project = useProject();
-  const [search] = useSearchParams();
   const mayCreate = may(project.role, 'tunnel.create');
-  const setOpen = useNewTunnelParam();
+  const { isOpen, setOpen } = useNewTunnel();
   const add = mayCreate && (
     <Button variant="primary" icon={<Plus aria-hidden="true" />} onClick={() => setOpen(true)}>
       {text.tunnels.add}
@@ -51,35 +50,24 @@ export function Component() {
       <Load promise={page} isKept>
         {(loaded) => <TunnelList page={loaded} add={add} />}
       </Load>
-      {mayCreate && <NewTunnelPanel project={project} open={search.has(newTunnelParam)} onOpenChange={setOpen} />}
+      {mayCreate && <NewTunnelPanel project={project} open={isOpen} onOpenChange={setOpen} />}
     </>
   );
 }
 
-const openedHere = 'opened-here';
-
-/** Opening the panel adds a history entry: Back closes it, and closing it goes back. A link to the open panel adds no entry. */
-function useNewTunnelParam(): (open: boolean) => void {
+/** A link can open the panel by its address. The button leaves the address, and so the history, alone. */
+function useNewTunnel(): { readonly isOpen: boolean; readonly setOpen: (open: boolean) => void } {
   const [search, setSearch] = useSearchParams();
-  const { state, key } = useLocation();
-  const navigate = useNavigate();
-  // Going back takes a moment: a second Escape in that time must not go back twice.
-  const isLeaving = useRef(false);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new key means that the step back is done.
-  useEffect(() => {
-    isLeaving.current = false;
-  }, [key]);
-  return (open) => {
+  const [isOpen, setOpen] = useState(false);
+  const isLinked = search.has(newTunnelParam);
+  const change = (open: boolean) => {
+    setOpen(open);
+    if (open || !isLinked) return;
     const next = new URLSearchParams(search);
-    if (open) next.set(newTunnelParam, '');
-    else next.delete(newTunnelParam);
-    if (open) setSearch(next, { state: openedHere, preventScrollReset: true });
-    else if (state !== openedHere) setSearch(next, { replace: true, preventScrollReset: true });
-    else if (!isLeaving.current) {
-      isLeaving.current = true;
-      navigate(-1);
-    }
+    next.delete(newTunnelParam);
+    setSearch(next, { replace: true, preventScrollReset: true });
   };
+  return { isOpen: isOpen || isLinked, setOpen: change };
 }
 
 interface TunnelListProps {

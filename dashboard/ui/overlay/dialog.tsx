@@ -1,9 +1,10 @@
 // A dialog in front of the page. It traps the focus, and returns it on closing.
 import { Dialog as Base } from '@base-ui/react/dialog';
 import clsx from 'clsx';
-import { createContext, type ReactNode, type RefObject, useContext, useLayoutEffect, useState } from 'react';
-import { useKeepTyped } from './keep-typed.ts';
+import type { ReactNode, RefObject } from 'react';
+import { LayerContext } from '../../unsaved/use-unsaved.ts';
 import { OverlayContainer } from './overlay-container.tsx';
+import { useOverlayLayer } from './use-overlay-layer.ts';
 
 export interface DialogProps {
   readonly open: boolean;
@@ -12,24 +13,13 @@ export interface DialogProps {
   readonly description?: ReactNode;
   /** The row of buttons, the main action last. */
   readonly actions?: ReactNode;
-  /** The content has its own padding and footer, as a form that includes both. */
+  /** The content is a form, with its own padding, footer and LeaveQuestion (form/overlay-form.tsx). */
   readonly flush?: boolean;
   readonly initialFocus?: RefObject<HTMLElement | null>;
   /** True if the content shows only once: a click beside it must not lose it. */
   readonly once?: boolean;
   readonly children?: ReactNode;
   readonly className?: string;
-}
-
-const SendingContext = createContext<(isSending: boolean) => void>(() => {});
-
-/** Keeps a dialog open while its form is being sent: a failure shows only there. */
-export function useSending(isSending: boolean): void {
-  const setSending = useContext(SendingContext);
-  useLayoutEffect(() => {
-    setSending(isSending);
-    return () => setSending(false);
-  }, [setSending, isSending]);
 }
 
 export const backdropClass =
@@ -47,16 +37,14 @@ export function Dialog({
   children,
   className,
 }: DialogProps) {
-  const [isSending, setSending] = useState(false);
-  const keep = useKeepTyped(open, onOpenChange, () => isSending, isSending);
+  const { layer, onOpenChange: change } = useOverlayLayer(open, onOpenChange, flush);
   return (
-    <Base.Root open={open} onOpenChange={keep.onOpenChange} disablePointerDismissal={once}>
+    <Base.Root open={open} onOpenChange={change} disablePointerDismissal={once}>
       <Base.Portal>
         {/* Also in front of another dialog or a panel. */}
         <Base.Backdrop forceRender className={backdropClass} />
         <Base.Viewport className="fixed inset-0 z-40 grid items-center justify-items-center overflow-y-auto p-4">
           <Base.Popup
-            onInput={keep.onInput}
             {...(initialFocus === undefined ? {} : { initialFocus })}
             className={clsx(
               'w-full max-w-lg rounded-lg border bg-raised shadow-overlay outline-none transition duration-200 ease-out',
@@ -72,7 +60,7 @@ export function Dialog({
                 </div>
                 {!flush && children}
               </div>
-              {flush && <SendingContext value={setSending}>{children}</SendingContext>}
+              {flush && <LayerContext value={layer}>{children}</LayerContext>}
               {actions && <DialogActions>{actions}</DialogActions>}
             </OverlayContainer>
           </Base.Popup>

@@ -1,12 +1,13 @@
 // A panel beside the page for a form. The page stays visible; the panel traps the focus, and asks before it discards typed text.
 import { Dialog as Base } from '@base-ui/react/dialog';
 import { X } from 'lucide-react';
-import { createContext, type ReactNode, useCallback, useContext, useEffect, useLayoutEffect, useRef, useState } from 'react';
-import { Button, IconButton } from '../button.tsx';
-import { ConfirmDialog } from './confirm-dialog.tsx';
+import { type ReactNode, useEffect, useRef } from 'react';
+import { LayerContext } from '../../unsaved/use-unsaved.ts';
+import { IconButton } from '../button.tsx';
 import { backdropClass } from './dialog.tsx';
-import { type KeepTyped, useKeepTyped } from './keep-typed.ts';
+import { LeaveQuestion } from './leave-question.tsx';
 import { OverlayContainer } from './overlay-container.tsx';
+import { useOverlayLayer } from './use-overlay-layer.ts';
 
 export interface SidePanelProps {
   readonly open: boolean;
@@ -16,54 +17,14 @@ export interface SidePanelProps {
   readonly children: ReactNode;
 }
 
-interface Panel {
-  readonly leave: KeepTyped['leave'];
-  readonly setSending: (isSending: boolean) => void;
-}
-
-const PanelContext = createContext<Panel>({ leave: (close) => close(), setSending: () => {} });
-
-const discardQuestion = {
-  title: 'Discard what you entered?',
-  warning: 'It is not saved.',
-  cancelLabel: 'Keep editing',
-  confirmLabel: 'Discard',
-};
-const sendingQuestion = {
-  title: 'Close before the answer?',
-  warning: 'What you entered is being sent. If that fails, you will not see it here.',
-  cancelLabel: 'Keep open',
-  confirmLabel: 'Close',
-};
-
 export function SidePanel({ open, onOpenChange, title, description, children }: SidePanelProps) {
-  const [asks, setAsks] = useState(false);
-  const [question, setQuestion] = useState(discardQuestion);
-  const [isSending, setIsSending] = useState(false);
-  const ask = () => {
-    setQuestion(isSending ? sendingQuestion : discardQuestion);
-    setAsks(true);
-    return true;
-  };
-  const keep = useKeepTyped(open, onOpenChange, ask, isSending);
-  const setSending = useCallback((next: boolean) => {
-    setIsSending(next);
-    // The answer ends the question about it.
-    if (!next) setAsks(false);
-  }, []);
-  const discard = () => {
-    setAsks(false);
-    onOpenChange(false);
-  };
+  const { layer, onOpenChange: change } = useOverlayLayer(open, onOpenChange, true);
   return (
-    <Base.Root open={open} onOpenChange={keep.onOpenChange}>
+    <Base.Root open={open} onOpenChange={change}>
       <Base.Portal>
         <Base.Backdrop className={backdropClass} />
         <Base.Viewport className="fixed inset-0 z-40 flex justify-end overflow-clip">
-          <Base.Popup
-            onInput={keep.onInput}
-            className="flex h-dvh w-full max-w-xl flex-col border-l bg-raised shadow-overlay outline-none transition-transform duration-300 ease-out data-ending-style:translate-x-full data-starting-style:translate-x-full"
-          >
+          <Base.Popup className="flex h-dvh w-full max-w-xl flex-col border-l bg-raised shadow-overlay outline-none transition-transform duration-300 ease-out data-ending-style:translate-x-full data-starting-style:translate-x-full">
             <OverlayContainer>
               <div className="relative flex items-start gap-4 border-b px-5 py-4 sm:px-6">
                 <div className="min-w-0 flex-1 wrap-anywhere">
@@ -72,20 +33,14 @@ export function SidePanel({ open, onOpenChange, title, description, children }: 
                 </div>
                 <Base.Close render={<IconButton label="Close panel" icon={<X aria-hidden="true" />} />} />
               </div>
-              <PanelContext value={{ leave: keep.leave, setSending }}>{children}</PanelContext>
+              <LayerContext value={layer}>{children}</LayerContext>
             </OverlayContainer>
-            <ConfirmDialog {...question} open={asks} onOpenChange={setAsks} onConfirm={discard} />
+            <LeaveQuestion layer={layer} />
           </Base.Popup>
         </Base.Viewport>
       </Base.Portal>
     </Base.Root>
   );
-}
-
-/** Cancels the form of the panel around it. */
-export function PanelCancel({ onCancel }: { readonly onCancel: () => void }) {
-  const { leave } = useContext(PanelContext);
-  return <Button onClick={() => leave(onCancel)}>Cancel</Button>;
 }
 
 /** The scrolling middle of a panel. Its first control gets the focus on opening. */
@@ -106,11 +61,6 @@ export function PanelActions({ children }: { readonly children: ReactNode }) {
 
 /** A bar at the upper edge of a panel's form while it is being sent. */
 export function ProgressBar() {
-  const { setSending } = useContext(PanelContext);
-  useLayoutEffect(() => {
-    setSending(true);
-    return () => setSending(false);
-  }, [setSending]);
   return (
     <div role="progressbar" aria-label="Sending" className="absolute inset-x-0 -top-px h-0.5 animate-lanes text-accent lanes" />
   );
