@@ -5,7 +5,6 @@ import { ServerError } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
 import { createLog } from '../process/log.ts';
 import { translateRefusal } from '../process/refusal.ts';
-import { openControlCore } from '../serve/control-core.ts';
 import { readLocation, readSettings, type ServerLocation, type Settings } from '../settings/settings.ts';
 import { hasDatabase } from '../state/database-file.ts';
 import { openState, type State } from '../state/state.ts';
@@ -103,6 +102,8 @@ export async function withState<T>(
 
 export function withDesk<T>(shell: Shell, work: (desk: OperatorDesk, settings: Settings) => Promise<T>): Promise<T> {
   return withState(shell, async (state, settings) => {
+    // Control is the most of what a command can load, and commands such as upgrade need none of it.
+    const { openControlCore } = await import('../serve/control-core.ts');
     const core = await openControlCore(settings, state);
     try {
       await core.hub.load();

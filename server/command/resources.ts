@@ -30,7 +30,7 @@ export function addResourceCommands(program: Command, shell: Shell): void {
   addRegions(program, shell);
 }
 
-const pickProject = ({ limits: _, ...rest }: OperatorProject): object => rest;
+const pickProject = ({ limits: _, createdAt: __, ...rest }: OperatorProject): object => rest;
 
 const pickTunnel = ({ id, name, project, region, status, ingressDomains, suspended }: OperatorTunnel): object => ({
   ...{ id, name, project: project.name, region, status, ingressDomains, suspended },

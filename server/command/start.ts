@@ -5,9 +5,8 @@ import { exitCodes, renderError } from '../process/error.ts';
 import { createLog } from '../process/log.ts';
 import { translateFault } from '../process/refusal.ts';
 import { type Elder, meetElder } from '../serve/elder.ts';
-import { startServer } from '../serve/start.ts';
 import { tellServiceManager } from '../upgrade/service-manager.ts';
-import { type Handover, openUpgrades } from '../upgrade/upgrades.ts';
+import type { Handover } from '../upgrade/upgrades.ts';
 import { requireSettings, type Shell } from './command-line.ts';
 
 export function addStartCommand(program: Command, shell: Shell): void {
@@ -23,6 +22,9 @@ export function addStartCommand(program: Command, shell: Shell): void {
       });
     });
 }
+
+/** The server itself is most of what this program can load, and no other command needs it. */
+const loadServer = () => Promise.all([import('../serve/start.ts'), import('../upgrade/upgrades.ts')]);
 
 /** npm forwards a Ctrl+C that the terminal already sent to the server: count two signals within this time as one. */
 const oneSignalMs = 500;
@@ -45,6 +47,7 @@ async function runServer({ io }: Shell, elder: Elder | undefined): Promise<numbe
   const runToEnd = async (): Promise<number> => {
     const settings = requireSettings(io);
     const log = createLog(settings.log);
+    const [{ startServer }, { openUpgrades }] = await loadServer();
     const running = await startServer(settings, log, {}, elder);
     io.stdout.write(running.text);
     if (elder === undefined && !(await tellServiceManager(io.env, process.pid)) && io.env.NOTIFY_SOCKET !== undefined)
