@@ -3,6 +3,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { fontPath } from '@underpass/rules/screen/look.ts';
 import subsetFont from 'subset-font';
 import type { Plugin } from 'vite';
 
@@ -32,5 +33,10 @@ export const basicFonts = (): Plugin => ({
       const font = await subsetFont(readFileSync(resolve(source)), letters, options);
       writeFileSync(join(folder, name), font);
     }
+  },
+  /** Once more by a fixed name, for the style sheet of control's pages (rules/screen/look.ts). */
+  generateBundle() {
+    const source = readFileSync(join(folder, 'overpass-basic.woff2'));
+    this.emitFile({ type: 'asset', fileName: fontPath.slice(1), source });
   },
 });

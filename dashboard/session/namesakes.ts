@@ -1,4 +1,4 @@
-// Notes that distinguish projects with the same name: every user's first project is named "default". Pure.
+// Notes that distinguish projects with the same name, such as first projects of people of one company. Pure.
 import type { Project } from '@underpass/rules/entity/entity.ts';
 import { roleLabels } from '@underpass/rules/people/permission.ts';
 

@@ -72,6 +72,8 @@ async function checkPage(page: Page): Promise<void> {
   assert.deepEqual(await findAccessibilityProblems(page), []);
   await assertNoSidewaysScroll(page);
   await expect(page.getByRole('heading', { level: 1 })).toHaveCount(1);
+  await page.evaluate('document.fonts.ready');
+  assert.equal(await page.evaluate("[...document.fonts].some(({ status }) => status === 'loaded')"), true, 'the font');
 }
 
 async function arrive({ url }: VisitedTunnel, page: Page): Promise<void> {

@@ -75,6 +75,7 @@ const contentPolicy = (withScript: boolean): string =>
     "default-src 'none'",
     "style-src 'self'",
     "img-src 'self'",
+    "font-src 'self'",
     ...(withScript ? ["script-src 'self'"] : []),
     "form-action 'self'",
     "base-uri 'none'",

@@ -1,9 +1,9 @@
 // The style sheet of the sign-in pages: the look that they share with the dashboard and the edge (rules/screen/look.ts), and forms.
 
 import { createHash } from 'node:crypto';
-import { frameColours, frameStyle, radius, renderColours } from '@underpass/rules/screen/look.ts';
+import { fontFace, frameColours, frameStyle, radius, renderColours } from '@underpass/rules/screen/look.ts';
 
-export const style = `${renderColours([...frameColours, 'danger', 'danger-soft'])}${frameStyle}h1 .host { display: block; font-size: 1.25rem; line-height: 1.75rem }
+export const style = `${fontFace}${renderColours([...frameColours, 'danger', 'danger-soft'])}${frameStyle}h1 .host { display: block; font-size: 1.25rem; line-height: 1.75rem }
 .lead strong { color: var(--ink) }
 label { font-size: .8125rem; line-height: 1.25rem; font-weight: 600 }
 input { width: 100%; height: 2.5rem; padding: 0 .75rem; border: 1px solid var(--edge); border-radius: ${radius.md}; background: var(--surface); color: var(--ink); font: inherit }
