@@ -1,5 +1,6 @@
 // What each kind of job does. Jobs write every mail, and make the token that a mail contains.
 
+import { createHmac } from 'node:crypto';
 import { hourMs } from '@underpass/rules/limits.ts';
 import type { ControlDeps } from './deps.ts';
 import { createLoginLink, loginUrl, proofUrl } from './people/auth/login-link.ts';
@@ -24,7 +25,8 @@ import {
   registrationRejectedMail,
   registrationWaitsMail,
 } from './platform/mail/mails.ts';
-import { createToken, hashToken } from './platform/secret/token.ts';
+import type { KeyRing } from './platform/secret/key-ring.ts';
+import { hashToken } from './platform/secret/token.ts';
 import { endOfIds } from './platform/store/id.ts';
 import type { Queries } from './platform/store/store.ts';
 import { hasPasskey } from './request/caller/passkey-rule.ts';
@@ -131,9 +133,16 @@ async function storeRegistration(
   });
 }
 
-/** The token is only in the mail: a link in an earlier one ends. */
-async function makeInvitationLink({ store, settings }: Deps, invitationId: string): Promise<InvitationFacts | undefined> {
-  const token = createToken();
+/**
+ * The same for each mail about an invitation, so that a browser that kept the first link, and waits for an operator, can still use
+ * it. Nobody can make it without the master key, and the store has only its hash.
+ */
+const invitationToken = (keyRing: KeyRing, invitationId: string): string =>
+  createHmac('sha256', keyRing.derive('invitation')[0]).update(invitationId).digest('base64url');
+
+async function makeInvitationLink(deps: Deps, invitationId: string): Promise<InvitationFacts | undefined> {
+  const { store, settings } = deps;
+  const token = invitationToken(deps.keyRing, invitationId);
   const row = await store.db
     .updateTable('invitations')
     .set({ token_hash: hashToken(token) })

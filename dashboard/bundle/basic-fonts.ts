@@ -34,7 +34,7 @@ export const basicFonts = (): Plugin => ({
       writeFileSync(join(folder, name), font);
     }
   },
-  /** Once more by a fixed name, for the style sheet of control's pages (rules/screen/look.ts). */
+  /** Writes one by a fixed name, too, for the style sheet of control's pages (rules/screen/look.ts). */
   generateBundle() {
     const source = readFileSync(join(folder, 'overpass-basic.woff2'));
     this.emitFile({ type: 'asset', fileName: fontPath.slice(1), source });

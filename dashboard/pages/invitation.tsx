@@ -111,13 +111,12 @@ function NoInvitation({ refusal, email }: { readonly refusal: string; readonly e
         <Banner tone="danger">{refusal}</Banner>
         {email === undefined ? (
           <Note action={<ButtonLink to={paths.login()}>Sign in</ButtonLink>}>
-            If you have used it before, sign in: the link then leads you to the project. If you got several emails about it, open
-            the newest.
+            If you have used it before, sign in: the link then leads you to the project.
           </Note>
         ) : (
           <Note action={<OtherAccount />}>
             You are signed in as <strong className="wrap-anywhere">{email}</strong>. An invitation works only for the address it
-            was sent to. If you got several emails about it, open the newest.
+            was sent to.
           </Note>
         )}
       </div>

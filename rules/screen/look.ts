@@ -25,7 +25,7 @@ export const fontSans = '"Overpass", "Overpass Fallback", system-ui, sans-serif'
 /** Where the dashboard's site has the font of these letters. Without it, a page shows in the next font of `fontSans`. */
 export const fontPath = '/overpass.woff2';
 
-/** For pages at the dashboard's site. dashboard/styles/fonts.css has the same metrics. */
+/** The font of pages at the dashboard's site. dashboard/styles/fonts.css has the same metrics. */
 export const fontFace = `@font-face { font-family: "Overpass"; font-weight: 400 700; font-display: swap; ascent-override: 97%; descent-override: 29%; line-gap-override: 0%; src: url("${fontPath}") format("woff2") }
 `;
 

@@ -107,7 +107,9 @@ test('a project and its people', async (t) => {
     const { url } = JSON.parse(await product.operate('login-link', email, '--json')) as { url: string };
     await theirs.goto(url);
     await theirs.getByRole('button', { name: 'Sign in here' }).click();
-    await theirs.goto(join);
+    // The browser kept the page of the invitation; the mail's link leads there from any other.
+    await theirs.waitForURL(link.pathname);
+    assert.equal(new URL(join).pathname, link.pathname);
     await theirs.getByRole('button', { name: 'Join project' }).click();
     await theirs.waitForURL(project('dashboard'));
   });

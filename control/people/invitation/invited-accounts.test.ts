@@ -254,6 +254,7 @@ describe('without the setting', () => {
     const mail = stage.test.mails.findLast(({ to }) => to === grace)!;
     assert.equal(mail.subject, 'Welcome to Underpass');
     const link = /http\S+\/invitations\/(\S+)/.exec(mail.text)![1]!;
+    assert.equal(link, token, 'a browser that kept the first link can use it, too');
     const browser = stage.test.client();
     const url = new URL(await stage.test.control.operator.createLoginLink(grace));
     await browser.call('POST', '/auth/login', new URLSearchParams({ token: url.pathname.split('/').at(-1)! }));

@@ -110,7 +110,7 @@ const nextSteps = {
   'sign-in': 'Sign in with this email address, then join.',
   register: 'You need an account: create one with this email address, sign in by the link that we mail you, then join.',
   'register-and-wait':
-    'You need an account: create one with this email address. An operator must approve it first. Then we email you a new link to join.',
+    'You need an account: create one with this email address. An operator must approve it first. Then we email you the link again.',
 } as const;
 
 export const invitationMail = ({ projectName, invitedBy, url }: InvitationFacts, next: keyof typeof nextSteps): MailText =>

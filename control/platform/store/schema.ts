@@ -138,7 +138,7 @@ export interface InvitationsTable {
   project_id: string;
   email: string;
   role: Role;
-  /** Null until the mail is written: the token itself is only in the mail. */
+  /** Null until the mail is written. */
   token_hash: string | null;
   invited_by: string;
   created_at: number;
