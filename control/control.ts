@@ -8,6 +8,7 @@ import type { ControlDeps } from './deps.ts';
 import { createRecheck } from './edges/dns/recheck.ts';
 import { createOperatorCalls } from './operator/calls.ts';
 import { createOperatorDesk, type OperatorDesk } from './operator/desk.ts';
+import { createOverviewCalls } from './overview/overview.ts';
 import { addPages, mailboxOf } from './pages.ts';
 import { createParts, type Parts } from './parts.ts';
 import { createPeopleCalls } from './people/calls.ts';
@@ -51,6 +52,7 @@ function createHandlers(parts: Parts, events: EventStreams): Handlers {
     ...createPolicyCalls(parts),
     ...createProgramCalls(parts),
     ...createOperatorCalls(parts),
+    ...createOverviewCalls(parts),
     ...createSiteCalls({ version, origin, operator, ...mailboxOf(parts) }, createReleases(releases)),
   };
 }

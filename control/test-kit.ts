@@ -58,6 +58,7 @@ export function createFakeFeed(): FakeFeed {
     lastClient: () => ({ seen: null, error: null }),
     metrics: (id) => rates.get(id),
     history: async () => ({ stepSeconds: 60, points: [] }),
+    traces: async () => new Map(),
     edges: () => knownEdges,
     onMoved: (listener) => {
       listeners.add(listener);

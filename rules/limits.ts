@@ -1,6 +1,17 @@
 // Every number that bounds the product and belongs to no single rule (spec 9): sizes, durations, quotas and rate limits.
 // A bound of one rule is in that rule's file.
 
+/** What the first screen of a project holds at most. */
+export const overviewLimits = {
+  attention: 8,
+  tunnels: 10,
+  changes: 8,
+  /** Rows of each kind of fact that are looked at. */
+  factRows: 100,
+  /** A project with more tunnels than this is not new. */
+  newProjectTunnels: 3,
+} as const;
+
 export const limits = {
   projectNameChars: 63,
   apiTokenNameChars: 63,

@@ -71,7 +71,7 @@ export const layers = {
     ['visitors'],
     ['tunnels'],
     ['people'],
-    ['operator', 'site', 'sweep'],
+    ['operator', 'overview', 'site', 'sweep'],
     ['api'],
     ['.'],
   ],

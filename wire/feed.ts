@@ -149,6 +149,12 @@ export interface FeedRefusal {
   readonly atMs: number;
 }
 
+/** When the last client of a tunnel left this edge, and whether it said goodbye, as a client does that somebody stops. */
+export interface FeedLeave {
+  readonly atMs: number;
+  readonly onPurpose: boolean;
+}
+
 /** Counters only grow from the start of the edge; control derives rates and history from them. */
 export interface FeedTunnelReport {
   readonly tunnelId: string;
@@ -159,6 +165,8 @@ export interface FeedTunnelReport {
   readonly clients: readonly FeedClient[];
   /** The last one. */
   readonly refused?: FeedRefusal;
+  /** Absent while a client is there, and before the first. An earlier edge never says it. */
+  readonly left?: FeedLeave;
 }
 
 export type FromEdge =

@@ -328,6 +328,7 @@ export const prepareCall: { readonly [Name in CallName]: Prepare } = {
   listClients: tunnelSegment,
   getLastClient: tunnelSegment,
   checkTunnelDomains: tunnelSegment,
+  getOverview: nothing,
   getHistory: async (world) => ({ segments: { name: await makeTunnel(world) }, query: { range: 'hour' } }),
   streamEvents: nothing,
   startDevice: async () => ({ body: { name: 'laptop' } }),

@@ -1,18 +1,28 @@
 // Tunnels with their defaults, and the time of the request for each.
 import type { InputOf } from '@underpass/rules/api/call.ts';
+import { projectCalls } from '@underpass/rules/api/project-calls.ts';
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import type { Tunnel } from '@underpass/rules/entity/entity.ts';
+import type { Overview } from '@underpass/rules/entity/resource.ts';
 import type { ListPage } from '@underpass/rules/list/list-page.ts';
 import { callApi, callPage } from './request.ts';
 
 /** performance.now() at the request for a tunnel. The tunnel may lack changes made after that. */
-export const askedAt = new WeakMap<Tunnel, number>();
+export const askedAt = new WeakMap<object, number>();
 
 export async function listTunnels(project: string, signal?: AbortSignal, background = false): Promise<readonly Tunnel[]> {
   const at = performance.now();
   const tunnels = await callApi(tunnelCalls.listTunnels, { project }, { signal, background });
   for (const tunnel of tunnels) askedAt.set(tunnel, at);
   return tunnels;
+}
+
+/** How a project stands, with the time of the request for each of its tunnels. */
+export async function getOverview(project: string, signal: AbortSignal): Promise<Overview> {
+  const at = performance.now();
+  const overview = await callApi(projectCalls.getOverview, { project }, { signal });
+  for (const tunnel of overview.shown) askedAt.set(tunnel, at);
+  return overview;
 }
 
 type Asked = Omit<InputOf<typeof tunnelCalls.listTunnels>, 'project'>;

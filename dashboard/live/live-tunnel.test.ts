@@ -43,3 +43,14 @@ test('ignores data that is not a tunnel', () => {
   }
   assert.deepEqual(parseLiveTunnel('{"name":"web","status":"Created"}'), { name: 'web', status: 'Created' });
 });
+
+test('a condition that an event does not tell stays only while status and clients stay', () => {
+  const since = '2026-11-20T09:00:00.000Z';
+  const down: Tunnel = { ...tunnel, condition: 'down', conditionSince: since };
+  const event = { name: 'web', status: 'Created', connectedClients: 0 } as const;
+  assert.equal(applyLive(down, event), down);
+  assert.equal(applyLive(down, { ...event, connectedClients: 1 }).condition, undefined);
+  assert.equal(applyLive(down, { ...event, condition: 'down' }), down, 'the group event tells no times');
+  const stopped = applyLive(down, { ...event, condition: 'stopped' });
+  assert.deepEqual([stopped.condition, stopped.conditionSince], ['stopped', undefined]);
+});

@@ -1,30 +1,52 @@
 // The live part of a tunnel, and how it updates a loaded tunnel. Pure.
 import type { Tunnel, TunnelMetrics, TunnelStatus } from '@underpass/rules/entity/entity.ts';
 import type { TunnelGroup } from '@underpass/rules/entity/resource.ts';
+import type { ClientErrorName } from '@underpass/rules/tunnel/client-error.ts';
+import type { TunnelCondition } from '@underpass/rules/tunnel/tunnel-condition.ts';
 
 /** The data of one `tunnel` event of /api/events. */
 export interface LiveTunnel {
   readonly name: string;
   readonly status: TunnelStatus;
   readonly connectedClients?: number;
+  readonly condition?: TunnelCondition;
+  readonly conditionSince?: string;
+  readonly error?: ClientErrorName;
   readonly metrics?: TunnelMetrics;
 }
 
+/** A tunnel, whole or as the first screen has it. */
+export type FollowedTunnel = Pick<Tunnel, 'name' | 'status' | 'connectedClients' | 'condition' | 'conditionSince' | 'metrics'>;
+
 /** Returns the same object if nothing changed, so that its row does not render again. */
-export function applyLive(tunnel: Tunnel, live: LiveTunnel | undefined): Tunnel {
+export function applyLive<T extends FollowedTunnel>(tunnel: T, live: LiveTunnel | undefined): T {
   if (!live || isSame(tunnel, live)) return tunnel;
+  const { condition: _condition, conditionSince: _since, ...rest } = tunnel;
   return {
-    ...tunnel,
+    ...rest,
     status: live.status,
     ...(live.connectedClients === undefined ? {} : { connectedClients: live.connectedClients }),
+    ...conditionAfter(tunnel, live),
     ...(live.metrics === undefined ? {} : { metrics: live.metrics }),
-  };
+  } as T;
 }
 
-function isSame(tunnel: Tunnel, live: LiveTunnel): boolean {
+const areSameClients = (tunnel: FollowedTunnel, live: LiveTunnel): boolean =>
+  tunnel.status === live.status && (live.connectedClients === undefined || tunnel.connectedClients === live.connectedClients);
+
+/** What the event does not tell stays only where it cannot have changed. */
+function conditionAfter(tunnel: FollowedTunnel, live: LiveTunnel): Pick<FollowedTunnel, 'condition' | 'conditionSince'> {
+  const condition = live.condition ?? (areSameClients(tunnel, live) ? tunnel.condition : undefined);
+  if (condition === undefined) return {};
+  const since = live.conditionSince ?? (condition === tunnel.condition ? tunnel.conditionSince : undefined);
+  return { condition, ...(since === undefined ? {} : { conditionSince: since }) };
+}
+
+function isSame(tunnel: FollowedTunnel, live: LiveTunnel): boolean {
   return (
-    tunnel.status === live.status &&
-    (live.connectedClients === undefined || tunnel.connectedClients === live.connectedClients) &&
+    areSameClients(tunnel, live) &&
+    (live.condition === undefined || tunnel.condition === live.condition) &&
+    (live.conditionSince === undefined || tunnel.conditionSince === live.conditionSince) &&
     (live.metrics === undefined || areSameMetrics(tunnel.metrics, live.metrics))
   );
 }

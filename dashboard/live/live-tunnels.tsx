@@ -1,12 +1,11 @@
 // Provides the live state of a project's tunnels to its pages.
-import type { Tunnel } from '@underpass/rules/entity/entity.ts';
-import { type DisplayStatus, decideDisplayStatus } from '@underpass/rules/tunnel/tunnel-status.ts';
+import { decideDisplayStatus } from '@underpass/rules/tunnel/tunnel-status.ts';
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react';
 import { useRevalidator } from 'react-router';
 import { askedAt } from '../api/tunnels.ts';
 import { reloadEveryMs, useReload } from '../api/use-again.ts';
 import { followTunnels } from './live-feed.ts';
-import { applyLive, type LiveTunnel } from './live-tunnel.ts';
+import { applyLive, type FollowedTunnel, type LiveTunnel } from './live-tunnel.ts';
 
 interface LiveEvent {
   readonly tunnel: LiveTunnel;
@@ -65,7 +64,7 @@ export function LiveTunnelsProvider({ projectId, tunnel, onCaughtUp, children }:
 
 function createBatch(publish: (change: (known: LiveTunnels) => LiveTunnels) => void, onStatusChanged: () => void) {
   let waiting = new Map<string, LiveEvent>();
-  const statuses = new Map<string, DisplayStatus>();
+  const states = new Map<string, string>();
   let isChanged = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const flush = () => {
@@ -79,9 +78,9 @@ function createBatch(publish: (change: (known: LiveTunnels) => LiveTunnels) => v
   return {
     add: (tunnel: LiveTunnel) => {
       waiting.set(tunnel.name, { tunnel, at: performance.now() });
-      const status = decideDisplayStatus(tunnel);
-      isChanged ||= (statuses.get(tunnel.name) ?? status) !== status;
-      statuses.set(tunnel.name, status);
+      const state = `${decideDisplayStatus(tunnel)} ${tunnel.condition} ${tunnel.error}`;
+      isChanged ||= (states.get(tunnel.name) ?? state) !== state;
+      states.set(tunnel.name, state);
       timer ??= setTimeout(flush, batchMs);
     },
     close: () => clearTimeout(timer),
@@ -89,12 +88,12 @@ function createBatch(publish: (change: (known: LiveTunnels) => LiveTunnels) => v
 }
 
 /** The loaded tunnels with later events applied. */
-export function useLiveTunnels(tunnels: readonly Tunnel[]): readonly Tunnel[] {
+export function useLiveTunnels<T extends FollowedTunnel>(tunnels: readonly T[]): readonly T[] {
   const known = useContext(LiveContext);
   return useMemo(() => tunnels.map((tunnel) => withLive(tunnel, known.get(tunnel.name))), [tunnels, known]);
 }
 
-export function useLiveTunnel(tunnel: Tunnel): Tunnel {
+export function useLiveTunnel<T extends FollowedTunnel>(tunnel: T): T {
   const known = useContext(LiveContext);
   return withLive(tunnel, known.get(tunnel.name));
 }
@@ -115,16 +114,16 @@ export function useCountChanges(tunnels: number, clients: number, reload: () => 
   useReload(known.size === 0 ? loaded : counted, reload, loaded);
 }
 
-const applied = new WeakMap<Tunnel, { readonly event: LiveEvent; readonly result: Tunnel }>();
+const applied = new WeakMap<FollowedTunnel, { readonly event: LiveEvent; readonly result: FollowedTunnel }>();
 
 /**
  * Ignores an event from before the request for this tunnel. An event that arrived during the request may be newer than the answer;
  * if it is older, a later event corrects it. The same event returns the same object, so that its row does not render again.
  */
-function withLive(tunnel: Tunnel, event: LiveEvent | undefined): Tunnel {
+function withLive<T extends FollowedTunnel>(tunnel: T, event: LiveEvent | undefined): T {
   if (!event || event.at < (askedAt.get(tunnel) ?? 0)) return tunnel;
   const last = applied.get(tunnel);
-  if (last?.event === event) return last.result;
+  if (last?.event === event) return last.result as T;
   const result = applyLive(tunnel, event.tunnel);
   applied.set(tunnel, { event, result });
   return result;

@@ -55,12 +55,12 @@ export function Component() {
           Skip to content
         </a>
         <TopBar user={user} projects={projects} project={project} />
-        <div className="mx-auto flex max-w-[100rem] pt-14 print:pt-0">
+        <div className="flex pt-14 print:pt-0">
           <aside className="sticky top-14 hidden h-[calc(100dvh-3.5rem)] w-60 shrink-0 overflow-y-auto border-r px-3 py-5 lg:block print:hidden">
             <Navigation user={user} project={project} />
           </aside>
           <main id="content" tabIndex={-1} className="min-w-0 flex-1 px-4 py-6 sm:px-8 sm:py-8">
-            <div className="mx-auto max-w-6xl">
+            <div className="mx-auto max-w-6xl has-data-full-width:max-w-none">
               <OfflineNotice onBack={session.catchUp} />
               <SessionNotice {...session} />
               {!session.hasEnded && <LiveNotice />}

@@ -27,7 +27,7 @@ export function TopBar({ user, projects, project }: ShellData) {
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: Escape closes the navigation from anywhere in the bar.
     <header onKeyDown={closeOnEscape} className="fixed inset-x-0 top-0 z-30 bg-bar text-ink scheme-dark print:hidden">
-      <div className="mx-auto flex h-14 max-w-[100rem] items-center gap-2 px-3 sm:gap-3 sm:px-5">
+      <div className="flex h-14 items-center gap-2 px-3 sm:gap-3 sm:px-5">
         <OverlayContainer>
           <IconButton
             ref={toggle}

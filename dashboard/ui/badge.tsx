@@ -13,10 +13,12 @@ const tones: Record<Tone, string> = {
   accent: 'bg-accent-soft text-accent-ink',
 };
 
+/** Filled: works. Ring: not active yet. Square: stopped. Cross: fails. Borders and strokes stay visible in forced colours. */
+export type Dot = 'filled' | 'ring' | 'square' | 'cross';
+
 export interface BadgeProps {
   readonly tone?: Tone;
-  /** Filled: active. Ring: not active yet. */
-  readonly dot?: 'filled' | 'ring' | undefined;
+  readonly dot?: Dot | undefined;
   readonly children: ReactNode;
   readonly className?: string;
 }
@@ -30,13 +32,23 @@ export function Badge({ tone = 'neutral', dot, children, className }: BadgeProps
         className,
       )}
     >
-      {dot && (
-        <span
-          aria-hidden="true"
-          className={clsx('size-2 rounded-full', dot === 'filled' ? 'bg-current' : 'border-[1.5px] border-current')}
-        />
-      )}
+      {dot && <DotMark dot={dot} />}
       {children}
     </span>
+  );
+}
+
+const shapes: Readonly<Record<Exclude<Dot, 'cross'>, string>> = {
+  filled: 'rounded-full border-4',
+  ring: 'rounded-full border-[1.5px]',
+  square: 'rounded-[1px] border-4',
+};
+
+function DotMark({ dot }: { readonly dot: Dot }) {
+  if (dot !== 'cross') return <span aria-hidden="true" className={clsx('size-2 border-current', shapes[dot])} />;
+  return (
+    <svg aria-hidden="true" viewBox="0 0 8 8" className="size-2.5">
+      <path d="m1 1 6 6m0-6-6 6" stroke="currentColor" strokeWidth="1.75" strokeLinecap="round" />
+    </svg>
   );
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { formatAgo, formatDateTime } from './date-format.ts';
+import { formatAgo, formatDateTime, formatLeft, formatSpan } from './date-format.ts';
 
 test("the text has the spec's format in the reader's zone; the tooltip names the zone and the time in UTC", () => {
   const { text, title } = formatDateTime('2026-11-01T10:20:30Z', 'long', 'Europe/London');
@@ -31,4 +31,16 @@ test('how long ago is in the largest whole unit', () => {
     assert.equal(formatAgo(new Date(now - seconds * 1000).toISOString(), now), text, `${seconds}`);
   }
   assert.equal(formatAgo('soon', now), 'n/a');
+});
+
+test('how long something lasts, and how long is left', () => {
+  const now = Date.parse('2026-11-20T12:00:00Z');
+  assert.deepEqual(
+    ['2026-11-17T11:00:00Z', '2026-11-20T11:59:00Z', '2026-11-20T11:59:30Z', 'x'].map((at) => formatSpan(at, now)),
+    ['3 days', '1 minute', 'a moment', 'n/a'],
+  );
+  assert.deepEqual(
+    ['2026-11-23T13:00:00Z', '2026-11-20T12:00:30Z', '2026-11-19T12:00:00Z', 'x'].map((at) => formatLeft(at, now)),
+    ['in 3 days', 'now', 'now', 'n/a'],
+  );
 });

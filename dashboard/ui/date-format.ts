@@ -1,4 +1,5 @@
 // Dates on screen in the reader's time zone, in the spec's format or shorter, and a tooltip with the whole date, the zone and UTC.
+import { counted } from '@underpass/rules/text/counted.ts';
 import { formatDate } from '@underpass/rules/text/date.ts';
 
 export interface DateText {
@@ -33,6 +34,23 @@ export function formatAgo(at: string, nowMs: number): string {
   const [unit, length] = agoUnits.find(([, each]) => seconds >= each) ?? [];
   if (unit === undefined) return 'just now';
   return new Intl.RelativeTimeFormat('en').format(-Math.floor(seconds / length), unit);
+}
+
+/** Text such as `3 days`. */
+export function formatSpan(at: string, nowMs: number): string {
+  const seconds = (nowMs - Date.parse(at)) / 1000;
+  if (Number.isNaN(seconds)) return 'n/a';
+  const [unit, length] = agoUnits.find(([, each]) => seconds >= each) ?? [];
+  return unit === undefined ? 'a moment' : counted(Math.floor(seconds / length), unit);
+}
+
+/** Text such as `in 3 days`. */
+export function formatLeft(at: string, nowMs: number): string {
+  const seconds = (Date.parse(at) - nowMs) / 1000;
+  if (Number.isNaN(seconds)) return 'n/a';
+  const [unit, length] = agoUnits.find(([, each]) => seconds >= each) ?? [];
+  if (unit === undefined) return 'now';
+  return new Intl.RelativeTimeFormat('en').format(Math.floor(seconds / length), unit);
 }
 
 /** The time of day, such as 14:03. */

@@ -101,6 +101,21 @@ describe('a refusal is reported to control', () => {
   });
 });
 
+describe('the last client that leaves is reported to control', () => {
+  it('with its goodbye, or without one', async () => {
+    await using rig = await createRig([tunnelOf('t'), tunnelOf('u')]);
+    const [stopped, lost] = [await rig.client('t', 1), await rig.client('u', 1)];
+    const left = (tunnelId: string) =>
+      rig.control.next('report', ({ tunnels }) => tunnels.some((each) => each.tunnelId === tunnelId && each.left !== undefined));
+    const first = left('t');
+    stopped.session.drain();
+    assert.equal((await first).tunnels.find(({ tunnelId }) => tunnelId === 't')?.left?.onPurpose, true);
+    const second = left('u');
+    lost.socket.destroy();
+    assert.equal((await second).tunnels.find(({ tunnelId }) => tunnelId === 'u')?.left?.onPurpose, false);
+  });
+});
+
 describe('disconnects', () => {
   it('a client whose token was rotated, at once or when it expires', async (t) => {
     const hourMs = 3_600_000;

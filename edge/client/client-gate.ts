@@ -150,7 +150,9 @@ export class ClientGate {
     session.onClose = ({ code, by, detail }) => {
       settled.resolve();
       this.#windows.give(projectId);
-      tunnel.clients.splice(tunnel.clients.indexOf(client), 1);
+      // It has said goodbye first, and its streams are over.
+      const onPurpose = code === 'closed' && !client.isSentAway;
+      tunnel.removeClient(client, { atMs: Date.now(), onPurpose });
       this.#options.log.info({ tunnel: tunnel.feed.name, client: facts.clientId, code, by, detail }, 'carrier closed');
       onPresence();
     };
@@ -179,8 +181,8 @@ export class ClientGate {
     for (const tunnel of this.#options.table.active) {
       const carriersOf = Map.groupBy(tunnel.clients, ({ clientId }) => clientId);
       for (const carriers of carriersOf.values())
-        for (const [at, { session }] of carriers.entries())
-          if ((from + at) % turns === turn && session.canOpen) session.drain('another process of the edge takes over');
+        for (const [at, client] of carriers.entries())
+          if ((from + at) % turns === turn && client.session.canOpen) client.sendAway('another process of the edge takes over');
     }
   }
 
@@ -188,7 +190,7 @@ export class ClientGate {
   drain(): void {
     this.draining = true;
     for (const tunnel of this.#options.table.active) {
-      for (const { session } of [...tunnel.clients]) session.drain('the edge is draining');
+      for (const client of [...tunnel.clients]) client.sendAway('the edge is draining');
     }
   }
 

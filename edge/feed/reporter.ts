@@ -79,6 +79,7 @@ export function renderReport(tunnel: TunnelState): FeedTunnelReport {
     requests: tunnel.requests,
     clients: bestOfEach(tunnel.clients.map(renderClient)),
     ...(tunnel.refused === undefined ? {} : { refused: tunnel.refused }),
+    ...(tunnel.left === undefined ? {} : { left: tunnel.left }),
   };
 }
 

@@ -20,6 +20,8 @@ export class TunnelClient {
   readonly sinceMs: number;
   /** The INFO that was last sent to it. */
   sentInfo: Info;
+  /** The edge told it to leave: it dials again. */
+  isSentAway = false;
   /** Called when the upstreams or their health have changed. */
   onOffers: () => void = () => {};
   #answer = compileOffers(null);
@@ -42,6 +44,11 @@ export class TunnelClient {
       this.#answer = compileOffers(offers);
       this.onOffers();
     };
+  }
+
+  sendAway(why: string): void {
+    this.isSentAway = true;
+    this.session.drain(why);
   }
 
   isProven(nowMs: number): boolean {

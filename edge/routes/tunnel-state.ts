@@ -2,7 +2,7 @@
 
 import { compileAllowList } from '@underpass/rules/address/allow-list.ts';
 import type { TunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
-import type { FeedRefusal, FeedTunnel } from '@underpass/wire/feed.ts';
+import type { FeedLeave, FeedRefusal, FeedTunnel } from '@underpass/wire/feed.ts';
 import type { VisitorError } from '../core/visitor-error.ts';
 import type { TunnelClient } from './tunnel-client.ts';
 import { VisitPolicy } from './visit-policy.ts';
@@ -36,6 +36,8 @@ export class TunnelState {
   requests = 0;
   /** The last client that presented a token of this tunnel and was refused. */
   refused: FeedRefusal | undefined;
+  /** Set while no client is here, after the first. */
+  left: FeedLeave | undefined;
   /** Hashes of tokens that are no longer valid, the newest first. */
   formerTokens: readonly string[] = [];
   /** Rotates the choice among equal clients. */
@@ -59,7 +61,13 @@ export class TunnelState {
 
   addClient(client: TunnelClient): void {
     this.clients.push(client);
+    this.left = undefined;
     this.#active.add(this);
+  }
+
+  removeClient(client: TunnelClient, leave: FeedLeave): void {
+    this.clients.splice(this.clients.indexOf(client), 1);
+    if (this.clients.length === 0) this.left = leave;
   }
 
   refuse(refusal: FeedRefusal): void {

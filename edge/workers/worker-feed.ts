@@ -197,16 +197,22 @@ function cutState(state: Partial<FeedState>): readonly FeedState[] {
 const clientIds = (report?: FeedTunnelReport): string =>
   report?.clients.map(({ id, healthy }) => `${id} ${healthy}`).join() ?? '';
 
+const later = <T extends { readonly atMs: number }>(a: T | undefined, b: T | undefined): T | undefined =>
+  (a?.atMs ?? 0) > (b?.atMs ?? 0) ? a : b;
+
 function addReports(a: FeedTunnelReport | undefined, b: FeedTunnelReport): FeedTunnelReport {
   if (a === undefined) return b;
-  const refused = (a.refused?.atMs ?? 0) > (b.refused?.atMs ?? 0) ? a.refused : b.refused;
+  const refused = later(a.refused, b.refused);
+  const clients = bestOfEach([...a.clients, ...b.clients]);
+  const left = clients.length === 0 ? later(a.left, b.left) : undefined;
   return {
     tunnelId: b.tunnelId,
     rxBytes: a.rxBytes + b.rxBytes,
     txBytes: a.txBytes + b.txBytes,
     connections: a.connections + b.connections,
     requests: a.requests + b.requests,
-    clients: bestOfEach([...a.clients, ...b.clients]),
+    clients,
     ...(refused === undefined ? {} : { refused }),
+    ...(left === undefined ? {} : { left }),
   };
 }

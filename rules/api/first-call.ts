@@ -6,12 +6,14 @@ import { accessPolicyList, domainList, securityGroupList, tunnelList } from '../
 import { accessCalls } from './access-calls.ts';
 import { urlOf } from './call.ts';
 import { domainCalls } from './domain-calls.ts';
+import { projectCalls } from './project-calls.ts';
 import { securityGroupCalls } from './security-group-calls.ts';
 import { tunnelCalls } from './tunnel-calls.ts';
 
 type Find = (project: string, search: URLSearchParams) => string;
 
-const lists: ReadonlyMap<string, Find> = new Map([
+const pages: ReadonlyMap<string, Find> = new Map<string, Find>([
+  ['dashboard', (project) => urlOf(projectCalls.getOverview, { project })],
   ['tunnels', (project, search) => urlOf(tunnelCalls.listTunnels, { project, ...askedOf(search, tunnelList) })],
   ['domains', (project, search) => urlOf(domainCalls.listDomains, { project, ...askedOf(search, domainList) })],
   [
@@ -31,7 +33,7 @@ const plainPath = /^\/projects\/([\w-]+)\/([\w-]+)(?:\/([\w-]+))?$/;
 export function findFirstCalls({ pathname, searchParams }: URL): readonly string[] {
   const [, project, area = '', name] = plainPath.exec(pathname) ?? [];
   if (project === undefined) return [];
-  if (name === undefined) return [lists.get(area)?.(project, searchParams) ?? []].flat();
+  if (name === undefined) return [pages.get(area)?.(project, searchParams) ?? []].flat();
   if (area !== 'tunnels') return [];
   return [
     urlOf(tunnelCalls.getTunnel, { project, name, metrics: '1' }),

@@ -23,6 +23,15 @@ export const projectCalls = {
     needs: 'session',
     lasting: true,
   },
+  /** How the project stands: what its first screen shows, in one call. */
+  getOverview: {
+    method: 'GET',
+    path: '/api/overview',
+    query: 'InProject',
+    answer: 'Overview',
+    who: 'project.read',
+    compress: true,
+  },
   listMembers: {
     method: 'GET',
     path: '/api/members',

@@ -4,6 +4,7 @@
 import { z } from 'zod';
 import { roles } from '../people/permission.ts';
 import { proxyProtocolOptions } from '../tunnel/proxy-protocol.ts';
+import { type TunnelCondition as ConditionName, tunnelConditions } from '../tunnel/tunnel-condition.ts';
 import { tunnelStatuses } from '../tunnel/tunnel-status.ts';
 import { tunnelTypeNames } from '../tunnel/tunnel-type.ts';
 import { array, boolean, count, type Described, email, entity, hostname, maybe, rate, secret, string, time } from './schema.ts';
@@ -15,6 +16,8 @@ export type ProxyProtocol = Described<typeof ProxyProtocol>;
 
 export const TunnelStatus = z.enum(Object.keys(tunnelStatuses) as (keyof typeof tunnelStatuses)[]);
 export type TunnelStatus = Described<typeof TunnelStatus>;
+
+export const TunnelCondition = z.enum(Object.keys(tunnelConditions) as ConditionName[]);
 
 export const Role = z.enum(roles);
 export type Role = Described<typeof Role>;
@@ -79,6 +82,9 @@ export const Tunnel = entity({
   status: TunnelStatus,
   ingressDomains: array(IngressDomain),
   connectedClients: maybe(count()),
+  /** What the status means for visitors, and since when. */
+  condition: maybe(TunnelCondition),
+  conditionSince: maybe(time()),
   dataPlaneHost: hostname(),
   proxyProtocol: ProxyProtocol,
   securityGroup: string(),

@@ -5,7 +5,10 @@ import { z } from 'zod';
 import { projectQuotas, type QuotaName } from '../limits.ts';
 import { dnsProviderNames } from '../names/dns-provider.ts';
 import { userCodePattern } from '../people/device-code.ts';
-import { Project, Role, TunnelMetrics, TunnelStatus, TunnelType } from './entity.ts';
+import { type AttentionKind, attentionKinds } from '../tunnel/attention.ts';
+import { type ClientErrorName, clientErrors } from '../tunnel/client-error.ts';
+import { type TunnelCondition as ConditionName, tunnelConditions } from '../tunnel/tunnel-condition.ts';
+import { Project, Role, TunnelCondition, TunnelMetrics, TunnelStatus, TunnelType } from './entity.ts';
 import {
   array,
   boolean,
@@ -212,15 +215,88 @@ export const ConnectedClient = entity({
 export type ConnectedClient = Described<typeof ConnectedClient>;
 
 /** Why a client could not work: the edge refused it, or its upstream does not answer. */
-export const ClientErrorCode = z.enum(['token-refused', 'tunnel-suspended', 'too-many-clients', 'upstream-down']);
+export const ClientErrorCode = z.enum(Object.keys(clientErrors) as ClientErrorName[]);
 export type ClientErrorCode = Described<typeof ClientErrorCode>;
 
 /** What is known since the server started. */
 export const LastClient = entity({
   seen: nullable(entity({ at: time(), address: string() })),
   error: nullable(entity({ at: time(), address: string(), code: ClientErrorCode })),
+  /** When the last one left, and whether it said goodbye, as a client does that somebody stops. */
+  left: maybe(entity({ at: time(), onPurpose: boolean() })),
 });
 export type LastClient = Described<typeof LastClient>;
+
+export const ClientTrouble = entity({ code: ClientErrorCode, at: time(), address: string() });
+
+/** One thing in a project that needs its people. The kind decides which of the others are there. */
+export const AttentionItem = entity({
+  kind: z.enum(Object.keys(attentionKinds) as AttentionKind[]),
+  tunnel: maybe(string()),
+  domain: maybe(hostname()),
+  /** The name of an API token. */
+  tokenName: maybe(string()),
+  since: maybe(time()),
+  until: maybe(time()),
+  error: maybe(ClientTrouble),
+  affected: maybe(count()),
+  total: maybe(count()),
+});
+
+const conditionCounts = Object.fromEntries(Object.keys(tunnelConditions).map((name) => [name, count()]));
+
+/** A tunnel on the first screen. */
+export const OverviewTunnel = entity({
+  name: string(),
+  type: TunnelType,
+  status: TunnelStatus,
+  connectedClients: count(),
+  condition: TunnelCondition,
+  conditionSince: maybe(time()),
+  /** The first of its ingress domains. */
+  domain: maybe(hostname()),
+  /** The public https address of `domain`, with the port if it is not 443. */
+  url: maybe(z.url()),
+  domains: count(),
+  /** What last kept a client from working. */
+  error: maybe(ClientTrouble),
+  metrics: maybe(TunnelMetrics),
+  /** Bytes per second of the last hour, both ways, oldest first. */
+  trace: array(rate()),
+});
+export type OverviewTunnel = Described<typeof OverviewTunnel>;
+
+/** A row of the audit log, with the first name of who did it, if that is an account. */
+export const RecentChange = entity({ ...AuditEntry.omit({ address: true }).shape, actorName: maybe(string()) });
+export type RecentChange = Described<typeof RecentChange>;
+
+/** How a project stands: its first screen. */
+export const Overview = entity({
+  tunnels: count(),
+  verifiedDomains: count(),
+  upstreamDomains: count(),
+  connectedClients: count(),
+  /** Tunnels of each condition. */
+  conditions: entity(conditionCounts as Record<ConditionName, ReturnType<typeof count>>),
+  /** The most urgent first, and how many more there are. */
+  attention: array(AttentionItem),
+  moreAttention: count(),
+  /** Some of the tunnels, failing ones first. */
+  shown: array(OverviewTunnel),
+  /** The newest first. Absent if the caller's role may not read the audit log. */
+  changes: maybe(array(RecentChange)),
+  /** Only of a project with few tunnels: what is known of its first steps. */
+  steps: maybe(
+    entity({
+      /** The caller has signed in with the CLI. */
+      hasCli: boolean(),
+      hasConnected: boolean(),
+      /** A visitor got an answer. */
+      hasServed: boolean(),
+    }),
+  ),
+});
+export type Overview = Described<typeof Overview>;
 
 export const HistoryRange = z.enum(['hour', 'day', 'week']);
 export type HistoryRange = Described<typeof HistoryRange>;
@@ -236,11 +312,15 @@ export interface TunnelEvent {
   readonly name: string;
   readonly status: string;
   readonly connectedClients: number;
+  readonly condition?: ConditionName;
+  readonly conditionSince?: string;
+  /** What last kept a client from working. */
+  readonly error?: ClientErrorName;
   readonly metrics?: TunnelMetrics;
 }
 
 /** One of the groups of a `tunnels` event. */
-export interface TunnelGroup extends Pick<TunnelEvent, 'status' | 'connectedClients'> {
+export interface TunnelGroup extends Pick<TunnelEvent, 'status' | 'connectedClients' | 'condition'> {
   readonly names: readonly string[];
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { eachCase } from '../test-kit.ts';
-import { formatByteRate, renderTunnelMetrics, sumDashboard } from './metrics.ts';
+import { formatByteRate, renderTunnelMetrics } from './metrics.ts';
 
 const values = (tunnel: Parameters<typeof renderTunnelMetrics>[0]) => renderTunnelMetrics(tunnel).map((metric) => metric.value);
 
@@ -73,15 +73,4 @@ test('a written byte rate is within half a hundredth of the true one', () => {
       assert.ok(Math.abs(read - rate) <= rate * 0.0051, `${rate} was written ${figure} ${unit}`);
     }),
   );
-});
-
-test('the dashboard has the sums of all tunnels and domains, whatever page was read', () => {
-  const tunnels = { total: 3, counts: { Connected: 2, Pending: 1 }, sums: { ingressDomains: 5, connectedClients: 4 } };
-  const domains = { total: 9, counts: { Verified: 7, Unverified: 2 } };
-  assert.deepEqual(sumDashboard(tunnels, domains), {
-    tunnels: 3,
-    verifiedDomains: 7,
-    upstreamDomains: 5,
-    connectedClients: 4,
-  });
 });

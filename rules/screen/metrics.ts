@@ -1,7 +1,6 @@
 // The figures of a tunnel and of the dashboard, and how they are written (spec 3, Metrics; spec 7, notes).
 
 import type { Tunnel } from '../entity/entity.ts';
-import type { ListPage } from '../list/list-page.ts';
 import { formatSize } from '../text/size.ts';
 
 export interface Metric {
@@ -29,18 +28,6 @@ export interface DashboardSums {
   readonly verifiedDomains: number;
   readonly upstreamDomains: number;
   readonly connectedClients: number;
-}
-
-type ListNumbers = Pick<ListPage<unknown>, 'total' | 'counts' | 'sums'>;
-
-/** The lists add up all their rows, so one page of each is enough. */
-export function sumDashboard(tunnels: ListNumbers, domains: ListNumbers): DashboardSums {
-  return {
-    tunnels: tunnels.total,
-    verifiedDomains: domains.counts.Verified ?? 0,
-    upstreamDomains: tunnels.sums?.ingressDomains ?? 0,
-    connectedClients: tunnels.sums?.connectedClients ?? 0,
-  };
 }
 
 export const dashboardLabels: Readonly<Record<keyof DashboardSums, string>> = {

@@ -312,16 +312,53 @@ async function dashboardTests(t: TestContext, stage: DashboardStage): Promise<vo
     for (const tip of await tips.all()) assert.match((await tip.getAttribute('href')) ?? '', /^https:\/\//);
   });
 
+  await t.test('it tells a client that fell from one that somebody stopped, each as it happens', async (t) => {
+    const page = await stage.open(t, 'dashboard');
+    const rows = page.getByRole('region', { name: 'Tunnels' });
+    const row = rows.getByRole('listitem').filter({ hasText: 'preview' });
+    const attention = page.getByRole('region', { name: 'Needs attention' });
+    const tunnel = await makeTunnel(stage.account, 'preview');
+    await expect(row).toContainText('Not used yet');
+    const stopped = await connectClient(t, tunnel, 'http://127.0.0.1:9');
+    await expect(attention.getByRole('link', { name: 'preview: the upstream does not answer' })).toBeVisible();
+    stopped.signal('SIGTERM');
+    await stopped.ended;
+    await expect(row).toContainText('Stopped');
+    await expect(attention.getByRole('link', { name: /^preview/ })).toBeHidden();
+    await connectClient(t, tunnel, stage.product.origin);
+    await expect(row).toContainText('Connected');
+    await stage.account.call('POST', `/api/tunnels/preview/token/rotate?project=${stage.account.project}&overlap=0`);
+    await expect(row).toContainText('Lost');
+    await expect(row).toContainText('Last error: token refused');
+    await expect(rows.getByRole('listitem').first()).toContainText('preview');
+    await attention.getByRole('link', { name: 'preview is down' }).click();
+    await expect(page).toHaveURL(projectUrl(stage.account, 'tunnels/preview'));
+    await stage.account.call('DELETE', `/api/tunnels/preview?project=${stage.account.project}`);
+  });
+
+  await t.test('a viewer sees how the project stands, and not who changed what', async (t) => {
+    const page = await stage.open(t, 'dashboard');
+    const changes = page.getByRole('region', { name: 'What changed' });
+    await expect(changes.getByRole('listitem').first()).toContainText(/^You /);
+    await page.route('**/api/overview?*', async (route) => {
+      const { changes: _changes, ...rest } = (await (await route.fetch()).json()) as Record<string, unknown>;
+      await route.fulfill({ json: rest });
+    });
+    await page.reload();
+    await expect(page.getByRole('region', { name: 'Tunnels' })).toBeVisible();
+    await expect(changes).toBeHidden();
+  });
+
   await t.test('if the counts fail to load, one line says so and the tips stay', async (t) => {
     const page = await stage.open(t, 'dashboard', { expectedErrors: /ERR_FAILED/ });
     await expect(page.getByRole('heading', { name: 'Tips' })).toBeVisible();
     await navigation(page).getByRole('link', { name: 'CLI' }).click();
     await expect(page).toHaveURL('/download');
-    await page.route('**/api/tunnels?*', (route) => route.abort());
+    await page.route('**/api/overview?*', (route) => route.abort());
     await navigation(page).getByRole('link', { name: 'Dashboard' }).click();
     await expect(page.getByText('Failed to get metrics.')).toBeVisible();
     await expect(page.getByRole('heading', { name: 'Tips' })).toBeVisible();
-    await page.unroute('**/api/tunnels?*');
+    await page.unroute('**/api/overview?*');
     await page.getByRole('button', { name: 'Try Again' }).click();
     await expect(page.getByRole('region', { name: 'Metrics' }).getByRole('definition').first()).toHaveText('2');
   });

@@ -114,7 +114,7 @@ export class EdgeView {
     this.#counts.delete(tunnelId);
   }
 
-  #count(report: EdgeReport, { tunnelId, clients, refused, ...tunnel }: FeedTunnelReport, nowMs: number): Traffic {
+  #count(report: EdgeReport, { tunnelId, clients, refused, left, ...tunnel }: FeedTunnelReport, nowMs: number): Traffic {
     const { rxBytes, txBytes, connections } = tunnel;
     const baseline = { rxBytes, txBytes, connections, startedAtMs: report.about.startedAtMs };
     const known = this.#counts.get(tunnelId);
@@ -123,7 +123,7 @@ export class EdgeView {
     const window =
       passed.rxBytes + passed.txBytes + passed.connections > 0 ? (known?.window ?? createRateWindow()) : known?.window;
     if (window !== undefined) addTraffic(window, nowMs, passed);
-    const seen = { clients, ...(refused === undefined ? {} : { refused }) };
+    const seen = { clients, ...(refused === undefined ? {} : { refused }), ...(left === undefined ? {} : { left }) };
     const last = nextLastSeen(known?.last ?? {}, seen, report.atMs, nowMs);
     this.#counts.set(tunnelId, { baseline, window, clients, last });
     return passed;

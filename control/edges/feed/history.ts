@@ -4,7 +4,16 @@
 import type { HistoryRange, TunnelHistory } from '@underpass/rules/entity/resource.ts';
 import { sql } from 'kysely';
 import type { Queries, Store } from '../../platform/store/store.ts';
-import { historyFrom, historyPoints, type MinuteRow, minuteMs, quarterMs, startOf } from './core/history-points.ts';
+import {
+  historyFrom,
+  historyPoints,
+  type MinuteRow,
+  minuteMs,
+  quarterMs,
+  startOf,
+  tracePoints,
+  traceSpan,
+} from './core/history-points.ts';
 import { readRolledUp, rolledUpUntil, writeMinutes } from './history-rows.ts';
 import type { MinuteTally } from './minute-tally.ts';
 
@@ -78,3 +87,33 @@ export const readHistory = (store: Store, tunnelId: string, range: HistoryRange,
     const previous = await readPreviousRows(trx, tunnelId, historyFrom(range, nowMs));
     return historyPoints(range, [...rows, ...previous], nowMs);
   });
+
+interface TraceRow extends Pick<MinuteRow, 'minuteMs' | 'rxBytes' | 'txBytes'> {
+  readonly tunnelId: string;
+}
+
+const traceColumns = sql.raw('tunnel_id as "tunnelId", start_at as "minuteMs", rx_bytes as "rxBytes", tx_bytes as "txBytes"');
+
+async function readTraceRows({ db, kind }: Queryable, ids: readonly string[], { fromMs, beforeMs }: Omit<Span, 'stepMs'>) {
+  const times = sql.join(Array.from({ length: (beforeMs - fromMs) / minuteMs }, (_, index) => fromMs + index * minuteMs));
+  // For the same reason as above: one look-up for each minute of each tunnel, in one query.
+  const rows =
+    kind === 'postgres'
+      ? sql<TraceRow>`select found.* from unnest(array[${times}]::bigint[]) as times (at)
+          cross join unnest(array[${sql.join(ids)}]::text[]) as ids (id) cross join lateral
+          (select ${traceColumns} from history_minutes where start_at = times.at and tunnel_id = ids.id limit 1) as found`
+      : sql<TraceRow>`select ${traceColumns} from history_minutes where start_at in (${times}) and tunnel_id in (${sql.join(ids)})`;
+  return (await rows.execute(db)).rows;
+}
+
+/** Traces of few tunnels: one look-up for each of their minutes. */
+export async function readTraces(
+  { db, kind }: Queryable,
+  tunnelIds: readonly string[],
+  nowMs: number,
+): Promise<ReadonlyMap<string, readonly number[]>> {
+  if (tunnelIds.length === 0) return new Map();
+  const span = traceSpan(nowMs);
+  const rows = Map.groupBy(await readTraceRows({ db, kind }, tunnelIds, span), ({ tunnelId }) => tunnelId);
+  return new Map(tunnelIds.map((id) => [id, tracePoints(rows.get(id) ?? [], span)]));
+}

@@ -15,8 +15,9 @@ import { reconcilePauseMs } from './core/reconcile.ts';
 import { type KnownEdge, noteEdges, readEdgeNotes } from './edge-notes.ts';
 import { silentPings } from './edge-session.ts';
 import type { EdgeAbout, EdgeReport } from './edge-view.ts';
-import { readHistory, writeTally } from './history.ts';
+import { readHistory, readTraces, writeTally } from './history.ts';
 import { createHubBus, type HubBus, type HubHandlers, type HubMessages } from './hub-bus.ts';
+import { LastClients } from './last-clients.ts';
 import { LiveRoutes } from './live-routes.ts';
 import { MinuteTally } from './minute-tally.ts';
 import type { FeedPort } from './port.ts';
@@ -70,6 +71,7 @@ export class FeedHub implements FeedPort {
   readonly #live: LiveRoutes;
   readonly #refresh: Refresh;
   readonly #tally = new MinuteTally();
+  readonly #lastClients: LastClients;
   readonly #joiner = createReportJoiner();
   readonly #stops: (() => void)[] = [];
   #reconcileTimer: NodeJS.Timeout | undefined;
@@ -91,7 +93,10 @@ export class FeedHub implements FeedPort {
       ...{ now: clock, steady, keyOpens, lateMs: timing.deliveryMs },
       peersOf: (region) => board.peers(region),
       onHeld: (region, marks) => this.#live.heldHere(region, marks),
-      onGone: (tunnelIds) => board.forget(tunnelIds),
+      onGone: (tunnelIds) => {
+        board.forget(tunnelIds);
+        this.#lastClients.forget(tunnelIds);
+      },
       onHeard: (about) => this.#hearOwn(about),
       onReport: (report) => this.#report(report),
       onRefused: (region, why) => log.warn({ region, why }, 'feed: an edge was refused'),
@@ -106,6 +111,7 @@ export class FeedHub implements FeedPort {
       onError: this.#logError('feed: the store could not be read'),
     });
     this.#bus = bus;
+    this.#lastClients = new LastClients(store, this);
     this.#board = board;
     this.#regions = regions;
   }
@@ -198,6 +204,15 @@ export class FeedHub implements FeedPort {
     return readHistory(this.#deps.store, tunnelId, range, this.#deps.clock());
   }
 
+  async traces(tunnelIds: readonly string[]): Promise<ReadonlyMap<string, readonly number[]>> {
+    const written = await readTraces(this.#deps.store, tunnelIds, this.#deps.clock());
+    const now = (id: string): readonly number[] => {
+      const rates = this.#board.rates(id);
+      return rates === undefined ? [] : [rates.rx + rates.tx];
+    };
+    return new Map(tunnelIds.map((id) => [id, [...(written.get(id) ?? []), ...now(id)]]));
+  }
+
   /** The edges, also those that this process expects since its start, and how their copies stand. */
   knownEdges(): readonly KnownEdge[] {
     return this.#board.known(this.#deps.clock());
@@ -286,8 +301,9 @@ export class FeedHub implements FeedPort {
 
   #report(report: EdgeReport): void {
     const now = this.#deps.clock();
-    for (const [tunnelId, traffic] of this.#board.apply(report))
-      this.#tally.add(tunnelId, traffic, this.#board.clientCount(tunnelId), now);
+    const passed = this.#board.apply(report);
+    this.#lastClients.moved(passed.keys());
+    for (const [tunnelId, traffic] of passed) this.#tally.add(tunnelId, traffic, this.#board.clientCount(tunnelId), now);
     const subject = report.partial ? 'feed.partial' : 'feed.report';
     for (const part of cutReport(report, this.#bus.self)) this.#bus.publish(subject, { part });
   }
@@ -309,6 +325,7 @@ export class FeedHub implements FeedPort {
   async #flush(ending: boolean): Promise<void> {
     const { store, clock } = this.#deps;
     await writeTally(store, this.#tally, clock(), ending);
+    await this.#lastClients.flush(ending);
     await this.#note();
   }
 

@@ -25,6 +25,8 @@ export interface FeedPort {
   /** Undefined until an edge has reported for the tunnel. */
   metrics(tunnelId: string): TunnelMetrics | undefined;
   history(tunnelId: string, range: HistoryRange): Promise<TunnelHistory>;
+  /** Bytes per second of the last hour, both ways, oldest first, of some tunnels. One query. */
+  traces(tunnelIds: readonly string[]): Promise<ReadonlyMap<string, readonly number[]>>;
   edges(): readonly EdgeHealth[];
   /** Calls back when acknowledgements, clients or metrics of tunnels change. Returns the function that stops it. */
   onMoved(listener: (tunnelIds: readonly string[]) => void): () => void;

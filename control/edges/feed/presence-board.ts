@@ -99,10 +99,12 @@ export class PresenceBoard {
     const known = [...this.#edges.values()].flatMap((edge) => edge.tunnel(tunnelId, now)?.last ?? []);
     const seen = known.map((each) => each.seen).reduce(latest, undefined);
     const error = known.map((each) => each.error).reduce(latest, undefined);
+    const left = known.map((each) => each.left).reduce(latest, undefined);
     const at = (steadyMs: number): string => isoTime(steadyMs + clockMs - now);
     return {
       seen: seen === undefined ? null : { at: at(seen.atMs), address: seen.address },
       error: error === undefined ? null : { at: at(error.atMs), address: error.address, code: error.code },
+      ...(left === undefined ? {} : { left: { at: at(left.atMs), onPurpose: left.onPurpose } }),
     };
   }
 

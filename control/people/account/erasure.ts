@@ -2,6 +2,7 @@
 // Records that stay (the audit log, decisions on registrations) lose the name. Privacy policy, sections 11 and 13.
 
 import { type Belonging, decideDeparture, deletedUser, isAlone, lastOperatorMessage } from '@underpass/rules/people/account.ts';
+import type { AuditAction } from '@underpass/rules/people/audit-sentence.ts';
 import { sql } from 'kysely';
 import { guardedTunnelsOf } from '../../edges/policies/guarded-tunnels.ts';
 import { addJob } from '../../platform/job/queue.ts';
@@ -105,8 +106,13 @@ async function forget(trx: Queries, { id, email }: UsersTable): Promise<void> {
   await trx.deleteFrom('users').where('id', '=', id).execute();
 }
 
-const auditDeparture = (trx: Queries, { byOperator, nowMs }: Erasure, projectId: string | null, action: string, target: string) =>
-  writeAudit(trx, { projectId, actor: byOperator ? 'operator' : deletedUser, action, target, address: '' }, nowMs);
+const auditDeparture = (
+  trx: Queries,
+  { byOperator, nowMs }: Erasure,
+  projectId: string | null,
+  action: AuditAction,
+  target: string,
+) => writeAudit(trx, { projectId, actor: byOperator ? 'operator' : deletedUser, action, target, address: '' }, nowMs);
 
 /** Runs in the caller's transaction. Returns the tunnels that the edges must drop or look at again after the commit. */
 export async function eraseUser(trx: Queries, erasure: Erasure): Promise<string[]> {

@@ -249,6 +249,7 @@ export const personalData: { readonly [Table in keyof Schema]: Holding<Table> | 
   history_minutes: ofProject,
   history_quarters: ofProject,
   tunnel_routes: ofProject,
+  last_clients: ofProject,
   released_names: ofProject,
   access_clients: ofService,
   regions: ofService,

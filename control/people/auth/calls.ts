@@ -114,7 +114,13 @@ async function endCliToken(
   await deps.store.write(async (trx) => {
     const row = await trx.deleteFrom('api_tokens').where('id', '=', token.id).returning('name').executeTakeFirst();
     if (!row) return;
-    const audit = { projectId: token.projectId, actor: caller!.email, action: 'api-token.delete', target: row.name, address };
+    const audit = {
+      projectId: token.projectId,
+      actor: caller!.email,
+      action: 'api-token.delete' as const,
+      target: row.name,
+      address,
+    };
     await writeAudit(trx, { ...audit, detail: { by: 'logout' } }, nowMs);
   });
   tellNarrowed(deps.bus, caller!.userId);

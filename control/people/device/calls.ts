@@ -130,7 +130,7 @@ async function issueToken(trx: Queries, { row, user, membership, origin, nowMs }
   const audit = {
     projectId: membership.id,
     actor: user.email,
-    action: 'api-token.create',
+    action: 'api-token.create' as const,
     target: row.name,
     address: row.address,
   };

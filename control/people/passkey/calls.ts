@@ -236,7 +236,7 @@ async function take(trx: Queries, { passkey, signCount }: Checked, { body, addre
   const refusal = {
     projectId: null,
     actor: email,
-    action: 'passkey.refuse',
+    action: 'passkey.refuse' as const,
     target: email,
     address,
     detail: { name, why: 'copied' },

@@ -1,5 +1,6 @@
 // Registrations in the store, and what happens when the operator, or an owner's invitation, approves or rejects one.
 
+import type { AuditAction } from '@underpass/rules/people/audit-sentence.ts';
 import { firstProjectName } from '@underpass/rules/text/project-name.ts';
 import { addJob, type JobPayloads } from '../../platform/job/queue.ts';
 import { createId } from '../../platform/store/id.ts';
@@ -112,7 +113,7 @@ export interface Decider {
 const mailStep = (trx: Queries, row: RegistrationsTable, step: 'approved' | 'rejected', nowMs: number) =>
   addJob(trx, nowMs, 'registration-mail', { email: row.email, firstName: row.first_name, step });
 
-const auditDecision = (trx: Queries, { by, address, nowMs }: Decider, action: string, email: string) =>
+const auditDecision = (trx: Queries, { by, address, nowMs }: Decider, action: AuditAction, email: string) =>
   writeAudit(trx, { projectId: null, actor: by, action, target: email, address }, nowMs);
 
 /** Visitors and members read whose it is. */
@@ -170,7 +171,7 @@ export async function approveByInvitation(
   const audit = {
     projectId: invitation.project_id,
     actor: owner.email,
-    action: 'registration.approve',
+    action: 'registration.approve' as const,
     target: email,
     address: '',
   };

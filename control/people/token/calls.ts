@@ -114,7 +114,13 @@ async function deleteOwn(deps: TokenDeps, { caller, segments, address, nowMs }: 
   await deps.store.write(async (trx) => {
     const own = trx.deleteFrom('api_tokens').where('id', '=', segments.id).where('user_id', '=', caller.userId);
     const row = orMissing(await own.returning(['project_id', 'name']).executeTakeFirst(), 'Token');
-    const audit = { projectId: row.project_id, actor: caller.email, action: 'api-token.delete', target: row.name, address };
+    const audit = {
+      projectId: row.project_id,
+      actor: caller.email,
+      action: 'api-token.delete' as const,
+      target: row.name,
+      address,
+    };
     await writeAudit(trx, audit, nowMs);
   });
   tellNarrowed(deps.bus, caller.userId);

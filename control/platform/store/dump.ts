@@ -50,6 +50,7 @@ const tables = {
   history_minutes: ['start_at', 'tunnel_id'],
   history_quarters: ['start_at', 'tunnel_id'],
   tunnel_routes: ['tunnel_id'],
+  last_clients: ['tunnel_id'],
   certificates: ['id'],
   certificate_attempts: ['id'],
   challenges: ['id'],

@@ -262,6 +262,16 @@ const invitedAccounts = [
 // A person's own rows, for the file that they may download and for the end of their account.
 const auditActors = ['create index audit_actor on audit (actor, id)'];
 
+// Tunnels that exist may have had a client that no row tells of: they must not look as if they had never had one.
+const lastClients = [
+  `create table last_clients (
+    tunnel_id text primary key references tunnels (id) on delete cascade, seen_at bigint not null, address text not null,
+    left_at bigint, on_purpose integer not null, error_code text not null, error_address text not null, error_at bigint not null)`,
+  `insert into last_clients (tunnel_id, seen_at, address, on_purpose, error_code, error_address, error_at)
+    select t.id, coalesce((select max(q.start_at) from history_quarters q where q.tunnel_id = t.id and q.clients > 0), 0),
+      '', 0, '', '', 0 from tunnels t`,
+];
+
 const migration = (statements: readonly string[]): Migration => ({
   up: async (db: Kysely<unknown>) => {
     for (const statement of statements) await sql.raw(statement).execute(db);
@@ -292,4 +302,5 @@ export const migrations: Record<string, Migration> = {
   '0016-blocks': migration(blocks),
   '0017-invited-accounts': migration(invitedAccounts),
   '0018-audit-actors': migration(auditActors),
+  '0019-last-clients': migration(lastClients),
 };

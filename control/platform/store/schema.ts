@@ -454,6 +454,21 @@ export interface TunnelRoutesTable {
   hosts: string;
 }
 
+/** The last client of a tunnel, so that a restart of control forgets neither when it fell nor why. No row: it never had a client. */
+export interface LastClientsTable {
+  tunnel_id: string;
+  /** When it was last known to be connected. 0: before this was kept. */
+  seen_at: number;
+  address: string;
+  /** Null while it is connected, and where its leave was not seen. */
+  left_at: number | null;
+  on_purpose: Flag;
+  /** What last kept a client from working: a code, empty for none. */
+  error_code: string;
+  error_address: string;
+  error_at: number;
+}
+
 export interface CertificatesTable {
   id: string;
   /** The host or wildcard that it was made for. Unique: a renewal replaces it. */
@@ -561,6 +576,7 @@ export interface Schema {
   history_minutes: HistoryTable;
   history_quarters: HistoryTable;
   tunnel_routes: TunnelRoutesTable;
+  last_clients: LastClientsTable;
   certificates: CertificatesTable;
   certificate_attempts: CertificateAttemptsTable;
   challenges: ChallengesTable;

@@ -1,5 +1,6 @@
 // Writes the audit log: who changed what, when and from where, in the transaction of the change.
 
+import type { AuditAction } from '@underpass/rules/people/audit-sentence.ts';
 import { createId } from '../../platform/store/id.ts';
 import type { Queries } from '../../platform/store/store.ts';
 import type { Caller } from './caller.ts';
@@ -11,8 +12,8 @@ export interface AuditRow {
    * what the service does by itself.
    */
   readonly actor: string;
-  /** Noun and verb: `tunnel.create`. */
-  readonly action: string;
+  /** Noun and verb. */
+  readonly action: AuditAction;
   readonly target: string;
   readonly address: string;
   /** Never a secret. */
@@ -58,7 +59,7 @@ interface Source {
 export function auditCall(
   db: Queries,
   { caller, membership, address, nowMs }: Source,
-  action: string,
+  action: AuditAction,
   target: string,
   detail: Readonly<Record<string, unknown>> = {},
 ): Promise<void> {

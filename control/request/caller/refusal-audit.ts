@@ -47,7 +47,7 @@ export async function auditRefusedCall({ store, limiter }: RefusalDeps, refused:
   if (!(await hasRoom(limiter, 'refusalInAudit', caller.userId))) return;
   const projectId = await logOf(store.db, caller, refused.projectId);
   const detail = { why: refusal.message, ...(caller.token ? { by: 'api-token' } : {}) };
-  const row = { projectId, actor: caller.email, action: 'call.refuse', target: name, address, detail };
+  const row = { projectId, actor: caller.email, action: 'call.refuse' as const, target: name, address, detail };
   await unlessOutage(() => writeAudit(store.db, row, nowMs));
 }
 
@@ -87,7 +87,7 @@ async function writeFailedSignIn(
   actor = 'unknown',
 ): Promise<void> {
   if (!(await hasRoom(limiter, 'refusalInAudit', user?.id ?? 'unknown'))) return;
-  const row = { projectId: null, actor, action: 'session.refuse', target: user?.email ?? '', address };
+  const row = { projectId: null, actor, action: 'session.refuse' as const, target: user?.email ?? '', address };
   await unlessOutage(() => writeAudit(store.db, { ...row, detail: { why } }, nowMs));
 }
 

@@ -23,6 +23,7 @@ import { parseFlag } from '../../request/http/flag.ts';
 import { nextUpdate, refuseStale } from '../../request/http/if-match.ts';
 import { answerPage } from '../../request/http/page.ts';
 import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
+import { joinLastClient, readRemembered } from './condition.ts';
 import { generateName, writeHosts } from './ingress-hosts.ts';
 import { listTunnels } from './list.ts';
 import { keepTunnel, type QuickDeps, refuseKept, startQuickTunnel } from './quick.ts';
@@ -30,9 +31,11 @@ import { rotateTunnelToken } from './token.ts';
 import { findTunnelRow, readTunnel, refuseSuspended, type TunnelReadDeps } from './tunnels.ts';
 import {
   deleteTunnelRow,
+  describeUpdate,
   generatedNames,
   getGroupId,
   getPolicyId,
+  hostNames,
   insertTunnel,
   type NewTunnel,
   takeTunnelName,
@@ -149,6 +152,7 @@ async function updateTunnel(deps: TunnelDeps, context: CallContext<'updateTunnel
     const row = await getRow(trx, membership, segments.name);
     refuseSuspended(row);
     const set = await columnsOf(trx, membership, row, change);
+    const before = await hostNames(trx, row.id);
     const hostsChanged = change.hosts !== undefined && (await changeHosts(deps, trx, context, row.id, change.hosts));
     const same = Object.entries(set).every(([name, value]) => row[name as keyof typeof set] === value);
     if (same && !hostsChanged) return undefined;
@@ -158,7 +162,8 @@ async function updateTunnel(deps: TunnelDeps, context: CallContext<'updateTunnel
       .set({ ...set, updated_at: nextUpdate(row.updated_at, nowMs) })
       .where('id', '=', row.id)
       .execute();
-    await auditCall(trx, context, 'tunnel.update', row.name, { ...change });
+    const hosts = hostsChanged ? { before, after: await hostNames(trx, row.id) } : undefined;
+    await auditCall(trx, context, 'tunnel.update', row.name, describeUpdate({ hosts, before: row, set, names: change }));
     return row.id;
   });
   if (id !== undefined) deps.feed.tunnelsChanged([id]);
@@ -213,7 +218,8 @@ async function listClients(deps: TunnelDeps, { membership, segments }: CallConte
 
 async function getLastClient(deps: TunnelDeps, { membership, segments }: CallContext<'getLastClient'>) {
   const row = await getRow(deps.store.db, membership, segments.name);
-  return deps.feed.lastClient(row.id);
+  const remembered = await readRemembered(deps.store.db, [row.id]);
+  return joinLastClient(deps.feed.lastClient(row.id), remembered.get(row.id));
 }
 
 export const createTunnelCalls = (

@@ -117,7 +117,8 @@ describe('a brief stream of live events', () => {
     return (await test.store.db.selectFrom('tunnels').select('id').where('name', '=', name).executeTakeFirstOrThrow()).id;
   };
   const eventOf = (name: string, clients: number) =>
-    `event: tunnel\ndata: {"name":"${name}","status":"Created","connectedClients":${clients}}\n\n`;
+    `event: tunnel\ndata: ${JSON.stringify({ name, status: 'Created', connectedClients: clients, ...conditionOf(clients) })}\n\n`;
+  const conditionOf = (clients: number) => (clients > 0 ? { condition: 'working', conditionSince: '' } : { condition: 'unused' });
 
   it('begins with one event for all tunnels, and tells changes of status and clients only; of one tunnel everything', async () => {
     const bea = await test.signUp('bea-brief@example.com');
@@ -129,8 +130,8 @@ describe('a brief stream of live events', () => {
     const response = await bea.send('GET', `/api/events?project=${bea.projectId}&brief=1&tunnel=brief-c`);
     const reader = response.body!.getReader();
     const groups = [
-      { status: 'Created', connectedClients: 0, names: ['brief-a', 'brief-c'] },
-      { status: 'Created', connectedClients: 1, names: ['brief-b'] },
+      { status: 'Created', connectedClients: 0, condition: 'unused', names: ['brief-a', 'brief-c'] },
+      { status: 'Created', connectedClients: 1, condition: 'working', names: ['brief-b'] },
     ];
     const next = async () => new TextDecoder().decode((await reader.read()).value);
     assert.equal(await next(), ': live\n\n');

@@ -28,13 +28,14 @@ type Live = Awaited<ReturnType<typeof readLive>>;
 const renderEvents = (tunnels: Live): string =>
   tunnels.map(({ id: _, ...event }) => `event: tunnel\ndata: ${JSON.stringify(event)}\n\n`).join('');
 
-const stateOf = ({ status, connectedClients }: Live[number]): string => `${status} ${connectedClients}`;
+const stateOf = ({ status, connectedClients, condition, error }: Live[number]): string =>
+  `${status} ${connectedClients} ${condition} ${error}`;
 
 /** An event for each of thousands of tunnels would keep a page busy for a third of a second. */
 function renderGroups(tunnels: Live): string {
   const groups = [...Map.groupBy(tunnels, stateOf).values()].map((group): TunnelGroup => {
-    const { status, connectedClients } = group[0]!;
-    return { status, connectedClients, names: group.map(({ name }) => name) };
+    const { status, connectedClients, condition } = group[0]!;
+    return { status, connectedClients, ...(condition === undefined ? {} : { condition }), names: group.map(({ name }) => name) };
   });
   return `event: tunnels\ndata: ${JSON.stringify(groups)}\n\n`;
 }

@@ -60,7 +60,14 @@ const expire = (deps: ExpiryDeps, { id, project_id }: Row, nowMs: number): Promi
     if (!hasEnded(row, nowMs) && isCarried(deps, row, nowMs)) return false;
     await deleteTunnelRow(trx, row, nowMs);
     const detail = { reason: hasEnded(row, nowMs) ? 'its time is over' : 'no client is connected' };
-    const about = { projectId: project_id, actor: 'underpass', action: 'tunnel.delete', target: row.name, address: '', detail };
+    const about = {
+      projectId: project_id,
+      actor: 'underpass',
+      action: 'tunnel.delete' as const,
+      target: row.name,
+      address: '',
+      detail,
+    };
     await writeAudit(trx, about, nowMs);
     return true;
   });

@@ -9,6 +9,7 @@ import { type DisplayStatus, decideDisplayStatus, decideTunnelStatus } from '@un
 import { type RawBuilder, sql } from 'kysely';
 import { containing } from '../../platform/store/like.ts';
 import type { Queries } from '../../platform/store/store.ts';
+import { readRemembered, readStanding, type Standing } from './condition.ts';
 import { type Reader, readTunnels, type TunnelReadDeps } from './tunnels.ts';
 
 type SortName = (typeof tunnelList.sorts)[number];
@@ -46,7 +47,7 @@ async function readWaiting(db: Queries, projectId: string): Promise<ReadonlySet<
   return new Set((await query.where(sql<boolean>`coalesce(live_host, '') = ''`).execute()).map((row) => row.tunnel_id));
 }
 
-async function countHosts(db: Queries, projectId: string): Promise<number> {
+export async function countHosts(db: Queries, projectId: string): Promise<number> {
   const query = db.selectFrom('tunnel_hosts').select((eb) => eb.fn.countAll<number>().as('n'));
   return Number((await query.where('project_id', '=', projectId).executeTakeFirstOrThrow()).n);
 }
@@ -113,17 +114,46 @@ export async function listTunnels(deps: TunnelReadDeps, project: Reader, query: 
   return { ...page, rows, sums };
 }
 
+export interface StandingTunnel extends Pick<Tunnel, 'name' | 'type' | 'region' | 'status'> {
+  readonly id: string;
+  readonly standing: Standing;
+}
+
+/** How the project's tunnels stand, or some of them. */
+export async function readStandings(
+  { store: { db }, feed }: Pick<TunnelReadDeps, 'store' | 'feed'>,
+  projectId: string,
+  ids?: readonly string[],
+): Promise<readonly StandingTunnel[]> {
+  const suspendedAt = sql<
+    number | null
+  >`coalesce(t.suspended_at, (select p.suspended_at from projects p where p.id = t.project_id))`;
+  const all = rowsOf(db, projectId)
+    .select(['t.name', 't.type', 't.region', suspendedAt.as('suspended_at')])
+    .orderBy('t.id');
+  const [rows, waiting, remembered] = await Promise.all([
+    (ids === undefined ? all : all.where('t.id', 'in', ids)).execute(),
+    readWaiting(db, projectId),
+    readRemembered(db, ids ?? { projectId }),
+  ]);
+  return rows.map(({ id, name, type, region, suspended_at }) => {
+    const status = decideTunnelStatus({ allDomainsVerified: !waiting.has(id), isAcknowledged: feed.isServing(id) });
+    const about = { id, status, suspendedAt: suspended_at, row: remembered.get(id) };
+    return { id, name, type, region, status, standing: readStanding(feed, about) };
+  });
+}
+
 /** The live part of the project's tunnels, or of some of them. */
 export async function readLive(
   deps: TunnelReadDeps,
   projectId: string,
   ids?: readonly string[],
 ): Promise<readonly (TunnelEvent & { readonly id: string })[]> {
-  const all = rowsOf(deps.store.db, projectId).select('t.name').orderBy('t.id');
-  const rows = await (ids === undefined ? all : all.where('t.id', 'in', ids)).execute();
-  const waiting = await readWaiting(deps.store.db, projectId);
-  return rows.map(({ id, name }) => {
+  return (await readStandings(deps, projectId, ids)).map(({ id, name, status, standing }) => {
+    const { clients, condition, since, last } = standing;
     const metrics = deps.feed.metrics(id);
-    return { id, name, ...liveOf(deps, id, waiting), ...(metrics === undefined ? {} : { metrics }) };
+    const live = { status, connectedClients: clients, condition, ...(since === undefined ? {} : { conditionSince: since }) };
+    const error = last.error === null ? {} : { error: last.error.code };
+    return { id, name, ...live, ...error, ...(metrics === undefined ? {} : { metrics }) };
   });
 }

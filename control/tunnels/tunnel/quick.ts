@@ -25,7 +25,16 @@ import { nextUpdate } from '../../request/http/if-match.ts';
 import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
 import { writeHosts } from './ingress-hosts.ts';
 import { findTunnelRow, refuseSuspended } from './tunnels.ts';
-import { generatedNames, getGroupId, getPolicyId, insertTunnel, takeTunnelName, writeUnlessTaken } from './write-tunnel.ts';
+import {
+  describeUpdate,
+  generatedNames,
+  getGroupId,
+  getPolicyId,
+  hostNames,
+  insertTunnel,
+  takeTunnelName,
+  writeUnlessTaken,
+} from './write-tunnel.ts';
 
 export interface QuickDeps {
   readonly store: Store;
@@ -167,6 +176,7 @@ async function reuseQuick(trx: Queries, row: QuickRow, { context, wish, ownHosts
   refuseSuspended(row);
   const { hosts } = wish;
   const generated = await generatedNames(trx, row.id);
+  const before = await hostNames(trx, row.id);
   const hostsChanged =
     hosts !== undefined &&
     (await writeHosts(trx, { membership, tunnelId: row.id, hosts, generated, ownHosts, nowMs, maker: 'quick' }));
@@ -178,7 +188,9 @@ async function reuseQuick(trx: Queries, row: QuickRow, { context, wish, ownHosts
   if (hostsChanged || group !== row.security_group_id || policy !== row.access_policy_id) {
     const set = { security_group_id: group, access_policy_id: policy, updated_at: nextUpdate(row.updated_at, nowMs) };
     await trx.updateTable('tunnels').set(set).where('id', '=', row.id).execute();
-    await auditCall(trx, context, 'tunnel.update', row.name, { hosts, securityGroup: wish.securityGroup, accessPolicy: asked });
+    const changed = hostsChanged ? { before, after: await hostNames(trx, row.id) } : undefined;
+    const detail = describeUpdate({ hosts: changed, before: row, set, names: wish });
+    await auditCall(trx, context, 'tunnel.update', row.name, detail);
   }
   if (keeps) await auditCall(trx, context, 'tunnel.keep', row.name);
 }

@@ -55,6 +55,7 @@ describe('200', () => {
         status: 'Progressing',
         ingressDomains: [],
         connectedClients: 0,
+        condition: 'unknown',
         dataPlaneHost: 'local.localhost',
         proxyProtocol: '',
         securityGroup: 'default',
@@ -241,6 +242,12 @@ describe('200', () => {
       ],
     );
     assert.equal(tunnel.status, 'Pending');
+    const [, row] = await test.store.db.selectFrom('audit').select('detail').where('target', '=', name).orderBy('id').execute();
+    assert.deepEqual(
+      JSON.parse(row!.detail),
+      { added: [`b.${apex}`, 'c.other-apex.net'], removed: [] },
+      'the audit log says only what became different',
+    );
   });
 
   it('rotates a token with an overlap: two live, then one; a second rotation ends the first at once', async () => {
@@ -603,7 +610,7 @@ describe('live events', () => {
     return response.body!.getReader();
   };
   const eventOf = (name: string, status: string) =>
-    `event: tunnel\ndata: {"name":"${name}","status":"${status}","connectedClients":0}\n\n`;
+    `event: tunnel\ndata: ${JSON.stringify({ name, status, connectedClients: 0, condition: status === 'Created' ? 'unused' : 'unknown' })}\n\n`;
 
   it('begin with every tunnel of the project, on every connection, because a change may have been missed', async () => {
     const bea = await test.signUp('bea-live@example.com');

@@ -9,12 +9,13 @@ import type { KeyRing } from '../../platform/secret/key-ring.ts';
 import type { TunnelHostsTable } from '../../platform/store/schema.ts';
 import type { Queries, Store } from '../../platform/store/store.ts';
 import { refuse } from '../../request/http/refusal.ts';
+import { readRemembered, readStanding, type Standing } from './condition.ts';
 import { readTunnelTokens } from './token.ts';
 
 export interface TunnelReadDeps {
   readonly store: Pick<Store, 'db'>;
   readonly keyRing: KeyRing;
-  readonly feed: Pick<FeedPort, 'isServing' | 'clientCount' | 'metrics'>;
+  readonly feed: Pick<FeedPort, 'isServing' | 'clientCount' | 'clients' | 'lastClient' | 'metrics'>;
   readonly certificates: CertificatePort;
   readonly version: string;
 }
@@ -24,11 +25,13 @@ const tunnelRows = (db: Queries) =>
     .selectFrom('tunnels as t')
     .innerJoin('regions as r', 'r.name', 't.region')
     .innerJoin('security_groups as g', 'g.id', 't.security_group_id')
+    .innerJoin('projects as p', 'p.id', 't.project_id')
     .leftJoin('quick_tunnels as q', 'q.tunnel_id', 't.id')
     .leftJoin('access_policies as a', 'a.id', 't.access_policy_id')
     .select(['t.id', 't.name', 't.type', 't.region', 't.proxy_protocol', 't.updated_at', 'g.name as security_group'])
     .select(['r.description as region_description', 'r.data_plane_host', 'r.https_port'])
     .select(['q.expires_at', 'q.ends_at', 'a.name as access_policy'])
+    .select((eb) => eb.fn.coalesce('t.suspended_at', 'p.suspended_at').as('suspended_at'))
     .orderBy('t.id');
 
 type TunnelRow = Awaited<ReturnType<ReturnType<typeof tunnelRows>['execute']>>[number];
@@ -39,7 +42,7 @@ const portSuffix = (port: number): string => (port === 443 ? '' : `:${port}`);
 const clientUrl = (row: TunnelRow, pin: string | undefined): string =>
   `https://${row.data_plane_host}${portSuffix(row.https_port)}${pin === undefined ? '' : `#ca=${pin}`}`;
 
-const toIngressDomain = (host: TunnelHostsTable, port: number): IngressDomain => ({
+export const toIngressDomain = (host: TunnelHostsTable, port: number): IngressDomain => ({
   name: host.host,
   apexName: host.apex_name,
   verified: host.live_host !== null,
@@ -49,7 +52,9 @@ const toIngressDomain = (host: TunnelHostsTable, port: number): IngressDomain =>
 
 export interface Facts {
   readonly hosts: readonly TunnelHostsTable[];
+  readonly status: Tunnel['status'];
   readonly token: string | undefined;
+  readonly standing: Standing;
 }
 
 const statusOf = (deps: TunnelReadDeps, id: string, hosts: readonly TunnelHostsTable[]) =>
@@ -58,16 +63,19 @@ const statusOf = (deps: TunnelReadDeps, id: string, hosts: readonly TunnelHostsT
     isAcknowledged: deps.feed.isServing(id),
   });
 
-function toTunnel(deps: TunnelReadDeps, row: TunnelRow, { hosts, token }: Facts, withMetrics: boolean): Tunnel {
+function toTunnel(deps: TunnelReadDeps, row: TunnelRow, { hosts, status, token, standing }: Facts, withMetrics: boolean): Tunnel {
   const metrics = withMetrics ? deps.feed.metrics(row.id) : undefined;
+  const { condition, since } = standing;
   return withPendingDefaults({
     name: row.name,
     type: row.type,
     region: row.region,
     regionDescription: row.region_description,
-    status: statusOf(deps, row.id, hosts),
+    status,
     ingressDomains: hosts.map((host) => toIngressDomain(host, row.https_port)),
-    connectedClients: deps.feed.clientCount(row.id),
+    connectedClients: standing.clients,
+    condition,
+    ...(since === undefined ? {} : { conditionSince: since }),
     dataPlaneHost: row.data_plane_host,
     proxyProtocol: row.proxy_protocol,
     securityGroup: row.security_group,
@@ -93,8 +101,12 @@ async function assemble(deps: TunnelReadDeps, rows: readonly TunnelRow[], role: 
   const ids = rows.map((row) => row.id);
   const hosts = await readHosts(deps.store.db, ids);
   const tokens = await readTunnelTokens(deps.store.db, deps.keyRing, ids);
+  const remembered = await readRemembered(deps.store.db, ids);
   return rows.map((row) => {
-    const facts = { hosts: hosts.get(row.id) ?? [], token: tokens.get(row.id) };
+    const own = hosts.get(row.id) ?? [];
+    const status = statusOf(deps, row.id, own);
+    const about = { id: row.id, status, suspendedAt: row.suspended_at, row: remembered.get(row.id) };
+    const facts = { hosts: own, status, token: tokens.get(row.id), standing: readStanding(deps.feed, about) };
     return redactTunnel(toTunnel(deps, row, facts, withMetrics), role);
   });
 }

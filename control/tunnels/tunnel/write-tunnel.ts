@@ -4,8 +4,9 @@ import type { ProxyProtocol, Tunnel } from '@underpass/rules/entity/entity.ts';
 import { regionMissingMessage } from '@underpass/rules/entity/region.ts';
 import type { KeyRing } from '../../platform/secret/key-ring.ts';
 import { createId } from '../../platform/store/id.ts';
+import type { TunnelsTable } from '../../platform/store/schema.ts';
 import { isForeignKeyViolation, isUniqueViolation, type Queries, type Store } from '../../platform/store/store.ts';
-import { auditCall } from '../../request/caller/audit.ts';
+import { auditCall, listChange } from '../../request/caller/audit.ts';
 import type { CallContext } from '../../request/caller/call.ts';
 import type { Membership } from '../../request/caller/membership.ts';
 import { takeQuota } from '../../request/caller/quota.ts';
@@ -112,6 +113,30 @@ export async function insertTunnel(
   const guard = accessPolicy === '' ? {} : { accessPolicy };
   await auditCall(trx, source, 'tunnel.create', name, { type, region, hosts, ...guard, ...detail });
   return id;
+}
+
+export const hostNames = async (trx: Queries, tunnelId: string): Promise<readonly string[]> =>
+  ((await readHosts(trx, [tunnelId])).get(tunnelId) ?? []).map(({ host }) => host);
+
+type Columns = Partial<Pick<TunnelsTable, 'proxy_protocol' | 'security_group_id' | 'access_policy_id'>>;
+
+interface TunnelUpdate {
+  readonly hosts: { readonly before: readonly string[]; readonly after: readonly string[] } | undefined;
+  readonly before: Columns;
+  readonly set: Columns;
+  /** The names of what `set` refers to. */
+  readonly names: { readonly securityGroup?: string | undefined; readonly accessPolicy?: string | undefined };
+}
+
+/** What the audit log says of a changed tunnel: only what is different now. */
+export function describeUpdate({ hosts, before, set, names }: TunnelUpdate): Readonly<Record<string, unknown>> {
+  const isChanged = (column: keyof Columns): boolean => set[column] !== undefined && set[column] !== before[column];
+  return {
+    ...(hosts && listChange(hosts.before, hosts.after)),
+    ...(isChanged('proxy_protocol') && { proxyProtocol: set.proxy_protocol }),
+    ...(isChanged('security_group_id') && { securityGroup: names.securityGroup }),
+    ...(isChanged('access_policy_id') && { accessPolicy: names.accessPolicy }),
+  };
 }
 
 export async function generatedNames(trx: Queries, tunnelId: string): Promise<ReadonlySet<string>> {

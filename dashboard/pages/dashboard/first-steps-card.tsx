@@ -1,59 +1,30 @@
 // Leads a new project to its first visitor. A step ticks itself when it has happened.
-import { accountCalls } from '@underpass/rules/api/account-calls.ts';
-import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
-import type { Tunnel } from '@underpass/rules/entity/entity.ts';
-import type { ListPage } from '@underpass/rules/list/list-page.ts';
+import type { OverviewTunnel } from '@underpass/rules/entity/resource.ts';
 import { ArrowUpRight, CircleCheck, X } from 'lucide-react';
 import { type ReactNode, useEffect, useState } from 'react';
 import { Link } from 'react-router';
-import { callApi } from '../../api/request.ts';
 import { useLiveTunnels } from '../../live/live-tunnels.tsx';
 import { newTunnelParam, paths } from '../../routing/paths.ts';
 import { IconButton } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
-import {
-  areComplete,
-  type FirstStep,
-  firstSteps,
-  newProjectTunnels,
-  type Past,
-  rememberedSteps,
-  rememberSteps,
-  takenSteps,
-} from './first-steps.ts';
+import { areComplete, type FirstStep, firstSteps, type Past, rememberedSteps, rememberSteps, takenSteps } from './first-steps.ts';
 
-export interface FirstStepsData {
-  readonly tunnels: readonly Tunnel[];
+interface FirstStepsProps {
+  readonly project: string;
+  readonly tunnels: readonly OverviewTunnel[];
   readonly past: Past;
 }
 
-/** undefined: the project is past its first steps. */
-export async function loadFirstSteps(
-  project: string,
-  listed: Promise<ListPage<Tunnel>>,
-  signal: AbortSignal,
-): Promise<FirstStepsData | undefined> {
-  const known = rememberedSteps(project);
-  if (areComplete(known)) return undefined;
-  const [{ rows: tunnels, total }, tokens] = await Promise.all([listed, callApi(accountCalls.listOwnTokens, {}, { signal })]);
-  if (total > newProjectTunnels) return undefined;
-  const histories = await Promise.all(
-    tunnels.map(({ name }) => callApi(tunnelCalls.getHistory, { project, name, range: 'week' }, { signal })),
-  );
-  const past = { hasCli: tokens.some(({ cli }) => cli), history: histories.flatMap(({ points }) => points) };
-  return areComplete(takenSteps(tunnels, past, known)) ? undefined : { tunnels, past };
-}
-
-export function FirstSteps({ project, data }: { readonly project: string; readonly data: FirstStepsData }) {
-  const tunnels = useLiveTunnels(data.tunnels);
-  const [isDismissed, setDismissed] = useState(false);
-  const taken = takenSteps(tunnels, data.past, rememberedSteps(project));
+export function FirstSteps({ project, tunnels: loaded, past }: FirstStepsProps) {
+  const tunnels = useLiveTunnels(loaded);
+  const [isOver, setOver] = useState(() => areComplete(rememberedSteps(project)));
+  const taken = takenSteps(tunnels, past, rememberedSteps(project));
+  useEffect(() => rememberSteps(project, taken), [project, taken]);
   const dismiss = () => {
     rememberSteps(project, firstSteps);
-    setDismissed(true);
+    setOver(true);
   };
-  useEffect(() => rememberSteps(project, taken), [project, taken]);
-  if (isDismissed) return null;
+  if (isOver) return null;
   return (
     <Card
       title="First steps"
@@ -67,7 +38,6 @@ export function FirstSteps({ project, data }: { readonly project: string; readon
         )
       }
       actions={<IconButton label="Dismiss first steps" icon={<X aria-hidden="true" />} onClick={dismiss} />}
-      className="mb-8"
     >
       <ol className="grid gap-x-6 gap-y-4 sm:grid-cols-2 xl:grid-cols-4">
         {firstSteps.map((step, index) => (
@@ -94,7 +64,7 @@ interface StepView {
   readonly link?: ReactNode;
 }
 
-function stepView(step: FirstStep, project: string, tunnel: Tunnel | undefined): StepView {
+function stepView(step: FirstStep, project: string, tunnel: OverviewTunnel | undefined): StepView {
   switch (step) {
     case 'install':
       return {
@@ -115,11 +85,10 @@ function stepView(step: FirstStep, project: string, tunnel: Tunnel | undefined):
         ...(tunnel && { link: <StepLink to={paths.tunnel(project, tunnel.name)}>{`Open ${tunnel.name}`}</StepLink> }),
       };
     case 'open': {
-      const [domain] = tunnel?.ingressDomains ?? [];
       return {
         title: 'Visit your service',
         text: 'Open its public address in a browser.',
-        ...(domain && { link: <AddressLink url={domain.url} name={domain.name} /> }),
+        ...(tunnel?.domain && { link: <AddressLink name={tunnel.domain} url={tunnel.url ?? `https://${tunnel.domain}`} /> }),
       };
     }
   }

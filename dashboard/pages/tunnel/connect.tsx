@@ -20,7 +20,14 @@ import { ConnectFields } from './connect-fields.tsx';
 
 const connectTabs = snippetTabs.map(({ id, label }) => ({ value: id, label }));
 
-export function Connect({ tunnel }: { readonly tunnel: Tunnel }) {
+export interface ConnectProps {
+  readonly tunnel: Tunnel;
+  /** A tunnel in use needs it less than what it shows otherwise. */
+  readonly startsFolded: boolean;
+}
+
+export function Connect({ tunnel, startsFolded }: ConnectProps) {
+  const [isFolded, setFolded] = useState(startsFolded);
   const [tab, setTab] = useState(lastTab);
   const [typed, setTyped] = useState<TypedInputs>({});
   const place = tab === 'kubernetes' ? 'cluster' : 'machine';
@@ -34,13 +41,27 @@ export function Connect({ tunnel }: { readonly tunnel: Tunnel }) {
     <Card
       title="Connect"
       description="Run a client next to your application. It connects outward, so you don't need to open a port."
+      actions={
+        startsFolded && (
+          <Button size="sm" aria-expanded={!isFolded} onClick={() => setFolded(!isFolded)}>
+            {isFolded ? 'Show' : 'Hide'}
+          </Button>
+        )
+      }
     >
-      <Tabs label="Ways to connect" value={tab} onChange={chooseTab} tabs={connectTabs}>
-        <div className="grid gap-4">
-          <ConnectFields tab={tab} inputs={current} errors={errors} onChange={(next) => setTyped({ ...typed, [place]: next })} />
-          <SnippetView tunnel={tunnel} inputs={current} tab={tab} blocked={Object.keys(errors).length > 0} />
-        </div>
-      </Tabs>
+      {isFolded ? null : (
+        <Tabs label="Ways to connect" value={tab} onChange={chooseTab} tabs={connectTabs}>
+          <div className="grid gap-4">
+            <ConnectFields
+              tab={tab}
+              inputs={current}
+              errors={errors}
+              onChange={(next) => setTyped({ ...typed, [place]: next })}
+            />
+            <SnippetView tunnel={tunnel} inputs={current} tab={tab} blocked={Object.keys(errors).length > 0} />
+          </div>
+        </Tabs>
+      )}
     </Card>
   );
 }

@@ -1,18 +1,11 @@
 // When a client was last connected, and what last kept one from working.
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import type { Tunnel } from '@underpass/rules/entity/entity.ts';
-import type { ClientErrorCode } from '@underpass/rules/entity/resource.ts';
+import { clientErrors } from '@underpass/rules/tunnel/client-error.ts';
 import { askFor } from '../../api/answers.ts';
 import { every, useAgain, useReload } from '../../api/use-again.ts';
 import { useFetched } from '../../api/use-fetched.ts';
 import { TimeAgo } from '../../ui/date-time.tsx';
-
-const errors: Record<ClientErrorCode, string> = {
-  'token-refused': 'token refused',
-  'tunnel-suspended': 'tunnel suspended',
-  'too-many-clients': 'too many clients',
-  'upstream-down': 'upstream does not answer',
-};
 
 /** The interval; a refresh also renews how long ago it was. */
 const refreshes = every(15_000);
@@ -36,7 +29,7 @@ export function LastClientNote({ project, tunnel }: { readonly project: string; 
       )}
       {data?.error && (
         <p>
-          Last error: {errors[data.error.code]}, <TimeAgo at={data.error.at} />, client at{' '}
+          Last error: {clientErrors[data.error.code]}, <TimeAgo at={data.error.at} />, client at{' '}
           <span className="font-mono">{data.error.address}</span>.
         </p>
       )}

@@ -1,5 +1,6 @@
 // Turns a tunnel's history into chart data and into a summary in words. Pure.
 
+import type { TunnelMetrics } from '@underpass/rules/entity/entity.ts';
 import type { HistoryPoint, HistoryRange, TunnelHistory } from '@underpass/rules/entity/resource.ts';
 import { formatByteRate, formatRate } from '@underpass/rules/screen/metrics.ts';
 import type { ChartData } from '../../ui/chart/draw-chart.ts';
@@ -37,13 +38,17 @@ export function connectionsChart(history: TunnelHistory): ChartData {
   };
 }
 
+const noRates: TunnelMetrics = { rx: 0, tx: 0, tcpConnectionRate: 0 };
+
 export interface TrafficSummary {
   readonly bytes: string;
   readonly connections: string;
 }
 
-export function summarise(history: TunnelHistory, range: HistoryRange): TrafficSummary {
-  const peak = (pick: (point: HistoryPoint) => number) => history.points.reduce((most, point) => Math.max(most, pick(point)), 0);
+/** `now`: the rates of the last minutes, which the history gets up to a minute late. The words must not deny what the strip shows. */
+export function summarise(history: TunnelHistory, range: HistoryRange, now: TunnelMetrics = noRates): TrafficSummary {
+  const peak = (pick: (point: TunnelMetrics) => number) =>
+    history.points.reduce((most, point) => Math.max(most, pick(point)), pick(now));
   const [rx, tx, rate] = [peak((p) => p.rx), peak((p) => p.tx), peak((p) => p.tcpConnectionRate)];
   const figures = `RX ${formatByteRate(rx)}, TX ${formatByteRate(tx)}`;
   return {

@@ -1,5 +1,6 @@
 // The tunnel's traffic over an hour, a day or a week: two charts, each with a summary in words.
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
+import type { Tunnel, TunnelMetrics } from '@underpass/rules/entity/entity.ts';
 import type { HistoryRange, TunnelHistory } from '@underpass/rules/entity/resource.ts';
 import { text } from '@underpass/rules/text/text.ts';
 import { useMemo, useState } from 'react';
@@ -28,9 +29,9 @@ export const firstRange = 'hour';
 export const askHistory = (project: string, name: string, range: HistoryRange) =>
   askFor(tunnelCalls.getHistory, { project, name, range }, { background: true });
 
-export function Traffic({ project, tunnel }: { readonly project: string; readonly tunnel: string }) {
+export function Traffic({ project, tunnel }: { readonly project: string; readonly tunnel: Tunnel }) {
   const [range, setRange] = useState<HistoryRange>(firstRange);
-  const history = useFetched(askHistory(project, tunnel, range));
+  const history = useFetched(askHistory(project, tunnel.name, range));
   useAgain(history.reload, refreshes);
   return (
     <Card title="Traffic" actions={<Segmented label="Range" value={range} onChange={setRange} options={ranges} />}>
@@ -47,23 +48,28 @@ export function Traffic({ project, tunnel }: { readonly project: string; readonl
           {messageOf(history.error)}
         </Banner>
       ) : (
-        <Charts history={history.data} range={range} />
+        <Charts history={history.data} range={range} now={tunnel.metrics} />
       )}
     </Card>
   );
 }
 
-function Charts({ history, range }: { readonly history: TunnelHistory | undefined; readonly range: HistoryRange }) {
+interface ChartsProps {
+  readonly history: TunnelHistory | undefined;
+  readonly range: HistoryRange;
+  /** What the metrics strip shows. */
+  readonly now: TunnelMetrics | undefined;
+}
+
+function Charts({ history, range, now }: ChartsProps) {
   // Stable objects: a chart redraws only when its data changes.
-  const shown = useMemo(
-    () => history && { bytes: bytesChart(history), connections: connectionsChart(history), summary: summarise(history, range) },
-    [history, range],
-  );
-  if (!shown) return <LoadingCharts />;
+  const shown = useMemo(() => history && { bytes: bytesChart(history), connections: connectionsChart(history) }, [history]);
+  if (!shown || !history) return <LoadingCharts />;
+  const summary = summarise(history, range, now);
   return (
     <div className={sideBySide}>
-      <Chart chart={shown.bytes} summary={shown.summary.bytes} />
-      <Chart chart={shown.connections} summary={shown.summary.connections} />
+      <Chart chart={shown.bytes} summary={summary.bytes} />
+      <Chart chart={shown.connections} summary={summary.connections} />
     </div>
   );
 }

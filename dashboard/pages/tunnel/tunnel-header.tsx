@@ -10,7 +10,7 @@ import { useProject } from '../../session/session.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { Menu, MenuItem } from '../../ui/overlay/menu.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
-import { LiveStatusBadge } from '../tunnels/status-badge.tsx';
+import { ConditionNote, LiveStatusBadge } from '../tunnels/status-badge.tsx';
 import { DeleteTunnelDialog } from './delete-tunnel-dialog.tsx';
 import { RotateTokenDialog } from './rotate-token-dialog.tsx';
 import { UpdateTunnelPanel } from './update-tunnel-panel.tsx';
@@ -27,7 +27,12 @@ export function TunnelHeader({ tunnel, busy, onRefresh }: TunnelHeaderProps) {
     <PageHeader
       title={tunnel.name}
       back={paths.tunnels(project.id)}
-      badges={<LiveStatusBadge tunnel={tunnel} />}
+      badges={
+        <>
+          <LiveStatusBadge tunnel={tunnel} />
+          <ConditionNote tunnel={tunnel} />
+        </>
+      }
       subtitle={<Facts tunnel={tunnel} />}
       actions={
         <>

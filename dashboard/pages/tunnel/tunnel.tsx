@@ -60,6 +60,14 @@ function TunnelView({ loaded }: { readonly loaded: Tunnel }) {
   const { revalidate, state } = useRevalidator();
   const checks = useDomainChecks(project.id, tunnel);
   const hold = useHold(waitsForDns({ tunnel, checks }));
+  // Decided once: the page keeps its order while somebody reads it.
+  const [isRunning] = useState(() => (loaded.connectedClients ?? 0) > 0);
+  const use = (
+    <>
+      <Traffic project={project.id} tunnel={tunnel} />
+      <Clients project={project.id} tunnel={tunnel} />
+    </>
+  );
   const checklist = <SetupChecklist tunnel={tunnel} checks={checks} />;
   const refresh = () => {
     revalidate();
@@ -69,7 +77,7 @@ function TunnelView({ loaded }: { readonly loaded: Tunnel }) {
     <>
       <TunnelHeader tunnel={tunnel} busy={state === 'loading' || checks.busy} onRefresh={refresh} />
       <div className="grid gap-5">
-        <TunnelMetrics tunnel={tunnel} />
+        <TunnelMetrics tunnel={tunnel} checks={checks} />
         {tunnel.expiresAt !== undefined && <Expiry tunnel={tunnel} />}
         {isWaitingForVerification(tunnel.status) && <Banner tone="info">{waitingText}</Banner>}
         {hold === 'waits' ? (
@@ -77,10 +85,10 @@ function TunnelView({ loaded }: { readonly loaded: Tunnel }) {
         ) : (
           <>
             {hold === 'over' && checklist}
+            {isRunning && use}
             <IngressDomains tunnel={tunnel} checks={checks} />
-            {showsConnect(tunnel) && <Connect tunnel={tunnel} />}
-            <Traffic project={project.id} tunnel={tunnel.name} />
-            <Clients project={project.id} tunnel={tunnel} />
+            {showsConnect(tunnel) && <Connect tunnel={tunnel} startsFolded={isRunning} />}
+            {!isRunning && use}
             {hold === 'given-up' && checklist}
           </>
         )}

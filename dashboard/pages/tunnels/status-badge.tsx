@@ -1,15 +1,30 @@
-// The status of a tunnel (rules/tunnel/tunnel-status.ts). When live updates have stopped, it is grey and says when it was true.
-import type { Tunnel } from '@underpass/rules/entity/entity.ts';
-import { decideDisplayStatus, type StatusTone, statusTones } from '@underpass/rules/tunnel/tunnel-status.ts';
+// The status of a tunnel (rules/tunnel/tunnel-status.ts), in the colour and shape of its condition. When live updates have stopped, it
+// is grey and says when it was true.
+import { conditionOf, type TunnelCondition, tunnelConditions } from '@underpass/rules/tunnel/tunnel-condition.ts';
+import { decideDisplayStatus, type StatusTone } from '@underpass/rules/tunnel/tunnel-status.ts';
 import { useStoppedAt } from '../../live/live-link.ts';
-import { Badge, type Tone } from '../../ui/badge.tsx';
+import type { FollowedTunnel } from '../../live/live-tunnel.ts';
+import { Badge, type Dot, type Tone } from '../../ui/badge.tsx';
 import { formatTimeOfDay } from '../../ui/date-format.ts';
+import { TimeAgo, TimeSpan } from '../../ui/date-time.tsx';
 
-/** Amber, not red, without a client: many tunnels are just not used yet. */
-const tones: Record<StatusTone, Tone> = { positive: 'ok', negative: 'warn', waiting: 'info', neutral: 'neutral' };
+const tones: Record<StatusTone, Tone> = { positive: 'ok', negative: 'danger', waiting: 'info', neutral: 'neutral' };
+
+const dots: Record<TunnelCondition, Dot> = {
+  working: 'filled',
+  failing: 'cross',
+  down: 'cross',
+  suspended: 'cross',
+  waiting: 'ring',
+  stopped: 'square',
+  unused: 'ring',
+  unknown: 'ring',
+};
+
+type Standing = Pick<FollowedTunnel, 'status' | 'connectedClients' | 'condition' | 'conditionSince'>;
 
 export interface StatusBadgeProps {
-  readonly tunnel: Pick<Tunnel, 'status' | 'connectedClients'>;
+  readonly tunnel: Standing;
   /** When the status was last known, if that is not now. */
   readonly asOfMs?: number | undefined;
 }
@@ -17,8 +32,9 @@ export interface StatusBadgeProps {
 export function StatusBadge({ tunnel, asOfMs }: StatusBadgeProps) {
   const status = decideDisplayStatus(tunnel);
   if (asOfMs === undefined) {
+    const condition = conditionOf(tunnel);
     return (
-      <Badge tone={tones[statusTones[status]]} dot={status === 'Connected' ? 'filled' : 'ring'}>
+      <Badge tone={tones[tunnelConditions[condition].tone]} dot={dots[condition]}>
         {status}
       </Badge>
     );
@@ -34,3 +50,16 @@ export function StatusBadge({ tunnel, asOfMs }: StatusBadgeProps) {
 export const LiveStatusBadge = ({ tunnel }: Pick<StatusBadgeProps, 'tunnel'>) => (
   <StatusBadge tunnel={tunnel} asOfMs={useStoppedAt()} />
 );
+
+/** What the word of the badge leaves open: lost or stopped, and when. Empty for a tunnel that works, apart from the time. */
+export function ConditionNote({ tunnel }: { readonly tunnel: Standing }) {
+  const { label } = tunnelConditions[conditionOf(tunnel)];
+  const { conditionSince } = tunnel;
+  if (label === '' && conditionSince === undefined) return null;
+  return (
+    <span className="text-sm text-ink-soft">
+      {label}{' '}
+      {conditionSince !== undefined && (label === '' ? <TimeSpan at={conditionSince} /> : <TimeAgo at={conditionSince} />)}
+    </span>
+  );
+}

@@ -4,6 +4,7 @@ import { askedOf } from '@underpass/rules/list/list-address.ts';
 import { findShown, type ListPage, searchWords, tunnelList } from '@underpass/rules/list/list-page.ts';
 import { may } from '@underpass/rules/people/permission.ts';
 import { text } from '@underpass/rules/text/text.ts';
+import { conditionOf } from '@underpass/rules/tunnel/tunnel-condition.ts';
 import { temporaryLabel } from '@underpass/rules/tunnel/tunnel-expiry.ts';
 import { tunnelTypes } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { ChevronRight, Plus } from 'lucide-react';
@@ -25,7 +26,7 @@ import { NoTunnelsIllustration } from '../../ui/illustrations/no-tunnels.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
 import { NewTunnelPanel } from './new-tunnel-panel.tsx';
-import { LiveStatusBadge } from './status-badge.tsx';
+import { ConditionNote, LiveStatusBadge } from './status-badge.tsx';
 
 export function loader({ params, request }: LoaderFunctionArgs) {
   const asked = askedOf(new URL(request.url).searchParams, tunnelList);
@@ -120,7 +121,7 @@ const columnsOf = (words: readonly string[]): readonly Column<Tunnel>[] => [
     card: 'below',
     cell: (tunnel) => <Domains tunnel={tunnel} words={words} />,
   },
-  { key: 'status', header: 'Status', width: '8.5rem', card: 'beside', cell: (tunnel) => <LiveStatusBadge tunnel={tunnel} /> },
+  { key: 'status', header: 'Status', width: '11rem', card: 'beside', cell: (tunnel) => <Status tunnel={tunnel} /> },
   {
     key: 'details',
     header: 'Details',
@@ -137,6 +138,20 @@ function Name({ tunnel }: { readonly tunnel: Tunnel }) {
     <span className="flex flex-wrap items-center gap-x-2 gap-y-1">
       {tunnel.name}
       <Badge tone="warn">{temporaryLabel}</Badge>
+    </span>
+  );
+}
+
+function Status({ tunnel }: { readonly tunnel: Tunnel }) {
+  return (
+    <span className="inline-grid justify-items-start gap-0.5">
+      <LiveStatusBadge tunnel={tunnel} />
+      {/* A card of a phone has no room for it. */}
+      {conditionOf(tunnel) !== 'working' && (
+        <span className="cards:hidden">
+          <ConditionNote tunnel={tunnel} />
+        </span>
+      )}
     </span>
   );
 }

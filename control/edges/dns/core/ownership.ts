@@ -5,7 +5,7 @@ import type { ChallengeAnswer } from './challenge.ts';
 
 /** Checks come a little more often than daily, so that three misses can fall within 72 hours and a bit. */
 export const recheckEveryMs = 24 * hourMs;
-const lostAfterMs = 72 * hourMs;
+export const lostAfterMs = 72 * hourMs;
 const lostAfterMisses = 3;
 
 export interface Misses {

@@ -1,7 +1,7 @@
 // Whether an edge's message has the shape that the rest of control relies on. Pure. An edge is trusted only with its own region
 // (docs/security.md): a stolen key must not crash control or fill its memory.
 
-import type { FeedClient, FeedCopy, FeedRefusal, FeedTunnelReport, FromEdge } from '@underpass/wire/feed.ts';
+import type { FeedClient, FeedCopy, FeedLeave, FeedRefusal, FeedTunnelReport, FromEdge } from '@underpass/wire/feed.ts';
 
 type Said<T extends FromEdge['type']> = Extract<FromEdge, { type: T }>;
 type Unknown<T> = { readonly [K in keyof T]?: unknown };
@@ -40,9 +40,16 @@ function isRefusal(value: unknown): boolean {
   return isText(code) && isText(address) && isTime(atMs);
 }
 
+function isLeave(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const { atMs, onPurpose }: Unknown<FeedLeave> = value;
+  return isTime(atMs) && typeof onPurpose === 'boolean';
+}
+
 function isTunnelReport(value: Unknown<FeedTunnelReport> | null): boolean {
-  const { tunnelId, clients, refused } = value ?? {};
-  return isText(tunnelId) && Array.isArray(clients) && clients.every(isClient) && orMissing(refused, isRefusal);
+  const { tunnelId, clients, refused, left } = value ?? {};
+  const isSaid = orMissing(refused, isRefusal) && orMissing(left, isLeave);
+  return isText(tunnelId) && Array.isArray(clients) && clients.every(isClient) && isSaid;
 }
 
 /** An edge of an earlier version says nothing of its copy. */

@@ -56,3 +56,25 @@ export function historyPoints(range: HistoryRange, rows: readonly MinuteRow[], n
   const points = Array.from({ length: count }, (_, step) => pointOf(fromMs + step * stepMs, stepMs, byStep.get(step) ?? []));
   return { stepSeconds: stepMs / 1000, points };
 }
+
+const tracePointMs = 2 * minuteMs;
+const tracePointsCount = 30;
+
+/** The last hour, without the running minute and the one before it, which are written up to a minute late. */
+export function traceSpan(nowMs: number): { readonly fromMs: number; readonly beforeMs: number } {
+  const beforeMs = startOf(minuteMs, nowMs) - minuteMs;
+  return { fromMs: beforeMs - tracePointsCount * tracePointMs, beforeMs };
+}
+
+/** Bytes per second, both ways. */
+export function tracePoints(
+  rows: readonly Pick<MinuteRow, 'minuteMs' | 'rxBytes' | 'txBytes'>[],
+  { fromMs }: { readonly fromMs: number },
+): readonly number[] {
+  const sums = Array.from({ length: tracePointsCount }, () => 0);
+  for (const { minuteMs: at, rxBytes, txBytes } of rows) {
+    const index = Math.floor((at - fromMs) / tracePointMs);
+    if (index in sums) sums[index]! += rxBytes + txBytes;
+  }
+  return sums.map((bytes) => Math.round(bytes / (tracePointMs / 1000)));
+}

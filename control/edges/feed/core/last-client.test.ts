@@ -29,6 +29,19 @@ test('a refusal that reports repeat keeps its time, and an unknown code counts f
   const refused = { code: 'token-refused', address: '198.51.100.1', atMs: 8_000 };
   const first = nextLastSeen({}, { clients: [], refused }, 10_000, 50_000);
   assert.deepEqual(first.error, { atMs: 48_000, address: '198.51.100.1', code: 'token-refused' });
-  assert.deepEqual(nextLastSeen(first, { clients: [], refused }, 12_000, 52_010), { seen: undefined, error: first.error });
+  assert.deepEqual(nextLastSeen(first, { clients: [], refused }, 12_000, 52_010), {
+    seen: undefined,
+    left: undefined,
+    error: first.error,
+  });
   assert.equal(nextLastSeen({}, { clients: [], refused: { ...refused, code: '<b>' } }, 10_000, 50_000).error, undefined);
+});
+
+test('a client that says goodbye leaves on purpose; the leave keeps its time, and ends with the next client', () => {
+  const left = { atMs: 9_500, onPurpose: true };
+  const first = nextLastSeen({}, { clients: [], left }, 10_000, 50_000);
+  assert.deepEqual(first.left, { atMs: 49_500, onPurpose: true });
+  assert.deepEqual(nextLastSeen(first, { clients: [], left }, 12_000, 52_010).left, first.left);
+  assert.deepEqual(nextLastSeen(first, { clients: [] }, 12_000, 52_010).left, first.left, 'an earlier edge says nothing');
+  assert.equal(nextLastSeen(first, { clients: [client(12_000)] }, 12_000, 52_000).left, undefined);
 });

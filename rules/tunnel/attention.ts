@@ -1,0 +1,237 @@
+// What in a project needs its people: decided from facts, the most urgent first. Pages list it; a notice by mail or webhook can tell
+// the same.
+
+import { dayMs, hourMs } from '../limits.ts';
+import { counted } from '../text/counted.ts';
+import { type ClientErrorName, clientErrors, isRefusal } from './client-error.ts';
+import type { TunnelCondition } from './tunnel-condition.ts';
+import type { StatusTone } from './tunnel-status.ts';
+
+/** Kinds from the most to the least urgent. `negative`: visitors get an error now. `waiting`: it is being set up. `warning`: soon. */
+export const attentionKinds = {
+  'tunnel-down': { tone: 'negative' },
+  'upstream-failing': { tone: 'negative' },
+  'tunnel-suspended': { tone: 'negative' },
+  'certificate-missing': { tone: 'negative' },
+  'domain-blocked': { tone: 'negative' },
+  'domain-unverified': { tone: 'waiting' },
+  'client-refused': { tone: 'warning' },
+  'domain-losing': { tone: 'warning' },
+  'certificate-ending': { tone: 'warning' },
+  'token-ending': { tone: 'warning' },
+} as const satisfies Readonly<Record<string, { readonly tone: StatusTone | 'warning' }>>;
+
+export type AttentionKind = keyof typeof attentionKinds;
+
+export interface ClientTrouble {
+  readonly code: ClientErrorName;
+  readonly at: string;
+  readonly address: string;
+}
+
+/** One thing that needs attention. The kind decides which of the others are there. */
+export interface AttentionItem {
+  readonly kind: AttentionKind;
+  readonly tunnel?: string;
+  readonly domain?: string;
+  /** The name of an API token. */
+  readonly tokenName?: string;
+  /** When it began. */
+  readonly since?: string;
+  /** When it ends, or gets worse. */
+  readonly until?: string;
+  /** The last error of a client. */
+  readonly error?: ClientTrouble;
+  /** Clients or tunnels that it concerns, and how many there are. */
+  readonly affected?: number;
+  readonly total?: number;
+}
+
+export interface TunnelFacts {
+  readonly name: string;
+  readonly condition: TunnelCondition;
+  readonly since?: string | undefined;
+  readonly error?: ClientTrouble | undefined;
+  readonly clients: number;
+  /** Clients with an upstream that does not answer. */
+  readonly failing: number;
+}
+
+export interface ProjectFacts {
+  readonly tunnels: readonly TunnelFacts[];
+  /** Ingress domains that serve nobody, of verified and unverified domains. */
+  readonly hosts: readonly {
+    readonly tunnel: string;
+    readonly host: string;
+    readonly apexName: string;
+    readonly isBlocked: boolean;
+  }[];
+  /** Verified domains whose TXT record was not found, with the end of the patience. */
+  readonly missedDomains: readonly { readonly domain: string; readonly until: string }[];
+  /** Hosts whose last order failed, and the end of the certificate that they have. */
+  readonly failedOrders: readonly { readonly tunnel: string; readonly host: string; readonly until: string | undefined }[];
+  /** API tokens with an end. */
+  readonly tokens: readonly { readonly name: string; readonly until: string }[];
+}
+
+/** A tunnel that fell longer ago has been given up by its people; lists still show it. */
+const downMostDays = 30;
+/** A client that was refused longer ago does not try any more: it dials at least once a minute. */
+const refusedMostMs = hourMs;
+const endsSoonDays = 7;
+
+const msAgo = (iso: string, nowMs: number): number => nowMs - Date.parse(iso);
+function endsSoon(iso: string, nowMs: number): boolean {
+  const leftMs = -msAgo(iso, nowMs);
+  return leftMs > 0 && leftMs <= endsSoonDays * dayMs;
+}
+
+export function decideAttention(facts: ProjectFacts, nowMs: number): readonly AttentionItem[] {
+  const items = [
+    ...facts.tunnels.flatMap((tunnel) => ofTunnel(tunnel, nowMs)),
+    ...ofHosts(facts.hosts),
+    ...facts.failedOrders.map(ofOrder),
+    ...facts.missedDomains.map(({ domain, until }): AttentionItem => ({ kind: 'domain-losing', domain, until })),
+    ...facts.tokens
+      .filter(({ until }) => endsSoon(until, nowMs))
+      .map(({ name, until }): AttentionItem => ({ kind: 'token-ending', tokenName: name, until })),
+  ];
+  return items.sort((one, other) => rankOf(one) - rankOf(other) || byTime(one, other));
+}
+
+const order = Object.keys(attentionKinds);
+const rankOf = ({ kind }: AttentionItem): number => order.indexOf(kind);
+
+/** What began last comes first, and what ends first. */
+function byTime(one: AttentionItem, other: AttentionItem): number {
+  if (one.until !== undefined && other.until !== undefined) return one.until < other.until ? -1 : 1;
+  return (one.since ?? '') < (other.since ?? '') ? 1 : -1;
+}
+
+function ofTunnel(tunnel: TunnelFacts, nowMs: number): readonly AttentionItem[] {
+  const { name, condition, since, error, clients, failing } = tunnel;
+  const when = since === undefined ? {} : { since };
+  if (condition === 'suspended') return [{ kind: 'tunnel-suspended', tunnel: name, ...when }];
+  if (failing > 0) return [{ kind: 'upstream-failing', tunnel: name, affected: failing, total: clients }];
+  if (condition === 'down' && (since === undefined || msAgo(since, nowMs) <= downMostDays * dayMs))
+    return [{ kind: 'tunnel-down', tunnel: name, ...when, ...(error && { error }) }];
+  if (error === undefined || !isRefusal(error.code) || msAgo(error.at, nowMs) > refusedMostMs) return [];
+  return [{ kind: 'client-refused', tunnel: name, since: error.at, error }];
+}
+
+/** One item for each domain, however many tunnels wait for it. */
+function ofHosts(hosts: ProjectFacts['hosts']): readonly AttentionItem[] {
+  const blocked = hosts.filter(({ isBlocked }) => isBlocked);
+  const waiting = Map.groupBy(
+    hosts.filter(({ isBlocked, apexName }) => !isBlocked && apexName !== ''),
+    ({ apexName }) => apexName,
+  );
+  return [
+    ...blocked.map(({ tunnel, host }): AttentionItem => ({ kind: 'domain-blocked', tunnel, domain: host })),
+    ...[...waiting].map(([domain, rows]): AttentionItem => {
+      const tunnels = new Set(rows.map(({ tunnel }) => tunnel));
+      return { kind: 'domain-unverified', domain, tunnel: rows[0]!.tunnel, affected: tunnels.size };
+    }),
+  ];
+}
+
+const ofOrder = ({ tunnel, host, until }: ProjectFacts['failedOrders'][number]): AttentionItem =>
+  until === undefined
+    ? { kind: 'certificate-missing', tunnel, domain: host }
+    : { kind: 'certificate-ending', tunnel, domain: host, until };
+
+export interface Bounded<Item> {
+  readonly shown: readonly Item[];
+  readonly more: number;
+}
+
+export const bound = <Item>(items: readonly Item[], most: number): Bounded<Item> => ({
+  shown: items.slice(0, most),
+  more: Math.max(0, items.length - most),
+});
+
+export interface AttentionText {
+  /** A sentence without its full stop. */
+  readonly title: string;
+  /** What is known, or what to do; empty if the title says it all. */
+  readonly text: string;
+}
+
+/** The times stand beside the text: each reader has another clock. */
+export function describeAttention({
+  kind,
+  tunnel = '',
+  domain = '',
+  tokenName = '',
+  error,
+  affected = 1,
+  total = 1,
+}: AttentionItem): AttentionText {
+  switch (kind) {
+    case 'tunnel-down':
+      return {
+        title: `${tunnel} is down`,
+        text: error
+          ? `Last error: ${clientErrors[error.code]}, client at ${error.address}.`
+          : 'The client went away without a goodbye.',
+      };
+    case 'upstream-failing':
+      return {
+        title: `${tunnel}: the upstream does not answer`,
+        text: affected === total ? 'Visitors get an error page.' : `${affected} of ${total} clients cannot reach it.`,
+      };
+    case 'tunnel-suspended':
+      return { title: `${tunnel} is suspended`, text: 'Please write to the operator of this service.' };
+    case 'certificate-missing':
+      return {
+        title: `${domain} has no certificate`,
+        text: 'The order failed and is tried again. The name must lead here, and CAA records must allow the authority.',
+      };
+    case 'domain-blocked':
+      return { title: `${domain} is blocked`, text: 'Please write to the operator of this service.' };
+    case 'domain-unverified':
+      return {
+        title: `${domain} is not verified`,
+        text: affected === 1 ? `${tunnel} waits for it.` : `${counted(affected, 'tunnel')} wait for it.`,
+      };
+    case 'client-refused':
+      return {
+        title: `${tunnel}: a client is refused`,
+        text: error ? `${capitalised(clientErrors[error.code])}, client at ${error.address}.` : '',
+      };
+    case 'domain-losing':
+      return { title: `${domain} will be unverified`, text: 'Its TXT record is no longer found.' };
+    case 'certificate-ending':
+      return { title: `The certificate of ${domain} is not renewed`, text: 'The order failed and is tried again.' };
+    case 'token-ending':
+      return { title: `The API token ‘${tokenName}’ ends`, text: 'Create another one before that.' };
+  }
+}
+
+const capitalised = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
+
+export type ConditionCounts = Readonly<Record<TunnelCondition, number>>;
+
+/** How the tunnels stand, in one sentence. */
+export function describeConditions(counts: ConditionCounts): string {
+  const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  const { working } = counts;
+  if (total === 0) return 'There is no tunnel yet.';
+  if (working === total) return total === 1 ? 'The tunnel is connected.' : `All ${counted(total, 'tunnel')} are connected.`;
+  const others = rest
+    .filter(([condition]) => counts[condition] > 0)
+    .map(([condition, words]) => `${counts[condition].toLocaleString('en-US')} ${words}`);
+  if (working === 0) return `${['No tunnel is connected', ...others].join(', ')}.`;
+  const connected = `${working.toLocaleString('en-US')} of ${counted(total, 'tunnel')} ${working === 1 ? 'is' : 'are'} connected`;
+  return `${[connected, ...others].join(', ')}.`;
+}
+
+const rest: readonly (readonly [TunnelCondition, string])[] = [
+  ['down', 'down'],
+  ['failing', 'failing'],
+  ['suspended', 'suspended'],
+  ['waiting', 'being set up'],
+  ['stopped', 'stopped'],
+  ['unused', 'not used yet'],
+  ['unknown', 'not known'],
+];
