@@ -6,10 +6,12 @@ interface ModuleGraph {
   getModuleInfo(id: string): { readonly importedIds: readonly string[] } | null;
 }
 
+export const react = 'react';
+export const start = 'start';
 export const application = 'application';
 export const shell = 'shell';
 
-const react = /node_modules\/(react|react-dom|scheduler)\//;
+const reactModules = /node_modules\/(react|react-dom|scheduler)\//;
 
 /** One file for three pages that belong together: the start of the application names every file. */
 const accessPages = /dashboard\/pages\/access\//;
@@ -48,8 +50,8 @@ function chunkOf(name: string, entries: readonly string[]) {
 
 /** The first group that names a module gets it. The bundler decides about all other modules. */
 export const chunkGroups = [
-  { name: 'react', test: react, priority: 4 },
-  { name: chunkOf('start', startEntries), debugName: 'start', priority: 3 },
+  { name: react, test: reactModules, priority: 4 },
+  { name: chunkOf(start, startEntries), debugName: start, priority: 3 },
   { name: chunkOf(application, applicationEntries), debugName: application, priority: 2 },
   { name: chunkOf(shell, shellEntries), debugName: shell, priority: 1 },
   { name: 'access', test: accessPages },

@@ -92,6 +92,10 @@ test('budgets', async (t) => {
       assert.ok(atFirst.first < 260, `${atFirst.first} kB`);
       assert.ok(atFirst.answers < 25, `${atFirst.answers} answers`);
       assert.equal(atFirst.later, 0);
+      const links = await page.evaluate<string[]>(
+        "[...document.head.querySelectorAll('link[rel*=preload]')].map((link) => link.as || 'script')",
+      );
+      assert.deepEqual(links.slice(0, 8), [...Array(4).fill('script'), 'fetch', 'fetch', 'font', 'font']);
       const lines = page.locator('[data-empty-grid]');
       await expect(lines).toHaveCount(2);
       const place = await lines.first().locator('..').boundingBox();
