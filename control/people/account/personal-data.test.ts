@@ -174,7 +174,8 @@ onBothDatabases((database, skip, open) => {
       for (const { table, holding } of holdings)
         assert.deepEqual(Object.keys(holding.columns).sort(), found.get(table)?.toSorted());
       const unnamed = tables.filter((table) => !isHolding(table) && found.get(table)?.some((column) => telling.test(column)));
-      assert.deepEqual(unnamed, ['access_sign_outs']);
+      // The address of a tunnel's client is that of a machine of the project.
+      assert.deepEqual(unnamed.toSorted(), ['access_sign_outs', 'last_clients']);
     });
 
     it('is in the file, each kind of it, without secrets and without what is about others', async () => {
