@@ -1,7 +1,7 @@
 // The route table, in the order of spec section 2, then the pages beyond the spec. Every page is its own chunk.
 // A page module exports Component and, if it needs them, loader and action.
 import { type RouteObject, redirect, redirectDocument } from 'react-router';
-import { loadCode } from './api/retry-once.ts';
+import { loadCode } from './code/load-code.ts';
 import { paths } from './routing/paths.ts';
 import { loadSession, projectOfScreen, shellRoute } from './session/session.ts';
 import { ApplicationError } from './shell/application-error.tsx';

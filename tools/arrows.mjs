@@ -33,7 +33,7 @@ export const layers = {
     ['connect', 'inspect', 'api'],
   ],
   dashboard: [
-    ['unsaved'],
+    ['unsaved', 'code'],
     ['ui', 'routing'],
     ['api', 'list'],
     ['session', 'live'],

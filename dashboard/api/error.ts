@@ -1,6 +1,6 @@
 // The error that a failed call throws: the status and the response text, as spec section 8 asks.
 
-import { CodeError } from './retry-once.ts';
+import { CodeError } from '../code/load-code.ts';
 
 /** No answer: the network is down, or the call exceeded its time limit. */
 export const noAnswer = 0;
@@ -32,6 +32,10 @@ export const mayRetry = (error: unknown): boolean => !(isApiError(error) && fina
 /** True if the network or a busy server caused the error: the data on the page is most likely still correct. */
 export const isTemporary = (error: unknown): boolean =>
   error instanceof CodeError || (isApiError(error) && (error.status === noAnswer || error.status === 429 || error.status >= 500));
+
+/** True if the thing is gone. A project that is gone, or no longer the person's, is another matter: nothing is known of its things. */
+export const isDeleted = (error: unknown): boolean =>
+  isApiError(error) && error.status === 404 && !error.message.startsWith('Project');
 
 /** True if the object has changed since the form loaded it. */
 export const isStale = (error: unknown): boolean => isApiError(error) && error.status === 412;

@@ -5,12 +5,22 @@ import { Fragment, type ReactNode, Suspense, use, useEffect, useLayoutEffect, us
 import { useLocation, useNavigationType, useRevalidator } from 'react-router';
 import { Banner } from '../ui/banner.tsx';
 import { Button } from '../ui/button.tsx';
+import { ButtonLink } from '../ui/button-link.tsx';
+import { EmptyState } from '../ui/empty-state.tsx';
 import { ErrorPanel } from '../ui/error-panel.tsx';
 import { useHandOverFocus } from '../ui/hand-over-focus.ts';
 import { LoadingArea } from '../ui/spinner.tsx';
-import { isTemporary, mayRetry, messageOf } from './error.ts';
+import { useHasUnsaved } from '../unsaved/use-unsaved.ts';
+import { isDeleted, isTemporary, mayRetry, messageOf } from './error.ts';
 import { onForget } from './forget.ts';
 import { useAutoRetry } from './use-again.ts';
+
+interface Thing {
+  readonly name: string;
+  /** The list that it was in. */
+  readonly list: string;
+  readonly listLabel: string;
+}
 
 export interface LoadProps<T> {
   readonly promise: Promise<T>;
@@ -20,6 +30,8 @@ export interface LoadProps<T> {
   readonly fallbackHeader?: ReactNode;
   /** Replaces the generic error panel, and the old content when a refresh fails. */
   readonly failed?: ReactNode;
+  /** What the page shows, for a page that it has shown and that somebody then deleted. */
+  readonly thing?: Thing;
   /** A header above the error panel. */
   readonly failedHeader?: ReactNode;
   /** Back shows the last value at once, where it was, while it loads again. For one part of a page. */
@@ -92,28 +104,49 @@ function outcomeOf<T>(promise: Promise<T>): Promise<Outcome<T>> {
   return outcome;
 }
 
-interface LoadedProps<T> extends Pick<LoadProps<T>, 'failed' | 'failedHeader' | 'isKept' | 'children'> {
+interface LoadedProps<T> extends Pick<LoadProps<T>, 'failed' | 'failedHeader' | 'thing' | 'isKept' | 'children'> {
   readonly outcome: Promise<Outcome<T>>;
 }
 
-function Loaded<T>({ outcome, failed, failedHeader, isKept: keeps, children }: LoadedProps<T>) {
+function Loaded<T>({ outcome, failed, failedHeader, thing, isKept: keeps, children }: LoadedProps<T>) {
   const { pathname, search, key } = useLocation();
   const address = pathname + search;
   const [last, setLast] = useState<{ readonly address: string; readonly value: T }>();
   const result = use(outcome);
+  const hasUnsaved = useHasUnsaved();
   const isNew = result.ok && !(last?.address === address && last.value === result.value);
   const now = isNew ? { address, value: result.value } : last;
   if (isNew) setLast(now);
   useEffect(() => {
     if (keeps && result.ok) keepValue(key, result.value);
   }, [keeps, key, result]);
-  const isKept = result.ok || (failed === undefined && now?.address === address && isTemporary(result.error));
+  const wasShown = now?.address === address;
+  // Only what is typed could be worth keeping after the end of the session, or of the thing itself.
+  const isKept = result.ok || (failed === undefined && wasShown && (hasUnsaved || isTemporary(result.error)));
+  if (!result.ok && !isKept && thing && wasShown && isDeleted(result.error)) {
+    return <Deleted {...thing} header={failedHeader} />;
+  }
   if (!result.ok && !isKept) return failed ?? <LoadFailed error={result.error} header={failedHeader} />;
   return (
     <>
       {!result.ok && <NotRefreshed error={result.error} />}
       {/* The key resets typed text and open panels when the page changes to another item. */}
       <Fragment key={pathname}>{children(now!.value)}</Fragment>
+    </>
+  );
+}
+
+/** Replaces the page of something that was there before. */
+function Deleted({ name, list, listLabel, header }: Thing & { readonly header: ReactNode }) {
+  useHandOverFocus();
+  return (
+    <>
+      {header}
+      <EmptyState
+        title={`‘${name}’ was deleted.`}
+        text="Somebody deleted it while this page was open."
+        action={<ButtonLink to={list}>{listLabel}</ButtonLink>}
+      />
     </>
   );
 }

@@ -1,5 +1,6 @@
 // An address as a QR code, for the camera of a phone. The encoder loads when the dialog opens.
 
+import { loadCode } from '../code/load-code.ts';
 import { Button } from '../ui/button.tsx';
 import { ErrorPanel } from '../ui/error-panel.tsx';
 import { Dialog } from '../ui/overlay/dialog.tsx';
@@ -49,7 +50,7 @@ function QrCode({ text }: { readonly text: string }) {
 const borderModules = 4;
 
 async function encode(text: string) {
-  const { default: encodeQr } = await import('qr');
+  const { default: encodeQr } = await loadCode(() => import('qr'));
   const rows = encodeQr(text, 'raw', { border: borderModules });
   const path = rows.flatMap((row, y) => row.map((dark, x) => (dark ? `M${x} ${y}h1v1h-1z` : ''))).join('');
   return { size: rows.length, path };

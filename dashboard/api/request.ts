@@ -3,8 +3,8 @@ import { type AnswerOf, type Call, type InputOf, requestOf } from '@underpass/ru
 import { errorHeader, passkeyNeededCode, proofNeededCode } from '@underpass/rules/api/refusal-code.ts';
 import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
 import { type ListPage, readPage } from '@underpass/rules/list/list-page.ts';
+import { retryOnce } from '../code/load-code.ts';
 import { ApiError, isAbort, noAnswer } from './error.ts';
-import { retryOnce } from './retry-once.ts';
 
 const timeoutMs = 20_000;
 /** A file may be long, and the line slow. */

@@ -6,6 +6,7 @@ import { Check } from 'lucide-react';
 import { useEffect, useId, useRef, useState } from 'react';
 import { isAbort } from '../api/error.ts';
 import { callApi } from '../api/request.ts';
+import { loadCode } from '../code/load-code.ts';
 import type { Form } from '../form/use-form.ts';
 import { Button } from '../ui/button.tsx';
 import { FieldError } from '../ui/input/field.tsx';
@@ -107,7 +108,7 @@ function useProofOfWork(challengeUrl: string, form: BotCheckProps['form']): read
     work.current = new AbortController();
     try {
       // Each kind of check loads on use, so that the form shows first.
-      const { solveProofOfWork } = await import('./proof-of-work.ts');
+      const { solveProofOfWork } = await loadCode(() => import('./proof-of-work.ts'));
       // Control decides whether the token has expired: this browser's clock may be wrong.
       form.set(botCheckField, await solveProofOfWork(challengeUrl, work.current.signal));
       setState('verified');
@@ -145,7 +146,9 @@ function TurnstileCheck({ siteKey, form }: { readonly siteKey: string } & BotChe
     };
     const place = container.current;
     enter('working');
-    const rendered = import('./turnstile.ts').then(({ renderTurnstile }) => renderTurnstile(place, siteKey, handlers));
+    const rendered = loadCode(() => import('./turnstile.ts')).then(({ renderTurnstile }) =>
+      renderTurnstile(place, siteKey, handlers),
+    );
     rendered.catch(handlers.onError);
     return () => {
       form.await(undefined);

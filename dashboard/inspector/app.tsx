@@ -2,11 +2,12 @@
 
 import { formatSize } from '@underpass/rules/text/size.ts';
 import clsx from 'clsx';
-import { lazy, type RefObject, Suspense, useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
+import { type RefObject, useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
 import { saveFile } from '../api/save-file.ts';
 import { useTask } from '../api/use-task.ts';
 import { Banner } from '../ui/banner.tsx';
 import { Button } from '../ui/button.tsx';
+import { lazyPart } from '../ui/lazy-part.tsx';
 import { clearExchanges, getHar } from './api/calls.ts';
 import { ConnectionNotice, FirstConnection } from './connection-notice.tsx';
 import { isFiltering, noFilter, selectExchanges } from './core/filter.ts';
@@ -21,7 +22,7 @@ import { useContentSearch } from './state/use-content-search.ts';
 import { type Connection, useInspector } from './state/use-inspector.ts';
 import { TopBar } from './top-bar.tsx';
 
-const ClearDialog = lazy(() => import('./list/clear-dialog.tsx').then(({ ClearDialog }) => ({ default: ClearDialog })));
+const ClearDialog = lazyPart('The question', () => import('./list/clear-dialog.tsx').then(({ ClearDialog }) => ClearDialog));
 
 export function App() {
   const { list: live, connection } = useInspector();
@@ -131,17 +132,15 @@ function Requests({ live, shown, connection, isPaused, onPause }: RequestsProps)
         />
       )}
       {clearing && (
-        <Suspense>
-          <ClearDialog
-            count={live.exchanges.length}
-            onClose={() => setClearing(false)}
-            work={async () => {
-              await clearExchanges();
-              onPause(false);
-              goTo(undefined);
-            }}
-          />
-        </Suspense>
+        <ClearDialog
+          count={live.exchanges.length}
+          onClose={() => setClearing(false)}
+          work={async () => {
+            await clearExchanges();
+            onPause(false);
+            goTo(undefined);
+          }}
+        />
       )}
     </main>
   );

@@ -3,6 +3,7 @@ import { limits } from '@underpass/rules/limits.ts';
 import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
 import { parsePasskeyName } from '@underpass/rules/people/passkey.ts';
 import { describeUserAgent } from '@underpass/rules/text/user-agent.ts';
+import { loadCode } from '../code/load-code.ts';
 import { DialogForm } from '../form/overlay-form.tsx';
 import { TextField } from '../form/text-field.tsx';
 import { useForm } from '../form/use-form.ts';
@@ -39,7 +40,7 @@ function AddForm({ onOpenChange, onAdded }: AddPasskeyProps) {
     initial: { name: describeUserAgent(navigator.userAgent).slice(0, limits.passkeyNameChars) },
     parse: parseFields,
     send: async (name: string) => {
-      const { addPasskey } = await import('../api/passkey.ts');
+      const { addPasskey } = await loadCode(() => import('../api/passkey.ts'), 'Passkeys could not be loaded.');
       await addPasskey(name);
       onOpenChange(false);
       toast.done('Passkey added.');

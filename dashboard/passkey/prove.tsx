@@ -7,6 +7,7 @@ import { useState } from 'react';
 import { messageOf } from '../api/error.ts';
 import { callApi } from '../api/request.ts';
 import { useTask } from '../api/use-task.ts';
+import { loadCode } from '../code/load-code.ts';
 import { TextField } from '../form/text-field.tsx';
 import { useForm } from '../form/use-form.ts';
 import { Banner } from '../ui/banner.tsx';
@@ -19,7 +20,7 @@ export interface ProveProps {
 export function ProveByPasskey({ onProven }: ProveProps) {
   const [byCode, setByCode] = useState(false);
   const task = useTask(async () => {
-    const { proveByPasskey } = await import('../api/passkey.ts');
+    const { proveByPasskey } = await loadCode(() => import('../api/passkey.ts'), 'Passkeys could not be loaded.');
     await proveByPasskey();
     await onProven();
   });

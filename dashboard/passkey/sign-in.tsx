@@ -2,6 +2,7 @@
 
 import { messageOf } from '../api/error.ts';
 import { useTask } from '../api/use-task.ts';
+import { loadCode } from '../code/load-code.ts';
 import { Banner } from '../ui/banner.tsx';
 import { Button } from '../ui/button.tsx';
 import { supportsPasskeys } from './supported.ts';
@@ -12,11 +13,10 @@ export interface PasskeySignInProps {
 
 export function PasskeySignIn({ open }: PasskeySignInProps) {
   const task = useTask(async () => {
-    const [{ signInByPasskey }, { forgetSession }, { startPath }] = await Promise.all([
-      import('../api/passkey.ts'),
-      import('../session/session.ts'),
-      import('../session/start-path.ts'),
-    ]);
+    const [{ signInByPasskey }, { forgetSession }, { startPath }] = await loadCode(
+      () => Promise.all([import('../api/passkey.ts'), import('../session/session.ts'), import('../session/start-path.ts')]),
+      'Passkeys could not be loaded.',
+    );
     await signInByPasskey();
     forgetSession();
     await open(await startPath());

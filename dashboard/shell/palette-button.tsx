@@ -2,6 +2,7 @@
 import { Search } from 'lucide-react';
 import { type ComponentType, useEffectEvent, useLayoutEffect, useState } from 'react';
 import { createPortal } from 'react-dom';
+import { loadCode } from '../code/load-code.ts';
 import type { ShellData } from '../session/session.ts';
 import { toast } from '../ui/overlay/toast.tsx';
 import { Ring } from '../ui/spinner.tsx';
@@ -45,7 +46,7 @@ function usePalette() {
   const [query, setQuery] = useState('');
   const [ready, setReady] = useState(false);
   const load = () =>
-    import('./command-palette.tsx').then(
+    loadCode(() => import('./command-palette.tsx')).then(
       ({ CommandPalette }) => setLoaded({ View: CommandPalette }),
       () => {
         setOpen(false);

@@ -8,6 +8,7 @@ import {
   useMatch,
   useParams,
 } from 'react-router';
+import { useNewVersion } from '../code/new-version.ts';
 import { LiveTunnelsProvider } from '../live/live-tunnels.tsx';
 import { PasskeyNeeded } from '../passkey/needed.tsx';
 import { tunnelPattern } from '../routing/paths.ts';
@@ -15,6 +16,7 @@ import { rememberProject } from '../session/selected-project.ts';
 import { projectOfScreen, requireSession, type ShellData } from '../session/session.ts';
 import { EmptyState } from '../ui/empty-state.tsx';
 import { NoEntryIllustration } from '../ui/illustrations/no-entry.tsx';
+import { NewVersionBanner } from '../ui/lazy-part.tsx';
 import { OverlayContainer } from '../ui/overlay/overlay-container.tsx';
 import { ToastArea } from '../ui/overlay/toast.tsx';
 import { PageHeader } from '../ui/page-header.tsx';
@@ -45,6 +47,7 @@ export const shouldRevalidate = ({ currentParams, nextParams, defaultShouldReval
 export function Component() {
   const { user, projects, project, unknownProject } = useLoaderData<typeof loader>();
   const session = useCatchUp();
+  const isNewVersion = useNewVersion();
   return (
     <CSPProvider disableStyleElements>
       <ToastArea>
@@ -64,6 +67,7 @@ export function Component() {
               <OfflineNotice onBack={session.catchUp} />
               <SessionNotice {...session} />
               {!session.hasEnded && <LiveNotice />}
+              {isNewVersion && <NewVersionBanner className="mb-6" />}
               <OverlayContainer>
                 <Page project={project} unknownProject={unknownProject} onCaughtUp={session.catchUp} />
               </OverlayContainer>

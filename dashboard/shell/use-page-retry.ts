@@ -3,8 +3,8 @@
 import { useCallback, useState } from 'react';
 import { useRevalidator } from 'react-router';
 import { isApiError, isTemporary, mayRetry } from '../api/error.ts';
-import { CodeError } from '../api/retry-once.ts';
 import { useAutoRetry } from '../api/use-again.ts';
+import { CodeError } from '../code/load-code.ts';
 
 export interface PageRetry {
   /** Missing if trying again cannot help. */

@@ -46,7 +46,7 @@ export function useAskBeforeUnload(): void {
   const asks = useHasUnsaved();
   useEffect(() => {
     if (!asks) return;
-    const ask = (event: BeforeUnloadEvent) => event.preventDefault();
+    const ask = (event: BeforeUnloadEvent) => isPassing || event.preventDefault();
     addEventListener('beforeunload', ask);
     return () => removeEventListener('beforeunload', ask);
   }, [asks]);
@@ -65,3 +65,12 @@ export function letPass<Result>(go: () => Result): Result {
 }
 
 export const mayPass = (): boolean => isPassing;
+
+/** Loads the document again, after a question. */
+export function reloadDocument(): void {
+  unsaved.leave(unsaved.page, () => {
+    // The question was the last one: the browser asks nothing more.
+    isPassing = true;
+    location.reload();
+  });
+}

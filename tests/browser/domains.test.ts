@@ -36,6 +36,7 @@ async function listTests(t: TestContext, stage: DashboardStage): Promise<void> {
       await expect(dialog(page).getByText(invalid)).toBeVisible();
       await expect(dialog(page).getByLabel('Name')).toBeFocused();
       await dialog(page).getByRole('button', { name: 'Cancel' }).click();
+      if (name !== '') await page.getByRole('button', { name: 'Discard' }).click();
     }
     await expect(page.getByRole('button', { name: 'Add Domain' }).first()).toBeFocused();
   });

@@ -1,6 +1,7 @@
 // Rare situations: a slow or odd answer, a missing clipboard, a page that fails (spec 2, 3, 8); and the footer.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Route } from '@playwright/test';
 import { expect, visit } from '../helpers/browser.ts';
 import { makeTunnel, makeVerifiedDomain, openStage, projectUrl } from '../helpers/dashboard.ts';
 
@@ -192,6 +193,64 @@ test('rare answers', async (t) => {
     await expect(page.getByRole('alert')).toContainText('This page could not be loaded.');
     await expect(heading).toBeVisible();
     await expect.poll(() => page.evaluate('globalThis.isOldDocument')).toBeUndefined();
+  });
+
+  await t.test('a part whose code fails to load leaves the page as it is, tries again, and finds a newer version', async (t) => {
+    const page = await stage.open(t, 'tunnels/checked', { expectedErrors: /ERR_FAILED|could not be loaded/ });
+    await page.route('**/assets/access-policy-field-*.js', (route) => route.abort());
+    await page.getByRole('button', { name: 'Tunnel actions' }).click();
+    await page.getByRole('menuitem', { name: 'Edit' }).click();
+    const panel = page.getByRole('dialog', { name: 'Update Tunnel' });
+    const typed = panel.getByRole('textbox', { name: 'Ingress domains' });
+    await typed.fill('half');
+    const failure = panel.getByRole('alert');
+    await expect(failure).toContainText('The choice of an access policy could not be loaded.');
+    await page.route('**/tunnels/checked', (route) => route.fulfill({ contentType: 'text/html', body: '<div id="root"></div>' }));
+    await failure.getByRole('button', { name: 'Try Again' }).click();
+    await panel.getByText('A new version of the dashboard is ready.').waitFor();
+    await panel.getByRole('button', { name: 'Reload' }).click();
+    await page.getByRole('dialog', { name: 'Discard what you entered?' }).getByRole('button', { name: 'Keep editing' }).click();
+    await expect(typed).toHaveValue('half');
+    await page.unroute('**/tunnels/checked');
+    await page.unroute('**/assets/access-policy-field-*.js');
+    await panel.getByRole('button', { name: 'Reload' }).click();
+    await page.getByRole('button', { name: 'Discard' }).click();
+    await expect(panel).toBeHidden();
+    await page.route('**/assets/access-policy-field-*.js', (route) => route.abort());
+    await page.getByRole('button', { name: 'Tunnel actions' }).click();
+    await page.getByRole('menuitem', { name: 'Edit' }).click();
+    await expect(failure).toBeVisible();
+    await page.unroute('**/assets/access-policy-field-*.js');
+    await failure.getByRole('button', { name: 'Try Again' }).click();
+    await expect(panel.getByText('An access policy needs an http tunnel')).toBeVisible();
+    await expect(failure).toBeHidden();
+  });
+
+  await t.test('something that was deleted elsewhere says so with a link to its list, and waits for what is typed', async (t) => {
+    await account.call('POST', `/api/security-groups?project=${account.project}`, { name: 'gone', allow: ['10.0.0.0/8'] });
+    await makeTunnel(account, 'gone', { type: 'ingress', ingressDomains: ['gone.example.com'] });
+    const page = await stage.open(t, 'security-groups/gone', { expectedErrors: /404/ });
+    const typed = page.getByRole('textbox', { name: 'Source address' });
+    const notFound = (route: Route) => route.fulfill({ status: 404, body: 'Security group not found' });
+    await typed.fill('half');
+    await page.route('**/api/security-groups/gone?*', notFound);
+    await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
+    await expect(page.getByRole('alert')).toContainText('Security group not found');
+    await expect(typed).toHaveValue('half');
+    await page.unroute('**/api/security-groups/gone?*');
+    await typed.fill('');
+    for (const [path, list] of [
+      ['security-groups', 'Security groups'],
+      ['tunnels', 'Tunnels'],
+    ] as const) {
+      await page.goto(projectUrl(account, `${path}/gone`));
+      await expect(page.getByText('Allowed source addresses').or(page.getByText('gone.example.com')).first()).toBeVisible();
+      await account.call('DELETE', `/api/${path}/gone?project=${account.project}`);
+      await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
+      await expect(page.getByRole('heading', { name: '‘gone’ was deleted.' })).toBeVisible();
+      await page.getByRole('main').getByRole('link', { name: list, exact: true }).click();
+      await expect(page).toHaveURL(projectUrl(account, path));
+    }
   });
 
   await t.test("a page that cannot be rendered shows 'Unexpected Application Error!'", async (t) => {

@@ -485,7 +485,7 @@ async function liveTests(t: TestContext, stage: DashboardStage): Promise<void> {
     const page = await stage.open(t, 'tunnels/gone', { expectedErrors: /404/ });
     await expect(page.getByText('Disconnected', { exact: true })).toBeVisible();
     await stage.account.call('DELETE', `/api/tunnels/gone?project=${stage.account.project}`);
-    await expect(page.getByRole('heading', { name: 'Something went wrong.' })).toBeVisible();
+    await expect(page.getByRole('heading', { name: '‘gone’ was deleted.' })).toBeVisible();
   });
 
   /** A tunnel that waits for its domain, and a function that makes it Created. */

@@ -2,15 +2,16 @@
 import type { Exchange } from '@underpass/rules/inspect/exchange.ts';
 import { durations } from '@underpass/rules/limits.ts';
 import { Check, Download, GitCompareArrows, Pencil, RotateCcw, Terminal } from 'lucide-react';
-import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
 import { saveFile } from '../../api/save-file.ts';
 import { useTask } from '../../api/use-task.ts';
 import { Banner } from '../../ui/banner.tsx';
 import { Button, type ButtonProps } from '../../ui/button.tsx';
+import { lazyPart } from '../../ui/lazy-part.tsx';
 import { getCurl, getHar, replay } from '../api/calls.ts';
 import { goTo } from '../state/route.ts';
 
-const ReplayPanel = lazy(() => import('./replay-panel.tsx').then(({ ReplayPanel }) => ({ default: ReplayPanel })));
+const ReplayPanel = lazyPart('The form', () => import('./replay-panel.tsx').then(({ ReplayPanel }) => ReplayPanel));
 
 export interface ActionsProps {
   readonly exchange: Exchange;
@@ -66,11 +67,7 @@ export function Actions({ exchange, isAway, isRevealed, isComparing }: ActionsPr
           {(failed.error as Error).message}
         </Banner>
       )}
-      {isEditing && (
-        <Suspense>
-          <ReplayPanel exchange={exchange} onClose={() => setEditing(false)} />
-        </Suspense>
-      )}
+      {isEditing && <ReplayPanel exchange={exchange} onClose={() => setEditing(false)} />}
     </>
   );
 }

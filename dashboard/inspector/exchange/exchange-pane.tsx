@@ -2,8 +2,9 @@
 import type { Exchange, ExchangeSummary } from '@underpass/rules/inspect/exchange.ts';
 import clsx from 'clsx';
 import { ArrowLeft } from 'lucide-react';
-import { lazy, type ReactNode, type RefObject, Suspense, useEffect, useState } from 'react';
+import { type ReactNode, type RefObject, useEffect, useState } from 'react';
 import { IconButton } from '../../ui/button.tsx';
+import { lazyPart } from '../../ui/lazy-part.tsx';
 import { LoadingArea } from '../../ui/spinner.tsx';
 import { StatusBadge } from '../list/status-badge.tsx';
 import type { Route } from '../state/route.ts';
@@ -15,7 +16,7 @@ import { ErrorNote, SignatureNote } from './notes.tsx';
 import { StreamCard } from './stream-card.tsx';
 import { TimingCard } from './timing-card.tsx';
 
-const Compare = lazy(() => import('./compare.tsx').then(({ Compare }) => ({ default: Compare })));
+const Compare = lazyPart('The comparison', () => import('./compare.tsx').then(({ Compare }) => Compare), <LoadingArea />);
 
 export interface ExchangePaneProps {
   readonly route: Route;
@@ -51,9 +52,7 @@ export function ExchangePane({ route, summary, exchanges, isAway, wantsFocus, on
         className={clsx('@container/pane min-h-0 flex-1 overflow-y-auto p-3 outline-offset-[-2px] sm:p-4', isAway && 'grayscale')}
       >
         {route.compareWith !== undefined && row !== undefined ? (
-          <Suspense fallback={<LoadingArea />}>
-            <Compare exchange={row} withId={route.compareWith} exchanges={exchanges} />
-          </Suspense>
+          <Compare exchange={row} withId={route.compareWith} exchanges={exchanges} />
         ) : exchange ? (
           <Details exchange={exchange} isRevealed={reveal} onReveal={setReveal} />
         ) : error === undefined ? (

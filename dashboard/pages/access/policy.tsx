@@ -42,9 +42,15 @@ export function shouldRevalidate({ currentUrl, nextUrl, defaultShouldRevalidate 
 export function Component() {
   const { policy } = useLoaderData<typeof loader>();
   const { policy: name = '' } = useParams();
-  const header = <PageHeader title={name} back={paths.accessPolicies(useProject().id)} />;
+  const back = paths.accessPolicies(useProject().id);
+  const header = <PageHeader title={name} back={back} />;
   return (
-    <Load promise={policy} fallbackHeader={header} failedHeader={header}>
+    <Load
+      promise={policy}
+      fallbackHeader={header}
+      failedHeader={header}
+      thing={{ name, list: back, listLabel: 'Access policies' }}
+    >
       {(loaded) => <PolicyView policy={loaded} />}
     </Load>
   );

@@ -29,7 +29,7 @@ export function Component() {
   const back = useBack(paths.domains(useProject().id));
   const header = <PageHeader title={name} back={back} />;
   return (
-    <Load promise={domain} fallbackHeader={header} failedHeader={header}>
+    <Load promise={domain} fallbackHeader={header} failedHeader={header} thing={{ name, list: back, listLabel: 'Domains' }}>
       {(loaded) => <DomainView domain={loaded} back={back} />}
     </Load>
   );

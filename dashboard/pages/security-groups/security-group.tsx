@@ -45,7 +45,12 @@ export function Component() {
   const back = paths.securityGroups(useProject().id);
   const header = <PageHeader title={securityGroup} back={back} />;
   return (
-    <Load promise={group} fallbackHeader={header} failedHeader={header}>
+    <Load
+      promise={group}
+      fallbackHeader={header}
+      failedHeader={header}
+      thing={{ name: securityGroup, list: back, listLabel: 'Security groups' }}
+    >
       {(loaded) => <GroupView group={loaded} back={back} />}
     </Load>
   );

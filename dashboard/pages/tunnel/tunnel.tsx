@@ -48,6 +48,7 @@ export function Component() {
       promise={tunnel}
       fallback={<TunnelSkeleton name={name} back={back} />}
       failedHeader={<PageHeader title={name} back={back} />}
+      thing={{ name, list: back, listLabel: 'Tunnels' }}
     >
       {(loaded) => <TunnelView loaded={loaded} />}
     </Load>

@@ -8,12 +8,11 @@ import { defaultSecurityGroupName, securityGroupChoices } from '@underpass/rules
 import { text } from '@underpass/rules/text/text.ts';
 import { proxyProtocolWarning } from '@underpass/rules/tunnel/proxy-protocol.ts';
 import { tunnelTypes } from '@underpass/rules/tunnel/tunnel-type.ts';
-import { lazy, Suspense, useState } from 'react';
+import { useState } from 'react';
 import { useRevalidator } from 'react-router';
 import { askFor } from '../../api/answers.ts';
 import { isApiError, isStale } from '../../api/error.ts';
 import { callApi } from '../../api/request.ts';
-import { loadCode } from '../../api/retry-once.ts';
 import { useFetched } from '../../api/use-fetched.ts';
 import { LoadNewest } from '../../form/load-newest.tsx';
 import { PanelForm } from '../../form/overlay-form.tsx';
@@ -23,14 +22,15 @@ import { Banner } from '../../ui/banner.tsx';
 import { Field } from '../../ui/input/field.tsx';
 import { ListEditor } from '../../ui/input/list-editor.tsx';
 import { Select } from '../../ui/input/select.tsx';
+import { lazyPart } from '../../ui/lazy-part.tsx';
 import { SidePanel } from '../../ui/overlay/side-panel.tsx';
 import { toast } from '../../ui/overlay/toast.tsx';
 import { ProxyProtocolField } from '../tunnels/proxy-protocol-field.tsx';
 import type { TunnelDialogProps } from './delete-tunnel-dialog.tsx';
 
 /** Code of its own: few open this panel, and the page of a tunnel has to load fast. */
-const AccessPolicyField = lazy(() =>
-  loadCode(() => import('./access-policy-field.tsx')).then(({ AccessPolicyField }) => ({ default: AccessPolicyField })),
+const AccessPolicyField = lazyPart('The choice of an access policy', () =>
+  import('./access-policy-field.tsx').then(({ AccessPolicyField }) => AccessPolicyField),
 );
 
 export function UpdateTunnelPanel({ tunnel, open, onOpenChange }: TunnelDialogProps) {
@@ -128,9 +128,7 @@ function UpdateForm({ tunnel, onDone, onStartOver }: UpdateFormProps) {
       <ProxyProtocolField value={values.proxyProtocol} onChange={(protocol) => set('proxyProtocol', protocol)} />
       <ProxyWarning saved={tunnel.proxyProtocol} chosen={values.proxyProtocol} />
       <SecurityGroupField project={project.id} value={values.securityGroup} onChange={(group) => set('securityGroup', group)} />
-      <Suspense>
-        <AccessPolicyField project={project.id} value={values.accessPolicy} onChange={(policy) => set('accessPolicy', policy)} />
-      </Suspense>
+      <AccessPolicyField project={project.id} value={values.accessPolicy} onChange={(policy) => set('accessPolicy', policy)} />
     </PanelForm>
   );
 }

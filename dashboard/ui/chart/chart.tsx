@@ -1,6 +1,8 @@
 // A line chart with a legend and a summary in words. uPlot loads when the chart comes into view; its place has the same height before.
 import clsx from 'clsx';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { loadCode } from '../../code/load-code.ts';
+import { PartFailed } from '../lazy-part.tsx';
 import { Skeleton } from '../spinner.tsx';
 import { useInView } from '../use-in-view.ts';
 import type { ChartData, SeriesTone } from './draw-chart.ts';
@@ -17,23 +19,27 @@ export function Chart({ chart, summary }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
   const seen = useInView(place);
   const [drawn, setDrawn] = useState(false);
+  const [failed, setFailed] = useState(false);
   useEffect(() => {
-    if (!seen) return;
+    if (!seen || failed) return;
     const target = place.current!;
     let destroy: (() => void) | undefined;
     let stale = false;
-    import('./draw-chart.ts')
+    loadCode(() => import('./draw-chart.ts'))
       .then(({ drawChart }) => {
         if (stale) return;
         destroy = drawChart(target, chart);
         setDrawn(true);
       })
-      .catch((error: unknown) => console.error('Chart failed', error));
+      .catch((error: unknown) => {
+        console.error('Chart failed', error);
+        setFailed(true);
+      });
     return () => {
       stale = true;
       destroy?.();
     };
-  }, [chart, seen]);
+  }, [chart, seen, failed]);
   return (
     <figure className="grid min-w-0 gap-2">
       <Heading title={chart.title}>
@@ -45,6 +51,7 @@ export function Chart({ chart, summary }: ChartProps) {
           <span key={label} data-tone={tone} className={clsx('hidden', tones[tone])} />
         ))}
       </div>
+      {failed && <PartFailed what="The chart" onRetry={() => setFailed(false)} />}
       <figcaption className="text-sm text-ink-soft">{summary}</figcaption>
     </figure>
   );

@@ -1,6 +1,8 @@
 // Repeats requests that change nothing, and loads of page code: when the network changes, browsers fail requests that wait for a
 // connection (ERR_NETWORK_CHANGED).
 
+import { checkVersion } from './new-version.ts';
+
 const pauseMs = 500;
 
 /** Retries a failure once after a pause. The second failure is final. */
@@ -12,8 +14,13 @@ export class CodeError extends Error {
   override readonly name = 'CodeError';
 }
 
-/** The message of the browser is for developers ("Failed to fetch dynamically imported module"). */
-export const loadCode = <Module>(load: () => Promise<Module>): Promise<Module> =>
+/**
+ * Loads code that is not needed at once. The message of the browser is for developers ("Failed to fetch dynamically imported module"),
+ * so `message` replaces it.
+ */
+export const loadCode = <Module>(load: () => Promise<Module>, message = 'This page could not be loaded.'): Promise<Module> =>
   retryOnce(load).catch((cause: unknown) => {
-    throw new CodeError('This page could not be loaded.', { cause });
+    // If that fails too, the server is away: nothing is known about its version.
+    checkVersion().catch(() => {});
+    throw new CodeError(message, { cause });
   });

@@ -1,0 +1,85 @@
+// A part of a page whose code loads when it shows. If the code does not arrive or the part fails, the rest of the page stays, with
+// everything typed, and the part has a retry.
+import { Component, type ComponentType, lazy, type ReactNode, Suspense, useState } from 'react';
+import { loadCode } from '../code/load-code.ts';
+import { useNewVersion } from '../code/new-version.ts';
+import { reloadDocument } from '../unsaved/use-unsaved.ts';
+import { Banner } from './banner.tsx';
+import { Button } from './button.tsx';
+
+const failureOf = (what: string) => `${what} could not be loaded.`;
+
+/** `what` starts the sentence that says what could not be loaded. */
+export function lazyPart<Props extends object>(
+  what: string,
+  load: () => Promise<ComponentType<Props>>,
+  fallback?: ReactNode,
+): ComponentType<Props> {
+  const start = () => lazy(() => loadCode(load, failureOf(what)).then((Part) => ({ default: Part })));
+  // React keeps the failure of a lazy component, so a retry needs another one.
+  let latest = start();
+  return function LazyPart(props: Props) {
+    const [Part, setPart] = useState(() => latest);
+    const retry = () => {
+      latest = start();
+      setPart(latest);
+    };
+    return (
+      <Boundary what={what} onRetry={retry}>
+        <Suspense fallback={fallback}>
+          <Part {...props} />
+        </Suspense>
+      </Boundary>
+    );
+  };
+}
+
+interface BoundaryProps {
+  readonly what: string;
+  readonly onRetry: () => void;
+  readonly children: ReactNode;
+}
+
+class Boundary extends Component<BoundaryProps, { readonly failed: boolean }> {
+  override state = { failed: false };
+
+  static getDerivedStateFromError() {
+    return { failed: true };
+  }
+
+  override render() {
+    const { what, onRetry, children } = this.props;
+    if (!this.state.failed) return children;
+    const retry = () => {
+      onRetry();
+      this.setState({ failed: false });
+    };
+    return <PartFailed what={what} onRetry={retry} />;
+  }
+}
+
+/** Replaces a part whose code did not load. Another version has other files: then only a reload helps. */
+export function PartFailed({ what, onRetry }: { readonly what: string; readonly onRetry: () => void }) {
+  const isNewVersion = useNewVersion();
+  if (isNewVersion) return <NewVersionBanner />;
+  return (
+    <Banner
+      tone="warn"
+      title={failureOf(what)}
+      action={
+        <Button size="sm" onClick={onRetry}>
+          Try Again
+        </Button>
+      }
+    />
+  );
+}
+
+export function NewVersionBanner({ className = '' }: { readonly className?: string }) {
+  const reload = (
+    <Button size="sm" onClick={reloadDocument}>
+      Reload
+    </Button>
+  );
+  return <Banner title="A new version of the dashboard is ready." action={reload} className={className} />;
+}
