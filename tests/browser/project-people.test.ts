@@ -264,6 +264,7 @@ test('a project and its people', async (t) => {
       'Sessions',
       'Passkeys',
       'Terminals and API tokens',
+      'Your data',
       'Delete account',
     ]);
     const table = page.getByRole('region', { name: 'Sessions' }).getByRole('table', { name: 'Sessions' });
