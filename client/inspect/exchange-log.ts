@@ -147,6 +147,11 @@ export class ExchangeLog {
     return this.#kept.items();
   }
 
+  latest(count: number): readonly KeptExchange[] {
+    const first = Math.max(0, this.#kept.size - count);
+    return [...this.all().drop(first)];
+  }
+
   get(id: number): KeptExchange | undefined {
     return this.all().find((exchange) => exchange.id === id);
   }

@@ -1,6 +1,6 @@
 // The inspector of a running client: the taps of its tunnels, the log, the port, and the file by which commands find it.
 
-import type { InspectedTunnel, InspectState } from '@underpass/rules/inspect/exchange.ts';
+import type { ExchangeSummary, InspectedTunnel, InspectState } from '@underpass/rules/inspect/exchange.ts';
 import type { OpenTap } from '../carry/tap.ts';
 import type { UpstreamTrust } from '../carry/upstream-socket.ts';
 import { readBounded } from '../process/bounded-file.ts';
@@ -13,6 +13,7 @@ import { createReplays } from './replay.ts';
 import { removeRunFile, writeRunFile } from './run-file.ts';
 import { checkPort, startInspectServer } from './server.ts';
 import type { InspectSources } from './sources.ts';
+import { summarize } from './view.ts';
 import { createSignatureCheck, parseSecrets } from './webhook.ts';
 
 export interface TappedTunnel {
@@ -25,6 +26,8 @@ export interface Inspector {
   /** The page's address with the token in its fragment. */
   readonly link: string;
   readonly openTap: (tunnel: TappedTunnel) => OpenTap;
+  /** The newest requests, newest last. */
+  readonly latest: (count: number) => readonly ExchangeSummary[];
   readonly close: () => Promise<void>;
 }
 
@@ -66,6 +69,7 @@ export async function startInspector(
   return {
     link: server.link,
     openTap: (tunnel) => openTapOf(log, tunnel),
+    latest: (count) => log.latest(count).map((exchange) => summarize(exchange, () => null)),
     async close() {
       replays.close();
       server.close();

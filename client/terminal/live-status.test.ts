@@ -23,6 +23,8 @@ const view: TunnelView = {
   problem: null,
 };
 
+const request = { startedAtMs: 0, method: 'GET', host: 'shop.example.com', durationMs: 12.4, status: 200, error: null } as const;
+
 test('a connected tunnel shows edges, upstreams, visits and both directions', () => {
   assert.deepEqual(renderLiveStatus([view], { columns: 120, rows: 24, color: false }), [
     'shop  connected to 2 edges (eu1-a 12 ms, eu1-b)',
@@ -118,7 +120,7 @@ test('the status is never wider or higher than the terminal', () => {
       (parts, columns, rows, color, note) => {
         const lines = renderLiveStatus(
           parts.map((part) => ({ ...view, ...part })),
-          { columns, rows, color, note },
+          { columns, rows, color, note, requests: parts.map(({ name }) => ({ ...request, target: name })) },
         );
         assert.ok(lines.length < rows || lines.length === 1);
         for (const line of lines) {
@@ -128,4 +130,21 @@ test('the status is never wider or higher than the terminal', () => {
       },
     ),
   );
+});
+
+test('the last requests stand below the tunnel, without their queries, as many as fit', () => {
+  const requests = Array.from({ length: 20 }, (_, index) => ({
+    ...request,
+    target: `/p${index}?token=secret`,
+    status: 200 + index,
+  }));
+  const all = renderLiveStatus([view], { columns: 120, rows: 40, color: false, requests });
+  assert.deepEqual([all.length, all[5], all[14]?.slice(12), all[15]], [17, all[5], '219     12 ms  GET /p19', '']);
+  assert.doesNotMatch(all.join(''), /secret|p9\b/);
+  const few = renderLiveStatus([view], { columns: 120, rows: 10, color: false, requests });
+  assert.deepEqual([few.length, few[5]?.slice(12), few.at(-1)], [9, '218     12 ms  GET /p18', all.at(-1)]);
+  assert.ok(!renderLiveStatus([view], { columns: 120, rows: 8, color: false, requests }).join('').includes('/p'));
+  const open = { ...request, target: '/socket', status: null, durationMs: null, error: { code: 'upstream-refused' } };
+  const [line] = renderLiveStatus([view, view], { columns: 120, rows: 40, color: false, requests: [open] }).slice(-3);
+  assert.equal(line?.slice(12), '         open  GET shop.example.com/socket  upstream-refused');
 });

@@ -32,6 +32,20 @@ export interface LiveStatusOptions {
   readonly color: boolean;
   /** A line about all tunnels, such as why a reload failed. Shown at the bottom even if other lines do not fit. */
   readonly note?: string | undefined;
+  /** The last requests, newest last, where an inspector sees them. Those that fit are shown. */
+  readonly requests?: readonly RequestView[];
+}
+
+export interface RequestView {
+  readonly startedAtMs: number;
+  readonly method: string;
+  readonly host: string;
+  /** Path and query as sent. */
+  readonly target: string;
+  readonly status: number | null;
+  /** Null while it is open. */
+  readonly durationMs: number | null;
+  readonly error: { readonly code: string } | null;
 }
 
 type Style = 'plain' | 'bold' | 'dim' | 'good' | 'warn' | 'bad';
@@ -56,12 +70,40 @@ const stateStyles: Readonly<Record<TunnelView['state'], Style>> = {
 /** Renders at most rows - 1 lines, and none wider than the terminal, so that it neither scrolls nor wraps. */
 export function renderLiveStatus(tunnels: readonly TunnelView[], options: LiveStatusOptions): readonly string[] {
   const hint = block('dim', '', hintText(tunnels), options.columns);
-  const lines = [...tunnels.flatMap((tunnel) => tunnelSpans(tunnel, options.columns)), ...hint];
+  const tunnelLines = tunnels.flatMap((tunnel) => tunnelSpans(tunnel, options.columns));
   const note = wrap(options.note ?? '', options.columns - 1).slice(0, Math.max(0, options.rows - 2));
   const room = Math.max(1, options.rows - 1 - note.length);
+  const requests = requestSpans(options.requests ?? [], room - tunnelLines.length - hint.length, tunnels.length > 1);
+  const lines = [...tunnelLines, ...requests, ...hint];
   const shown =
     lines.length <= room ? lines : [...lines.slice(0, room - 1), [['dim', `and ${lines.length - room + 1} more lines`] as Span]];
   return [...shown, ...note.map((line): Span[] => [['plain', line]])].map((spans) => paint(spans, options));
+}
+
+export const mostRequests = 10;
+
+/** The newest that fit, and an empty line. The query stays out: it may hold secrets, and somebody may look on. */
+function requestSpans(requests: readonly RequestView[], room: number, showHost: boolean): readonly (readonly Span[])[] {
+  const count = Math.min(requests.length, mostRequests, room - 1);
+  return count < 1 ? [] : [...requests.slice(-count).map((request) => requestLine(request, showHost)), []];
+}
+
+function requestLine(request: RequestView, showHost: boolean): readonly Span[] {
+  const { startedAtMs, method, host, target, status, durationMs, error } = request;
+  const time = new Date(startedAtMs).toTimeString().slice(0, 8);
+  const took = durationMs === null ? 'open' : `${Math.round(durationMs)} ms`;
+  return [
+    ['dim', `  ${time}  `],
+    [statusStyle(status, error !== null), String(status ?? '').padEnd(3)],
+    ['dim', `  ${took.padStart(8)}  `],
+    ['plain', `${method} ${showHost ? host : ''}${target.replace(/[?#].*/s, '')}`],
+    ['bad', error === null ? '' : `  ${error.code}`],
+  ];
+}
+
+function statusStyle(status: number | null, failed: boolean): Style {
+  if (failed || (status ?? 0) >= 500) return 'bad';
+  return (status ?? 0) >= 400 ? 'warn' : 'good';
 }
 
 /** What Ctrl-C does now; empty once every tunnel has stopped. */

@@ -4,7 +4,7 @@ import type { LoadedTunnel } from '../config/loaded-tunnel.ts';
 import type { Inspector } from '../inspect/inspector.ts';
 import { ClientError, exitCodes } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
-import { renderLiveStatus } from '../terminal/live-status.ts';
+import { mostRequests, type RequestView, renderLiveStatus } from '../terminal/live-status.ts';
 import { type LogEvent, renderLogLine } from '../terminal/log-line.ts';
 import type { Output } from '../terminal/output.ts';
 import { createScreen } from '../terminal/screen.ts';
@@ -55,7 +55,10 @@ const trafficLineMs = 60_000;
 
 /** Carries the tunnels until a signal. Returns the exit code. */
 export async function carryUntilStopped(io: Io, options: LoopOptions): Promise<number> {
-  const display = createDisplay(io, options.output.json, () => tunnels.views());
+  const display = createDisplay(io, options.output.json, {
+    views: () => tunnels.views(),
+    requests: () => inspector?.latest(mostRequests) ?? [],
+  });
   let steered: Steered | undefined;
   const report = (event: LogEvent) => {
     display.report(event);
@@ -185,16 +188,23 @@ export function isLive({ stdout, env }: Io, json: boolean): boolean {
   return stdout.isTTY && !json && env.TERM !== 'dumb';
 }
 
-function createDisplay(io: Io, json: boolean, views: TunnelSet['views']): Display {
-  return isLive(io, json) ? liveDisplay(io, views) : lineDisplay(io, json, views);
+/** What is shown, read when it is drawn. */
+interface Shown {
+  readonly views: TunnelSet['views'];
+  readonly requests: () => readonly RequestView[];
 }
 
-function liveDisplay(io: Io, views: TunnelSet['views']): Display {
+function createDisplay(io: Io, json: boolean, shown: Shown): Display {
+  return isLive(io, json) ? liveDisplay(io, shown) : lineDisplay(io, json, shown.views);
+}
+
+function liveDisplay(io: Io, { views, requests }: Shown): Display {
   const screen = createScreen(io.stdout);
   const color = !io.env.NO_COLOR;
   let note: string | undefined;
   const draw = () => {
-    screen.show(renderLiveStatus(views(), { columns: io.stdout.columns(), rows: io.stdout.rows(), color, note }));
+    const size = { columns: io.stdout.columns(), rows: io.stdout.rows() };
+    screen.show(renderLiveStatus(views(), { ...size, color, note, requests: requests() }));
   };
   const offResize = io.stdout.onResize(draw);
   let timer: NodeJS.Timeout | undefined;
