@@ -1,6 +1,7 @@
 // Chooses the server, the sign-in and the project of a management command.
 import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
 import type { Project } from '@underpass/rules/entity/entity.ts';
+import { parseUrl } from '@underpass/rules/text/parse-url.ts';
 import { parseToken } from '../config/token.ts';
 import { ClientError } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
@@ -34,7 +35,7 @@ export async function openServer(io: Io, flags: AccountFlags): Promise<{ readonl
 }
 
 function parseOrigin(text: string): string {
-  const url = URL.parse(text.includes('://') ? text : `https://${text}`);
+  const url = parseUrl(text.includes('://') ? text : `https://${text}`);
   const bare = url !== null && url.pathname === '/' && url.search === '' && url.hash === '' && url.username === '';
   if (!bare || !['http:', 'https:'].includes(url.protocol)) {
     throw new ClientError('usage', `'${text}' is not the address of a server, e.g. https://underpass.example.com`);

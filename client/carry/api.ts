@@ -1,6 +1,7 @@
 // The types that commands use to carry a tunnel: options, a handle, events, and a snapshot for the live status.
 
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { HttpUpstream, IngressUpstream } from '@underpass/rules/tunnel/upstream.ts';
 import type { Closings } from '@underpass/runtime/memory-reclaim.ts';
 import type { SessionClock } from '@underpass/wire/clock.ts';
@@ -35,6 +36,8 @@ export interface CarryOptions {
   readonly onEvent: (event: CarryEvent) => void;
   /** Tells an upstream in this process for which visitor a connection is, so it gets no PROXY header. */
   readonly onDialled?: OnDialled;
+  /** Connects a visitor to an upstream inside this process, in place of a socket to the one that `upstreams` names. */
+  readonly openInside?: OpenInside;
   /** The inspector's. */
   readonly openTap?: OpenTap;
   /** Streams that are still open this long after drain() are cut; 30 s if missing. */
@@ -46,6 +49,9 @@ export interface CarryOptions {
 
 /** The connection to the upstream is open; none of the visitor's bytes has arrived there yet. */
 export type OnDialled = (request: OpenRequest, socket: Socket) => void;
+
+/** Returns the visitor's end of a connection that is open. It allows a half-close. */
+export type OpenInside = (request: OpenRequest) => Duplex;
 
 export type CarryEvent =
   | { readonly kind: 'connected'; readonly edge: string; readonly address: string; readonly urls: readonly string[] }

@@ -45,7 +45,10 @@ export class CarrierPool {
   #reported: { readonly code: string; readonly atMs: number } | null = null;
   #stopped = false;
   #lastInfo: Info = {};
-  readonly #empty = Promise.withResolvers<void>();
+  #resolveEmpty!: () => void;
+  readonly #empty = new Promise<void>((resolve) => {
+    this.#resolveEmpty = resolve;
+  });
   readonly #hooks = {
     onSessionStart: (session: Session) => void this.sessions.add(session),
     onSessionEnd: (session: Session) => this.#remove(session),
@@ -112,7 +115,7 @@ export class CarrierPool {
     this.#stop();
     const cancel = after(this.#options.clock, timeoutMs, () => this.close());
     for (const session of [...this.sessions]) session.drain();
-    if (this.sessions.size > 0) await this.#empty.promise;
+    if (this.sessions.size > 0) await this.#empty;
     cancel();
   }
 
@@ -130,7 +133,7 @@ export class CarrierPool {
   #remove(session: Session): void {
     this.sessions.delete(session);
     this.#finished = addSession(this.#finished, session);
-    if (this.#stopped && this.sessions.size === 0) this.#empty.resolve();
+    if (this.#stopped && this.sessions.size === 0) this.#resolveEmpty();
   }
 
   #regionEdges(): number {

@@ -1,5 +1,6 @@
 // Finds domains in `--upstream` that the tunnel does not have, so that a typing error is reported before a visitor meets it.
 
+import { parseUrl } from '@underpass/rules/text/parse-url.ts';
 import type { CarryEvent, TunnelUpstreams } from './api.ts';
 import type { Problem } from './problem.ts';
 
@@ -25,7 +26,7 @@ export function createDomainCheck(upstreams: TunnelUpstreams, onEvent: (event: C
 
   return {
     update(urls) {
-      hosts = (urls ?? []).map((url) => URL.parse(url)?.hostname);
+      hosts = (urls ?? []).map((url) => parseUrl(url)?.hostname);
       const areAll = urls !== undefined && urls.length < maxUrls;
       unknown = areAll ? domains.filter((domain) => !hosts.includes(domain)) : [];
       const found = problem();

@@ -23,18 +23,20 @@ export interface OffersOptions {
   readonly offered: readonly OfferedUpstream[];
   /** Edges tell how long each request took there. */
   readonly asksTimes: boolean;
+  /** The upstream is in this process: it always answers. */
+  readonly isInside: boolean;
   readonly clock: SessionClock;
   readonly sessions: () => Iterable<Session>;
   readonly onEvent: (event: CarryEvent) => void;
 }
 
-export function createOffers({ offered, asksTimes, clock, sessions, onEvent }: OffersOptions): Offers {
+export function createOffers({ offered, asksTimes, isInside, clock, sessions, onEvent }: OffersOptions): Offers {
   const texts = offered.map(({ upstream }) => formatUpstream(upstream));
   let reported = offered.map(() => true);
   const probe = createProbe({
     upstreams: offered.map(({ upstream }) => upstream),
     clock,
-    attempt: attemptUpstream,
+    attempt: isInside ? async () => null : attemptUpstream,
     onChange() {
       for (const session of sessions()) sendTo(session);
       reportChanges();

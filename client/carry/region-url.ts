@@ -1,5 +1,6 @@
 // Parses Tunnel.url, which a client dials: host, port, and in the fragment the pin of a private CA.
 
+import { parseUrl } from '@underpass/rules/text/parse-url.ts';
 import { CarryError } from './problem.ts';
 
 export interface RegionUrl {
@@ -13,7 +14,7 @@ export interface RegionUrl {
 }
 
 export function parseRegionUrl(text: string): RegionUrl {
-  const url = URL.parse(text);
+  const url = parseUrl(text);
   const pin = /^(?:#ca=([0-9a-f]{64}))?$/.exec(url?.hash ?? '');
   const bare = url !== null && url.protocol === 'https:' && url.pathname === '/' && url.search === '' && url.username === '';
   if (!bare || pin === null) throw new CarryError('url-invalid', `'${text}'`);

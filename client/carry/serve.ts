@@ -5,7 +5,7 @@ import type { Stream } from '@underpass/wire/api.ts';
 import type { SessionClock } from '@underpass/wire/clock.ts';
 import type { ResetCode } from '@underpass/wire/core/code.ts';
 import { type RelayedStream, relaySocket, type TakeFirst } from '@underpass/wire/relay.ts';
-import type { OnDialled } from './api.ts';
+import type { OnDialled, OpenInside } from './api.ts';
 import type { Problem, ProblemCode } from './problem.ts';
 import { type OpenTap, tapStream } from './tap.ts';
 import { createTlsCheck, judgeFirst, type TlsCheck } from './tls-check.ts';
@@ -20,6 +20,7 @@ export interface ServeOptions {
   readonly clock: Pick<SessionClock, 'now'>;
   readonly connectTimeoutMs?: number;
   readonly onDialled?: OnDialled | undefined;
+  readonly openInside?: OpenInside | undefined;
   /** The upstream accepted a connection. */
   readonly onServed: (upstream: Upstream) => void;
   readonly onFailed: (host: string, upstream: Upstream | null, problem: Problem) => void;
@@ -69,6 +70,20 @@ function serveTapped(stream: Stream, found: OfferedUpstream, options: ServeOptio
 }
 
 function serveFrom(stream: Stream, found: OfferedUpstream, options: ServeOptions, tlsCheck: TlsCheck): void {
+  if (options.openInside !== undefined) serveInside(stream, found, options, options.openInside);
+  else serveDialled(stream, found, options, tlsCheck);
+}
+
+/** Writes no PROXY header: the upstream gets the visitor's address with the connection. */
+function serveInside(stream: Stream, found: OfferedUpstream, options: ServeOptions, open: OpenInside): void {
+  const inside = open(stream.request);
+  stream.accept();
+  options.onServed(found.upstream);
+  relaySocket(options.edit?.(stream, found) ?? stream, inside, 'upstream-reset');
+  reportBadAnswer(stream, found.upstream, options);
+}
+
+function serveDialled(stream: Stream, found: OfferedUpstream, options: ServeOptions, tlsCheck: TlsCheck): void {
   const { upstream } = found;
   const preface = options.onDialled === undefined ? stream.request.preface : noPreface;
   const socket = openSocket(upstream, options.trust, preface);

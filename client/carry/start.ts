@@ -47,6 +47,7 @@ export function startCarrying(given: CarryOptions): Carrying {
     ...options,
     offered: listOffered(options.upstreams),
     asksTimes: options.openTap !== undefined,
+    isInside: options.openInside !== undefined,
     sessions: () => pool.sessions,
   });
   const domainCheck = createDomainCheck(options.upstreams, options.onEvent);
@@ -112,13 +113,14 @@ interface FailedStream {
 }
 
 function serveOptions(options: FullOptions, offers: Offers, failed: FailedStream): ServeOptions {
-  const { upstreams, upstreamCaPem, upstreamInsecure, clock, onEvent, onDialled } = options;
+  const { upstreams, upstreamCaPem, upstreamInsecure, clock, onEvent, onDialled, openInside } = options;
   let reportedAtMs = Number.NEGATIVE_INFINITY;
   return {
     find: compileUpstreamMap(upstreams),
     trust: { caPem: upstreamCaPem, insecure: upstreamInsecure },
     clock,
     onDialled,
+    openInside,
     openTap: options.openTap,
     onServed: offers.served,
     onFailed(host, upstream, problem) {

@@ -10,7 +10,17 @@ import { parseTunnelUrl, type TunnelConfig, upstreamForms } from '../config/tunn
 import { upstreamsOfFlags } from '../config/upstream-flags.ts';
 import { ClientError } from '../process/error.ts';
 import { carryUntilStopped, type InspectFlags } from '../tunnels/carry-loop.ts';
-import { collect, describe, outputOf, parsePagePort, requireOption, type Shell } from './command-line.ts';
+import type { Readiness } from '../tunnels/readiness.ts';
+import {
+  collect,
+  describe,
+  outputOf,
+  parsePagePort,
+  printUrlOption,
+  requireOption,
+  type Shell,
+  withPrint,
+} from './command-line.ts';
 
 export interface InspectOptions {
   readonly inspect?: boolean;
@@ -31,6 +41,7 @@ export interface CarryFlags extends UpstreamFlags {
   readonly url?: string;
   readonly upstream?: readonly string[];
   readonly tokenFile?: string;
+  readonly print?: 'url';
 }
 
 export function addCarryCommands(program: Command, shell: Shell): void {
@@ -70,9 +81,10 @@ function addCarry(program: Command, shell: Shell, type: TunnelType): void {
     describe(program.command(type), texts.about, texts.examples)
       .option('--url <url>', 'URL of the tunnel, from its Connect section')
       .option('--token-file <file>', 'file that holds the token, - for standard input (default: UNDERPASS_TOKEN)')
-      .option('--upstream <upstream>', `${upstreamForms[type]}; may be repeated`, collect),
+      .option('--upstream <upstream>', `${upstreamForms[type]}; may be repeated`, collect)
+      .addOption(printUrlOption()),
     type,
-  ).action((flags: CarryFlags) => carry(shell, type, flags));
+  ).action((flags: CarryFlags) => withPrint(shell, flags.print, (inner) => carry(inner, type, flags)));
 }
 
 export function upstreamHostOption(): Option {
@@ -121,11 +133,17 @@ export async function carry(shell: Shell, type: TunnelType, flags: CarryFlags): 
 }
 
 /** Carries one tunnel until a signal. */
-export async function carryTunnel(shell: Shell, config: TunnelConfig, flags: UpstreamFlags): Promise<void> {
+export async function carryTunnel(
+  shell: Shell,
+  config: TunnelConfig,
+  flags: UpstreamFlags,
+  readiness: Readiness = {},
+): Promise<void> {
   const output = outputOf(shell, flags);
   const tunnels = [await loadTunnel(shell.io, config, output)];
   const inspect = inspectOf(shell, config.upstreams.type, flags);
-  shell.exitCode = await carryUntilStopped(shell.io, { output, tunnels, health: flags.health, inspect });
+  const ready = { ...readiness, print: shell.printUrl };
+  shell.exitCode = await carryUntilStopped(shell.io, { output, tunnels, health: flags.health, inspect, ready });
 }
 
 /** `byDefault`: without an option it is on, and a failure to start it is a warning. */

@@ -13,6 +13,8 @@ export interface Shell {
   readonly io: Io;
   /** The exit code of the process. An action that succeeds does not set it. */
   exitCode: number;
+  /** Set by `--print url`: gets the address of the tunnel once, when it takes its first visit. */
+  readonly printUrl?: (url: string) => void;
 }
 
 export interface CommonFlags extends AccountFlags {
@@ -29,6 +31,23 @@ export function describe(command: Command, about: string, examples: readonly str
   command.description(about).addOption(new Option('--json', 'write JSON for programs'));
   if (examples.length > 0) command.addHelpText('after', `\n${examples.length === 1 ? 'Example' : 'Examples'}:\n${block}`);
   return command;
+}
+
+export const printUrlText = 'url: carry, and write only the address to standard output, once it takes visitors';
+
+export const printUrlOption = (): Option => new Option('--print <what>', printUrlText).choices(['url']);
+
+/** With `--print url` standard output gets the address and nothing else: what it would get otherwise goes to standard error. */
+export async function withPrint(shell: Shell, what: string | undefined, act: (inner: Shell) => Promise<void>): Promise<void> {
+  if (what !== 'url') return act(shell);
+  const { io } = shell;
+  const printUrl = (url: string) => io.stdout.write(`${url}\n`);
+  const inner: Shell = { io: { ...io, stdout: { ...io.stderr, isTTY: false } }, exitCode: shell.exitCode, printUrl };
+  try {
+    await act(inner);
+  } finally {
+    shell.exitCode = inner.exitCode;
+  }
 }
 
 export function withServer(command: Command): Command {

@@ -4,22 +4,32 @@ import { ingressPresets } from '@underpass/rules/connect/ingress-preset.ts';
 import { type SnippetTab, snippetTabs } from '@underpass/rules/connect/snippet.ts';
 import type { Tunnel } from '@underpass/rules/entity/entity.ts';
 import { maskToken } from '@underpass/rules/tunnel/token-mask.ts';
-import { isWaitingForVerification } from '@underpass/rules/tunnel/tunnel-status.ts';
 import { defaultUpstreams } from '@underpass/rules/tunnel/upstream.ts';
 import { type Command, Option } from 'commander';
 import { openProject } from '../account/account.ts';
+import { type ConnectableTunnel, fetchTunnel, requireConnectable } from '../account/connectable.ts';
 import { domainUpstreams, upstreamsOfFlags } from '../config/upstream-flags.ts';
 import { ClientError } from '../process/error.ts';
 import { isLive } from '../tunnels/carry-loop.ts';
+import { isServed, type Readiness, verifiedUrls } from '../tunnels/readiness.ts';
 import { carryTunnel, tlsOf, type UpstreamFlags, withUpstreamOptions } from './carry.ts';
-import { type CommonFlags, collect, describe, outputOf, refuseOptions, type Shell, withProject } from './command-line.ts';
+import {
+  type CommonFlags,
+  collect,
+  describe,
+  outputOf,
+  printUrlText,
+  refuseOptions,
+  type Shell,
+  withPrint,
+  withProject,
+} from './command-line.ts';
 import { domainNote } from './tunnel-text.ts';
-import { fetchTunnel } from './tunnels.ts';
 
 interface ConnectFlags extends CommonFlags, UpstreamFlags {
   readonly json?: boolean;
   readonly upstream?: readonly string[];
-  readonly print?: SnippetTab;
+  readonly print?: SnippetTab | 'url';
   readonly maskToken?: boolean;
   readonly preset?: string;
   readonly service?: string;
@@ -39,7 +49,12 @@ export function addConnectCommand(program: Command, shell: Shell): void {
       collect,
     ),
   )
-    .addOption(new Option('--print <snippet>', 'print instead of carrying').choices(snippetTabs.map(({ id }) => id)))
+    .addOption(
+      new Option('--print <what>', `a snippet to print instead of carrying; ${printUrlText}`).choices([
+        ...snippetTabs.map(({ id }) => id),
+        'url',
+      ]),
+    )
     .option('--mask-token', 'with --print: asterisks for the first characters of the token')
     .addOption(
       new Option('--preset <name>', 'with --print kubernetes: ingress controller').choices(
@@ -53,9 +68,16 @@ export function addConnectCommand(program: Command, shell: Shell): void {
 
 async function connect(shell: Shell, name: string, flags: ConnectFlags): Promise<void> {
   refuseUselessOptions(flags);
-  const tunnel = await fetchConnectable(shell, name, flags);
-  if (flags.print !== undefined) return print(shell, tunnel, flags.print, flags);
-  const { token, url } = tunnel;
+  const account = await openProject(shell.io, flags);
+  const tunnel = requireConnectable(await fetchTunnel(account, name));
+  if (flags.print !== undefined && flags.print !== 'url') return print(shell, tunnel, flags.print, flags);
+  const find = () => fetchTunnel(account, tunnel.name);
+  const ready = { wanted: verifiedUrls(tunnel), isServed: isServed(tunnel, find) };
+  return withPrint(shell, flags.print, (inner) => carryNamed(inner, tunnel, ready, flags));
+}
+
+async function carryNamed(shell: Shell, tunnel: ConnectableTunnel, ready: Readiness, flags: ConnectFlags): Promise<void> {
+  const { name, url, token } = tunnel;
   const upstreams = upstreamsOfFlags(tunnel.type, upstreamTexts(tunnel, flags), flags.upstreamHost);
   const output = outputOf(shell, flags);
   // The live status shows the verified ones.
@@ -63,13 +85,14 @@ async function connect(shell: Shell, name: string, flags: ConnectFlags): Promise
     ? tunnel.ingressDomains.filter(({ verified }) => !verified)
     : tunnel.ingressDomains;
   for (const domain of domains) output.notice(`${domain.url}${domainNote(domain)}`);
-  await carryTunnel(shell, { name: tunnel.name, url, token: { kind: 'value', token }, upstreams, ...tlsOf(shell, flags) }, flags);
+  const config = { name, url, token: { kind: 'value', token } as const, upstreams, ...tlsOf(shell, flags) };
+  await carryTunnel(shell, config, flags, ready);
 }
 
 const serviceOptions = ['preset', 'service', 'namespace'] as const;
 
 function refuseUselessOptions(flags: ConnectFlags): void {
-  if (flags.print === undefined) refuseOptions(flags, ['maskToken', ...serviceOptions], 'for --print');
+  if (flags.print === undefined || flags.print === 'url') refuseOptions(flags, ['maskToken', ...serviceOptions], 'for --print');
   else
     refuseOptions(
       flags,
@@ -78,39 +101,27 @@ function refuseUselessOptions(flags: ConnectFlags): void {
     );
 }
 
-export async function fetchConnectable(shell: Shell, name: string, flags: CommonFlags): Promise<Tunnel & { token: string }> {
+export async function fetchConnectable(shell: Shell, name: string, flags: CommonFlags): Promise<ConnectableTunnel> {
   return requireConnectable(await fetchTunnel(await openProject(shell.io, flags), name));
-}
-
-/** The tunnel, if this role may read its token and at least one of its domains is verified. */
-export function requireConnectable(tunnel: Tunnel): Tunnel & { token: string } {
-  const { token } = tunnel;
-  if (!token) throw new ClientError('token-hidden', tunnel.name);
-  if (isWaitingForVerification(tunnel.status) && tunnel.ingressDomains.every(({ verified }) => !verified)) {
-    const apex = tunnel.ingressDomains[0]?.apexName;
-    const fix = `Run "underpass domains verify ${apex}", then try again.`;
-    throw new ClientError('tunnel-waiting', tunnel.name, apex === undefined ? {} : { fix });
-  }
-  return { ...tunnel, token };
 }
 
 export function upstreamTexts(tunnel: Tunnel, { upstream }: { readonly upstream?: readonly string[] }): readonly string[] {
   return upstream ?? [defaultUpstreams[tunnel.type]];
 }
 
-function print(shell: Shell, tunnel: Tunnel & { token: string }, tab: SnippetTab, flags: ConnectFlags): void {
+function print(shell: Shell, tunnel: ConnectableTunnel, tab: SnippetTab, flags: ConnectFlags): void {
   if (tunnel.type === 'http' || tab !== 'kubernetes')
     refuseOptions(flags, serviceOptions, 'for --print kubernetes of an ingress tunnel');
   const token = flags.maskToken ? maskToken(tunnel.token) : tunnel.token;
-  const snippet = parseConnectSnippet({ ...tunnel, token }, connectInputs(tunnel, flags), tab);
+  const snippet = parseConnectSnippet({ ...tunnel, token }, connectInputs(tunnel, tab, flags), tab);
   if (!snippet.ok) throw new ClientError('usage', snippet.message);
   outputOf(shell, flags).result({ tunnel: tunnel.name, snippet: tab, text: snippet.value.text }, snippet.value.text);
 }
 
-function connectInputs(tunnel: Tunnel, flags: ConnectFlags): ConnectInputs {
-  if (tunnel.type === 'http' && flags.print && !flags.upstream) return defaultConnectInputs(tunnel, flags.print);
+function connectInputs(tunnel: Tunnel, tab: SnippetTab, flags: ConnectFlags): ConnectInputs {
+  if (tunnel.type === 'http' && !flags.upstream) return defaultConnectInputs(tunnel, tab);
   if (tunnel.type === 'http') return { type: 'http', upstreams: domainUpstreams(tunnel, upstreamTexts(tunnel, flags)) };
-  if (flags.print === 'kubernetes' && flags.upstream !== undefined) {
+  if (tab === 'kubernetes' && flags.upstream !== undefined) {
     const instead = 'takes --preset, or --service and --namespace, not --upstream';
     throw new ClientError('usage', `--print kubernetes of an ingress tunnel ${instead}`);
   }

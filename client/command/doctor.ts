@@ -8,6 +8,7 @@ import { tunnelTypeNames } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { type Command, Option } from 'commander';
 import { openProject, openServer, type ProjectAccount, serverOf } from '../account/account.ts';
 import { callWithoutToken, request } from '../account/api.ts';
+import { fetchTunnel } from '../account/connectable.ts';
 import { readCredentials } from '../account/credentials.ts';
 import type { TunnelUpstreams } from '../carry/api.ts';
 import { parseRegionUrl } from '../carry/region-url.ts';
@@ -27,7 +28,6 @@ import { version } from '../process/version.ts';
 import { upstreamHostOption } from './carry.ts';
 import { type CommonFlags, collect, describe, outputOf, type Shell, withProject } from './command-line.ts';
 import { newestRelease } from './release.ts';
-import { fetchTunnel } from './tunnels.ts';
 
 interface DoctorFlags extends CommonFlags {
   readonly url?: string;

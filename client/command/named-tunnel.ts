@@ -1,10 +1,9 @@
 // Entries of a configuration file without URL and token: tunnels of the signed-in person, looked up by name as `connect` does.
 import { openProject } from '../account/account.ts';
+import { fetchTunnel, requireConnectable } from '../account/connectable.ts';
 import type { NamedTunnel, TunnelConfig } from '../config/tunnel-config.ts';
 import { ClientError } from '../process/error.ts';
 import type { CommonFlags, Shell } from './command-line.ts';
-import { requireConnectable } from './connect.ts';
-import { fetchTunnel } from './tunnels.ts';
 
 /** One after the other: a long file must not be a burst of calls at the server. */
 export async function lookUpTunnels(

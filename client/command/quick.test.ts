@@ -296,3 +296,56 @@ test('an inspector that cannot start as asked ends the command before a tunnel e
   }
   assert.deepEqual(made(), []);
 });
+
+test('--print url writes the address alone, once the edges hold the route and this one names it', async (t) => {
+  let status = 'Progressing';
+  const { edge, api, cli, port } = await world(t, {
+    edge: { info: { urls: [address] } },
+    tunnel: { status: 'Progressing' },
+    routes: { [`GET /api/tunnels/${otter.name}`]: () => ({ body: { ...otter, status } }) },
+  });
+  const running = cli.start(['http', port, '--print', 'url']);
+  await edge.next();
+  const asked = () => api.calls.filter(({ method, path }) => method === 'GET' && path.startsWith('/api/tunnels/')).length;
+  while (asked() < 2) await new Promise((resolve) => setTimeout(resolve, 10));
+  assert.equal(running.stdout(), '');
+  status = 'Created';
+  await running.seen(/^https:/);
+  await running.seen(/ ready urls=/);
+  running.signal('SIGTERM');
+  const { code, stdout, stderr } = await running.ended;
+  assert.equal(code, 0, stderr);
+  assert.equal(stdout, `${address}\n`);
+  assert.match(stderr, / opened urls=[\s\S]* connected [\s\S]* ready urls=[\s\S]* stopped\n$/);
+});
+
+test('--json reports ready with all addresses', async (t) => {
+  const urls = [address, 'https://api.example.com'];
+  const ingressDomains = urls.map((url) => ({ ...otter.ingressDomains[0]!, url }));
+  const { cli, port } = await world(t, { edge: { info: { urls } }, tunnel: { ingressDomains } });
+  const running = cli.start(['http', port, '--json']);
+  await running.seen(/"ready"/);
+  running.signal('SIGTERM');
+  const { stdout } = await running.ended;
+  const events = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { event: string; urls?: readonly string[] });
+  assert.deepEqual(events.find(({ event }) => event === 'ready')?.urls, urls);
+});
+
+test('--print url ends with an error and no output where a tunnel cannot start', async (t) => {
+  const gone = await world(t, { edge: { refuse: () => ({ code: 'token-refused' }) } });
+  const deleted = await gone.cli.run(['http', gone.port, '--print', 'url']);
+  assert.deepEqual([deleted.code, deleted.stdout], [7, ''], deleted.stderr);
+  const given = ['http', '--url', gone.edge.url, '--upstream', gone.port, '--print', 'url'];
+  const refused = await gone.cli.run(given, { env: { UNDERPASS_TOKEN: 'wrong' } });
+  assert.deepEqual([refused.code, refused.stdout], [8, ''], refused.stderr);
+  assert.match(refused.stderr, /^error: .*The token is refused: edge\.localhost:\d+\n {2}fix: It was rotated/m);
+  const [domain] = otter.ingressDomains;
+  const waiting = await world(t, { tunnel: { ingressDomains: [{ ...domain!, apexName: 'example.com', verified: false }] } });
+  const unverified = await waiting.cli.run(['http', waiting.port, '--print', 'url']);
+  assert.deepEqual([unverified.code, unverified.stdout], [7, ''], unverified.stderr);
+  assert.match(unverified.stderr, /underpass domains verify example\.com/);
+  assert.equal(waiting.deleted().length, 1);
+});

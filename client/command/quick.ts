@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { ClientError } from '../process/error.ts';
 import { addCarryCommands, type CarryFlags, carry } from './carry.ts';
 import type { ServeFlags } from './carry-quick.ts';
-import { describe, refuseOptions, type Shell } from './command-line.ts';
+import { describe, printUrlOption, refuseOptions, type Shell, withPrint } from './command-line.ts';
 import { type QuickFlags, quickOptions, withQuickOptions } from './quick-options.ts';
 
 /** Adds `http PORT`, which makes its tunnel; without an argument `http` is the form of the snippets (spec 2, Connect section). */
@@ -16,10 +16,10 @@ export function addQuickCommands(program: Command, shell: Shell): void {
     http.argument('[port]', 'PORT, HOST:PORT or URL: makes a quick tunnel for this folder'),
     'with a port: ',
   ).action(async (port: string | undefined, flags: CarryFlags & QuickFlags) => {
-    if (port === undefined) return carryGiven(shell, flags);
+    if (port === undefined) return withPrint(shell, flags.print, (inner) => carryGiven(inner, flags));
     refuseOptions(flags, ['url', 'tokenFile', 'upstream'], 'not for a quick tunnel');
     const { carryQuick } = await import('./carry-quick.ts');
-    return carryQuick(shell, port, flags);
+    return withPrint(shell, flags.print, (inner) => carryQuick(inner, port, flags));
   });
 }
 
@@ -29,11 +29,12 @@ function addServe(program: Command, shell: Shell): void {
     'underpass serve ./dist --for 2h',
   ]);
   withQuickOptions(command)
+    .addOption(printUrlOption())
     .option('--list', 'show the names in folders without index.html')
     .option('--ca <file>', 'CA certificates (PEM) to trust for the region, besides those of the system')
     .action(async (folder: string | undefined, flags: ServeFlags) => {
       const { serveFolder } = await import('./carry-quick.ts');
-      return serveFolder(shell, folder ?? '.', flags);
+      return withPrint(shell, flags.print, (inner) => serveFolder(inner, folder ?? '.', flags));
     });
 }
 

@@ -5,10 +5,10 @@ import type { Tunnel } from '@underpass/rules/entity/entity.ts';
 import { durations } from '@underpass/rules/limits.ts';
 import type { Command } from 'commander';
 import { openProject } from '../account/account.ts';
+import { fetchTunnel } from '../account/connectable.ts';
 import { ClientError } from '../process/error.ts';
 import { confirm } from '../terminal/prompt.ts';
 import { type CommonFlags, describe, outputOf, type Shell, withProject } from './command-line.ts';
-import { fetchTunnel } from './tunnels.ts';
 
 interface RotateFlags extends CommonFlags {
   readonly now?: boolean;

@@ -10,6 +10,7 @@ import { defaultTunnelType, tunnelTypeNames, tunnelTypes } from '@underpass/rule
 import { type Command, Option } from 'commander';
 import { openProject, type ProjectAccount } from '../account/account.ts';
 import { saveChange } from '../account/api.ts';
+import { fetchTunnel } from '../account/connectable.ts';
 import { ClientError } from '../process/error.ts';
 import { renderTable } from '../terminal/output.ts';
 import { confirm } from '../terminal/prompt.ts';
@@ -106,10 +107,6 @@ function addUpdate(tunnels: Command, shell: Shell): void {
 
 const canonicalName = (name: string) => canonicalOf(parseTunnelName, name);
 const proxyOf = (flag: ProxyFlag): ProxyProtocol => (flag === 'off' ? '' : flag);
-
-export function fetchTunnel({ api, project }: ProjectAccount, name: string): Promise<Tunnel> {
-  return api.call(tunnelCalls.getTunnel, { project: project.id, name: canonicalName(name), metrics: '1' });
-}
 
 async function list(shell: Shell, flags: CommonFlags): Promise<void> {
   const { api, project } = await openProject(shell.io, flags);

@@ -1,6 +1,6 @@
 // A tunnel's configuration with the token and the CA files that it names. Their contents count when a reload compares tunnels.
 import { X509Certificate } from 'node:crypto';
-import type { OnDialled } from '../carry/api.ts';
+import type { OnDialled, OpenInside } from '../carry/api.ts';
 import { readBounded } from '../process/bounded-file.ts';
 import { ClientError, fileReason } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
@@ -13,13 +13,14 @@ export interface LoadedTunnel {
   readonly token: string;
   readonly caPem?: string;
   readonly upstreamCaPem?: string;
-  /** The upstream is a part of this process, as in `underpass ssh serve`. */
+  /** The upstream is a part of this process, as in `underpass ssh serve` and the library's `listen`. */
   readonly inside?: InsideUpstream;
 }
 
 export interface InsideUpstream {
-  readonly onDialled: OnDialled;
-  /** What the live status shows in place of its loopback port. */
+  readonly onDialled?: OnDialled;
+  readonly openInside?: OpenInside;
+  /** What the live status shows in place of its address. */
   readonly lines: readonly string[];
 }
 

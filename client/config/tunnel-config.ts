@@ -2,6 +2,7 @@
 
 import type { Parsed } from '@underpass/rules/parsed.ts';
 import { accept, refuse } from '@underpass/rules/parsed.ts';
+import { parseUrl } from '@underpass/rules/text/parse-url.ts';
 import { type TunnelType, tunnelTypeNames } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { formatUpstream, parseHttpUpstream, parseIngressUpstream, parseUpstreamHost } from '@underpass/rules/tunnel/upstream.ts';
 import type { CarriedHttpUpstream, TunnelUpstreams } from '../carry/api.ts';
@@ -144,7 +145,7 @@ function firstRepeated(keys: readonly string[]): string | undefined {
 
 /** `https://host[:port][#ca=<64 hex>]`, as the dashboard shows it. */
 export function parseTunnelUrl(text: string): Parsed<string> {
-  const url = URL.parse(text);
+  const url = parseUrl(text);
   const bare = url !== null && url.protocol === 'https:' && url.pathname === '/' && url.search === '' && url.username === '';
   const pinned = url === null || url.hash === '' || /^#ca=[0-9a-f]{64}$/.test(url.hash);
   if (bare && pinned) return accept(text);

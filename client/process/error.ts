@@ -114,6 +114,11 @@ export const errors = {
     fix: 'Correct the setting that the message names.',
     exit: 'network',
   },
+  'not-ready': {
+    title: 'The tunnel did not become ready in time',
+    fix: 'Run "underpass doctor" with the name of the tunnel.',
+    exit: 'network',
+  },
   'not-signed-in': { title: 'You are not signed in', fix: 'Run "underpass login".', exit: 'signIn' },
   'login-expired': {
     title: 'The sign-in was denied or not confirmed in time',

@@ -1,5 +1,6 @@
 // The real Io of this process. It loads what only some commands need when they need it: modules cost memory in a client that runs for months.
 import { homedir, hostname, userInfo } from 'node:os';
+import { authoritiesWith } from './authorities.ts';
 import type { CommandResult, Io, TextOut } from './io.ts';
 import { takeKeys } from './keys.ts';
 import { chooseProxyOfUrl, formatProxy } from './proxy.ts';
@@ -11,19 +12,8 @@ export function createProcessIo(env: Io['env'] = process.env): Io {
     stdin: process.stdin,
     stdout: textOut(process.stdout),
     stderr: textOut(process.stderr),
-    env,
-    cwd: orElse(process.cwd, '/'),
-    home: orElse(homedir, '/'),
-    userName: orElse(() => userInfo().username, String(process.getuid?.())),
-    hostName: hostname(),
-    userId: process.getuid?.() ?? null,
-    platform: process.platform === 'darwin' || process.platform === 'win32' ? process.platform : 'linux',
-    arch: process.arch,
-    self: builtFor === undefined ? [process.execPath, process.argv[1] ?? ''] : [process.execPath],
-    now: Date.now,
+    ...surroundingsOf(env),
     ...createFetch(env),
-    execute: (file, args, options) => execute(env, file, args, options),
-    start: (file, args) => start(env, file, args),
     onSignal(signal, listener) {
       process.on(signal, listener);
       return () => process.off(signal, listener);
@@ -34,10 +24,27 @@ export function createProcessIo(env: Io['env'] = process.env): Io {
   };
 }
 
+/** What is around the process, without its terminal, its signals and settings that all code of the process shares. */
+export function surroundingsOf(env: Io['env']) {
+  return {
+    env,
+    cwd: orElse(process.cwd, '/'),
+    home: orElse(homedir, '/'),
+    userName: orElse(() => userInfo().username, String(process.getuid?.())),
+    hostName: hostname(),
+    userId: process.getuid?.() ?? null,
+    platform: process.platform === 'darwin' || process.platform === 'win32' ? process.platform : 'linux',
+    arch: process.arch,
+    self: builtFor === undefined ? [process.execPath, process.argv[1] ?? ''] : [process.execPath],
+    now: Date.now,
+    execute: (file, args, options) => execute(env, file, args, options),
+    start: (file, args) => start(env, file, args),
+  } satisfies Partial<Io>;
+}
+
 /** Every call takes the proxy that proxy.ts chooses. Both runtimes would choose by rules of their own. */
 function createFetch(env: Io['env']): Pick<Io, 'fetch' | 'trust'> {
   const tls = () => process.getBuiltinModule('node:tls');
-  const withSystem = (caPem: string): string[] => [...tls().getCACertificates('default'), caPem];
   if (process.versions.bun === undefined) {
     const useProxy = Object.keys(env).some((name) => isProxySetting(name)) ? createSwitch() : () => {};
     return {
@@ -45,7 +52,7 @@ function createFetch(env: Io['env']): Pick<Io, 'fetch' | 'trust'> {
         useProxy(proxyOf(env, input));
         return fetch(input, init);
       },
-      trust: (caPem) => tls().setDefaultCACertificates(withSystem(caPem)),
+      trust: (caPem) => tls().setDefaultCACertificates(authoritiesWith(caPem)),
     };
   }
   // The runtime of the compiled program takes CA and proxy with each request; `false` is the one value that means: directly.
@@ -56,7 +63,7 @@ function createFetch(env: Io['env']): Pick<Io, 'fetch' | 'trust'> {
       return fetch(input, { ...init, ...trusted, proxy } as RequestInit);
     },
     trust(caPem) {
-      trusted = { tls: { ca: withSystem(caPem) } };
+      trusted = { tls: { ca: authoritiesWith(caPem) } };
     },
   };
 }

@@ -4,6 +4,7 @@
 import { isIP } from 'node:net';
 import { compileAllowList } from '@underpass/rules/address/allow-list.ts';
 import { accept, type Parsed, refuse } from '@underpass/rules/parsed.ts';
+import { parseUrl } from '@underpass/rules/text/parse-url.ts';
 import { isLoopbackHost } from '@underpass/rules/tunnel/upstream.ts';
 
 export interface HttpProxy {
@@ -42,7 +43,7 @@ const fromBasic = (authorization: string | null): string =>
 const setting = (env: Env, name: string): string => (env[name.toLowerCase()] ?? env[name] ?? '').trim();
 
 function parseProxy(text: string): Parsed<HttpProxy> {
-  const url = URL.parse(text.includes('://') ? text : `http://${text}`);
+  const url = parseUrl(text.includes('://') ? text : `http://${text}`);
   if (url === null || !/^https?:$/.test(url.protocol) || url.hostname === '') {
     // The error leaves the text out, because it may contain a password.
     return refuse('it is not an http or https URL');
@@ -85,6 +86,6 @@ function covers(entry: string, host: string, port: number): boolean {
 }
 
 function isUnder(host: string, name: string): boolean {
-  const ascii = URL.parse(`http://${name}`)?.hostname;
+  const ascii = parseUrl(`http://${name}`)?.hostname;
   return ascii !== undefined && (host === ascii || host.endsWith(`.${ascii}`));
 }

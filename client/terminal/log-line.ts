@@ -6,6 +6,7 @@ export interface LogEvent {
   readonly event:
     | 'opened'
     | 'connected'
+    | 'ready'
     | 'disconnected'
     | 'problem'
     | 'upstream-up'

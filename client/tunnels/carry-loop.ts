@@ -10,6 +10,7 @@ import type { Output } from '../terminal/output.ts';
 import { createScreen } from '../terminal/screen.ts';
 import type { Health } from './health.ts';
 import { startIdleMemory } from './idle-memory.ts';
+import { type Readiness, type ReadyWatch, watchReady } from './readiness.ts';
 import { startTunnel } from './running-tunnel.ts';
 import { createTunnelSet, type TunnelSet } from './tunnel-set.ts';
 
@@ -26,6 +27,13 @@ export interface LoopOptions {
   readonly drainMs?: number;
   /** Takes part in what happens, until the end. */
   readonly steer?: (steering: Steering) => Steered;
+  /** For a single tunnel: reports when it takes its first visit. */
+  readonly ready?: ReadyOptions;
+}
+
+export interface ReadyOptions extends Readiness {
+  /** `--print url`: gets the address once. A tunnel that does not start then ends the command with an error. */
+  readonly print?: ((url: string) => void) | undefined;
 }
 
 export interface Steering {
@@ -60,9 +68,12 @@ export async function carryUntilStopped(io: Io, options: LoopOptions): Promise<n
     requests: () => inspector?.latest(mostRequests) ?? [],
   });
   let steered: Steered | undefined;
+  let watch: ReadyWatch | undefined;
+  let failure: ClientError | undefined;
   const report = (event: LogEvent) => {
     display.report(event);
     steered?.onEvent(event);
+    watch?.onEvent(event);
   };
   options.onReport?.(report);
   const inspector = await startInspecting(io, options, () => tunnels.views());
@@ -78,13 +89,19 @@ export async function carryUntilStopped(io: Io, options: LoopOptions): Promise<n
     tunnels.apply(options.tunnels);
     display.start();
     if (inspector) report({ tunnel: '*', event: 'inspecting', text: inspectText(io, options.output.json, inspector) });
-    return await untilStopped(io, tunnels, display, {
+    const code = await untilStopped(io, tunnels, display, {
       reload: options.reload,
       onStart: (steering) => {
         steered = options.steer?.(steering);
+        watch = watchStart(options, steering, report, (error) => {
+          failure = error;
+        });
       },
     });
+    if (failure !== undefined) throw failure;
+    return code;
   } finally {
+    watch?.end();
     steered?.end();
     await inspector?.close();
     health?.close();
@@ -96,6 +113,28 @@ export async function carryUntilStopped(io: Io, options: LoopOptions): Promise<n
 
 async function startHealthOf({ health }: LoopOptions, views: TunnelSet['views']): Promise<Health | undefined> {
   return health === undefined ? undefined : (await import('./health.ts')).startHealth(health, views);
+}
+
+function watchStart(
+  { ready }: LoopOptions,
+  { views, stop }: Steering,
+  report: (event: LogEvent) => void,
+  onFailed: (error: ClientError) => void,
+): ReadyWatch | undefined {
+  if (ready === undefined) return undefined;
+  const fail = (error: ClientError) => {
+    onFailed(error);
+    stop();
+  };
+  return watchReady({
+    ...ready,
+    view: () => views()[0],
+    onReady: (urls) => {
+      report({ tunnel: views()[0]?.name ?? '', event: 'ready', urls });
+      ready.print?.(urls[0] ?? '');
+    },
+    onFailed: ready.print && fail,
+  });
 }
 
 /** Loaded only if it is on: a client without an inspector pays nothing for it. */

@@ -117,7 +117,8 @@ function optionsOf({
     upstreamInsecure: config.upstreamInsecure,
     ...(caPem === undefined ? {} : { caPem }),
     ...(upstreamCaPem === undefined ? {} : { upstreamCaPem }),
-    ...(inside === undefined ? {} : { onDialled: inside.onDialled }),
+    ...(inside?.onDialled && { onDialled: inside.onDialled }),
+    ...(inside?.openInside && { openInside: inside.openInside }),
   };
 }
 

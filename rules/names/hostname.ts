@@ -1,6 +1,8 @@
 // Host names as the product stores and compares them: lower-case A-labels without a trailing dot.
 // RFC 1123 2.1 for the labels, RFC 1035 2.3.4 for the lengths. No IP literals, no underscores.
 
+import { parseUrl } from '../text/parse-url.ts';
+
 export const labelMaxChars = 63;
 export const hostnameMaxChars = 253;
 
@@ -54,6 +56,6 @@ function toAscii(text: string): string | null {
   if (!asciiOrForeignLetters.test(text)) return null;
   if (!/[\u0080-\u{10ffff}]/u.test(text)) return text;
   // UTS 46 mapping as browsers do it; ends in a slash exactly when nothing was cut off as path or query.
-  const url = URL.parse(`http://${text}/`);
+  const url = parseUrl(`http://${text}/`);
   return url !== null && url.pathname === '/' && url.port === '' ? url.hostname : null;
 }
