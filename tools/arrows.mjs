@@ -49,7 +49,7 @@ export const layers = {
     ['config'],
     ['account', 'inspect', 'tunnels'],
     ['doctor', 'import', 'listening', 'quick', 'service', 'ssh'],
-    ['command'],
+    ['command', 'library'],
     ['.'],
   ],
   edge: [

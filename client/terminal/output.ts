@@ -44,7 +44,7 @@ export function reportError(error: unknown, io: Io, json: boolean): number {
 }
 
 /** The detail of a missing thing says enough: "Tunnel not found" needs no "Not found" before it. */
-function headline({ code, message }: ClientError, title: string): string {
+export function headline({ code, message }: ClientError, title: string): string {
   if (message === '') return title;
   return code === 'not-found' ? message : `${title}: ${message}`;
 }

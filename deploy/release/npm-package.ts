@@ -1,4 +1,5 @@
-// The npm package: the client as JavaScript, because Node strips no types below node_modules, with its few dependencies inside.
+// The npm package: command and library as JavaScript, because Node strips no types below node_modules, with their few
+// dependencies inside.
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,8 +15,10 @@ export interface NpmOptions {
   readonly folder: string;
 }
 
-/** node:tls lists and sets the authorities that it trusts from 24.5 on; a test runs the package with exactly this version. */
+/** node:tls sets the authorities that it trusts from 24.5 on: the command needs it. A test runs it with exactly this version. */
 export const oldestNode = '24.5.0';
+/** From 20.16 on modules are loaded when they are needed (process.getBuiltinModule). A test runs the library with this version. */
+export const oldestLibraryNode = '20.16.0';
 
 export function makeNpmPackage({ root, compiler, version, update, folder }: NpmOptions): {
   readonly path: string;
@@ -27,6 +30,7 @@ export function makeNpmPackage({ root, compiler, version, update, folder }: NpmO
     writeFileSync(join(stage, 'package.json'), `${JSON.stringify(manifestOf(version), null, 2)}\n`);
     writeFileSync(join(stage, 'underpass.mjs'), starter);
     writeFileSync(join(stage, managedBy), `${update}\n`);
+    copyFileSync(join(root, 'client', 'library', 'underpass.d.ts'), join(stage, 'underpass.d.ts'));
     copyFileSync(join(root, 'deploy', 'release', 'npm-readme.md'), join(stage, 'README.md'));
     writeFileSync(join(stage, 'LICENSE'), licencesOf(root, bundled));
     const options = { cwd: stage, encoding: 'utf8', timeout: 60_000 } as const;
@@ -39,11 +43,12 @@ export function makeNpmPackage({ root, compiler, version, update, folder }: NpmO
   }
 }
 
-/** Returns the packages of node_modules that are in the bundle. A command loads only its own parts of it. */
+/** Returns the packages of node_modules that are in the bundle. Command and library load only their own parts of it. */
 function bundle(compiler: string, root: string, into: string): readonly string[] {
-  const names = ['--entry-naming=main.mjs', '--chunk-naming=[name]-[hash].mjs'];
+  const names = ['--entry-naming=[name].mjs', '--chunk-naming=[name]-[hash].mjs'];
   const args = ['--target=node', '--format=esm', '--splitting', '--minify-syntax', '--minify-whitespace', '--sourcemap=external'];
-  execFileSync(compiler, ['build', join(root, 'client', 'underpass.ts'), ...args, ...names, `--outdir=${into}`], {
+  const entries = ['underpass.ts', 'library/library.ts'].map((name) => join(root, 'client', name));
+  execFileSync(compiler, ['build', ...entries, ...args, ...names, `--outdir=${into}`], {
     cwd: root,
     stdio: ['ignore', 'ignore', 'inherit'],
     timeout: 120_000,
@@ -67,9 +72,8 @@ function manifestOf(version: string) {
     repository: { type: 'git', url: `git+${projectUrl}.git`, directory: 'client' },
     type: 'module',
     bin: { underpass: 'underpass.mjs' },
-    // A command, not a library: nothing to import, and so no types.
-    exports: {},
-    engines: { node: `>=${oldestNode}` },
+    exports: { '.': { types: './underpass.d.ts', default: './dist/library.mjs' } },
+    engines: { node: `>=${oldestLibraryNode}` },
     publishConfig: { access: 'public', provenance: true },
   };
 }
@@ -79,9 +83,9 @@ const [oldestMajor, oldestMinor] = oldestNode.split('.');
 const starter = `#!/usr/bin/env node
 // Checks the version before an older Node reads what it cannot.
 const [major, minor] = process.versions.node.split('.').map(Number);
-if (major > ${oldestMajor} || (major === ${oldestMajor} && minor >= ${oldestMinor})) await import('./dist/main.mjs');
+if (major > ${oldestMajor} || (major === ${oldestMajor} && minor >= ${oldestMinor})) await import('./dist/underpass.mjs');
 else {
-  process.stderr.write(\`underpass needs Node ${oldestMajor}.${oldestMinor} or newer, and this is \${process.version}.\\n\`);
+  process.stderr.write(\`The underpass command needs Node ${oldestMajor}.${oldestMinor} or newer, and this is \${process.version}.\\n\`);
   process.exitCode = 1;
 }
 `;

@@ -26,7 +26,7 @@ import { makeTunnel } from '../../tests/helpers/dashboard.ts';
 import { startProduct } from '../../tests/helpers/product.ts';
 import { buildRelease, platform, root, version } from '../../tests/helpers/release-build.ts';
 import { requireTool, skipWithout } from '../../tests/helpers/tool.ts';
-import { oldestNode } from './npm-package.ts';
+import { oldestLibraryNode, oldestNode } from './npm-package.ts';
 import { renderFlake, renderFormula, renderScoopManifest } from './package-texts.ts';
 import { fetchProgram, runtimes } from './runtime.ts';
 import { sha256Of } from './sign.ts';
@@ -99,7 +99,7 @@ describe('the npm package', () => {
       .filter((entry) => entry.isFile())
       .map((entry) => join(entry.parentPath, entry.name).slice(installed.length + 1));
     const unexpected = files.filter(
-      (name) => !/^(LICENSE|README\.md|managed-by|package\.json|underpass\.mjs|dist\/[\w-]+\.mjs)$/.test(name),
+      (name) => !/^(LICENSE|README\.md|managed-by|package\.json|underpass\.(mjs|d\.ts)|dist\/[\w-]+\.mjs)$/.test(name),
     );
     assert.deepEqual(unexpected, []);
     const licences = readFileSync(join(installed, 'LICENSE'), 'utf8');
@@ -112,7 +112,8 @@ describe('the npm package', () => {
     assert.equal(manifest.name, 'underpass');
     assert.equal(manifest.version, version);
     assert.deepEqual(manifest.bin, { underpass: 'underpass.mjs' });
-    assert.deepEqual(manifest.engines, { node: `>=${oldestNode}` });
+    assert.deepEqual(manifest.engines, { node: `>=${oldestLibraryNode}` });
+    assert.deepEqual(manifest.exports, { '.': { types: './underpass.d.ts', default: './dist/library.mjs' } });
     assert.deepEqual(manifest.repository, { type: 'git', url: `git+${projectUrl}.git`, directory: 'client' });
     assert.deepEqual(manifest.publishConfig, { access: 'public', provenance: true });
     for (const absent of ['private', 'scripts', 'dependencies', 'devDependencies', 'types'])
@@ -122,7 +123,7 @@ describe('the npm package', () => {
   test('tells an older Node in one line what is needed', () => {
     const older = 'data:text/javascript,Object.defineProperty(process,"versions",{value:{...process.versions,node:"22.14.0"}})';
     const ended = spawnSync(process.execPath, ['--import', older, join(installed, 'underpass.mjs')], { encoding: 'utf8' });
-    assert.match(ended.stderr, /^underpass needs Node 24\.5 or newer, and this is v[\d.]+\.\n$/);
+    assert.match(ended.stderr, /^The underpass command needs Node 24\.5 or newer, and this is v[\d.]+\.\n$/);
     assert.equal(ended.status, 1);
   });
 

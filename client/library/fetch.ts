@@ -1,0 +1,68 @@
+// fetch for the calls to the server, over node:http. The global one takes neither a CA nor a proxy without changing settings of the
+// whole process, which belongs to somebody else.
+
+import { type IncomingMessage, request as requestPlain } from 'node:http';
+import { type RequestOptions, request as requestTls } from 'node:https';
+import { connect as connectTls } from 'node:tls';
+import { serverNameOf } from '../carry/lookup.ts';
+import { connectThroughProxy, proxyFor } from '../carry/proxy-connect.ts';
+import { authoritiesWith } from '../process/authorities.ts';
+import type { Io } from '../process/io.ts';
+
+/** As large as the largest answer that the caller reads. */
+const maxAnswerBytes = 16 * 1024 * 1024;
+const noBody: ReadonlySet<number> = new Set([204, 205, 304]);
+
+export function createFetch(env: Io['env']): Pick<Io, 'fetch' | 'trust'> {
+  let ca: string[] | undefined;
+  return {
+    async fetch(input, init = {}) {
+      const url = new URL(input instanceof Request ? input.url : input);
+      const signal = init.signal ?? new AbortController().signal;
+      const answer = await send(url, init, signal, await connectionTo(url, env, ca, signal));
+      return toResponse(answer);
+    },
+    trust(caPem) {
+      ca = authoritiesWith(caPem);
+    },
+  };
+}
+
+/** How to connect: through the proxy, if one is set for this host. */
+async function connectionTo(url: URL, env: Io['env'], ca: string[] | undefined, signal: AbortSignal): Promise<RequestOptions> {
+  const trust = ca === undefined ? {} : { ca };
+  if (url.protocol !== 'https:') return {};
+  const target = { host: url.hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(url.port || 443) };
+  const proxy = proxyFor(env, target.host, target.port);
+  if (proxy === null) return trust;
+  const socket = await connectThroughProxy(proxy, target, signal);
+  return { createConnection: () => connectTls({ socket, host: target.host, ...serverNameOf(target.host), ...trust }) };
+}
+
+function send(url: URL, init: RequestInit, signal: AbortSignal, connection: RequestOptions): Promise<IncomingMessage> {
+  const request = url.protocol === 'https:' ? requestTls : requestPlain;
+  const { method = 'GET', body } = init;
+  const headers = Object.fromEntries(new Headers(init.headers));
+  return new Promise((resolve, reject) => {
+    // Without an agent the connection ends with the answer, so that it does not keep the process alive.
+    const sent = request(url, { method, headers, signal, agent: false, ...connection }, resolve);
+    sent.once('error', (error) => reject(signal.aborted ? signal.reason : error));
+    sent.end(body ?? undefined);
+  });
+}
+
+async function toResponse(answer: IncomingMessage): Promise<Response> {
+  const status = answer.statusCode ?? 0;
+  if (status >= 300 && status < 400) throw new Error('the answer is a redirect');
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > maxAnswerBytes) throw new Error(`the answer is larger than ${maxAnswerBytes} bytes`);
+    chunks.push(chunk);
+  }
+  const headers = new Headers();
+  for (const [name, values] of Object.entries(answer.headersDistinct))
+    for (const value of values ?? []) headers.append(name, value);
+  return new Response(noBody.has(status) ? null : Buffer.concat(chunks), { status, headers });
+}

@@ -1,0 +1,98 @@
+// The library of the npm package: `listen` and `forward`. Everything that lasts belongs to one tunnel; nothing is global.
+
+import type { Server } from 'node:http';
+import type { InsideUpstream } from '../config/loaded-tunnel.ts';
+import { quickUpstreams } from '../config/upstream-flags.ts';
+import { type Carried, CarriedTunnel } from './carried-tunnel.ts';
+import { serverOf } from './handler.ts';
+import { createLibraryIo } from './library-io.ts';
+import { type Source, sourceOf } from './options.ts';
+import { openSource } from './source.ts';
+import type * as api from './underpass.d.ts';
+import { UnderpassError, underpassError } from './underpass-error.ts';
+import { connectVisitor } from './visitor-socket.ts';
+
+export { UnderpassError };
+
+/** Names the handler where an address would stand. Nothing dials it. */
+const handlerUpstream = { scheme: 'http', host: 'handler.invalid', port: 80 } as const;
+
+export async function listen(handler: api.Handler, options: api.ListenOptions = {}): Promise<api.Tunnel> {
+  return open(options, ['signal'], (onError) => {
+    const { server, own } = serverOf(handler, onError);
+    const end = () => {
+      if (own) server.close();
+    };
+    return { upstreams: { type: 'http', list: [{ domain: null, upstream: handlerUpstream }] }, inside: insideOf(server), end };
+  });
+}
+
+export async function forward(upstream: number | string, options: api.ForwardOptions = {}): Promise<api.Tunnel> {
+  return open(options, ['signal', 'upstreamHost'], () => {
+    const { upstreamHost } = options;
+    const upstreams = quickUpstreams(String(upstream), upstreamHost === undefined ? undefined : [upstreamHost]);
+    return { upstreams, end: () => {} };
+  });
+}
+
+function insideOf(server: Server): InsideUpstream {
+  return {
+    lines: ['handler'],
+    openInside(request) {
+      const { relayed, socket } = connectVisitor(request);
+      server.emit('connection', socket);
+      return relayed;
+    },
+  };
+}
+
+type Prepare = (onError: (error: unknown) => void) => Carried;
+
+/** Resolves with a tunnel that takes visitors. An abort rejects at once; what was opened until then is closed after it. */
+async function open(options: api.ForwardOptions, others: readonly string[], prepare: Prepare): Promise<api.Tunnel> {
+  const { signal } = options;
+  signal?.throwIfAborted();
+  const opening = openTunnel(() => sourceOf(options, others), signal, prepare).catch((error) => {
+    throw underpassError(error);
+  });
+  if (signal === undefined) return opening;
+  const aborted = new AbortController();
+  const cancelled = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true, signal: aborted.signal });
+  });
+  return Promise.race([opening, cancelled]).finally(() => aborted.abort());
+}
+
+async function openTunnel(chooseSource: () => Source, signal: AbortSignal | undefined, prepare: Prepare): Promise<CarriedTunnel> {
+  const source = chooseSource();
+  let fail: CarriedTunnel['fail'] = () => {};
+  const carried = prepare((error) => fail(error));
+  try {
+    const apiToken = 'apiToken' in source.options ? source.options.apiToken : undefined;
+    const io = createLibraryIo(apiToken === undefined ? {} : { UNDERPASS_API_TOKEN: apiToken });
+    const tunnel = new CarriedTunnel(io, await openSource(io, source), carried);
+    fail = (error) => tunnel.fail(error);
+    closeOnAbort(tunnel, signal);
+    try {
+      tunnel.start();
+    } catch (error) {
+      await tunnel.close();
+      throw error;
+    }
+    await tunnel.ready;
+    return tunnel;
+  } catch (error) {
+    carried.end();
+    throw error;
+  }
+}
+
+function closeOnAbort(tunnel: CarriedTunnel, signal: AbortSignal | undefined): void {
+  // Somebody waits for `ready`, except after a failed start.
+  tunnel.ready.catch(() => {});
+  if (signal === undefined) return;
+  const close = () => void tunnel.close();
+  if (signal.aborted) close();
+  signal.addEventListener('abort', close, { once: true });
+  tunnel.addEventListener('closed', () => signal.removeEventListener('abort', close));
+}

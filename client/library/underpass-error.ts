@@ -1,0 +1,29 @@
+// The error of the library: the code, text and fix that the command would print.
+
+import { CarryError } from '../carry/problem.ts';
+import { ClientError, errors } from '../process/error.ts';
+import { headline } from '../terminal/output.ts';
+
+export class UnderpassError extends Error {
+  readonly code: string;
+  readonly fix: string;
+
+  constructor(code: string, message: string, fix: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = 'UnderpassError';
+    this.code = code;
+    this.fix = fix;
+  }
+}
+
+export function underpassError(error: unknown): UnderpassError {
+  if (error instanceof UnderpassError) return error;
+  if (!(error instanceof ClientError)) {
+    const { title, fix } = errors.unexpected;
+    return new UnderpassError('unexpected', `${title}: ${error instanceof Error ? error.message : error}`, fix, error);
+  }
+  // The code of the problem says more than that the tunnel cannot start.
+  const { cause } = error;
+  const code = cause instanceof CarryError ? cause.problem.code : error.code;
+  return new UnderpassError(code, headline(error, errors[error.code].title), error.fix, cause);
+}
