@@ -223,7 +223,7 @@ test('errors have the code, the text and the fix of the command', async (t) => {
     [{ ...options, for: 'ever' }, 'usage', /'ever' is not a time/],
     [{ ...options, keep: true, for: '2h' }, 'usage', /exclude each other/],
     [{ url: edge.url }, 'usage', /go together/],
-    [{ url: edge.url, token: 'wrong' }, 'token-refused', /^The tunnel cannot start with these settings: The token is refused/],
+    [{ url: edge.url, token: 'wrong' }, 'token-refused', /^The token is refused: edge\.localhost/],
   ];
   for (const [given, code, message] of cases) {
     await assert.rejects(listen(hello, given), (error: UnderpassError) => {

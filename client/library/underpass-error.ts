@@ -24,6 +24,6 @@ export function underpassError(error: unknown): UnderpassError {
   }
   // The code of the problem says more than that the tunnel cannot start.
   const { cause } = error;
-  const code = cause instanceof CarryError ? cause.problem.code : error.code;
-  return new UnderpassError(code, headline(error, errors[error.code].title), error.fix, cause);
+  if (cause instanceof CarryError) return new UnderpassError(cause.problem.code, cause.message, error.fix, cause);
+  return new UnderpassError(error.code, headline(error, errors[error.code].title), error.fix, cause);
 }

@@ -115,7 +115,7 @@ export const errors = {
     exit: 'network',
   },
   'not-ready': {
-    title: 'The tunnel did not become ready in time',
+    title: 'The tunnel did not become ready',
     fix: 'Run "underpass doctor" with the name of the tunnel.',
     exit: 'network',
   },

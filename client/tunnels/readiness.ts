@@ -53,7 +53,7 @@ export function watchReady(options: ReadyWatchOptions): ReadyWatch {
     end();
     onFailed?.(error);
   };
-  const late = () => fail(lastProblem ?? new ClientError('not-ready', `within ${startWithinMs / 1000} s`));
+  const late = () => fail(lastProblem ?? new ClientError('not-ready', `no answer within ${startWithinMs / 1000} s`));
   const timer = onFailed === undefined ? undefined : setTimeout(late, startWithinMs);
   const end = (): void => {
     clearTimeout(timer);
@@ -101,11 +101,12 @@ function knownUrls(known: readonly string[], wanted: readonly string[] = known):
 
 const hostOf = (url: string): string | undefined => parseUrl(url)?.hostname;
 
-/** The event's text is `title: detail. fix`. */
+/** The event's text is `title: detail. fix`, and its fix may end with what a client does that goes on. */
 function explained(code: string, text: string): ClientError {
-  const { fix } = problems[code as ProblemCode];
-  const detail = text.endsWith(fix) ? text.slice(0, -fix.length).replace(/\. $/, '') : text;
-  return new ClientError('carry-impossible', detail, { fix, cause: new CarryError(code as ProblemCode, detail) });
+  const { title, fix } = problems[code as ProblemCode];
+  const cause = new CarryError(code as ProblemCode, text.slice(title.length, -fix.length).replace(/^: |\. $/g, ''));
+  const first = fix.replace(/ ?(The client|This one) keeps trying\.$/, '');
+  return new ClientError('not-ready', cause.message, { cause, ...(first === '' ? {} : { fix: first }) });
 }
 
 /** The addresses that visitors can reach. */
