@@ -16,6 +16,7 @@ import { type Account, type Product, startProduct } from '../helpers/product.ts'
 import { requireTool } from '../helpers/tool.ts';
 
 const modules = fileURLToPath(new URL('../../node_modules', import.meta.url));
+const example = new URL('example.mjs', import.meta.url).href;
 const deploy = fileURLToPath(new URL('../../deploy', import.meta.url));
 
 /** The system programs that commands of the docs use. */
@@ -108,6 +109,8 @@ async function environment(product: Product, apiToken: string, folder: string): 
     ...product.env,
     UNDERPASS_SERVER: product.origin,
     UNDERPASS_API_TOKEN: apiToken,
+    NODE_OPTIONS: `--import ${example}`,
+    EXAMPLE_CA: product.caPath,
   };
 }
 

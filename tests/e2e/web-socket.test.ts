@@ -1,12 +1,11 @@
-// A page with a WebSocket and server-sent events in a real Chromium, through an http tunnel.
+// A page with a WebSocket and server-sent events in a real Chromium, through an http tunnel to a server that listens nowhere.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type Server } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
+import { listen } from '@underpass/client/library/library.ts';
 import { expect, launchChromium } from '../helpers/browser.ts';
-import { connectClient } from '../helpers/dashboard.ts';
 import { startProduct, tunnelCreated } from '../helpers/product.ts';
 
 const page = `<!doctype html><title>tunnelled</title><p id="socket">waiting</p><p id="events">waiting</p><script>
@@ -32,40 +31,33 @@ function answerFrames(socket: Duplex): void {
   });
 }
 
-async function startUpstream(t: TestContext): Promise<string> {
-  const open = new Set<Duplex>();
+function createPage(): Server {
   const server = createServer((request, response) => {
     if (request.url !== '/events') return void response.setHeader('Content-Type', 'text/html').end(page);
     response.setHeader('Content-Type', 'text/event-stream').write('data: the first event\n\n');
-    open.add(request.socket);
   });
   server.on('upgrade', (request, socket) => {
     const key = accept(request.headers['sec-websocket-key'] ?? '');
     socket.write(
       `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${key}\r\n\r\n`,
     );
-    open.add(socket);
     // A closing browser resets its connection, and the edge passes the reset on.
     socket.on('error', () => {});
     answerFrames(socket);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => {
-    for (const socket of open) socket.destroy();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return server;
 }
 
 test('an http tunnel carries WebSockets and delivers server-sent events at once', async (t) => {
   const product = await startProduct(t);
   const account = await product.signIn();
-  const tunnel = await tunnelCreated(account, 'first');
-  await connectClient(t, tunnel, await startUpstream(t));
+  const { url, token = '' } = await tunnelCreated(account, 'first');
   const browser = await launchChromium();
   t.after(() => browser.close());
+  const tunnel = await listen(createPage(), { url, token });
+  t.after(() => tunnel.close());
   const visitor = await browser.newPage({ ignoreHTTPSErrors: true });
-  await visitor.goto(tunnel.ingressDomains[0]!.url);
+  await visitor.goto(tunnel.url);
   await expect(visitor).toHaveTitle('tunnelled');
   await expect(visitor.locator('#socket')).toHaveText('OVER THE TUNNEL');
   await expect(visitor.locator('#events')).toHaveText('the first event');
