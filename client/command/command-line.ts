@@ -37,7 +37,7 @@ export const printUrlText = 'url: carry, and write only the address to standard 
 
 export const printUrlOption = (): Option => new Option('--print <what>', printUrlText).choices(['url']);
 
-/** With `--print url` standard output gets the address and nothing else: what it would get otherwise goes to standard error. */
+/** Standard output gets the address and nothing else with `--print url`: the rest goes to standard error. */
 export async function withPrint(shell: Shell, what: string | undefined, act: (inner: Shell) => Promise<void>): Promise<void> {
   if (what !== 'url') return act(shell);
   const { io } = shell;

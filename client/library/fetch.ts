@@ -9,7 +9,7 @@ import { connectThroughProxy, proxyFor } from '../carry/proxy-connect.ts';
 import { authoritiesWith } from '../process/authorities.ts';
 import type { Io } from '../process/io.ts';
 
-/** As large as the largest answer that the caller reads. */
+/** The largest answer that the caller reads. */
 const maxAnswerBytes = 16 * 1024 * 1024;
 const noBody: ReadonlySet<number> = new Set([204, 205, 304]);
 

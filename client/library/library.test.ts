@@ -1,4 +1,4 @@
-// The library in one process, against a server and an edge of the test. tests/e2e/library.test.ts runs the npm package.
+// The library in one process, against a server and an edge of the test. deploy/release/library.test.ts runs the npm package.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -12,7 +12,10 @@ import { accountRoutes, startFakeApi } from '../test-kit.ts';
 import { forward, listen, UnderpassError } from './library.ts';
 import type * as api from './underpass.d.ts';
 
-({ listen, forward, UnderpassError }) satisfies typeof api;
+({ listen, forward }) satisfies Pick<typeof api, 'listen' | 'forward'>;
+UnderpassError satisfies abstract new (
+  ...given: never[]
+) => api.UnderpassError;
 
 // Where the lock and the key of a folder lie.
 const home = mkdtempSync(join(tmpdir(), 'underpass-library-'));

@@ -9,10 +9,10 @@ import { createLibraryIo } from './library-io.ts';
 import { type Source, sourceOf } from './options.ts';
 import { openSource } from './source.ts';
 import type * as api from './underpass.d.ts';
-import { UnderpassError, underpassError } from './underpass-error.ts';
+import { LibraryError, underpassError } from './underpass-error.ts';
 import { connectVisitor } from './visitor-socket.ts';
 
-export { UnderpassError };
+export { LibraryError as UnderpassError };
 
 /** Names the handler where an address would stand. Nothing dials it. */
 const handlerUpstream = { scheme: 'http', host: 'handler.invalid', port: 80 } as const;

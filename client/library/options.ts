@@ -15,7 +15,7 @@ const optionNames: Readonly<Record<Source['kind'], readonly string[]>> = {
   named: [...account, 'tunnel'],
   token: ['url', 'token'],
 };
-/** Without a value these would mean everyone. */
+/** Options that would mean everyone without a value. */
 const guards = ['access', 'group', 'token'];
 
 export function sourceOf(options: ForwardOptions, others: readonly string[]): Source {
@@ -33,10 +33,10 @@ export function sourceOf(options: ForwardOptions, others: readonly string[]): So
   return { kind, options } as Source;
 }
 
-const unknownText = (name: string, kind: Source['kind']): string => {
+function unknownText(name: string, kind: Source['kind']): string {
   const others: readonly string[] = Object.values(optionNames).flat();
   return others.includes(name) ? `the option '${name}' is not for ${kindTexts[kind]}` : `'${name}' is not an option`;
-};
+}
 
 const kindTexts: Readonly<Record<Source['kind'], string>> = {
   quick: 'a quick tunnel',

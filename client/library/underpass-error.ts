@@ -4,7 +4,7 @@ import { CarryError } from '../carry/problem.ts';
 import { ClientError, errors } from '../process/error.ts';
 import { headline } from '../terminal/output.ts';
 
-export class UnderpassError extends Error {
+export class LibraryError extends Error {
   readonly code: string;
   readonly fix: string;
 
@@ -16,14 +16,14 @@ export class UnderpassError extends Error {
   }
 }
 
-export function underpassError(error: unknown): UnderpassError {
-  if (error instanceof UnderpassError) return error;
+export function underpassError(error: unknown): LibraryError {
+  if (error instanceof LibraryError) return error;
   if (!(error instanceof ClientError)) {
     const { title, fix } = errors.unexpected;
-    return new UnderpassError('unexpected', `${title}: ${error instanceof Error ? error.message : error}`, fix, error);
+    return new LibraryError('unexpected', `${title}: ${error instanceof Error ? error.message : error}`, fix, error);
   }
   // The code of the problem says more than that the tunnel cannot start.
   const { cause } = error;
-  if (cause instanceof CarryError) return new UnderpassError(cause.problem.code, cause.message, error.fix, cause);
-  return new UnderpassError(error.code, headline(error, errors[error.code].title), error.fix, cause);
+  if (cause instanceof CarryError) return new LibraryError(cause.problem.code, cause.message, error.fix, cause);
+  return new LibraryError(error.code, headline(error, errors[error.code].title), error.fix, cause);
 }

@@ -76,7 +76,7 @@ export interface TunnelEvent extends Event {
   readonly error?: unknown;
 }
 
-export interface Tunnel {
+export interface Tunnel extends EventTarget {
   /** The first public address. */
   readonly url: string;
   /** Every public address. */

@@ -120,9 +120,9 @@ class VisitorSocket extends ConnectionEnd {
 }
 
 export function connectVisitor(request: Pick<OpenRequest, 'visitorAddress' | 'visitorPort'>): {
-  /** For the relay. */
+  /** The relay's end. */
   readonly relayed: Duplex;
-  /** For `server.emit('connection', socket)`. */
+  /** The end for `server.emit('connection', socket)`. */
   readonly socket: Duplex;
 } {
   const relayed = new ConnectionEnd();

@@ -6,7 +6,7 @@ export function authoritiesWith(caPem: string): string[] {
   return [...trustedByDefault(), caPem];
 }
 
-/** Before 22.15 Node lists the authorities that it brings, but not those of NODE_EXTRA_CA_CERTS. */
+/** Node before 22.15 lists the authorities that it brings, but not those of NODE_EXTRA_CA_CERTS. */
 function trustedByDefault(): readonly string[] {
   const list: typeof tls.getCACertificates | undefined = tls.getCACertificates;
   return list === undefined ? [...tls.rootCertificates, ...extraAuthorities()] : list('default');

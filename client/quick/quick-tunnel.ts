@@ -17,7 +17,7 @@ import { createSteer } from './steer.ts';
 export const quickDrainMs = 3_000;
 const deleteMs = 5_000;
 
-export interface QuickOptions {
+export interface QuickRequest {
   readonly name?: string;
   readonly domain?: readonly string[];
   readonly keep?: boolean;
@@ -60,7 +60,7 @@ export function parseFor(text: string | undefined): number | undefined {
   return parsed.value;
 }
 
-export async function openQuickTunnel(io: Io, place: QuickPlace, options: QuickOptions): Promise<QuickTunnel> {
+export async function openQuickTunnel(io: Io, place: QuickPlace, options: QuickRequest): Promise<QuickTunnel> {
   const { account, folder, lastsSeconds } = place;
   const about = [account.api.origin, account.project.id, options.region ?? '', options.name ?? ''];
   const slot = await claimSlot(io, folder, about);
@@ -92,7 +92,7 @@ export async function openQuickTunnel(io: Io, place: QuickPlace, options: QuickO
   }
 }
 
-function payloadOf(key: string, endsAtMs: number | undefined, nowMs: number, options: QuickOptions) {
+function payloadOf(key: string, endsAtMs: number | undefined, nowMs: number, options: QuickRequest) {
   const { name, region, domain, group, access, keep } = options;
   return {
     key,

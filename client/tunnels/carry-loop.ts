@@ -27,7 +27,7 @@ export interface LoopOptions {
   readonly drainMs?: number;
   /** Takes part in what happens, until the end. */
   readonly steer?: (steering: Steering) => Steered;
-  /** For a single tunnel: reports when it takes its first visit. */
+  /** Reports when a single tunnel takes its first visit. */
   readonly ready?: ReadyOptions;
 }
 

@@ -17,7 +17,7 @@ export interface NpmOptions {
 
 /** node:tls sets the authorities that it trusts from 24.5 on: the command needs it. A test runs it with exactly this version. */
 export const oldestNode = '24.5.0';
-/** From 20.16 on modules are loaded when they are needed (process.getBuiltinModule). A test runs the library with this version. */
+/** The library loads modules when it needs them (process.getBuiltinModule, 20.16). A test runs it with exactly this version. */
 export const oldestLibraryNode = '20.16.0';
 
 export function makeNpmPackage({ root, compiler, version, update, folder }: NpmOptions): {

@@ -74,10 +74,10 @@ function start(t: TestContext, program: string, argv: readonly string[], env: Re
   return { line, ended, kill: () => child.kill('SIGTERM') };
 }
 
-const quickTunnels = async ({ call, project }: Account): Promise<readonly string[]> => {
+async function quickTunnels({ call, project }: Account): Promise<readonly string[]> {
   const { body } = await call<Tunnel[]>('GET', `/api/tunnels?project=${project}`);
   return body.filter(({ expiresAt }) => expiresAt !== undefined).map(({ name }) => name);
-};
+}
 
 test('tools start the command and get an address that works at once', async (t) => {
   const { product, account, home, env } = await world(t);

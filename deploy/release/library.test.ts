@@ -7,11 +7,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
-import { makeNpmPackage, oldestLibraryNode, oldestNode } from '../../deploy/release/npm-package.ts';
-import { fetchProgram, fetchRuntime, hostRuntime } from '../../deploy/release/runtime.ts';
-import { makeTunnel } from '../helpers/dashboard.ts';
-import { type Product, startProduct } from '../helpers/product.ts';
-import { root, version } from '../helpers/release-build.ts';
+import { makeTunnel } from '../../tests/helpers/dashboard.ts';
+import { type Product, startProduct } from '../../tests/helpers/product.ts';
+import { root, version } from '../../tests/helpers/release-build.ts';
+import { makeNpmPackage, oldestLibraryNode, oldestNode } from './npm-package.ts';
+import { fetchProgram, fetchRuntime, hostRuntime } from './runtime.ts';
 
 const run = promisify(execFile);
 const cache = join(root, '.artifacts', 'runtimes');
