@@ -31,3 +31,16 @@ export function requireVerified({ name, ingressDomains: domains }: Tunnel): void
   const fix = `Run "underpass domains verify ${apex}", then try again.`;
   throw new ClientError('tunnel-waiting', name, apex === undefined ? {} : { fix });
 }
+
+/** The addresses that visitors can reach. */
+export const verifiedUrls = ({ ingressDomains }: Tunnel): readonly string[] =>
+  ingressDomains.filter(({ verified }) => verified).map(({ url }) => url);
+
+/** `Progressing` means: not on every edge yet. `find` asks the server again. */
+export function isServed(tunnel: Tunnel, find: () => Promise<Tunnel | undefined>): () => Promise<boolean> {
+  let { status } = tunnel;
+  return async () => {
+    if (status === 'Progressing') status = (await find())?.status ?? status;
+    return status !== 'Progressing';
+  };
+}

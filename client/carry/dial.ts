@@ -6,7 +6,6 @@ import type { Socket } from 'node:net';
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls';
 import { carrierPath, carrierProtocol, clientIdHeader, edgeHeader, softwareHeader } from '@underpass/wire/core/upgrade.ts';
 import { HandshakeError, requestUpgrade } from '@underpass/wire/handshake.ts';
-import { authoritiesWith } from '../process/authorities.ts';
 import type { HttpProxy } from '../process/proxy.ts';
 import { lookUp, serverNameOf } from './lookup.ts';
 import { CarryError, type ProblemCode } from './problem.ts';
@@ -86,7 +85,8 @@ const learned = new Map<string, string>();
 
 async function trustedAuthorities(options: DialOptions): Promise<string[] | undefined> {
   const { pin } = options.region;
-  if (pin === null) return options.caPem === undefined ? undefined : authoritiesWith(options.caPem);
+  if (pin === null)
+    return options.caPem === undefined ? undefined : (await import('../process/authorities.ts')).authoritiesWith(options.caPem);
   const known = learned.get(pin) ?? (await learnAuthority(options, pin));
   learned.set(pin, known);
   return [known];

@@ -7,11 +7,11 @@ import { maskToken } from '@underpass/rules/tunnel/token-mask.ts';
 import { defaultUpstreams } from '@underpass/rules/tunnel/upstream.ts';
 import { type Command, Option } from 'commander';
 import { openProject } from '../account/account.ts';
-import { type ConnectableTunnel, fetchTunnel, requireConnectable } from '../account/connectable.ts';
+import { type ConnectableTunnel, fetchTunnel, isServed, requireConnectable, verifiedUrls } from '../account/connectable.ts';
 import { domainUpstreams, upstreamsOfFlags } from '../config/upstream-flags.ts';
 import { ClientError } from '../process/error.ts';
 import { isLive } from '../tunnels/carry-loop.ts';
-import { isServed, type Readiness, verifiedUrls } from '../tunnels/readiness.ts';
+import type { Readiness } from '../tunnels/readiness.ts';
 import { carryTunnel, tlsOf, type UpstreamFlags, withUpstreamOptions } from './carry.ts';
 import {
   type CommonFlags,

@@ -3,10 +3,10 @@
 import type { ConnectInputs } from '@underpass/rules/connect/connect-form.ts';
 import type { Tunnel } from '@underpass/rules/entity/entity.ts';
 import type { TunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
-import { defaultUpstreams, formatUpstream, isLoopbackHost } from '@underpass/rules/tunnel/upstream.ts';
+import { defaultUpstreams, formatUpstream } from '@underpass/rules/tunnel/upstream.ts';
 import type { TunnelUpstreams } from '../carry/api.ts';
 import { ClientError } from '../process/error.ts';
-import { parseQuickUpstream, parseUpstreamHosts, parseUpstreams } from './tunnel-config.ts';
+import { parseUpstreamHosts, parseUpstreams } from './tunnel-config.ts';
 
 type DomainUpstreams = Extract<ConnectInputs, { type: 'http' }>['upstreams'];
 
@@ -39,16 +39,6 @@ export function upstreamsOfFlags(type: TunnelType, texts: readonly string[], hos
   const parsed = parseUpstreams(type, texts);
   if (!parsed.ok) throw new ClientError('usage', parsed.message, { fix: `Give it as --upstream ${defaultUpstreams[type]}.` });
   const sent = parseUpstreamHosts(parsed.value, hosts);
-  if (!sent.ok) throw new ClientError('usage', sent.message);
-  return sent.value;
-}
-
-/** The upstream of a quick tunnel. A service of this machine is mostly a development server, which refuses a Host that it does not know. */
-export function quickUpstreams(target: string, hosts?: readonly string[]): TunnelUpstreams {
-  const parsed = parseQuickUpstream(target);
-  if (!parsed.ok) throw new ClientError('usage', parsed.message, { fix: 'Give a port, HOST:PORT or URL.' });
-  const isLocal = parsed.value.list.every(({ upstream }) => isLoopbackHost(upstream.host));
-  const sent = parseUpstreamHosts(parsed.value, hosts ?? (isLocal ? ['upstream'] : []));
   if (!sent.ok) throw new ClientError('usage', sent.message);
   return sent.value;
 }

@@ -5,8 +5,9 @@ import type { InsideUpstream, LoadedTunnel } from '../config/loaded-tunnel.ts';
 import { ClientError } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
 import type { LogEvent } from '../terminal/log-line.ts';
-import { type ReadyWatch, watchReady } from '../tunnels/readiness.ts';
+import { type EventWatch, watchReady } from '../tunnels/readiness.ts';
 import { startTunnel } from '../tunnels/running-tunnel.ts';
+import { watchFailure } from '../tunnels/start-failure.ts';
 import { createTunnelSet, type TunnelSet } from '../tunnels/tunnel-set.ts';
 import type { OpenSource } from './source.ts';
 import type * as api from './underpass.d.ts';
@@ -40,7 +41,7 @@ export class CarriedTunnel extends EventTarget implements api.Tunnel {
   readonly #set: TunnelSet;
   /** Keeps the process alive while no carrier is connected, as a listening server would. */
   readonly #alive = setInterval(() => {}, foreverMs);
-  readonly #watch: ReadyWatch;
+  readonly #watches: readonly EventWatch[];
   readonly #stopSteering: () => void;
   #steer: ((event: LogEvent) => void) | undefined;
   #isLost = false;
@@ -57,15 +58,17 @@ export class CarriedTunnel extends EventTarget implements api.Tunnel {
       isReady = resolve;
       this.#failed = reject;
     });
-    this.#watch = watchReady({
+    const failure = watchFailure(source.readiness, (error) => this.#end(error));
+    const readiness = watchReady({
       ...source.readiness,
       view: () => this.#set.views()[0],
       onReady: (urls) => {
+        failure.end();
         this.urls = urls;
         isReady();
       },
-      onFailed: (error) => this.#end(error),
     });
+    this.#watches = [readiness, failure];
     this.#stopSteering = this.#startSteering();
   }
 
@@ -122,7 +125,7 @@ export class CarriedTunnel extends EventTarget implements api.Tunnel {
 
   #take(event: LogEvent): void {
     this.#steer?.(event);
-    this.#watch.onEvent(event);
+    for (const { onEvent } of this.#watches) onEvent(event);
     if (this.urls.length === 0 || this.#closing !== undefined) return;
     if (event.event === 'disconnected') {
       this.#isLost = true;
@@ -140,7 +143,7 @@ export class CarriedTunnel extends EventTarget implements api.Tunnel {
   }
 
   async #endOnce(error: api.UnderpassError | undefined): Promise<void> {
-    this.#watch.end();
+    for (const { end } of this.#watches) end();
     this.#stopSteering();
     await this.#set.drain();
     this.#set.close();

@@ -2,7 +2,7 @@
 
 import type { Server } from 'node:http';
 import type { InsideUpstream } from '../config/loaded-tunnel.ts';
-import { quickUpstreams } from '../config/upstream-flags.ts';
+import { quickUpstreams } from '../quick/quick-upstreams.ts';
 import { type Carried, CarriedTunnel } from './carried-tunnel.ts';
 import { serverOf } from './handler.ts';
 import { createLibraryIo } from './library-io.ts';

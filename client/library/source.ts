@@ -1,13 +1,13 @@
 // The tunnel that `listen` and `forward` carry: a quick one, one of the project by its name, or one by its URL and token.
 
 import { openProject } from '../account/account.ts';
-import { fetchTunnel, requireConnectable, requireVerified } from '../account/connectable.ts';
+import { fetchTunnel, isServed, requireConnectable, requireVerified, verifiedUrls } from '../account/connectable.ts';
 import { parseToken } from '../config/token.ts';
 import { parseTunnelUrl } from '../config/tunnel-config.ts';
 import { ClientError } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
 import { openQuickTunnel, parseFor, type QuickTunnel, quickDrainMs } from '../quick/quick-tunnel.ts';
-import { isServed, type Readiness, verifiedUrls } from '../tunnels/readiness.ts';
+import type { Readiness } from '../tunnels/readiness.ts';
 import type { Source } from './options.ts';
 import type { NamedOptions, QuickOptions, TokenOptions } from './underpass.d.ts';
 

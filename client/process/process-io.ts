@@ -1,6 +1,5 @@
 // The real Io of this process. It loads what only some commands need when they need it: modules cost memory in a client that runs for months.
 import { homedir, hostname, userInfo } from 'node:os';
-import { authoritiesWith } from './authorities.ts';
 import type { CommandResult, Io, TextOut } from './io.ts';
 import { takeKeys } from './keys.ts';
 import { chooseProxyOfUrl, formatProxy } from './proxy.ts';
@@ -45,6 +44,7 @@ export function surroundingsOf(env: Io['env']) {
 /** Every call takes the proxy that proxy.ts chooses. Both runtimes would choose by rules of their own. */
 function createFetch(env: Io['env']): Pick<Io, 'fetch' | 'trust'> {
   const tls = () => process.getBuiltinModule('node:tls');
+  const withSystem = (caPem: string): string[] => [...tls().getCACertificates('default'), caPem];
   if (process.versions.bun === undefined) {
     const useProxy = Object.keys(env).some((name) => isProxySetting(name)) ? createSwitch() : () => {};
     return {
@@ -52,7 +52,7 @@ function createFetch(env: Io['env']): Pick<Io, 'fetch' | 'trust'> {
         useProxy(proxyOf(env, input));
         return fetch(input, init);
       },
-      trust: (caPem) => tls().setDefaultCACertificates(authoritiesWith(caPem)),
+      trust: (caPem) => tls().setDefaultCACertificates(withSystem(caPem)),
     };
   }
   // The runtime of the compiled program takes CA and proxy with each request; `false` is the one value that means: directly.
@@ -63,7 +63,7 @@ function createFetch(env: Io['env']): Pick<Io, 'fetch' | 'trust'> {
       return fetch(input, { ...init, ...trusted, proxy } as RequestInit);
     },
     trust(caPem) {
-      trusted = { tls: { ca: authoritiesWith(caPem) } };
+      trusted = { tls: { ca: withSystem(caPem) } };
     },
   };
 }

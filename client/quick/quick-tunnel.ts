@@ -4,12 +4,13 @@ import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import type { Tunnel } from '@underpass/rules/entity/entity.ts';
 import { parseLasting } from '@underpass/rules/tunnel/quick-tunnel.ts';
 import type { ProjectAccount } from '../account/account.ts';
+import { isServed, verifiedUrls } from '../account/connectable.ts';
 import { withTimeout } from '../carry/timeout.ts';
 import type { LoadedTunnel } from '../config/loaded-tunnel.ts';
 import { ClientError } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
 import type { Steered, Steering } from '../tunnels/carry-loop.ts';
-import { isServed, type Readiness, verifiedUrls } from '../tunnels/readiness.ts';
+import type { Readiness } from '../tunnels/readiness.ts';
 import { claimSlot } from './slot.ts';
 import { createSteer } from './steer.ts';
 

@@ -10,8 +10,9 @@ import type { Output } from '../terminal/output.ts';
 import { createScreen } from '../terminal/screen.ts';
 import type { Health } from './health.ts';
 import { startIdleMemory } from './idle-memory.ts';
-import { type Readiness, type ReadyWatch, watchReady } from './readiness.ts';
+import { type EventWatch, type Readiness, watchReady } from './readiness.ts';
 import { startTunnel } from './running-tunnel.ts';
+import type { watchFailure } from './start-failure.ts';
 import { createTunnelSet, type TunnelSet } from './tunnel-set.ts';
 
 export interface LoopOptions {
@@ -68,16 +69,17 @@ export async function carryUntilStopped(io: Io, options: LoopOptions): Promise<n
     requests: () => inspector?.latest(mostRequests) ?? [],
   });
   let steered: Steered | undefined;
-  let watch: ReadyWatch | undefined;
+  let watches: readonly EventWatch[] = [];
   let failure: ClientError | undefined;
   const report = (event: LogEvent) => {
     display.report(event);
     steered?.onEvent(event);
-    watch?.onEvent(event);
+    for (const { onEvent } of watches) onEvent(event);
   };
   options.onReport?.(report);
   const inspector = await startInspecting(io, options, () => tunnels.views());
-  const { drainMs } = options;
+  const { drainMs, ready } = options;
+  const createFailure = ready?.print && (await import('./start-failure.ts')).watchFailure;
   const tunnels = createTunnelSet((tunnel) => startTunnel(io, tunnel, report, { inspector, drainMs }));
   const stopIdleMemory = startIdleMemory(tunnels.streams);
   const health = await startHealthOf(options, tunnels.views).catch(async (error: unknown) => {
@@ -93,7 +95,7 @@ export async function carryUntilStopped(io: Io, options: LoopOptions): Promise<n
       reload: options.reload,
       onStart: (steering) => {
         steered = options.steer?.(steering);
-        watch = watchStart(options, steering, report, (error) => {
+        watches = watchStart(options, steering, report, createFailure, (error) => {
           failure = error;
         });
       },
@@ -101,7 +103,7 @@ export async function carryUntilStopped(io: Io, options: LoopOptions): Promise<n
     if (failure !== undefined) throw failure;
     return code;
   } finally {
-    watch?.end();
+    for (const { end } of watches) end();
     steered?.end();
     await inspector?.close();
     health?.close();
@@ -119,22 +121,24 @@ function watchStart(
   { ready }: LoopOptions,
   { views, stop }: Steering,
   report: (event: LogEvent) => void,
+  createFailure: typeof watchFailure | undefined,
   onFailed: (error: ClientError) => void,
-): ReadyWatch | undefined {
-  if (ready === undefined) return undefined;
-  const fail = (error: ClientError) => {
+): readonly EventWatch[] {
+  if (ready === undefined) return [];
+  const failure = createFailure?.(ready, (error) => {
     onFailed(error);
     stop();
-  };
-  return watchReady({
+  });
+  const readiness = watchReady({
     ...ready,
     view: () => views()[0],
     onReady: (urls) => {
+      failure?.end();
       report({ tunnel: views()[0]?.name ?? '', event: 'ready', urls });
       ready.print?.(urls[0] ?? '');
     },
-    onFailed: ready.print && fail,
   });
+  return failure === undefined ? [readiness] : [readiness, failure];
 }
 
 /** Loaded only if it is on: a client without an inspector pays nothing for it. */
