@@ -368,6 +368,22 @@ describe('the GitHub Action', () => {
   }
 });
 
+test('the dev-container feature installs the command from the server', async (t) => {
+  const feature = join(root, 'deploy/devcontainer/underpass');
+  const { id, options } = JSON.parse(readFileSync(join(feature, 'devcontainer-feature.json'), 'utf8'));
+  assert.deepEqual([id, Object.keys(options)], ['underpass', ['server', 'version']]);
+  const { server } = await world(t);
+  const bin = clean('devcontainer');
+  // A builder passes each option in capitals.
+  const install = (given: Record<string, string>) => start(t, 'sh', [join(feature, 'install.sh')], bin, given);
+  const { ended, said } = install({ SERVER: server, VERSION: 'latest', UNDERPASS_INSTALL_DIR: bin });
+  assert.equal(await ended, 0, said());
+  assert.equal(execFileSync(join(bin, 'underpass'), ['--version'], { env, encoding: 'utf8' }), `${version}\n`);
+  const unset = install({ SERVER: '', VERSION: 'latest' });
+  assert.equal(await unset.ended, 1);
+  assert.match(unset.said(), /Set the option "server"/);
+});
+
 test('npx underpass http PORT gives a service a public address, from the package and an API token alone', async (t) => {
   const { server, token, upstream, visit } = await world(t);
   const place = clean('quick');
