@@ -16,6 +16,8 @@ import { underpassError } from './underpass-error.ts';
 export interface Carried {
   readonly upstreams: TunnelUpstreams;
   readonly inside?: InsideUpstream | undefined;
+  /** Ends connections on which no request is open: visitors keep them for minutes. */
+  readonly endIdle?: () => void;
   /** Ends what serves the visitors. */
   readonly end: () => void;
 }
@@ -145,7 +147,9 @@ export class CarriedTunnel extends EventTarget implements api.Tunnel {
   async #endOnce(error: api.UnderpassError | undefined): Promise<void> {
     for (const { end } of this.#watches) end();
     this.#stopSteering();
-    await this.#set.drain();
+    const drained = this.#set.drain();
+    this.#carried.endIdle?.();
+    await drained;
     this.#set.close();
     this.#carried.end();
     // A tunnel that the server does not delete now has an expiry.

@@ -165,6 +165,24 @@ test('close() lets an open request finish, and takes no other', async (t) => {
   assert.equal((await closedEvent)[0]?.error, undefined);
 });
 
+test('close() does not wait for a visitor who keeps an idle connection', async (t) => {
+  const { edge, options } = await world(t);
+  const tunnel = await listen(() => new Response('hi'), options);
+  const stream = visit(edge.carriers[0]!);
+  stream.onEnd = () => stream.end();
+  const answered = new Promise<void>((resolve) => {
+    stream.onData = (chunk) => {
+      stream.consume(chunk.length);
+      if (chunk.includes('hi')) setTimeout(resolve, 50);
+    };
+  });
+  stream.write(Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n'));
+  await answered;
+  const startedMs = performance.now();
+  await tunnel.close();
+  assert.ok(performance.now() - startedMs < 2_000, 'it waited until the end of the drain');
+});
+
 test('two tunnels in one process have two addresses, and end apart', async (t) => {
   const { server, options } = await world(t);
   const first = await listen(() => new Response('first'), options);

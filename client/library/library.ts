@@ -23,7 +23,8 @@ export async function listen(handler: api.Handler, options: api.ListenOptions = 
     const end = () => {
       if (own) server.close();
     };
-    return { upstreams: { type: 'http', list: [{ domain: null, upstream: handlerUpstream }] }, inside: insideOf(server), end };
+    const upstreams = { type: 'http', list: [{ domain: null, upstream: handlerUpstream }] } as const;
+    return { upstreams, inside: insideOf(server), endIdle: () => server.closeIdleConnections(), end };
   });
 }
 
