@@ -1,6 +1,6 @@
 // What createControl takes: everything that touches the outside world. server/ passes the real things, tests pass fakes.
 
-import type { OperatorIdentity } from '@underpass/rules/entity/resource.ts';
+import type { OperatorIdentity, StatusRow } from '@underpass/rules/entity/resource.ts';
 import type { Logger } from 'pino';
 import type { CertificatePort } from './edges/certificate/port.ts';
 import type { DnsPort } from './edges/dns/port.ts';
@@ -52,6 +52,8 @@ export interface ControlDeps {
   readonly feed: FeedPort;
   readonly dns: DnsPort;
   readonly certificates: CertificatePort;
+  /** How all parts stand, as `underpass-server status` shows it; left out, nothing is known. */
+  readonly readStatus?: () => Promise<readonly StatusRow[]>;
   /** Left out, the settings decide; tests pass a cheap one. */
   readonly botCheck?: BotCheck;
   /** Where documents about programs may lie. Left out, at public addresses; a test passes one that leads to its own site. */

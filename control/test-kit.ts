@@ -7,7 +7,7 @@ import type { ConnectedClient, EdgeHealth } from '@underpass/rules/entity/resour
 import type { DnsProviderName } from '@underpass/rules/names/dns-provider.ts';
 import { pino } from 'pino';
 import { type Control, createControl } from './control.ts';
-import type { ControlSettings } from './deps.ts';
+import type { ControlDeps, ControlSettings } from './deps.ts';
 import type { ChallengeAnswer } from './edges/dns/core/challenge.ts';
 import type { DnsPort } from './edges/dns/port.ts';
 import { createSharedAnswers } from './edges/dns/shared-answers.ts';
@@ -198,6 +198,7 @@ export interface TestControlOptions {
   /** Applies the real rate limits; otherwise there are none. */
   readonly limited?: boolean;
   readonly mailbox?: { list(): Promise<readonly KeptMail[]> };
+  readonly readStatus?: ControlDeps['readStatus'];
 }
 
 const baseSettings: ControlSettings = {
@@ -259,6 +260,7 @@ export async function createTestControl(options: TestControlOptions = {}): Promi
     log: listLog(logged),
     sendMail: options.sendMail ?? (async (mail) => void mails.push(mail)),
     ...(options.mailbox === undefined ? {} : { mailbox: options.mailbox }),
+    ...(options.readStatus === undefined ? {} : { readStatus: options.readStatus }),
     feed,
     dns,
     certificates: {

@@ -69,7 +69,7 @@ const beyondTheSpec: RouteObject[] = [
     path: 'operator',
     lazy: page(() => import('./pages/operator/operator-layout.tsx')),
     children: [
-      { index: true, loader: () => redirect(paths.operator('registrations')) },
+      { index: true, lazy: page(() => import('./pages/operator/overview.tsx')) },
       { path: 'registrations', lazy: page(() => import('./pages/operator/registrations.tsx')) },
       { path: 'subscriptions', lazy: page(() => import('./pages/operator/subscriptions.tsx')) },
       { path: 'users', lazy: page(() => import('./pages/operator/users.tsx')) },

@@ -12,6 +12,9 @@ export const overviewLimits = {
   newProjectTunnels: 3,
 } as const;
 
+/** What the operators' first screen shows. */
+export const serviceOverviewLimits = { attention: 12, regions: 24, edgesOfRegion: 8 } as const;
+
 export const limits = {
   projectNameChars: 63,
   apiTokenNameChars: 63,

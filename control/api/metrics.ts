@@ -2,6 +2,7 @@
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Dependency, DependencyState } from '../platform/dependency/dependency.ts';
+import { readQueue } from '../platform/job/waiting.ts';
 import { type BackupNote, readBackupNote } from '../platform/store/backup-note.ts';
 import { isWaiting } from '../platform/store/known-time.ts';
 import { unlessOutage } from '../platform/store/outage.ts';
@@ -14,11 +15,6 @@ export interface ControlMetrics {
 
 // A call takes from under a millisecond to the ten seconds that DNS may take.
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
-
-async function countJobs(store: Store): Promise<number> {
-  const query = store.db.selectFrom('jobs').select((eb) => eb.fn.countAll<number>().as('n'));
-  return Number((await query.executeTakeFirstOrThrow()).n);
-}
 
 function addDependencies(registry: Registry, dependencies: readonly Dependency[]): void {
   const gauge = (name: string, help: string, read: (state: DependencyState) => number): void => {
@@ -87,7 +83,7 @@ export function createControlMetrics(store: Store, dependencies: readonly Depend
     help: 'Mails and other jobs that are not done',
     async collect() {
       this.remove();
-      await unlessOutage(async () => this.set(await countJobs(store)));
+      await unlessOutage(async () => this.set((await readQueue(store.db)).total));
     },
   });
   new Gauge({

@@ -329,6 +329,7 @@ export const prepareCall: { readonly [Name in CallName]: Prepare } = {
   getLastClient: tunnelSegment,
   checkTunnelDomains: tunnelSegment,
   getOverview: nothing,
+  getServiceOverview: nothing,
   getHistory: async (world) => ({ segments: { name: await makeTunnel(world) }, query: { range: 'hour' } }),
   streamEvents: nothing,
   startDevice: async () => ({ body: { name: 'laptop' } }),

@@ -26,6 +26,7 @@ import { orInvalid } from '../request/http/refusal.ts';
 import { type AbuseDeps, changeAbuseReport, listAbuseReports, reportAbuse } from './abuse-reports.ts';
 import type { ActingOperator, OperatorNeeds } from './actor.ts';
 import { createBlock, deleteBlock, importBlocks, listBlocks } from './blocks.ts';
+import { readServiceOverview, type ServiceDeps } from './overview.ts';
 import { changePasskeyRule, readPasskeyRule, removeUserPasskeys } from './passkeys.ts';
 import { changeProject, listAllProjects } from './projects.ts';
 import { changeRegion, createRegion, createRegionKey, deleteRegion, listOperatorRegions } from './regions.ts';
@@ -34,7 +35,7 @@ import { createSubscription, deleteSubscription, importSubscriptions, listSubscr
 import { changeTunnel, listAllTunnels } from './tunnels.ts';
 import { changeUser, exportUser, listUsers, readUserReach } from './users.ts';
 
-export interface OperatorDeps extends OperatorNeeds, AbuseDeps {
+export interface OperatorDeps extends OperatorNeeds, AbuseDeps, Pick<ServiceDeps, 'readStatus'> {
   readonly feed: OperatorNeeds['feed'] & Pick<FeedPort, 'clientCount' | 'edges'>;
 }
 
@@ -91,6 +92,7 @@ export function createOperatorCalls(deps: OperatorDeps): Handlers<Exclude<keyof 
     changeRegion: (context) => changeRegion(operatorOf(context), context.segments.name, context.body),
     deleteRegion: (context) => deleteRegion(operatorOf(context), context.segments.name),
     createRegionKey: (context) => createRegionKey(operatorOf(context), context.segments.name),
+    getServiceOverview: (context) => readServiceOverview(operatorOf(context), deps),
     listEdges: async () => deps.feed.edges(),
     listBlocks: list(blockList, listBlocks),
     createBlock: (context) => createBlock(operatorOf(context), context.body.value, context.body.reason),

@@ -16,6 +16,7 @@ import type {
   OperatorRegistration,
   OperatorTunnel,
   OperatorUser,
+  ServiceOverview,
   Subscription,
   UserReach,
 } from '@underpass/rules/entity/resource.ts';
@@ -966,5 +967,60 @@ describe('the first start', () => {
     await client.call('POST', '/auth/login', new URLSearchParams({ token: url.pathname.split('/').at(-1)! }));
     assert.equal((await client.call<{ operator: boolean }>('GET', '/api/user')).operator, true);
     assert.equal((await client.call<Project[]>('GET', '/api/projects')).length, 1);
+  });
+});
+
+describe('the overview of the service', () => {
+  const row = { name: '', since: null, lastError: null, build: null };
+  const edge = {
+    ...{ id: 'edge-1', region: 'local', version: 'underpass/1', since: '2026-01-01T00:00:00.000Z' },
+    ...{ lastSeenAt: '2026-01-01T00:00:00.000Z', acknowledged: true, clients: 2 },
+  };
+
+  it('is for operators only', async () => {
+    const person = await test.signUp('ann@example.com');
+    assert.equal((await person.send('GET', '/api/operator/overview')).status, 403);
+  });
+
+  it('says nothing of a service that is well', async () => {
+    test.feed.knownEdges.push({ ...edge, connected: true });
+    const { attention, regions, edges, connectedEdges } = await operator.call<ServiceOverview>('GET', '/api/operator/overview');
+    assert.deepEqual([attention, edges, connectedEdges], [[], 1, 1]);
+    assert.deepEqual(regions.map(({ name, connectedEdges: up, clients }) => [name, up, clients])[0], ['local', 1, 2]);
+  });
+
+  it('names parts that fail, edges that are behind, and what waits since when', async () => {
+    const other = await openWith({
+      readStatus: async () => [
+        { ...row, part: 'database', ok: true, state: 'answers' },
+        { ...row, part: 'backup', ok: false, state: 'late' },
+      ],
+    });
+    const boss = await other.signUp('boss@example.com', { operator: true });
+    other.feed.knownEdges.push(
+      ...Array.from({ length: 50 }, (_, i) => ({ ...edge, id: `edge-${i}`, connected: true, acknowledged: i !== 9 })),
+    );
+    await other.store.db
+      .insertInto('abuse_reports')
+      .values({
+        ...{ id: createId(1), host: 'a.example', email: 'eve@example.org', text: 'x', state: 'open' as const },
+        ...{ address: '192.0.2.1', created_at: other.time.now },
+      })
+      .execute();
+    const { attention, parts, regions } = await boss.call<ServiceOverview>('GET', '/api/operator/overview');
+    assert.deepEqual(
+      attention.map(({ kind, part, name, affected, since }) => [kind, part ?? name ?? affected, since]),
+      [
+        ['part-failing', 'backup', undefined],
+        ['abuse-open', 1, new Date(other.time.now).toISOString()],
+        ['edge-behind', 'local/edge-9', undefined],
+      ],
+    );
+    assert.deepEqual(
+      parts.map(({ part }) => part),
+      ['database', 'backup'],
+    );
+    const local = regions.find(({ name }) => name === 'local')!;
+    assert.deepEqual([local.totalEdges, local.edges.length, local.edges[0]?.id], [50, 8, 'edge-9']);
   });
 });

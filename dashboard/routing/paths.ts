@@ -43,6 +43,9 @@ export const paths = {
 /** Matches what `paths.tunnel` spells. */
 export const tunnelPattern = '/projects/:projectID/tunnels/:name';
 
+/** Matches the pages of operators, which stand outside any project. */
+export const operatorPattern = '/operator/*';
+
 /** Search parameter of the tunnels list that opens the New Tunnel panel. */
 export const newTunnelParam = 'new';
 

@@ -1,7 +1,7 @@
 // The account menu: the signed-in user, the theme, the account page, Log out (spec 2, Project shell).
 import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
 import type { User } from '@underpass/rules/entity/entity.ts';
-import { CircleUser, LogOut, Monitor, Moon, Sun, UserCog } from 'lucide-react';
+import { CircleUser, LogOut, Monitor, Moon, Sun, UserCog, Wrench } from 'lucide-react';
 import { useState } from 'react';
 import { useNavigate } from 'react-router';
 import { messageOf } from '../api/error.ts';
@@ -44,6 +44,11 @@ export function AccountMenu({ user }: { readonly user: User }) {
       <MenuItem icon={<UserCog aria-hidden="true" />} onClick={() => navigate(paths.account())}>
         Account
       </MenuItem>
+      {user.operator && (
+        <MenuItem icon={<Wrench aria-hidden="true" />} onClick={() => navigate(paths.operatorHome())}>
+          Operator pages
+        </MenuItem>
+      )}
       <MenuSeparator />
       <ThemeChoice />
       <MenuSeparator />

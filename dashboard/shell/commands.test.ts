@@ -18,6 +18,13 @@ test('offers the audit log only to roles that may read it', () => {
   assert.ok(!labels('member').includes('Audit log'));
 });
 
+test('offers the pages of the service only to operators', () => {
+  const found = (operator: boolean) =>
+    commandGroups({ ...shell('owner'), user: { ...user, operator } }, 'edges').flatMap(({ items }) => items.map(({ to }) => to));
+  assert.deepEqual(found(true), ['/operator/edges']);
+  assert.deepEqual(found(false), []);
+});
+
 test('offers to switch to every project except the current one', () => {
   assert.ok(labels('owner').includes('Switch to Other'));
   assert.ok(!labels('owner').includes('Switch to Project'));

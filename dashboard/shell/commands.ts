@@ -9,7 +9,7 @@ import { newTunnelParam, paths } from '../routing/paths.ts';
 import { namesakeNotes } from '../session/namesakes.ts';
 import type { ShellData } from '../session/session.ts';
 import type { Theme } from '../ui/theme.ts';
-import { navigationSections } from './navigation-entries.ts';
+import { navigationSections, operatorEntries } from './navigation-entries.ts';
 
 export interface Command {
   /** Unique. */
@@ -46,6 +46,7 @@ export function commandGroups(shell: ShellData, query = '', contents: ProjectCon
   const groups = [
     { value: 'Pages', items: pages(shell) },
     ...(shell.project ? contentGroups(shell.project.id, contents, words) : []),
+    { value: 'Service', items: shell.user.operator ? servicePages : [] },
     { value: 'Projects', items: projects(shell) },
     { value: 'Actions', items: actions(shell) },
   ];
@@ -63,6 +64,10 @@ const pages = ({ user, project }: ShellData): readonly Command[] =>
   navigationSections(user, project)
     .flatMap(({ entries }) => entries)
     .map(({ label, to }) => ({ value: to, label, to }));
+
+const servicePages: readonly Command[] = operatorEntries
+  .filter(({ to }) => to !== paths.operatorHome())
+  .map(({ label, to }) => ({ value: to, label: `Service: ${label}`, to, alsoFound: ['operator'] }));
 
 function contentGroups(
   projectId: string,

@@ -2,16 +2,23 @@
 import type { Project, User } from '@underpass/rules/entity/entity.ts';
 import { may } from '@underpass/rules/people/permission.ts';
 import {
+  BadgeCheck,
+  Ban,
   DoorOpen,
+  Flag,
+  FolderKanban,
   Gauge,
   Globe,
   KeyRound,
   type LucideIcon,
+  MapPinned,
   MonitorDown,
   ScrollText,
+  Server,
   Settings,
   ShieldCheck,
   TrainFrontTunnel,
+  UserPlus,
   Users,
   Wrench,
 } from 'lucide-react';
@@ -21,6 +28,8 @@ export interface NavigationEntry {
   readonly label: string;
   readonly to: string;
   readonly icon: LucideIcon;
+  /** Marked on its own page alone, not on those below it. */
+  readonly isExact?: boolean;
 }
 
 export interface NavigationSection {
@@ -52,4 +61,19 @@ const projectEntries = ({ id: projectId, role }: Project): readonly NavigationEn
   ...(may(role, 'api-token.read') ? [{ label: 'API tokens', to: paths.tokens(projectId), icon: KeyRound }] : []),
   ...(may(role, 'audit.read') ? [{ label: 'Audit log', to: paths.audit(projectId), icon: ScrollText }] : []),
   { label: 'Settings', to: paths.settings(projectId), icon: Settings },
+];
+
+/** The operator pages' own navigation: the service as a whole first, then who uses it, then what waits. */
+export const operatorEntries: readonly NavigationEntry[] = [
+  { label: 'Overview', to: paths.operatorHome(), icon: Gauge, isExact: true },
+  { label: 'Regions', to: paths.operator('regions'), icon: MapPinned },
+  { label: 'Edges', to: paths.operator('edges'), icon: Server },
+  { label: 'Projects', to: paths.operator('projects'), icon: FolderKanban },
+  { label: 'Tunnels', to: paths.operator('tunnels'), icon: TrainFrontTunnel },
+  { label: 'Users', to: paths.operator('users'), icon: Users },
+  { label: 'Registrations', to: paths.operator('registrations'), icon: UserPlus },
+  { label: 'Subscriptions', to: paths.operator('subscriptions'), icon: BadgeCheck },
+  { label: 'Abuse reports', to: paths.operator('abuse-reports'), icon: Flag },
+  { label: 'Blocks', to: paths.operator('blocks'), icon: Ban },
+  { label: 'Audit log', to: paths.operator('audit'), icon: ScrollText },
 ];

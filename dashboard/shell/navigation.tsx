@@ -1,13 +1,16 @@
-// The side navigation (spec 2, Project shell).
+// The side navigation (spec 2, Project shell). The operator pages have their own, outside any project.
 import type { Project, User } from '@underpass/rules/entity/entity.ts';
 import clsx from 'clsx';
-import { NavLink } from 'react-router';
-import { type NavigationEntry, navigationSections } from './navigation-entries.ts';
+import { NavLink, useMatch } from 'react-router';
+import { operatorPattern } from '../routing/paths.ts';
+import { type NavigationEntry, navigationSections, operatorEntries } from './navigation-entries.ts';
 
 export function Navigation({ user, project, onNavigate }: NavigationProps) {
+  const inService = useInService(user);
+  const sections = inService ? [{ title: 'Service', entries: operatorEntries }] : navigationSections(user, project);
   return (
-    <nav aria-label="Main" className="grid gap-5">
-      {navigationSections(user, project).map((section) => (
+    <nav aria-label={inService ? 'Operator' : 'Main'} className="grid gap-5">
+      {sections.map((section) => (
         <div key={section.title ?? 'main'} className="grid gap-1">
           {section.title && <h2 className="px-3 pb-1 text-sm font-semibold text-ink-faint">{section.title}</h2>}
           <ul className="grid gap-0.5">
@@ -22,6 +25,9 @@ export function Navigation({ user, project, onNavigate }: NavigationProps) {
     </nav>
   );
 }
+
+/** Whether an operator page is shown, to an operator. */
+export const useInService = ({ operator }: User): boolean => useMatch(operatorPattern) !== null && operator === true;
 
 interface NavigationProps {
   readonly user: User;
@@ -40,6 +46,7 @@ function NavigationLink({
   return (
     <NavLink
       to={entry.to}
+      end={entry.isExact === true}
       {...(onNavigate === undefined ? {} : { onClick: onNavigate })}
       className={({ isActive }) =>
         clsx(

@@ -1,5 +1,5 @@
 // The fixed bar of the project shell, with the collapsible navigation on a phone (spec 2, Project shell).
-import { Menu as MenuIcon, X } from 'lucide-react';
+import { ArrowLeft, Menu as MenuIcon, X } from 'lucide-react';
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
 import { Link, useLocation } from 'react-router';
 import { paths } from '../routing/paths.ts';
@@ -8,7 +8,7 @@ import { IconButton } from '../ui/button.tsx';
 import { Logo } from '../ui/logo.tsx';
 import { OverlayContainer } from '../ui/overlay/overlay-container.tsx';
 import { AccountMenu } from './account-menu.tsx';
-import { Navigation } from './navigation.tsx';
+import { Navigation, useInService } from './navigation.tsx';
 import { NavigationProgress } from './navigation-progress.tsx';
 import { PaletteButton } from './palette-button.tsx';
 import { ProjectSelector } from './project-selector.tsx';
@@ -17,6 +17,7 @@ export function TopBar({ user, projects, project }: ShellData) {
   const [open, setOpen] = useState(false);
   const toggle = useRef<HTMLButtonElement>(null);
   const { pathname } = useLocation();
+  const inService = useInService(user);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the menu closes whenever the page changes.
   useEffect(() => setOpen(false), [pathname]);
   const closeOnEscape = (event: KeyboardEvent) => {
@@ -43,7 +44,7 @@ export function TopBar({ user, projects, project }: ShellData) {
             <Logo />
           </Link>
           <span aria-hidden="true" className="h-5 w-px rotate-12 bg-edge max-sm:hidden" />
-          <ProjectSelector projects={projects} project={project} />
+          {inService ? <BackToProjects project={project} /> : <ProjectSelector projects={projects} project={project} />}
           <div className="ml-auto flex items-center gap-1">
             <PaletteButton user={user} projects={projects} project={project} />
             <AccountMenu user={user} />
@@ -61,3 +62,13 @@ export function TopBar({ user, projects, project }: ShellData) {
     </header>
   );
 }
+
+const BackToProjects = ({ project }: Pick<ShellData, 'project'>) => (
+  <Link
+    to={project ? paths.dashboard(project.id) : paths.home()}
+    className="flex h-9 min-w-0 items-center gap-2 rounded-md px-2.5 text-sm font-semibold text-ink hover:bg-hover"
+  >
+    <ArrowLeft aria-hidden="true" className="size-4 shrink-0" />
+    <span className="truncate">Back to projects</span>
+  </Link>
+);

@@ -3,6 +3,15 @@
 import type { Call } from './call.ts';
 
 export const operatorCalls = {
+  /** How the service stands: what the operators' first screen shows, in one call. */
+  getServiceOverview: {
+    method: 'GET',
+    path: '/api/operator/overview',
+    answer: 'ServiceOverview',
+    who: 'operator',
+    needs: 'session',
+    compress: true,
+  },
   listRegistrations: {
     method: 'GET',
     path: '/api/operator/registrations',

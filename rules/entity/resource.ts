@@ -7,6 +7,7 @@ import { dnsProviderNames } from '../names/dns-provider.ts';
 import { userCodePattern } from '../people/device-code.ts';
 import { type AttentionKind, attentionKinds } from '../tunnel/attention.ts';
 import { type ClientErrorName, clientErrors } from '../tunnel/client-error.ts';
+import { type ServiceKind, serviceKinds, serviceParts } from '../tunnel/service-attention.ts';
 import { type TunnelCondition as ConditionName, tunnelConditions } from '../tunnel/tunnel-condition.ts';
 import { Project, Role, TunnelCondition, TunnelMetrics, TunnelStatus, TunnelType } from './entity.ts';
 import {
@@ -481,6 +482,61 @@ export const EdgeHealth = entity({
   clients: count(),
 });
 export type EdgeHealth = Described<typeof EdgeHealth>;
+
+/** How one part of the installation stands: a row of `underpass-server status`. */
+export const StatusRow = entity({
+  part: z.enum(serviceParts),
+  name: string(),
+  /** False sets the exit code of the command. */
+  ok: boolean(),
+  state: string(),
+  /** Since when it stands like this; of a copy or a backup, when it was made. */
+  since: nullable(time()),
+  lastError: nullable(string()),
+  build: nullable(string()),
+});
+export type StatusRow = Described<typeof StatusRow>;
+
+/** One thing in the service that needs an operator. The kind decides which of the others are there. */
+export const ServiceItem = entity({
+  kind: z.enum(Object.keys(serviceKinds) as ServiceKind[]),
+  part: maybe(z.enum(serviceParts)),
+  name: maybe(string()),
+  state: maybe(string()),
+  since: maybe(time()),
+  error: maybe(string()),
+  affected: maybe(count()),
+});
+
+/** A region on the operators' first screen. */
+export const ServiceRegion = entity({
+  name: string(),
+  description: string(),
+  available: boolean(),
+  /** Some of its edges, failing ones first. */
+  edges: array(EdgeHealth),
+  totalEdges: count(),
+  connectedEdges: count(),
+  clients: count(),
+});
+export type ServiceRegion = Described<typeof ServiceRegion>;
+
+/** How the service stands: the operators' first screen. */
+export const ServiceOverview = entity({
+  /** The most urgent first, and how many more there are. */
+  attention: array(ServiceItem),
+  moreAttention: count(),
+  /** Some of the regions, failing ones first. */
+  regions: array(ServiceRegion),
+  totalRegions: count(),
+  edges: count(),
+  connectedEdges: count(),
+  /** All parts but regions, edges and their copies. */
+  parts: array(StatusRow),
+  waitingRegistrations: count(),
+  openAbuseReports: count(),
+});
+export type ServiceOverview = Described<typeof ServiceOverview>;
 
 export const BlockKind = z.enum(['address', 'name']);
 export type BlockKind = Described<typeof BlockKind>;

@@ -1,8 +1,8 @@
 // underpass-server status: one screen that tells how all parts stand.
 
+import type { StatusRow } from '@underpass/rules/entity/resource.ts';
 import type { Command } from 'commander';
 import { exitCodes, ServerError } from '../process/error.ts';
-import type { StatusRow } from '../serve/status.ts';
 import type { ServerLocation } from '../settings/settings.ts';
 import { askServer } from '../upgrade/upgrade-door.ts';
 import { type OutputOptions, printRows, requireLocation, type Shell } from './command-line.ts';

@@ -13,6 +13,7 @@ import type { Settings } from '../settings/settings.ts';
 import type { State } from '../state/state.ts';
 import { type CertificateSources, openCertificateSources } from './certificate-part.ts';
 import { controlSettings, openMail } from './control-settings.ts';
+import { readControlStatus } from './status.ts';
 
 export interface ControlCore {
   readonly control: Control;
@@ -51,10 +52,11 @@ export async function openControlCore(settings: Settings, state: State, replaced
       clientPin: sources.clientPin,
       ofNames: (names) => readNameCertificates(store.db, sources.certificates(), names, clock()),
     },
+    readStatus: () => readControlStatus(settings, state, core, undefined),
     ...(mailbox === undefined ? {} : { mailbox }),
     ...replaced,
   });
-  return {
+  const core: ControlCore = {
     control,
     hub,
     dns,
@@ -68,4 +70,5 @@ export async function openControlCore(settings: Settings, state: State, replaced
       closeMail();
     },
   };
+  return core;
 }

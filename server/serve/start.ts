@@ -5,6 +5,7 @@ import { readUnchangedColumns } from '@underpass/control/edges/region/changed-co
 import { keepConsoleHost } from '@underpass/control/edges/region/console-host.ts';
 import { handleOf, type NamedSocket, type SocketHandle, socketKey } from '@underpass/edge/door/listen.ts';
 import type { Edge } from '@underpass/edge/edge.ts';
+import type { StatusRow } from '@underpass/rules/entity/resource.ts';
 import { durations } from '@underpass/rules/limits.ts';
 import type { Logger } from 'pino';
 import { ServerError } from '../process/error.ts';
@@ -21,7 +22,7 @@ import type { Elder } from './elder.ts';
 import { dialFeed } from './feed-dial.ts';
 import { type FirstTunnel, isUnused, openFirstTunnel } from './first-run.ts';
 import { type MetricsDoor, openMetricsDoor } from './metrics-door.ts';
-import { readControlStatus, readEdgeStatus, type StatusRow } from './status.ts';
+import { readControlStatus, readEdgeStatus } from './status.ts';
 import { renderHints, renderSummary, renderWelcome } from './welcome.ts';
 
 export interface Running {

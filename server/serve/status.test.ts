@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { KnownEdge } from '@underpass/control/edges/feed/edge-notes.ts';
-import { backupRow, dependencyRow, edgeRows, regionRows, type StatusRow } from './status.ts';
+import type { StatusRow } from '@underpass/rules/entity/resource.ts';
+import { backupRow, dependencyRow, edgeRows, queueRow, regionRows } from './status.ts';
 
 const hour = 3_600_000;
 const nowMs = Date.UTC(2026, 0, 2);
@@ -46,6 +47,12 @@ const states: readonly (readonly [name: string, rows: readonly StatusRow[], fail
     ],
   ],
   ['no backup, which others may make', [backupRow(undefined, nowMs)], []],
+  [
+    'mails that wait for long',
+    [queueRow({ total: 2, oldestAtMs: nowMs - hour, lastError: '421' }, nowMs)],
+    [['queue', '2 waiting', since, '421']],
+  ],
+  ['a mail that has just come', [queueRow({ total: 1, oldestAtMs: nowMs - 1000, lastError: null }, nowMs)], []],
   ['a late backup', [backupRow({ madeAtMs: nowMs - hour, dueAtMs: nowMs - 1 }, nowMs)], [['backup', 'late', since, null]]],
   [
     'a failed backup',

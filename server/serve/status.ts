@@ -2,25 +2,15 @@
 
 import type { KnownEdge } from '@underpass/control/edges/feed/edge-notes.ts';
 import type { DependencyState } from '@underpass/control/platform/dependency/dependency.ts';
+import { readQueue, type WaitingJobs } from '@underpass/control/platform/job/waiting.ts';
 import { type BackupNote, readBackupNote } from '@underpass/control/platform/store/backup-note.ts';
 import type { Edge } from '@underpass/edge/edge.ts';
+import type { StatusRow } from '@underpass/rules/entity/resource.ts';
 import type { FeedCopy } from '@underpass/wire/feed.ts';
 import { build, software } from '../process/version.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { State } from '../state/state.ts';
 import type { ControlCore } from './control-core.ts';
-
-export interface StatusRow {
-  readonly part: 'control' | 'database' | 'bus' | 'mail' | 'edge' | 'feed' | 'copy' | 'region' | 'certificate' | 'backup';
-  readonly name: string;
-  /** False sets the exit code. */
-  readonly ok: boolean;
-  readonly state: string;
-  /** ISO 8601: since when it stands like this; of a copy or a backup, when it was made; of a certificate, its end. */
-  readonly since: string | null;
-  readonly lastError: string | null;
-  readonly build: string | null;
-}
 
 type Given = Pick<StatusRow, 'part' | 'name' | 'ok' | 'state'> & Partial<StatusRow>;
 const row = (given: Given): StatusRow => ({ since: null, lastError: null, build: null, ...given });
@@ -71,6 +61,21 @@ export function backupRow({ madeAtMs, dueAtMs, error, failedAtMs }: BackupNote =
   if (madeAtMs === undefined) return row({ ...own, ok: true, state: 'none noted' });
   const late = dueAtMs !== undefined && dueAtMs < nowMs;
   return row({ ...own, ok: !late, state: late ? 'late' : 'made', since: at(madeAtMs) });
+}
+
+/** A mail that a server refused once is tried again: it fails once it has waited for longer. */
+const queueLateMs = 15 * 60_000;
+
+export function queueRow({ total, oldestAtMs, lastError }: WaitingJobs, nowMs: number): StatusRow {
+  const ok = oldestAtMs === null || nowMs - oldestAtMs < queueLateMs;
+  return row({
+    part: 'queue',
+    name: '',
+    ok,
+    state: total === 0 ? 'empty' : `${total} waiting`,
+    since: at(oldestAtMs),
+    lastError,
+  });
 }
 
 /** Reads the metrics, which know what the authority cannot issue. */
@@ -133,6 +138,7 @@ export async function readControlStatus(
       if (rows.length === 0) await control.operator.listRegions();
       return rows;
     }),
+    orUnknown('queue', async () => [queueRow(await readQueue(store.db), clock())]),
     orUnknown('backup', async () => [backupRow(await readBackupNote(store.db), clock())]),
   ]);
   return [

@@ -75,6 +75,7 @@ test('screens before the sign-in', async (t) => {
 });
 
 const operatorScreens: readonly Screen[] = [
+  { name: 'operator-overview', path: '/operator', ready: heading('Regions') },
   { name: 'operator-registrations', path: '/operator/registrations', ready: table('Registrations') },
   {
     name: 'operator-registrations-empty',

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import type { Page } from '@playwright/test';
-import type { OperatorProject, OperatorUser, Subscription } from '@underpass/rules/entity/resource.ts';
+import type { OperatorProject, OperatorUser, ServiceOverview, Subscription } from '@underpass/rules/entity/resource.ts';
 import { pageRows, selectPage } from '@underpass/rules/list/list-page.ts';
 import { expect, visit } from '../helpers/browser.ts';
 import { connectClient, makeTunnel, openStage } from '../helpers/dashboard.ts';
@@ -32,7 +32,10 @@ test('the operator pages', async (t) => {
       await page.goto('/operator/users');
       await expect(page.getByRole('heading', { name: 'Operators Only' }).first()).toBeVisible();
       await expect(page.getByRole('link', { name: 'Operator pages' })).toBeHidden();
-      assert.equal((await person.call('GET', '/api/operator/users')).status, 403);
+      for (const path of ['users', 'overview']) assert.equal((await person.call('GET', `/api/operator/${path}`)).status, 403);
+      await page.goto('/operator');
+      await expect(page.getByRole('heading', { name: 'Operators Only' }).first()).toBeVisible();
+      await expect(page.getByRole('navigation', { name: 'Main' })).toBeVisible();
     },
   );
 
@@ -41,6 +44,57 @@ test('the operator pages', async (t) => {
     await page.goto(`/operator/${path}`);
     return page;
   };
+
+  await t.test('the first page says in one line that all is well, and stands outside any project', async (t) => {
+    const page = await visit(t, browser, product, { account });
+    await page.goto('/');
+    await page.getByRole('button', { name: 'Account' }).click();
+    await page.getByRole('menuitem', { name: 'Operator pages' }).click();
+    await expect(page).toHaveURL('/operator');
+    await expect(page.getByText('All is well. The edge is connected. Nothing waits.')).toBeVisible();
+    await expect(page.getByRole('heading', { name: 'Needs attention' })).toBeHidden();
+    await expect(page.getByRole('heading', { name: 'This machine' })).toBeVisible();
+    await expect(page.getByRole('listitem').filter({ hasText: 'Queue' })).toContainText('OK');
+    await expect(page.getByRole('button', { name: /^Project/ })).toBeHidden();
+    await expect(page.getByRole('navigation', { name: 'Main' })).toBeHidden();
+    const navigation = page.getByRole('navigation', { name: 'Operator', exact: true });
+    await navigation.getByRole('link', { name: 'Edges' }).click();
+    await expect(page).toHaveURL('/operator/edges');
+    await expect(navigation.locator('[aria-current=page]')).toHaveText(['Edges']);
+    await page.getByRole('link', { name: 'Back to projects' }).click();
+    await expect(page).toHaveURL(`/projects/${account.project}/dashboard`);
+    await expect(page.getByRole('navigation', { name: 'Main' })).toBeVisible();
+  });
+
+  await t.test('the first page lists what fails before what waits, each with the way to mend it', async (t) => {
+    const page = await visit(t, browser, product, { account, viewport: { width: 390, height: 844 } });
+    const well = await list<ServiceOverview>('overview');
+    const [region] = well.regions;
+    const edge = { ...region!.edges[0]!, connected: false, acknowledged: false };
+    const down: ServiceOverview = {
+      ...well,
+      attention: [
+        { kind: 'part-failing', part: 'mail', name: '', state: 'does not answer', error: 'connect ECONNREFUSED' },
+        { kind: 'part-failing', part: 'region', name: 'local', state: '0 of 1 edges connected' },
+        { kind: 'registrations-waiting', affected: 2, since: edge.since },
+      ],
+      regions: [{ ...region!, edges: [edge], connectedEdges: 0 }],
+      connectedEdges: 0,
+    };
+    await page.route('**/api/operator/overview', (route) => route.fulfill({ json: down }));
+    await page.goto('/operator');
+    const attention = page.getByRole('region', { name: 'Needs attention' });
+    await expect(attention.getByRole('listitem')).toHaveText([
+      /Mail server: does not answer.*ECONNREFUSED/,
+      /Region local: 0 of 1 edges connected/,
+      /2 registrations wait/,
+    ]);
+    await expect(attention.getByRole('link')).toHaveCount(2);
+    await expect(page.getByText('Disconnected')).toBeVisible();
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth > innerWidth'), false);
+    await attention.getByRole('link', { name: '2 registrations wait' }).click();
+    await expect(page).toHaveURL('/operator/registrations');
+  });
 
   await t.test('a subscription added by hand includes its last day, and is deleted after confirmation', async (t) => {
     const page = await open(t, 'subscriptions');
@@ -61,7 +115,7 @@ test('the operator pages', async (t) => {
     await expect(page.getByRole('heading', { name: 'No Subscriptions' })).toBeVisible();
   });
 
-  await t.test('a list of several pages leads to older rows and back, and its tabs fit a tablet', async (t) => {
+  await t.test('a list of several pages leads to older rows and back, and a tablet has the navigation in its menu', async (t) => {
     const page = await visit(t, browser, product, { account, viewport: { width: 768, height: 1024 } });
     const [user] = await list<readonly OperatorUser[]>('users');
     const users = Array.from({ length: 3 * pageRows }, (_, i) => ({ ...user, id: `${i}`, email: `${i}@example.org` }));
@@ -89,8 +143,10 @@ test('the operator pages', async (t) => {
     const rows = page.getByRole('table', { name: 'Users' }).getByRole('row');
     await expect(rows).toHaveCount(pageRows + 1);
     await expect(page.getByRole('link', { name: 'Next page' })).toBeHidden();
-    const tabs = page.getByRole('navigation', { name: 'Operator', exact: true });
-    await expect(tabs.getByRole('link', { name: 'Audit log' })).toBeInViewport();
+    await page.getByRole('button', { name: 'Open navigation' }).click();
+    const navigation = page.getByRole('navigation', { name: 'Operator', exact: true });
+    await expect(navigation.getByRole('link', { name: 'Audit log' })).toBeInViewport();
+    await page.getByRole('button', { name: 'Close navigation' }).click();
     await page.getByRole('link', { name: 'Previous page' }).click();
     await expect(page).toHaveURL(/q=example&before=/);
     await page
@@ -129,7 +185,7 @@ test('the operator pages', async (t) => {
     await act(page, 'ada@example.com', 'Suspend');
     await expect(page.getByRole('dialog')).toContainText('ada@example.com');
     await expect(page.getByRole('dialog')).toContainText('Goes dark, because no other owner is active: 0 tunnels in 1 project');
-    await expect(page.getByRole('dialog').getByRole('listitem')).toHaveText(['default: 0 tunnels']);
+    await expect(page.getByRole('dialog').getByRole('listitem')).toHaveText(['Ada Example: 0 tunnels']);
     await confirm(page, 'Suspend User', 'Suspend');
     await expect(page.getByRole('row').filter({ hasText: 'ada@example.com' })).toContainText('Suspended');
     assert.equal((await person.call('GET', '/api/user')).status, 401);

@@ -88,6 +88,7 @@ test('registering', async (t) => {
     await registrationStored(operator, email);
     const operatorPage = await visit(t, browser, product, { account: operator });
     await operatorPage.goto('/operator');
+    await operatorPage.getByRole('link', { name: '1 registration waits' }).click();
     await operatorPage.waitForURL('/operator/registrations');
     const row = operatorPage.getByRole('row').filter({ hasText: email });
     await expect(row).toContainText('Ada Lovelace');

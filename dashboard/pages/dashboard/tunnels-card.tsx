@@ -10,8 +10,8 @@ import { useProject } from '../../session/session.ts';
 import { Card } from '../../ui/card.tsx';
 import { Sparkline } from '../../ui/chart/sparkline.tsx';
 import { TimeAgo } from '../../ui/date-time.tsx';
+import { tiles } from '../../ui/tiles.ts';
 import { ConditionNote, LiveStatusBadge } from '../tunnels/status-badge.tsx';
-import { tiles } from './tiles.ts';
 
 export interface TunnelsCardProps {
   readonly overview: Pick<Overview, 'tunnels' | 'shown'>;

@@ -6,7 +6,6 @@ import { later } from '../../api/later.ts';
 import { Load } from '../../api/load.tsx';
 import { callApi } from '../../api/request.ts';
 import { every, useAgain } from '../../api/use-again.ts';
-import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
@@ -14,6 +13,7 @@ import { PageHeader } from '../../ui/page-header.tsx';
 import { dateColumn } from '../../ui/table/columns.tsx';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
+import { EdgeState, stateOf } from './edge-state.tsx';
 
 const refreshes = every(10_000);
 
@@ -94,19 +94,5 @@ function EdgeName({ edge: { id, version } }: { readonly edge: EdgeHealth }) {
         <Breakable text={version} />
       </span>
     </span>
-  );
-}
-
-function stateOf({ connected, acknowledged }: EdgeHealth) {
-  if (!connected) return { label: 'Disconnected', tone: 'danger' } as const;
-  return acknowledged ? ({ label: 'Up to date', tone: 'ok' } as const) : ({ label: 'Updating', tone: 'warn' } as const);
-}
-
-function EdgeState({ edge }: { readonly edge: EdgeHealth }) {
-  const { label, tone } = stateOf(edge);
-  return (
-    <Badge tone={tone} dot={edge.connected ? 'filled' : 'ring'}>
-      {label}
-    </Badge>
   );
 }
