@@ -19,8 +19,9 @@ const stopOf = (page: Page) =>
   page.evaluate<Stop>(`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))).then(() => {
     const element = document.activeElement;
     const { top, bottom, left, right } = element.getBoundingClientRect();
-    const ringed = [element, ...element.parentElement ? [element.parentElement] : []].some((one) => {
-      const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(one);
+    const parent = element.parentElement === null ? [] : [[element.parentElement]];
+    const ringed = [[element], [element, '::after'], ...parent].some((one) => {
+      const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(...one);
       return (outlineStyle !== 'none' && parseFloat(outlineWidth) >= 2) || boxShadow !== 'none';
     });
     return {

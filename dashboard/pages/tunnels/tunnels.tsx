@@ -121,7 +121,7 @@ const columnsOf = (words: readonly string[]): readonly Column<Tunnel>[] => [
     card: 'below',
     cell: (tunnel) => <Domains tunnel={tunnel} words={words} />,
   },
-  { key: 'status', header: 'Status', width: '11rem', card: 'beside', cell: (tunnel) => <Status tunnel={tunnel} /> },
+  { key: 'status', header: 'Status', width: '8.75rem', card: 'beside', cell: (tunnel) => <Status tunnel={tunnel} /> },
   {
     key: 'details',
     header: 'Details',
