@@ -1,10 +1,11 @@
 // The operators' first screen: what in the service needs them, the regions with their edges, and the other parts.
 import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
-import type { ServiceItem, ServiceOverview, StatusRow } from '@underpass/rules/entity/resource.ts';
+import type { ServiceOverview, StatusRow } from '@underpass/rules/entity/resource.ts';
 import {
   describeEdges,
   describeServiceItem,
   nameOfPart,
+  type ServiceItem,
   type ServicePart,
   serviceKinds,
 } from '@underpass/rules/tunnel/service-attention.ts';
