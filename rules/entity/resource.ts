@@ -490,7 +490,7 @@ export const StatusRow = entity({
   /** False sets the exit code of the command. */
   ok: boolean(),
   state: string(),
-  /** Since when it stands like this; of a copy or a backup, when it was made. */
+  /** When it began to stand like this; of a copy or a backup, when it was made. */
   since: nullable(time()),
   lastError: nullable(string()),
   build: nullable(string()),

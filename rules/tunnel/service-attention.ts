@@ -40,7 +40,7 @@ export type ServiceKind = keyof typeof serviceKinds;
 export interface ServiceItem {
   readonly kind: ServiceKind;
   readonly part?: ServicePart;
-  /** Of a part or an edge. */
+  /** The name of a part or an edge. */
   readonly name?: string;
   readonly state?: string;
   /** When it began; of what waits, since when the oldest waits. */

@@ -1,7 +1,9 @@
 // How all parts of the installation stand, as this process knows it: the rows of `underpass-server status`.
 
+import type { Control } from '@underpass/control/control.ts';
 import type { KnownEdge } from '@underpass/control/edges/feed/edge-notes.ts';
-import type { DependencyState } from '@underpass/control/platform/dependency/dependency.ts';
+import type { FeedHub } from '@underpass/control/edges/feed/hub.ts';
+import type { Dependency, DependencyState } from '@underpass/control/platform/dependency/dependency.ts';
 import { readQueue, type WaitingJobs } from '@underpass/control/platform/job/waiting.ts';
 import { type BackupNote, readBackupNote } from '@underpass/control/platform/store/backup-note.ts';
 import type { Edge } from '@underpass/edge/edge.ts';
@@ -10,7 +12,6 @@ import type { FeedCopy } from '@underpass/wire/feed.ts';
 import { build, software } from '../process/version.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { State } from '../state/state.ts';
-import type { ControlCore } from './control-core.ts';
 
 type Given = Pick<StatusRow, 'part' | 'name' | 'ok' | 'state'> & Partial<StatusRow>;
 const row = (given: Given): StatusRow => ({ since: null, lastError: null, build: null, ...given });
@@ -79,7 +80,7 @@ export function queueRow({ total, oldestAtMs, lastError }: WaitingJobs, nowMs: n
 }
 
 /** Reads the metrics, which know what the authority cannot issue. */
-async function certificateRows(metrics: ControlCore['control']['metrics']): Promise<StatusRow[]> {
+async function certificateRows(metrics: Control['metrics']): Promise<StatusRow[]> {
   const read = async (name: string): Promise<Map<string, number>> => {
     const { values } = (await metrics.getSingleMetric(name)?.get()) ?? { values: [] };
     return new Map(values.map(({ labels, value }) => [`${labels.region} ${labels.kind}`, value]));
@@ -115,10 +116,17 @@ async function orUnknown(part: StatusRow['part'], read: () => Promise<StatusRow[
     .finally(() => clearTimeout(timer));
 }
 
+export interface StatusSources {
+  readonly hub: FeedHub;
+  readonly control: Control;
+  /** Dependencies of this process alone. */
+  readonly dependencies: readonly Dependency[];
+}
+
 export async function readControlStatus(
   settings: Settings,
   { store, clock, dependencies }: State,
-  { hub, control, dependencies: mail }: Pick<ControlCore, 'hub' | 'control' | 'dependencies'>,
+  { hub, control, dependencies: mail }: StatusSources,
   local: Edge | undefined,
 ): Promise<StatusRow[]> {
   const edges = hub.knownEdges();
