@@ -49,6 +49,10 @@ export const operatorPattern = '/operator/*';
 /** Search parameter of the tunnels list that opens the New Tunnel panel. */
 export const newTunnelParam = 'new';
 
+/** The same for the panels of the members and the API tokens. */
+export const inviteParam = 'invite';
+export const newTokenParam = 'new';
+
 export type OperatorPage =
   | 'registrations'
   | 'subscriptions'

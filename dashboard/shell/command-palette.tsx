@@ -11,12 +11,15 @@ import { useNavigate } from 'react-router';
 import { callApi } from '../api/request.ts';
 import { useFetched } from '../api/use-fetched.ts';
 import type { ShellData } from '../session/session.ts';
+import { writeClipboard } from '../ui/copy-button.tsx';
 import { backdropClass } from '../ui/overlay/dialog.tsx';
+import { toast } from '../ui/overlay/toast.tsx';
 import { useOverlayLayer } from '../ui/overlay/use-overlay-layer.ts';
 import { Ring } from '../ui/spinner.tsx';
 import { keepTheme } from '../ui/theme.ts';
 import { useLast } from '../ui/use-last.ts';
-import { type Command, type CommandGroup, commandGroups, type ProjectContents } from './commands.ts';
+import { type Command, type CommandGroup, commandGroups, nothingFound, type ProjectContents, withoutVerb } from './commands.ts';
+import { useLogOut } from './use-log-out.ts';
 
 /** The most matches to show; further typing narrows them. */
 const shownMatches = 50;
@@ -53,10 +56,14 @@ type PaletteProps = Omit<CommandPaletteProps, 'open' | 'onOpenChange'> & { reado
 
 function Palette({ onDone, query, onQueryChange, onReady, ...shell }: PaletteProps) {
   const navigate = useNavigate();
+  const logOut = useLogOut();
   const contents = useContents(shell.project?.id, query);
   const run = (command: Command) => {
     onDone();
     if (command.theme) keepTheme(command.theme);
+    else if (command.copies) copyAddress(command.copies);
+    else if (command.opens) open(command.opens, '_blank', 'noopener');
+    else if (command.logsOut) logOut();
     else if (command.to) navigate(command.to);
   };
   return (
@@ -96,6 +103,11 @@ function Palette({ onDone, query, onQueryChange, onReady, ...shell }: PalettePro
   );
 }
 
+function copyAddress(url: string): void {
+  writeClipboard(url);
+  toast.done('Address copied.', url);
+}
+
 function Group({ group, onRun }: { readonly group: CommandGroup; readonly onRun: (command: Command) => void }) {
   return (
     <Autocomplete.Group items={group.items} className="mb-1">
@@ -130,17 +142,26 @@ function useContents(projectId: string | undefined, query: string) {
 
 /** Leaves out a list that fails to load: pages and actions still work. */
 async function findContents(project: string | undefined, query: string, signal: AbortSignal): Promise<ProjectContents> {
-  if (project === undefined) return { tunnels: [], domains: [], groups: [], policies: [] };
+  if (project === undefined) return nothingFound;
   const asked = { project, limit: String(shownMatches), q: query.slice(0, searchMostChars) };
-  const [tunnels, domains, groups, policies] = await Promise.allSettled([
-    callApi(tunnelCalls.listTunnels, { ...asked, sort: 'name' }, { signal }),
+  const rest = withoutVerb(query);
+  const listTunnels = (q: string) => callApi(tunnelCalls.listTunnels, { ...asked, q, sort: 'name' }, { signal });
+  const [tunnels, named, domains, groups, policies] = await Promise.allSettled([
+    listTunnels(asked.q),
+    rest === undefined ? undefined : listTunnels(rest.slice(0, searchMostChars)),
     callApi(domainCalls.listDomains, { ...asked, sort: 'domain' }, { signal }),
     callApi(securityGroupCalls.listSecurityGroups, { ...asked, sort: 'name' }, { signal }),
     callApi(accessCalls.listAccessPolicies, { ...asked, sort: 'name' }, { signal }),
   ]);
   signal.throwIfAborted();
-  return { tunnels: listOf(tunnels), domains: listOf(domains), groups: listOf(groups), policies: listOf(policies) };
+  return {
+    tunnels: listOf(tunnels),
+    domains: listOf(domains),
+    groups: listOf(groups),
+    policies: listOf(policies),
+    named: rest === undefined ? undefined : listOf(named),
+  };
 }
 
-const listOf = <T,>(result: PromiseSettledResult<readonly T[]>): readonly T[] =>
-  result.status === 'fulfilled' ? result.value : [];
+const listOf = <T,>(result: PromiseSettledResult<readonly T[] | undefined>): readonly T[] =>
+  (result.status === 'fulfilled' && result.value) || [];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Role } from '@underpass/rules/entity/entity.ts';
-import { commandGroups } from './commands.ts';
+import { commandGroups, withoutVerb } from './commands.ts';
 
 const user = { email: 'ada@example.com', firstName: 'Ada', defaultProject: 'p', operator: false };
 const projectAs = (role: Role) => ({ id: 'p', name: 'Project', role });
@@ -11,6 +11,20 @@ const labels = (role: Role) => commandGroups(shell(role)).flatMap(({ items }) =>
 test('offers Add Tunnel only to roles that may create one', () => {
   assert.ok(labels('member').includes('Add Tunnel'));
   assert.ok(!labels('viewer').includes('Add Tunnel'));
+});
+
+test('offers to invite and to make a token only to roles that may', () => {
+  assert.ok(labels('admin').includes('Invite a member'));
+  assert.ok(!labels('member').includes('Invite a member'));
+  assert.ok(labels('member').includes('New API token'));
+  assert.ok(!labels('viewer').includes('New API token'));
+});
+
+test('every role can log out, and only people with accounts of their own make projects', () => {
+  assert.ok(labels('viewer').includes('Log out'));
+  assert.ok(labels('viewer').includes('New project'));
+  const invited = commandGroups({ ...shell('viewer'), user: { ...user, invited: true } });
+  assert.ok(!invited.flatMap(({ items }) => items).some(({ label }) => label === 'New project'));
 });
 
 test('offers the audit log only to roles that may read it', () => {
@@ -38,7 +52,12 @@ test('a note distinguishes projects with the same name', () => {
 });
 
 const contents = {
-  tunnels: [{ name: 'web', ingressDomains: [{ name: 'web.example.com' }, { name: 'shop.example.com' }] } as never],
+  tunnels: [
+    {
+      name: 'web',
+      ingressDomains: ['web.example.com', 'shop.example.com'].map((name) => ({ name, url: `https://${name}:8443/` })),
+    } as never,
+  ],
   domains: [{ apexName: 'example.com', verified: true, challenge: '' }],
   groups: [{ name: 'Office', updatedAt: '', assignmentCount: 0, allowList: [] }],
   policies: [{ name: 'Staff' } as never],
@@ -48,7 +67,16 @@ test('finds a tunnel by any of its ingress domains, shows that one, and nothing 
   const found = commandGroups(shell('owner'), 'SHOP example', contents);
   assert.deepEqual(
     found.map(({ value, items }) => [value, items.map(({ label, detail }) => [label, detail])]),
-    [['Tunnels', [['web', 'shop.example.com']]]],
+    [
+      ['Tunnels', [['web', 'shop.example.com']]],
+      [
+        'Addresses',
+        [
+          ['Copy address of web', 'shop.example.com:8443'],
+          ['Open address of web', 'shop.example.com:8443'],
+        ],
+      ],
+    ],
   );
   assert.deepEqual(commandGroups(shell('owner'), 'blog', contents), []);
 });
@@ -64,7 +92,7 @@ test('lists the tunnels, domains, groups and access policies of the project', ()
 });
 
 test('every command has a value of its own', () => {
-  const values = commandGroups(shell('owner')).flatMap(({ items }) => items.map(({ value }) => value));
+  const values = commandGroups(shell('owner'), 'e', contents).flatMap(({ items }) => items.map(({ value }) => value));
   assert.equal(new Set(values).size, values.length);
 });
 
@@ -74,4 +102,32 @@ test('without a project there are still pages and actions', () => {
     groups.map(({ value }) => value),
     ['Pages', 'Actions'],
   );
+});
+
+test('a verb before a name copies or opens the address of that tunnel', () => {
+  assert.deepEqual(['copy web', 'Open web shop', 'open', 'web', 'copyweb', ''].map(withoutVerb), [
+    'web',
+    'web shop',
+    '',
+    undefined,
+    undefined,
+    undefined,
+  ]);
+  const found = (query: string) =>
+    commandGroups(shell('viewer'), query, { ...contents, tunnels: [], named: contents.tunnels }).flatMap(({ items }) => items);
+  assert.deepEqual(
+    found('copy web').map(({ copies }) => copies),
+    ['https://web.example.com:8443/'],
+  );
+  assert.deepEqual(
+    found('open shop').map(({ opens }) => opens),
+    ['https://shop.example.com:8443/'],
+  );
+});
+
+test('a blocked name and a tunnel without a name have no address', () => {
+  const blocked = { name: 'web', ingressDomains: [{ name: 'web.example.com', blocked: true, url: 'https://web.example.com' }] };
+  const tunnels = [blocked as never, { name: 'webless', ingressDomains: [] } as never];
+  const groups = commandGroups(shell('owner'), 'web', { ...contents, tunnels });
+  assert.ok(!groups.some(({ value }) => value === 'Addresses'));
 });

@@ -1,11 +1,11 @@
 // The commands of the palette, in groups. Pure.
 
-import type { Domain, SecurityGroup, Tunnel } from '@underpass/rules/entity/entity.ts';
+import type { Domain, Project, SecurityGroup, Tunnel } from '@underpass/rules/entity/entity.ts';
 import { findShown, searchWords } from '@underpass/rules/list/list-page.ts';
-import { may } from '@underpass/rules/people/permission.ts';
+import { type Action, may } from '@underpass/rules/people/permission.ts';
 import { text } from '@underpass/rules/text/text.ts';
 import type { AccessPolicy } from '@underpass/rules/visit/access-policy.ts';
-import { newTunnelParam, paths } from '../routing/paths.ts';
+import { inviteParam, newTokenParam, newTunnelParam, paths } from '../routing/paths.ts';
 import { namesakeNotes } from '../session/namesakes.ts';
 import type { ShellData } from '../session/session.ts';
 import type { Theme } from '../ui/theme.ts';
@@ -19,8 +19,13 @@ export interface Command {
   readonly detail?: string | undefined;
   /** Searched like the label. */
   readonly alsoFound?: readonly string[];
+  /** What Enter does: one of these. */
   readonly to?: string;
   readonly theme?: Theme;
+  readonly copies?: string;
+  /** An address outside the dashboard. */
+  readonly opens?: string;
+  readonly logsOut?: true;
 }
 
 export interface CommandGroup {
@@ -33,15 +38,23 @@ export interface ProjectContents {
   readonly domains: readonly Domain[];
   readonly groups: readonly SecurityGroup[];
   readonly policies: readonly AccessPolicy[];
+  /** What the query without its verb finds. Absent: what `tunnels` has. */
+  readonly named?: readonly Tunnel[] | undefined;
 }
 
-const nothing: ProjectContents = { tunnels: [], domains: [], groups: [], policies: [] };
+export const nothingFound: ProjectContents = { tunnels: [], domains: [], groups: [], policies: [] };
+
+/** `copy shop` and `open shop` mean the address of the tunnel `shop`: the server searches for the rest. */
+export function withoutVerb(query: string): string | undefined {
+  const [verb, ...rest] = searchWords(query);
+  return verb === 'copy' || verb === 'open' ? rest.join(' ') : undefined;
+}
 
 /**
  * What a query finds. `contents`: what the server found, maybe for the query before: Enter must not open something that no longer
  * matches.
  */
-export function commandGroups(shell: ShellData, query = '', contents: ProjectContents = nothing): readonly CommandGroup[] {
+export function commandGroups(shell: ShellData, query = '', contents: ProjectContents = nothingFound): readonly CommandGroup[] {
   const words = searchWords(query);
   const groups = [
     { value: 'Pages', items: pages(shell) },
@@ -49,6 +62,7 @@ export function commandGroups(shell: ShellData, query = '', contents: ProjectCon
     { value: 'Service', items: shell.user.operator ? servicePages : [] },
     { value: 'Projects', items: projects(shell) },
     { value: 'Actions', items: actions(shell) },
+    { value: 'Addresses', items: shell.project && words.length > 0 ? addresses(contents, words) : [] },
   ];
   return groups
     .map(({ value, items }) => ({ value, items: items.filter((item) => isFound(item, words)) }))
@@ -90,6 +104,24 @@ function tunnelCommand(projectId: string, { name, ingressDomains }: Tunnel, word
   return { value: to, label: name, to, detail: findShown(hosts, words), alsoFound: hosts };
 }
 
+/** Copies or opens the address that was found, else the first. A blocked name serves nobody. */
+function addresses({ tunnels, named = tunnels }: ProjectContents, words: readonly string[]): readonly Command[] {
+  return named.flatMap(({ name, ingressDomains }) => {
+    const served = ingressDomains.filter(({ blocked }) => !blocked);
+    const shown = findShown(
+      served.map((domain) => domain.name),
+      words,
+    );
+    const url = served.find((domain) => domain.name === shown)?.url;
+    if (url === undefined) return [];
+    const found = { detail: new URL(url).host, alsoFound: served.map((domain) => domain.name) };
+    return [
+      { value: `copy ${name}`, label: `Copy address of ${name}`, ...found, copies: url },
+      { value: `open ${name}`, label: `Open address of ${name}`, ...found, opens: url },
+    ];
+  });
+}
+
 function projects(shell: ShellData): readonly Command[] {
   const notes = namesakeNotes(shell.projects);
   return shell.projects
@@ -108,10 +140,42 @@ const themes: readonly Command[] = [
   { value: 'theme system', label: 'System theme', theme: 'system' },
 ];
 
-function actions({ project }: ShellData): readonly Command[] {
-  const add: readonly Command[] =
-    project && may(project.role, 'tunnel.create')
-      ? [{ value: 'add tunnel', label: text.tunnels.add, to: `${paths.tunnels(project.id)}?${newTunnelParam}` }]
-      : [];
-  return [...add, { value: 'account', label: 'Account', to: paths.account() }, ...themes];
+function actions({ user, project }: ShellData): readonly Command[] {
+  return [
+    ...(project ? projectActions(project) : []),
+    ...(user.invited ? [] : [{ value: 'new project', label: 'New project', to: paths.newProject() }]),
+    { value: 'account', label: 'Account', to: paths.account() },
+    ...themes,
+    { value: 'log out', label: 'Log out', alsoFound: ['sign out'], logsOut: true },
+  ];
+}
+
+interface ProjectAction extends Command {
+  readonly needs: Action;
+}
+
+function projectActions({ id, role }: Project): readonly Command[] {
+  const all: readonly ProjectAction[] = [
+    {
+      value: 'add tunnel',
+      label: text.tunnels.add,
+      alsoFound: ['new tunnel'],
+      to: `${paths.tunnels(id)}?${newTunnelParam}`,
+      needs: 'tunnel.create',
+    },
+    {
+      value: 'invite',
+      label: 'Invite a member',
+      to: `${paths.members(id)}?${inviteParam}`,
+      needs: 'invitation.create',
+    },
+    {
+      value: 'new token',
+      label: 'New API token',
+      alsoFound: ['create'],
+      to: `${paths.tokens(id)}?${newTokenParam}`,
+      needs: 'api-token.create',
+    },
+  ];
+  return all.filter(({ needs }) => may(role, needs));
 }

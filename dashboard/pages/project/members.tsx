@@ -3,12 +3,13 @@ import { projectCalls } from '@underpass/rules/api/project-calls.ts';
 import type { Invitation, Member } from '@underpass/rules/entity/resource.ts';
 import { may } from '@underpass/rules/people/permission.ts';
 import { UserPlus } from 'lucide-react';
-import { useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { later } from '../../api/later.ts';
 import { Load } from '../../api/load.tsx';
 import { callApi } from '../../api/request.ts';
 import { useConfirm } from '../../form/use-confirm.tsx';
+import { inviteParam } from '../../routing/paths.ts';
+import { useLinkedPanel } from '../../routing/use-linked-panel.ts';
 import { projectOfScreen, requireSession, useProject } from '../../session/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
@@ -39,7 +40,7 @@ async function loadPeople(projectId: string, request: Request): Promise<People> 
 export function Component() {
   const { people } = useLoaderData<typeof loader>();
   const project = useProject();
-  const [inviting, setInviting] = useState(false);
+  const invite = useLinkedPanel(inviteParam);
   const confirm = useConfirm();
   const mayInvite = may(project.role, 'invitation.create');
   return (
@@ -47,7 +48,7 @@ export function Component() {
       <PageHeader
         title="Members"
         subtitle={`The people in ‘${project.name}’ and their roles.`}
-        actions={mayInvite && <InviteButton onClick={() => setInviting(true)} />}
+        actions={mayInvite && <InviteButton onClick={() => invite.setOpen(true)} />}
       />
       <Load promise={people}>
         {({ members, invitations }) => (
@@ -57,7 +58,7 @@ export function Component() {
           </div>
         )}
       </Load>
-      {mayInvite && <InvitePanel project={project} open={inviting} onOpenChange={setInviting} />}
+      {mayInvite && <InvitePanel project={project} open={invite.isOpen} onOpenChange={invite.setOpen} />}
       {confirm.dialog}
     </>
   );

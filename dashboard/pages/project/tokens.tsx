@@ -9,6 +9,8 @@ import { later } from '../../api/later.ts';
 import { Load } from '../../api/load.tsx';
 import { callApi } from '../../api/request.ts';
 import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
+import { newTokenParam } from '../../routing/paths.ts';
+import { useLinkedPanel } from '../../routing/use-linked-panel.ts';
 import { useProject } from '../../session/session.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
@@ -29,7 +31,7 @@ export function loader({ params, request }: LoaderFunctionArgs) {
 export function Component() {
   const { tokens } = useLoaderData<typeof loader>();
   const project = useProject();
-  const [open, setOpen] = useState(false);
+  const { isOpen, setOpen } = useLinkedPanel(newTokenParam);
   const [created, setCreated] = useState<NewApiToken>();
   const showCreated = (token: NewApiToken) => {
     setOpen(false);
@@ -46,7 +48,7 @@ export function Component() {
     <>
       <PageHeader title="API tokens" subtitle="For scripts and pipelines that manage this project." actions={add} />
       <Load promise={tokens}>{(loaded) => <TokenList projectId={project.id} tokens={loaded} add={add} ask={confirm.ask} />}</Load>
-      {mayCreate && <NewApiTokenPanel project={project} open={open} onOpenChange={setOpen} onCreated={showCreated} />}
+      {mayCreate && <NewApiTokenPanel project={project} open={isOpen} onOpenChange={setOpen} onCreated={showCreated} />}
       <SecretDialog
         title="Your new API token"
         label="API token"

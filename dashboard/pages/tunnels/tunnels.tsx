@@ -8,8 +8,8 @@ import { conditionOf } from '@underpass/rules/tunnel/tunnel-condition.ts';
 import { temporaryLabel } from '@underpass/rules/tunnel/tunnel-expiry.ts';
 import { tunnelTypes } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { ChevronRight, Plus } from 'lucide-react';
-import { useMemo, useState } from 'react';
-import { type LoaderFunctionArgs, useLoaderData, useRevalidator, useSearchParams } from 'react-router';
+import { useMemo } from 'react';
+import { type LoaderFunctionArgs, useLoaderData, useRevalidator } from 'react-router';
 import { later } from '../../api/later.ts';
 import { Load } from '../../api/load.tsx';
 import { listTunnelPage } from '../../api/tunnels.ts';
@@ -17,6 +17,7 @@ import { useListAddress } from '../../list/list-address.ts';
 import { PagedTable } from '../../list/paged-table.tsx';
 import { useListChanges, useLiveTunnels } from '../../live/live-tunnels.tsx';
 import { newTunnelParam } from '../../routing/paths.ts';
+import { useLinkedPanel } from '../../routing/use-linked-panel.ts';
 import { useProject } from '../../session/session.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
@@ -39,7 +40,7 @@ export function Component() {
   useListChanges(revalidate);
   const project = useProject();
   const mayCreate = may(project.role, 'tunnel.create');
-  const { isOpen, setOpen } = useNewTunnel();
+  const { isOpen, setOpen } = useLinkedPanel(newTunnelParam);
   const add = mayCreate && (
     <Button variant="primary" icon={<Plus aria-hidden="true" />} onClick={() => setOpen(true)}>
       {text.tunnels.add}
@@ -54,21 +55,6 @@ export function Component() {
       {mayCreate && <NewTunnelPanel project={project} open={isOpen} onOpenChange={setOpen} />}
     </>
   );
-}
-
-/** A link can open the panel by its address. The button leaves the address, and so the history, alone. */
-function useNewTunnel(): { readonly isOpen: boolean; readonly setOpen: (open: boolean) => void } {
-  const [search, setSearch] = useSearchParams();
-  const [isOpen, setOpen] = useState(false);
-  const isLinked = search.has(newTunnelParam);
-  const change = (open: boolean) => {
-    setOpen(open);
-    if (open || !isLinked) return;
-    const next = new URLSearchParams(search);
-    next.delete(newTunnelParam);
-    setSearch(next, { replace: true, preventScrollReset: true });
-  };
-  return { isOpen: isOpen || isLinked, setOpen: change };
 }
 
 interface TunnelListProps {
