@@ -83,7 +83,8 @@ function security({ who, needs }: Call): object[] {
 }
 
 const proof = `a proof not older than ${durations.proofMinutes} minutes (${proofNeededCode})`;
-const proofNote = ({ who }: Call): string => (who === 'user' ? proof : `for owners and operators ${proof}`);
+const proofNote = ({ who, freshUnless }: Call): string =>
+  (who === 'user' ? proof : `for owners and operators ${proof}`) + (freshUnless ? `, unless ${freshUnless}` : '');
 
 const passkeyNote = `from a person who has a passkey a session that it confirmed within ${durations.proofMinutes} minutes (${passkeyNeededCode})`;
 

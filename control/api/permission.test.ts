@@ -239,6 +239,29 @@ describe('calls that need a fresh proof', () => {
     }
   });
 
+  it('an invitation of a viewer needs no recent proof, but of a person with a passkey a session that it opened', async () => {
+    const invite = async (proof?: number | null) => {
+      const world = await createWorld();
+      const [body, project] = [{ email: nextEmail(), role: 'viewer' }, world.owner.projectId];
+      const send = async () => {
+        const response = await world.owner.send('POST', `/api/invitations?project=${project}`, body);
+        await response.body?.cancel();
+        return [response.status, response.headers.get('underpass-error')];
+      };
+      await makeStale(world.owner);
+      if (proof === undefined) return send();
+      await provenAt(proof, world.owner);
+      let answer: unknown;
+      await withPasskey(world.owner, async () => {
+        answer = await send();
+      });
+      return answer;
+    };
+    assert.deepEqual(await invite(), [200, null]);
+    assert.deepEqual(await invite(null), [403, 'UNDERPASS_PASSKEY_NEEDED'], 'by an e-mailed link');
+    assert.deepEqual(await invite(1), [200, null], 'by a passkey, long ago');
+  });
+
   it('tell a caller without the right that first', async () => {
     const world = await createWorld();
     const viewer = await memberWith(world, 'viewer');

@@ -1,12 +1,12 @@
 // Decides whether a caller may make a call, before its body is read. rules/people/permission.ts has the table of roles and actions.
 
 import type { Call } from '@underpass/rules/api/call.ts';
-import { durations } from '@underpass/rules/limits.ts';
 import { type Action, forbiddenMessage, may } from '@underpass/rules/people/permission.ts';
 import type { Queries } from '../platform/store/store.ts';
 import type { Caller } from '../request/caller/caller.ts';
 import { findMembership, type Membership, refuseStopped } from '../request/caller/membership.ts';
 import { expectOwnPasskey, expectPasskey, needsOperatorPasskey } from '../request/caller/passkey-rule.ts';
+import { expectFreshProof } from '../request/caller/proof-rule.ts';
 import { isUnsafe } from '../request/http/origin.ts';
 import { orMissing, Refusal, refuse } from '../request/http/refusal.ts';
 import { findGroupProjects } from '../tunnels/group/groups.ts';
@@ -41,15 +41,11 @@ function permitAccount(call: Call, caller: Caller | null): void {
   if (call.who === 'operator' && !caller.operator) refuse('forbidden', 'Only operators may do this.');
 }
 
-const proofText = `Your last sign-in was more than ${durations.proofMinutes} minutes ago. Confirm that it is you first.`;
-
 /** Holding a session for a moment, or the mailbox of a person with a passkey, must not give power that outlives it. */
 async function expectProof(db: Queries, call: Call, caller: Caller | null, membership: Membership | null): Promise<void> {
-  const fresh = call.needs === 'fresh';
-  if (!(fresh || call.lasting) || caller === null || caller.token !== null) return;
-  await expectOwnPasskey(db, caller);
-  if (fresh && !caller.fresh && (call.who === 'user' || caller.operator || membership?.role === 'owner'))
-    refuse('proofNeeded', proofText);
+  if (caller === null || caller.token !== null || call.freshUnless) return;
+  if (call.needs === 'fresh') await expectFreshProof(db, caller, call.who === 'user' ? 'user' : membership?.role);
+  else if (call.lasting) await expectOwnPasskey(db, caller);
 }
 
 /** The project that the call may act in, or null for calls that act in none. */

@@ -289,7 +289,7 @@ export const prepareCall: { readonly [Name in CallName]: Prepare } = {
   changeMember: async (world) => ({ segments: { id: await makeMember(world) }, body: { role: 'viewer' } }),
   removeMember: async (world) => ({ segments: { id: await makeMember(world) } }),
   listInvitations: onceThereIs(makeInvitation),
-  createInvitation: async () => ({ body: { email: `${unique('i')}@example.com`, role: 'viewer' } }),
+  createInvitation: async () => ({ body: { email: `${unique('i')}@example.com`, role: 'member' } }),
   deleteInvitation: async (world) => ({ segments: { id: await makeInvitation(world) } }),
   checkInvitation: async (world, caller) => ({ body: { token: await invitationToken(world, caller.email ?? 'x@example.com') } }),
   acceptInvitation: async (world, caller) => ({ body: { token: await invitationToken(world, caller.email ?? 'x@example.com') } }),

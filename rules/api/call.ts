@@ -34,6 +34,8 @@ export interface Call {
    * call is about the caller alone (`user`).
    */
   readonly needs?: 'session' | 'fresh';
+  /** When `fresh` is not needed, in words. The handler decides it by the body, and asks for the proof otherwise. */
+  readonly freshUnless?: string;
   /**
    * The call gives or ends what outlives a session: from a session of a person who has a passkey, it needs a fresh proof by that,
    * because a thief of the mailbox has the link. `fresh` implies it. API tokens are not asked: they were made with such a proof.

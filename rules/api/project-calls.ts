@@ -66,6 +66,7 @@ export const projectCalls = {
     answer: 'Invitation',
     who: 'invitation.create',
     needs: 'fresh',
+    freshUnless: 'the role is viewer',
   },
   deleteInvitation: { method: 'DELETE', path: '/api/invitations/:id', query: 'InProject', who: 'invitation.delete' },
   /** What the invitation is to, for whom holds the link and is signed out, or has its e-mail address. Consumes nothing. */

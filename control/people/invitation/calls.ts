@@ -19,7 +19,9 @@ import { auditCall, writeAudit } from '../../request/caller/audit.ts';
 import type { CallContext, Handlers } from '../../request/caller/call.ts';
 import { findMembership, refuseStopped } from '../../request/caller/membership.ts';
 import { addNotices, ownersOf } from '../../request/caller/notice.ts';
+import { expectPasskey, hasPasskey } from '../../request/caller/passkey-rule.ts';
 import { lockProject } from '../../request/caller/project-lock.ts';
+import { expectFreshProof } from '../../request/caller/proof-rule.ts';
 import { takeMemberQuota } from '../../request/caller/quota.ts';
 import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
 import { insertMember, toProject } from '../project/projects.ts';
@@ -60,11 +62,18 @@ async function expectMayInvite(trx: Queries, { membership, caller }: CallContext
   if (!may(actor, 'invitation.create') || !mayGrant(actor, role)) refuse('forbidden', forbiddenMessage);
 }
 
+/** A viewer changes nothing and makes no tokens, so to invite one, an older proof is enough: by passkey, of a person who has one. */
+async function expectProof(db: Queries, { caller, membership }: CallContext<'createInvitation'>, role: Role): Promise<void> {
+  if (role !== 'viewer') await expectFreshProof(db, caller, membership.role);
+  else expectPasskey(await hasPasskey(db, caller.userId), caller);
+}
+
 async function createInvitation(deps: InvitationDeps, context: CallContext<'createInvitation'>): Promise<Invitation> {
   const { membership, caller, body, nowMs } = context;
   const email = orInvalid(parseEmail(body.email));
   const role = orInvalid(parseRole(body.role));
   if (!mayGrant(membership.role, role)) refuse('forbidden', forbiddenMessage);
+  await expectProof(deps.store.db, context, role);
   await deps.limiter.take('invitationPerEmail', `${userShare(caller)} ${email}`);
   await deps.limiter.take('invitationPerUser', userShare(caller));
   const row: InvitationsTable = {
