@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { formatAgo, formatDateTime, formatLeft, formatSpan } from './date-format.ts';
+import { formatAgo, formatDateTime, formatDay, formatLeft, formatSpan, formatTimeOfDay } from './date-format.ts';
 
 test("the text has the spec's format in the reader's zone; the tooltip names the zone and the time in UTC", () => {
   const { text, title } = formatDateTime('2026-11-01T10:20:30Z', 'long', 'Europe/London');
@@ -43,4 +44,24 @@ test('how long something lasts, and how long is left', () => {
     ['2026-11-23T13:00:00Z', '2026-11-20T12:00:30Z', '2026-11-19T12:00:00Z', 'x'].map((at) => formatLeft(at, now)),
     ['in 3 days', 'now', 'now', 'n/a'],
   );
+});
+
+test('a time of day and a day have the clock and the order of the whole date', () => {
+  const at = '2026-11-01T23:30:05Z';
+  assert.match(formatTimeOfDay(Date.parse(at), 'short', 'UTC'), /^11:30\sPM$/);
+  assert.match(formatTimeOfDay(Date.parse(at), 'medium', 'UTC'), /^11:30:05\sPM$/);
+  assert.equal(formatDay(at, 'medium', 'UTC'), 'Nov 1, 2026');
+  assert.equal(formatDay(at, 'long', 'Asia/Tokyo'), 'November 2, 2026');
+});
+
+test('no other file of the dashboard formats dates', () => {
+  const root = new URL('../', import.meta.url);
+  const files = globSync('**/*.{ts,tsx}', { cwd: root, exclude: ['node_modules', 'dist', 'dist/**', 'node_modules/**'] });
+  const others = files.filter(
+    (file) =>
+      !file.startsWith('ui/date-format.') &&
+      /DateTimeFormat\(\s*'|toLocale(Date|Time)String/.test(readFileSync(new URL(file, root), 'utf8')),
+  );
+  assert.ok(files.length > 100);
+  assert.deepEqual(others, []);
 });

@@ -1,4 +1,5 @@
 // Dates on screen in the reader's time zone, in the spec's format or shorter, and a tooltip with the whole date, the zone and UTC.
+// The only place of the dashboard that formats a date or time, so that all screens have one clock.
 import { counted } from '@underpass/rules/text/counted.ts';
 import { formatDate } from '@underpass/rules/text/date.ts';
 
@@ -53,8 +54,16 @@ export function formatLeft(at: string, nowMs: number): string {
   return new Intl.RelativeTimeFormat('en').format(Math.floor(seconds / length), unit);
 }
 
-/** The time of day, such as 14:03. */
-export const formatTimeOfDay = (atMs: number, timeZone = readersZone()): string =>
-  new Intl.DateTimeFormat('en-GB', { timeStyle: 'short', timeZone }).format(atMs);
+/** The time of day, such as 2:03 PM; `medium` has the seconds. */
+export const formatTimeOfDay = (atMs: number, timeStyle: 'short' | 'medium' = 'short', timeZone = readersZone()): string =>
+  new Intl.DateTimeFormat('en-US', { timeStyle, timeZone }).format(atMs);
+
+/** A day, such as Nov 2, 2026. */
+export const formatDay = (at: string, dateStyle: 'medium' | 'long' = 'medium', timeZone = readersZone()): string =>
+  new Intl.DateTimeFormat('en-US', { dateStyle, timeZone }).format(new Date(at));
+
+/** A day of a chart's axis, such as Nov 2. */
+export const formatDayOfYear = (atMs: number): string =>
+  new Intl.DateTimeFormat('en-US', { month: 'short', day: 'numeric' }).format(atMs);
 
 const readersZone = () => Intl.DateTimeFormat().resolvedOptions().timeZone;

@@ -1,7 +1,8 @@
 // Tabs, and a smaller choice without panels.
 import { Tabs as Base } from '@base-ui/react/tabs';
 import clsx from 'clsx';
-import type { ReactNode } from 'react';
+import { type ReactNode, useRef } from 'react';
+import { stripClass, useFades } from './tab-strip.ts';
 
 export interface TabsProps<Value extends string> {
   readonly label: string;
@@ -14,9 +15,11 @@ export interface TabsProps<Value extends string> {
 }
 
 export function Tabs<Value extends string>({ label, value, onChange, tabs, children, className }: TabsProps<Value>) {
+  const strip = useRef<HTMLDivElement>(null);
+  const fades = useFades(strip);
   return (
     <Base.Root value={value} onValueChange={(next) => onChange(next as Value)} className={className}>
-      <Base.List aria-label={label} className="flex gap-1 overflow-x-auto border-b">
+      <Base.List ref={strip} {...fades} aria-label={label} className={clsx('flex gap-1 border-b', stripClass)}>
         {tabs.map((tab) => (
           <Base.Tab
             key={tab.value}

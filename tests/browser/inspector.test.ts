@@ -362,7 +362,7 @@ test('once the client has ended, says as of when it shows what it shows', async 
   const page = await openPage(t, engine.server, /ERR_/);
   await expect(row(page, /last/)).toBeVisible();
   engine.server.close();
-  await expect(page.getByRole('alert')).toContainText(/^As of \d\d:\d\d:\d\d: the client does not answer\./);
+  await expect(page.getByRole('alert')).toContainText(/^As of \d+:\d\d:\d\d\s[AP]M: the client does not answer\./);
   await expect(row(page, /last/)).toBeVisible();
   await expect(page.getByText('Not connected')).toBeVisible();
 });

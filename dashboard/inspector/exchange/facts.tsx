@@ -1,13 +1,13 @@
 // When the request came, from where, and where the client sent it.
 import type { Exchange, ExchangeSummary } from '@underpass/rules/inspect/exchange.ts';
 import { formatSize } from '@underpass/rules/text/size.ts';
+import { formatDateTime } from '../../ui/date-format.ts';
 import { clockOf, durationOf } from '../list/rows.ts';
 import { goTo } from '../state/route.ts';
 
-const fullDate = new Intl.DateTimeFormat('en-US', { dateStyle: 'full', timeStyle: 'medium' });
-
 export function Facts({ exchange }: { readonly exchange: ExchangeSummary | Exchange }) {
   const { id, replayOf, startedAtMs, tunnel, host, visitorAddress, visitorProgram, requestBytes, responseBytes } = exchange;
+  const startedAt = new Date(startedAtMs).toISOString();
   const visitor = [visitorAddress, visitorProgram].filter(Boolean).join(', ');
   return (
     <div className="overflow-hidden text-sm text-ink-soft">
@@ -26,7 +26,7 @@ export function Facts({ exchange }: { readonly exchange: ExchangeSummary | Excha
           </li>
         )}
         <li>
-          <time dateTime={new Date(startedAtMs).toISOString()} title={fullDate.format(startedAtMs)}>
+          <time dateTime={startedAt} title={formatDateTime(startedAt).title}>
             {clockOf(startedAtMs)}
           </time>
         </li>

@@ -11,7 +11,7 @@ import { StatusBadge } from './status-badge.tsx';
 
 export const columns = ['Status', 'Method', 'Path', 'Duration', 'Size', 'Visitor', 'Program', 'Time'] as const;
 export const wideGrid =
-  'grid grid-cols-[5.5rem_4.5rem_minmax(0,1fr)_5rem_9rem_minmax(0,12rem)_minmax(0,12rem)_4.5rem] items-center gap-x-5 px-4';
+  'grid grid-cols-[5.5rem_4.5rem_minmax(0,1fr)_5rem_9rem_minmax(0,12rem)_minmax(0,12rem)_6rem] items-center gap-x-5 px-4';
 
 export interface RequestRowProps {
   readonly exchange: ExchangeSummary;

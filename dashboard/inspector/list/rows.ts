@@ -1,6 +1,7 @@
 // How a row of the list reads.
 import type { ExchangeSummary } from '@underpass/rules/inspect/exchange.ts';
 import type { Tone } from '../../ui/badge.tsx';
+import { formatTimeOfDay } from '../../ui/date-format.ts';
 import { formatDuration } from '../core/format.ts';
 
 const statusTones: readonly Tone[] = ['neutral', 'info', 'ok', 'info', 'warn', 'danger'];
@@ -19,6 +20,4 @@ export function statusOf({ state, status }: Pick<ExchangeSummary, 'state' | 'sta
 export const durationOf = ({ durationMs }: ExchangeSummary): string =>
   durationMs === null ? 'open' : formatDuration(durationMs);
 
-const clock = new Intl.DateTimeFormat('en-US', { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' });
-
-export const clockOf = (ms: number): string => clock.format(ms);
+export const clockOf = (ms: number): string => formatTimeOfDay(ms, 'medium');

@@ -1,8 +1,7 @@
 // A legal text as a page, with a table of contents on wide screens.
+import { formatDay } from '../../ui/date-format.ts';
 import type { LegalDocument } from './legal-document.ts';
 import { LegalText } from './legal-text.tsx';
-
-const date = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
 
 export function LegalPage({ document }: { readonly document: LegalDocument }) {
   return (
@@ -12,7 +11,7 @@ export function LegalPage({ document }: { readonly document: LegalDocument }) {
         <h1 tabIndex={-1} className="text-3xl font-bold tracking-tight">
           {document.title}
         </h1>
-        <p className="mt-2 text-sm text-ink-soft">Last updated {date.format(new Date(document.updated))}</p>
+        <p className="mt-2 text-sm text-ink-soft">Last updated {formatDay(document.updated, 'long', 'UTC')}</p>
         <p className="mt-5 rounded-lg border-l-4 border-accent bg-surface px-5 py-4 text-lg">{document.summary}</p>
       </header>
       <Contents document={document} />

@@ -11,6 +11,7 @@ import { isApiError, mayRetry, messageOf } from '../../api/error.ts';
 import { callApi } from '../../api/request.ts';
 import { everMoreRarely, useAgain, useReload } from '../../api/use-again.ts';
 import { useFetched } from '../../api/use-fetched.ts';
+import { formatDay } from '../../ui/date-format.ts';
 
 export interface DomainChecks {
   /** undefined until the first answer. */
@@ -65,5 +66,3 @@ const mayChange = (states: readonly DomainState[], error: unknown): boolean =>
 
 /** A check that nobody waits for asks for no sign-in. */
 const isSignedOut = (error: unknown): boolean => isApiError(error) && error.status === 401;
-
-const formatDay = (iso: string): string => new Intl.DateTimeFormat('en-US', { dateStyle: 'medium' }).format(new Date(iso));

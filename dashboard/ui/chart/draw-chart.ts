@@ -1,6 +1,7 @@
 // Draws a chart with uPlot in the theme's colours. Redraws it when its width or the theme changes.
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
+import { formatDateTime, formatDayOfYear, formatTimeOfDay } from '../date-format.ts';
 
 export type SeriesTone = 'accent' | 'info' | 'ok';
 
@@ -69,11 +70,8 @@ const daySeconds = 86_400;
 /** The time of day, or the date if the chart spans several days. */
 function timeFormat(times: readonly number[]): (seconds: number) => string {
   const span = (times.at(-1) ?? 0) - (times[0] ?? 0);
-  const format = new Intl.DateTimeFormat(
-    'en-US',
-    span > 2 * daySeconds ? { month: 'short', day: 'numeric' } : { hour: 'numeric', minute: '2-digit' },
-  );
-  return (seconds) => format.format(seconds * 1000);
+  const format = span > 2 * daySeconds ? formatDayOfYear : formatTimeOfDay;
+  return (seconds) => format(seconds * 1000);
 }
 
 function seriesOf(place: HTMLElement, { label, tone }: ChartData['series'][number]): uPlot.Series {
@@ -97,7 +95,6 @@ function readout(chart: ChartData): uPlot.Plugin {
   const note = document.createElement('div');
   note.className =
     'pointer-events-none absolute top-1 right-1 z-10 rounded-sm border bg-raised px-2 py-1 font-sans text-xs tabular shadow-sm';
-  const time = new Intl.DateTimeFormat('en-US', { dateStyle: 'medium', timeStyle: 'short' });
   return {
     hooks: {
       init: (plot) => {
@@ -110,7 +107,7 @@ function readout(chart: ChartData): uPlot.Plugin {
         note.hidden = at === undefined;
         if (at === undefined || index == null) return;
         const values = chart.series.map(({ label, values: list }) => `${label} ${chart.format(list[index] ?? 0)}`);
-        note.textContent = [time.format(at * 1000), ...values].join(' · ');
+        note.textContent = [formatDateTime(new Date(at * 1000).toISOString(), 'short').text, ...values].join(' · ');
       },
     },
   };
