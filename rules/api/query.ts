@@ -22,13 +22,18 @@ import {
 import { isoTime } from '../text/date.ts';
 
 const project = textField({ description: "A project's id." });
-/** The last id of the previous page: the answer starts after it. */
-const before = textField({ description: 'The answer begins behind this entry.' }).optional();
+/** Of a log, whose newest entries come first. `before` is the `next` of a page, and `after` its `previous`. */
+const logQuery = {
+  q: textField({ description: 'Words that an entry must contain.', maxLength: searchMostChars }).optional(),
+  before: textField({ description: 'The answer begins behind this entry.' }).optional(),
+  after: textField({ description: 'The answer ends before this entry, or is the newest page.' }).optional(),
+};
 const time = { description: 'A date or a time, in ISO 8601.', pattern: isoTime.source };
 const auditFilter = {
-  before,
-  action: textField().optional(),
+  ...logQuery,
+  action: textField({ description: "An action such as 'tunnel.create', or nouns with commas between them." }).optional(),
   actor: textField().optional(),
+  by: textField({ description: "'api-token', or 'api-token:' and the name of one." }).optional(),
   from: textField(time).optional(),
   to: textField(time).optional(),
 };
@@ -49,7 +54,7 @@ export const TunnelListQuery = z.object({ ...listQuery(tunnelList), status: stat
 export const DomainListQuery = z.object({ ...listQuery(domainList), status: status(domainList) });
 export const SecurityGroupListQuery = z.object(listQuery(securityGroupList));
 export const AccessPolicyListQuery = z.object(listQuery(accessPolicyList));
-export const AccessSignInQuery = z.object({ project, before, policy: textField().optional() });
+export const AccessSignInQuery = z.object({ project, ...logQuery, policy: textField().optional() });
 /** The project; absent: the only project of the caller that has the group. */
 export const InProjectOrOnly = z.object({ project: project.optional() });
 export const TunnelQuery = z.object({ project, metrics: wordField(z.enum(['1'])).optional() });

@@ -164,6 +164,8 @@ export const AuditEntry = entity({
   target: string(),
   address: string(),
   detail: z.record(string(), z.unknown()),
+  /** The first name of an actor who has an account. */
+  actorName: maybe(string()),
 });
 export type AuditEntry = Described<typeof AuditEntry>;
 
@@ -171,6 +173,8 @@ export const AuditPage = entity({
   entries: array(AuditEntry),
   /** The next page's `before`; null on the last. */
   next: nullable(string()),
+  /** The previous page's `after`; null on the first. */
+  previous: maybe(nullable(string())),
 });
 export type AuditPage = Described<typeof AuditPage>;
 
@@ -268,7 +272,7 @@ export const OverviewTunnel = entity({
 export type OverviewTunnel = Described<typeof OverviewTunnel>;
 
 /** A row of the audit log, with the first name of who did it, if that is an account. */
-export const RecentChange = entity({ ...AuditEntry.omit({ address: true }).shape, actorName: maybe(string()) });
+export const RecentChange = entity(AuditEntry.omit({ address: true }).shape);
 export type RecentChange = Described<typeof RecentChange>;
 
 /** How a project stands: its first screen. */

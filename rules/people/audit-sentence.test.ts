@@ -51,6 +51,12 @@ test('a row of the audit log reads as a sentence', (t) => {
     ['call.refuse', 'deleteTunnel', { why: 'Not allowed.' }, 'was not allowed to delete tunnel (Not allowed)'],
     ['session.refuse', '', { why: 'expired' }, 'failed to sign in (expired)'],
     ['domain.create', 'example.com', { by: 'api-token' }, 'added the domain example.com, with an API token'],
+    [
+      'domain.create',
+      'example.com',
+      { by: 'api-token', apiToken: 'ci' },
+      'added the domain example.com, with the API token ‘ci’',
+    ],
   ];
   eachCase(t, rows, ([action, target, detail, sentence]) => assert.equal(describeAudit({ action, target, detail }), sentence));
 });

@@ -16,6 +16,7 @@ type DetailName =
   | 'accessPolicy'
   | 'active'
   | 'added'
+  | 'apiToken'
   | 'by'
   | 'email'
   | 'from'
@@ -240,5 +241,7 @@ const isAuditAction = (action: string): action is AuditAction => Object.hasOwn(a
 /** What happened, as the end of a sentence whose subject is the actor. An action of a newer version is named as it is. */
 export function describeAudit({ action, target, detail }: Omit<AuditFacts, 'actor'>): string {
   const did = isAuditAction(action) ? auditPhrases[action]({ target, detail }) : `changed ${named(target)} (${action})`;
-  return detail.by === 'api-token' ? `${did}, with an API token` : did;
+  if (detail.by !== 'api-token') return did;
+  const token = textOf(detail.apiToken);
+  return `${did}, with ${token ? `the API token ${named(token)}` : 'an API token'}`;
 }

@@ -116,7 +116,11 @@ export const AccessSignIn = entity({
 });
 export type AccessSignIn = Described<typeof AccessSignIn>;
 
-export const AccessSignInPage = entity({ entries: array(AccessSignIn), next: nullable(string()) });
+export const AccessSignInPage = entity({
+  entries: array(AccessSignIn),
+  next: nullable(string()),
+  previous: maybe(nullable(string())),
+});
 
 /** What the test of a policy answers. */
 export const AccessTest = entity({

@@ -139,7 +139,7 @@ async function listTests(t: TestContext, stage: DashboardStage): Promise<void> {
   await t.test('the palette finds a tunnel by an ingress domain', async () => {
     await page.keyboard.press('Control+k');
     await page.getByRole('combobox', { name: /^Search pages/ }).fill('t4321.example');
-    await expect(page.getByRole('option', { name: /tunnel-4321/ })).toContainText('t4321.example.com');
+    await expect(page.getByRole('option', { name: /^tunnel-4321/ })).toContainText('t4321.example.com');
     await page.keyboard.press('Escape');
   });
 

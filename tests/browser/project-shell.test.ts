@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Page } from '@playwright/test';
-import type { Project } from '@underpass/rules/entity/entity.ts';
+import type { Project, Tunnel } from '@underpass/rules/entity/entity.ts';
 import { expect, visit } from '../helpers/browser.ts';
 import {
   connectClient,
@@ -406,7 +406,7 @@ async function paletteTests(t: TestContext, stage: DashboardStage): Promise<void
     const input = page.getByRole('combobox', { name: /^Search pages/ });
     await expect(input).toBeFocused();
     await input.fill('count');
-    await expect(page.getByRole('option', { name: /counted/ })).toHaveAttribute('data-highlighted');
+    await expect(page.getByRole('option', { name: /^counted/ })).toHaveAttribute('data-highlighted');
     await page.keyboard.press('Enter');
     await expect(page).toHaveURL(projectUrl(stage.account, 'tunnels/counted'));
     await expect(page.getByRole('heading', { level: 1, name: 'counted' })).toBeVisible();
@@ -416,6 +416,38 @@ async function paletteTests(t: TestContext, stage: DashboardStage): Promise<void
     await page.keyboard.press('Escape');
     await expect(input).toBeHidden();
   });
+
+  await t.test(
+    'with the keyboard alone, the palette invites, makes a token, copies and opens an address, and logs out',
+    async (t) => {
+      const page = await stage.open(t, 'dashboard');
+      await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+      const run = async (words: string, option: RegExp) => {
+        await page.keyboard.press('Control+k');
+        await expect(page.getByRole('combobox', { name: /^Search pages/ })).toBeFocused();
+        await page.keyboard.type(words);
+        await expect(page.getByRole('option', { name: option })).toHaveAttribute('data-highlighted');
+        await page.keyboard.press('Enter');
+      };
+      await run('invite', /^Invite a member/);
+      await expect(page.getByRole('dialog', { name: 'Invite to project' })).toBeVisible();
+      await page.keyboard.press('Escape');
+      await expect(page).toHaveURL(projectUrl(stage.account, 'members'));
+      await run('new api', /^New API token/);
+      await expect(page.getByRole('dialog', { name: 'Create API token' })).toBeVisible();
+      await page.keyboard.press('Escape');
+      await run('copy counted', /^Copy address of counted/);
+      await expect(page.getByText('Address copied.').first()).toBeVisible();
+      const { body } = await stage.account.call<Tunnel>('GET', `/api/tunnels/counted?project=${stage.account.project}`);
+      const [domain] = body.ingressDomains;
+      assert.equal(await page.evaluate('navigator.clipboard.readText()'), domain!.url);
+      const opened = page.context().waitForEvent('page');
+      await run('open counted', /^Open address of counted/);
+      await expect.poll(async () => new URL((await opened).url()).host).toBe(new URL(domain!.url).host);
+      await run('log out', /^Log out/);
+      await expect(page).toHaveURL(/login$/);
+    },
+  );
 
   await t.test('text typed while the palette loads goes to the palette, not to the page', async (t) => {
     const page = await stage.open(t, 'tunnels');
@@ -434,7 +466,7 @@ async function paletteTests(t: TestContext, stage: DashboardStage): Promise<void
     await expect(input).toBeFocused();
     await expect(input).toHaveValue('count');
     await page.keyboard.type('ed');
-    await expect(page.getByRole('option', { name: /counted/ })).toHaveAttribute('data-highlighted');
+    await expect(page.getByRole('option', { name: /^counted/ })).toHaveAttribute('data-highlighted');
     await page.keyboard.press('Escape');
     await expect(input).toBeHidden();
     await expect(add).toBeFocused();

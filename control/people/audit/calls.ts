@@ -2,15 +2,19 @@
 
 import type { AuditEntry, AuditPage } from '@underpass/rules/entity/resource.ts';
 import { limits } from '@underpass/rules/limits.ts';
+import { searchWords } from '@underpass/rules/list/list-page.ts';
 import { parseTime } from '@underpass/rules/text/date.ts';
+import { sql } from 'kysely';
 import { startOfIds } from '../../platform/store/id.ts';
+import { containing } from '../../platform/store/like.ts';
+import { type LogCursor, readLogPage } from '../../platform/store/log-page.ts';
 import type { AuditTable } from '../../platform/store/schema.ts';
 import type { Queries, Store } from '../../platform/store/store.ts';
 import type { Handlers } from '../../request/caller/call.ts';
 import { refuse } from '../../request/http/refusal.ts';
 import { renderCsvRow } from './csv.ts';
 
-const toEntry = (row: AuditTable): AuditEntry => ({
+const toEntry = (row: AuditTable & { readonly first_name: string | null }): AuditEntry => ({
   id: row.id,
   at: new Date(row.at).toISOString(),
   actor: row.actor,
@@ -18,12 +22,14 @@ const toEntry = (row: AuditTable): AuditEntry => ({
   target: row.target,
   address: row.address,
   detail: JSON.parse(row.detail) as Record<string, unknown>,
+  ...(row.first_name ? { actorName: row.first_name } : {}),
 });
 
-interface Filter {
-  readonly before?: string;
+interface Filter extends LogCursor {
+  readonly q?: string;
   readonly action?: string;
   readonly actor?: string;
+  readonly by?: string;
   readonly from?: string;
   readonly to?: string;
 }
@@ -31,30 +37,41 @@ interface Filter {
 const timeOf = (text: string): number =>
   parseTime(text) ?? refuse('invalid', 'A time must be ISO 8601, such as 2026-11-20T10:00:00Z.');
 
+/** Nouns consist of letters and hyphens, so they contain no LIKE pattern. */
+const nouns = /^[a-z-]+(?:,[a-z-]+)*$/;
+
+/** The parts of the JSON in `detail` that say which API token made the call: see auditCall. */
+function tokenPattern(by: string): string {
+  const [kind, ...name] = by.split(':');
+  if (kind !== 'api-token') refuse('invalid', "By must be 'api-token', or 'api-token:' and a name.");
+  return containing(name.length === 0 ? '"by":"api-token"' : `"apiToken":${JSON.stringify(name.join(':'))}`);
+}
+
+const textOf = sql`lower(a.actor || ' ' || a.target || ' ' || a.address || ' ' || a.detail)`;
+
 /**
- * Newest first. Times bound the id, which begins with the time of the row: `at` has no index. `action` matches a noun
- * (`tunnel`) or a whole action (`tunnel.create`).
+ * Times bound the id, which begins with the time of the row: `at` has no index. `action` matches nouns (`tunnel,domain`) or a whole
+ * action (`tunnel.create`).
  */
 function auditRows(db: Queries, projectId: string | null, filter: Filter) {
-  const all = db.selectFrom('audit').selectAll().orderBy('id', 'desc');
-  let query = projectId === null ? all.where('project_id', 'is', null) : all.where('project_id', '=', projectId);
-  const { before, action, actor, from, to } = filter;
-  if (before !== undefined) query = query.where('id', '<', before);
-  if (actor !== undefined) query = query.where('actor', '=', actor);
-  if (from !== undefined) query = query.where('id', '>=', startOfIds(timeOf(from)));
-  if (to !== undefined) query = query.where('id', '<', startOfIds(timeOf(to)));
+  const all = db.selectFrom('audit as a').selectAll('a');
+  let query = projectId === null ? all.where('a.project_id', 'is', null) : all.where('a.project_id', '=', projectId);
+  const { q, action, actor, by, from, to } = filter;
+  if (actor !== undefined) query = query.where('a.actor', '=', actor);
+  if (by !== undefined) query = query.where(sql<boolean>`lower(a.detail) like ${tokenPattern(by)} escape '\\'`);
+  if (from !== undefined) query = query.where('a.id', '>=', startOfIds(timeOf(from)));
+  if (to !== undefined) query = query.where('a.id', '<', startOfIds(timeOf(to)));
+  for (const word of searchWords(q ?? '')) query = query.where(sql<boolean>`${textOf} like ${containing(word)} escape '\\'`);
   if (action === undefined) return query;
-  // A noun consists of letters and hyphens, so it contains no LIKE pattern.
-  return /^[a-z-]+$/.test(action) ? query.where('action', 'like', `${action}.%`) : query.where('action', '=', action);
+  if (!nouns.test(action)) return query.where('a.action', '=', action);
+  return query.where((eb) => eb.or(action.split(',').map((noun) => eb('a.action', 'like', `${noun}.%`))));
 }
 
 /** One page of a project's rows; `projectId` null: the rows that concern no project. */
 async function readPage(db: Queries, projectId: string | null, filter: Filter): Promise<AuditPage> {
-  const rows = await auditRows(db, projectId, filter)
-    .limit(limits.auditPageRows + 1)
-    .execute();
-  const page = rows.slice(0, limits.auditPageRows);
-  return { entries: page.map(toEntry), next: rows.length > page.length ? page.at(-1)!.id : null };
+  const named = auditRows(db, projectId, filter).leftJoin('users as u', 'u.email', 'a.actor').select('u.first_name');
+  const { rows, next, previous } = await readLogPage(named, 'a.id', filter, limits.auditPageRows);
+  return { entries: rows.map(toEntry), next, previous };
 }
 
 const exportPageRows = 500;
@@ -62,13 +79,12 @@ const columns = ['at', 'actor', 'action', 'target', 'address', 'detail'] as cons
 
 async function* csvLines(db: Queries, projectId: string): AsyncGenerator<string> {
   yield renderCsvRow(columns);
-  for (let before: string | undefined; ; ) {
-    const filter = before === undefined ? {} : { before };
-    const rows = await auditRows(db, projectId, filter).limit(exportPageRows).execute();
-    for (const row of rows)
+  for (let cursor: LogCursor = {}; ; ) {
+    const page = await readLogPage(auditRows(db, projectId, {}), 'a.id', cursor, exportPageRows);
+    for (const row of page.rows)
       yield renderCsvRow([new Date(row.at).toISOString(), row.actor, row.action, row.target, row.address, row.detail]);
-    if (rows.length < exportPageRows) return;
-    before = rows.at(-1)!.id;
+    if (page.next === null) return;
+    cursor = { before: page.next };
   }
 }
 

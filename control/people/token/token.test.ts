@@ -376,6 +376,17 @@ describe('the audit log', () => {
     await make(60);
     const second = await pageOf(bob, `&before=${first.next}`);
     assert.deepEqual([first.entries.length, second.entries.length, second.next], [50, 10, null]);
+    const newer = await pageOf(bob, `&after=${second.previous}`);
+    assert.deepEqual(
+      [newer.entries.length, newer.entries[0]?.target, newer.entries.at(-1)?.target, newer.next],
+      [50, 'g59', 'g10', newer.entries.at(-1)!.id],
+    );
+    const newest = await pageOf(bob, `&after=${newer.previous}`);
+    assert.deepEqual(
+      [newest.entries.length, newest.entries[0]?.target, newest.previous],
+      [50, 'g60', null],
+      'the newest page is full',
+    );
     assert.deepEqual(
       [...first.entries, ...second.entries].map((each) => each.target),
       Array.from({ length: 60 }, (_, i) => `g${59 - i}`),
@@ -389,11 +400,14 @@ describe('the audit log', () => {
     test.time.now += 60_000;
     const middle = new Date(test.time.now).toISOString();
     await bob.call('DELETE', `/api/tunnels/a${p}`);
-    await bob.call('POST', `/api/security-groups${p}`, { name: 'g', allow: ['192.0.2.1'] });
+    await bob.call('POST', `/api/security-groups${p}`, { name: 'Kitchen', allow: ['192.0.2.1'] });
     const count = async (query: string) => (await pageOf(bob, query)).entries.length;
     assert.equal(await count('&action=tunnel'), 2);
     assert.equal(await count('&action=tunnel.delete'), 1);
+    assert.equal(await count('&action=domain,security-group'), 1);
     assert.equal(await count('&action=%25'), 0, 'a pattern is no wildcard');
+    assert.equal(await count(`&q=KITCHEN%20${bob.email.toUpperCase()}`), 1);
+    assert.equal(await count('&q=%25'), 0, 'a pattern is no wildcard');
     assert.equal(await count(`&actor=${bob.email}`), 3);
     assert.equal(await count('&actor=ann@example.com'), 0);
     assert.equal(await count(`&from=${middle}`), 2);
@@ -403,6 +417,12 @@ describe('the audit log', () => {
     assert.deepEqual([await count('&from=0001-01-01'), await count('&to=0001-01-01')], [3, 0]);
     assert.deepEqual([await count('&from=9999-12-31'), await count('&to=9999-12-31')], [0, 3]);
     assert.equal((await bob.send('GET', `/api/audit${p}&from=yesterday`)).status, 400);
+    const { token } = await createToken(bob, bob, { role: 'member', name: 'ci"_%' });
+    await test.client(token).call('POST', `/api/tunnels${p}`, { name: 'b', region: 'local' });
+    assert.deepEqual([await count('&by=api-token'), await count('&by=api-token:ci%22_%25')], [1, 1]);
+    assert.deepEqual([await count('&by=api-token:ci'), await count('&by=api-token:ci%22__')], [0, 0]);
+    assert.equal((await bob.send('GET', `/api/audit${p}&by=webhook`)).status, 400);
+    assert.equal((await pageOf(bob)).entries[0]!.actorName, 'Ann', 'the first name of the actor');
   });
 
   it('is exported as CSV that no spreadsheet runs', async () => {

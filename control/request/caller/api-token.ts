@@ -50,6 +50,7 @@ const findToken = (db: Queries, secret: string, nowMs: number) =>
     .innerJoin('users as u', 'u.id', 't.user_id')
     .select([
       't.id',
+      't.name',
       't.project_id',
       't.role',
       't.cli',
@@ -100,6 +101,6 @@ export async function findTokenCaller(db: Queries, secret: string, nowMs: number
     fresh: false,
     // A program has no passkey: the person who made the token must have one.
     passkey: Number(row.passkeys) > 0 ? 'proven' : 'none',
-    token: { id: row.id, projectId: row.project_id, role: row.role, cli: row.cli === 1 },
+    token: { id: row.id, name: row.name, projectId: row.project_id, role: row.role, cli: row.cli === 1 },
   };
 }

@@ -63,6 +63,6 @@ export function auditCall(
   target: string,
   detail: Readonly<Record<string, unknown>> = {},
 ): Promise<void> {
-  const by = caller.token ? { ...detail, by: 'api-token' } : detail;
+  const by = caller.token ? { ...detail, by: 'api-token', apiToken: caller.token.name } : detail;
   return writeAudit(db, { projectId: membership?.id ?? null, actor: caller.email, action, target, address, detail: by }, nowMs);
 }

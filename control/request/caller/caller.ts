@@ -15,5 +15,11 @@ export interface Caller {
   readonly fresh: boolean;
   readonly passkey: PasskeyProof;
   /** An API token sees one project, with at most this role. */
-  readonly token: { readonly id: string; readonly projectId: string; readonly role: Role; readonly cli: boolean } | null;
+  readonly token: {
+    readonly id: string;
+    readonly name: string;
+    readonly projectId: string;
+    readonly role: Role;
+    readonly cli: boolean;
+  } | null;
 }

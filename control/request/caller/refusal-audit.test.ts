@@ -63,7 +63,7 @@ describe('a refused change', () => {
     assert.equal((await viewer.send('GET', `/api/audit?project=${ann.projectId}`)).status, 403);
     assert.equal((await ann.send('POST', `/api/domains?project=${ann.projectId}`, { name: 'x' })).status, 400);
     test.time.now += 10 * 60_000;
-    const body = { email: 'x@example.com', role: 'viewer' };
+    const body = { email: 'x@example.com', role: 'member' };
     assert.equal(
       (await ann.send('POST', `/api/invitations?project=${ann.projectId}`, body)).status,
       403,

@@ -46,7 +46,7 @@ export async function auditRefusedCall({ store, limiter }: RefusalDeps, refused:
   if (!isNoted(refusal, caller) || !isUnsafe(call.method)) return;
   if (!(await hasRoom(limiter, 'refusalInAudit', caller.userId))) return;
   const projectId = await logOf(store.db, caller, refused.projectId);
-  const detail = { why: refusal.message, ...(caller.token ? { by: 'api-token' } : {}) };
+  const detail = { why: refusal.message, ...(caller.token ? { by: 'api-token', apiToken: caller.token.name } : {}) };
   const row = { projectId, actor: caller.email, action: 'call.refuse' as const, target: name, address, detail };
   await unlessOutage(() => writeAudit(store.db, row, nowMs));
 }

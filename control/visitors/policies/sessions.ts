@@ -1,10 +1,14 @@
 // Ends visitors' sessions, and lists the sign-ins.
 
 import { limits } from '@underpass/rules/limits.ts';
+import { searchWords } from '@underpass/rules/list/list-page.ts';
 import { parseEmail } from '@underpass/rules/people/email.ts';
 import type { AccessSignIn } from '@underpass/rules/visit/access-policy.ts';
+import { sql } from 'kysely';
 import { endAllVisits, endVisitsOf } from '../../edges/policies/end-visits.ts';
 import { createPolicyKeys } from '../../edges/policies/policy-keys.ts';
+import { containing } from '../../platform/store/like.ts';
+import { readLogPage } from '../../platform/store/log-page.ts';
 import type { AccessSignInsTable } from '../../platform/store/schema.ts';
 import type { Queries } from '../../platform/store/store.ts';
 import { auditCall } from '../../request/caller/audit.ts';
@@ -35,12 +39,13 @@ const toSignIn = (row: AccessSignInsTable): AccessSignIn => ({
   ...{ allowed: row.allowed === 1, reason: row.reason, address: row.address },
 });
 
-/** Newest first. */
 export async function listSignIns(db: Queries, { membership, query }: CallContext<'listAccessSignIns'>) {
-  let rows = db.selectFrom('access_sign_ins').selectAll().where('project_id', '=', membership.id).orderBy('id', 'desc');
-  if (query.before !== undefined) rows = rows.where('id', '<', query.before);
-  if (query.policy !== undefined) rows = rows.where('policy', '=', query.policy);
-  const found = await rows.limit(limits.auditPageRows + 1).execute();
-  const page = found.slice(0, limits.auditPageRows);
-  return { entries: page.map(toSignIn), next: found.length > page.length ? page.at(-1)!.id : null };
+  let all = db.selectFrom('access_sign_ins').selectAll().where('project_id', '=', membership.id);
+  if (query.policy !== undefined) all = all.where('policy', '=', query.policy);
+  for (const word of searchWords(query.q ?? ''))
+    all = all.where(
+      sql<boolean>`lower(who || ' ' || host || ' ' || address || ' ' || reason) like ${containing(word)} escape '\\'`,
+    );
+  const { rows, next, previous } = await readLogPage(all, 'id', query, limits.auditPageRows);
+  return { entries: rows.map(toSignIn), next, previous };
 }
