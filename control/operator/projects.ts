@@ -119,7 +119,9 @@ export async function changeProject(operator: ActingOperator, id: string, change
     const set = columnsOf(before, change, nowMs);
     if (Object.keys(set).length === 0) refuse('invalid', "Nothing to change: give 'suspended' or 'limits'.");
     const after = await trx.updateTable('projects').set(set).where('id', '=', id).returningAll().executeTakeFirstOrThrow();
-    await auditOperator(trx, operator, { projectId: id, action: 'project.change', target: before.name, detail: { ...change } });
+    const was = change.limits === undefined ? {} : { before: { limits: JSON.parse(before.limits ?? '{}') as object } };
+    const detail = { ...change, ...was };
+    await auditOperator(trx, operator, { projectId: id, action: 'project.change', target: before.name, detail });
     return { row: after, tunnelIds: change.suspended === undefined ? [] : await tunnelIdsOf(trx, id) };
   });
   deps.feed.tunnelsChanged(tunnelIds);

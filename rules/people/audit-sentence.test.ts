@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eachCase } from '../test-kit.ts';
+import { actionsOf, auditGroups } from './audit-groups.ts';
 import { type AuditAction, auditPhrases, describeAudit, nameActor } from './audit-sentence.ts';
 
 test('a row of the audit log reads as a sentence', (t) => {
@@ -92,4 +93,13 @@ test('an action of a newer version is named as it is', () => {
 
 test('an actor is named by e-mail, or by what it is', () => {
   assert.deepEqual(['ann@example.com', 'operator', 'underpass'].map(nameActor), ['ann@example.com', 'An operator', 'Underpass']);
+});
+
+test('each action is in one group to choose from', () => {
+  const nouns = Object.values(auditGroups).flatMap((group) => group.nouns as readonly string[]);
+  assert.equal(new Set(nouns).size, nouns.length);
+  const used = new Set(Object.keys(auditPhrases).map((action) => action.split('.')[0]!));
+  assert.deepEqual(nouns.toSorted(), [...used].toSorted());
+  assert.equal(actionsOf('people'), 'member,invitation');
+  assert.equal(actionsOf('constructor'), undefined);
 });

@@ -163,7 +163,13 @@ async function updateTunnel(deps: TunnelDeps, context: CallContext<'updateTunnel
       .where('id', '=', row.id)
       .execute();
     const hosts = hostsChanged ? { before, after: await hostNames(trx, row.id) } : undefined;
-    await auditCall(trx, context, 'tunnel.update', row.name, describeUpdate({ hosts, before: row, set, names: change }));
+    await auditCall(
+      trx,
+      context,
+      'tunnel.update',
+      row.name,
+      await describeUpdate(trx, { hosts, before: row, set, names: change }),
+    );
     return row.id;
   });
   if (id !== undefined) deps.feed.tunnelsChanged([id]);

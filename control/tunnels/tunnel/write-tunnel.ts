@@ -128,14 +128,29 @@ interface TunnelUpdate {
   readonly names: { readonly securityGroup?: string | undefined; readonly accessPolicy?: string | undefined };
 }
 
-/** What the audit log says of a changed tunnel: only what is different now. */
-export function describeUpdate({ hosts, before, set, names }: TunnelUpdate): Readonly<Record<string, unknown>> {
+const nameOf = async (trx: Queries, table: 'security_groups' | 'access_policies', id: string | null | undefined) =>
+  id ? ((await trx.selectFrom(table).select('name').where('id', '=', id).executeTakeFirst())?.name ?? '') : '';
+
+/** What the audit log says of a changed tunnel: only what is different now, and what it was before. */
+export async function describeUpdate(
+  trx: Queries,
+  { hosts, before, set, names }: TunnelUpdate,
+): Promise<Readonly<Record<string, unknown>>> {
   const isChanged = (column: keyof Columns): boolean => set[column] !== undefined && set[column] !== before[column];
+  const isProxyChanged = isChanged('proxy_protocol');
+  const isGroupChanged = isChanged('security_group_id');
+  const isPolicyChanged = isChanged('access_policy_id');
+  const was = {
+    ...(isProxyChanged && { proxyProtocol: before.proxy_protocol }),
+    ...(isGroupChanged && { securityGroup: await nameOf(trx, 'security_groups', before.security_group_id) }),
+    ...(isPolicyChanged && { accessPolicy: await nameOf(trx, 'access_policies', before.access_policy_id) }),
+  };
   return {
     ...(hosts && listChange(hosts.before, hosts.after)),
-    ...(isChanged('proxy_protocol') && { proxyProtocol: set.proxy_protocol }),
-    ...(isChanged('security_group_id') && { securityGroup: names.securityGroup }),
-    ...(isChanged('access_policy_id') && { accessPolicy: names.accessPolicy }),
+    ...(isProxyChanged && { proxyProtocol: set.proxy_protocol }),
+    ...(isGroupChanged && { securityGroup: names.securityGroup }),
+    ...(isPolicyChanged && { accessPolicy: names.accessPolicy }),
+    ...(Object.keys(was).length > 0 && { before: was }),
   };
 }
 

@@ -82,16 +82,18 @@ export function refuseMovedSecret(before: PolicyContent, change: PolicyChange, h
 
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
-/** The fields that differ, as the audit log shows them. */
+/** The fields that differ, as the audit log shows them, and what they were before. */
 export function describeChange(
   before: PolicyContent,
   after: PolicyContent,
   { clientSecret, passwordHash }: PolicyChange,
 ): Readonly<Record<string, unknown>> {
   const names = (Object.keys(after) as (keyof PolicyContent)[]).filter((name) => !isSame(before[name], after[name]));
+  const replaced = before === newContent ? [] : names.filter((name) => name !== 'people');
   return {
     ...Object.fromEntries(names.map((name) => [name, name === 'people' ? listChange(before.people, after.people) : after[name]])),
     ...(clientSecret === undefined ? {} : { clientSecret: clientSecret === null ? 'removed' : 'changed' }),
     ...(passwordHash === undefined ? {} : { password: passwordHash === null ? 'removed' : 'changed' }),
+    ...(replaced.length === 0 ? {} : { before: Object.fromEntries(replaced.map((name) => [name, before[name]])) }),
   };
 }
