@@ -71,7 +71,7 @@ interface PageLinksProps extends Pick<ListPage<unknown>, 'next' | 'previous'> {
 }
 
 /** Shows nothing if one page has all rows. */
-function PageLinks({ address: { pageSearch }, next, previous }: PageLinksProps) {
+export function PageLinks({ address: { pageSearch }, next, previous }: PageLinksProps) {
   if (previous === null && next === null) return null;
   return (
     <nav aria-label="Pages" className="mt-4 flex flex-wrap justify-center gap-2">

@@ -18,6 +18,12 @@ export const methodLabels: Readonly<Record<AccessSignIn['method'] | 'token', str
   token: 'Machine token',
 };
 
+/** Who signed in, where the way to sign in names nobody. */
+export const unnamedVisitors: Readonly<Partial<Record<AccessSignIn['method'], string>>> = {
+  password: 'Somebody with the password',
+  link: 'Somebody with a link',
+};
+
 /** `3 of 5`, or `3` of a link that may be used without a limit. */
 export const usesOf = ({ uses, mostUses }: Pick<AccessLink, 'uses' | 'mostUses'>): string =>
   mostUses === null ? String(uses) : `${uses} of ${mostUses}`;

@@ -319,7 +319,7 @@ const refused = { who: 'eve@example.net', method: 'email', allowed: false, reaso
 /** A log of three entries on two pages. */
 const logPages = {
   first: { entries: [signIn('3'), signIn('2', refused)], next: '2' },
-  second: { entries: [signIn('1', { who: 'design review', method: 'link' })], next: null },
+  second: { entries: [signIn('1', { who: 'design review', method: 'link' })], next: null, previous: '1' },
 };
 
 async function showLog(page: Page): Promise<void> {
@@ -348,9 +348,19 @@ async function logTests(t: TestContext, stage: DashboardStage, host: string): Pr
     await showLog(page);
     await page.getByRole('link', { name: 'Sign-in log' }).click();
     await expect(page.getByRole('row', { name: /eve@example.net/ })).toContainText('The policy does not admit this visitor.');
-    await page.getByRole('button', { name: 'Show older entries' }).click();
+    await page.getByRole('link', { name: 'Next page' }).click();
     await expect(page.getByRole('row', { name: /design review/ })).toContainText('Share link');
-    await expect(page.getByRole('row')).toHaveCount(4);
+    await expect(page.getByRole('button', { name: /^Sign / })).toBeHidden();
+    await page.getByRole('link', { name: 'Previous page' }).click();
+    await page.getByRole('button', { name: 'Sign ada@example.com out of Staff' }).click();
+    const question = page.getByRole('dialog', { name: 'Sign out visitors' });
+    await expect(question.getByLabel('Email')).toHaveValue('ada@example.com');
+    await question.getByRole('button', { name: 'Sign out' }).click();
+    await expect(page.getByText('ada@example.com is signed out of Staff.').first()).toBeVisible();
+    const sought = page.waitForRequest(/access-sign-ins\?.*q=eve/);
+    await page.getByRole('searchbox', { name: 'Search sign-ins' }).fill('eve');
+    await sought;
+    await page.getByRole('searchbox', { name: 'Search sign-ins' }).fill('');
     const asked = page.waitForRequest(/access-sign-ins\?.*policy=Staff/);
     await page.getByLabel('Policy').selectOption('Staff');
     await asked;

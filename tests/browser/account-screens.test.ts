@@ -130,7 +130,7 @@ test('screens of an account and of the people in a project', async (t) => {
     { name: 'tokens-empty', path: project('tokens'), ready: heading('No API Tokens') },
     { name: 'token-panel', path: project('tokens'), ready: opened('Create token', 'Create API token') },
     { name: 'audit-log', path: project('audit'), ready: table('Audit log') },
-    { name: 'audit-log-nothing', path: `${project('audit')}?action=none`, ready: heading('No Entries Found') },
+    { name: 'audit-log-nothing', path: `${project('audit')}?q=nothing-like-this`, ready: heading('No Entries Found') },
     { name: 'settings', path: project('settings'), ready: heading('Project settings') },
     { name: 'new-project', path: '/new-project', ready: heading('New project') },
     { name: 'account', path: '/account', ready: accountReady },

@@ -207,23 +207,34 @@ test('a project and its people', async (t) => {
     assert.equal((await answer()).status, 401);
   });
 
-  await t.test('the audit log shows who did what, filters by address, and exports', async (t) => {
+  await t.test('the audit log says in sentences who did what, filters by choice, unfolds, and exports', async (t) => {
     const page = await open(t);
     await page.goto(project('audit'));
     const log = page.getByRole('table', { name: 'Audit log' });
-    await expect(log).toContainText('operator@underpass.localhost');
-    await page.getByLabel('Action').fill('no.such');
-    await page.getByRole('button', { name: 'Filter' }).click();
+    await expect(log).toContainText('You created the API token');
+    await page.getByLabel('What').selectOption('Domains');
     await expect(page.getByRole('heading', { name: 'No Entries Found' })).toBeVisible();
-    await expect(page).toHaveURL(/action=no\.such/);
-    const filter = page.getByRole('button', { name: 'Filter' });
-    await expect(filter).toBeFocused();
-    await page.getByRole('link', { name: 'Clear' }).click();
+    await expect(page).toHaveURL(/what=domains/);
+    await page.getByRole('button', { name: 'Clear' }).click();
     await expect(log).toBeVisible();
-    await expect(page.getByLabel('Action')).toHaveValue('');
-    await expect(filter).toBeFocused();
-    await page.goBack();
-    await expect(page.getByLabel('Action')).toHaveValue('no.such');
+    await expect(page.getByLabel('What')).toHaveValue('');
+    await expect(page.getByRole('searchbox')).toBeFocused();
+    await page.getByLabel('Who').selectOption({ label: 'Underpass' });
+    await expect(log).toBeHidden();
+    await page.getByLabel('Who').selectOption('');
+    await page.getByLabel('When').selectOption('Between dates');
+    await page.getByLabel('To').fill('2020-01-01');
+    await expect(log).toBeHidden();
+    await page.getByLabel('When').selectOption('Today');
+    await page.getByLabel('What').selectOption('API tokens and terminals');
+    const entry = log.getByRole('row').filter({ hasText: 'created the API token' }).first();
+    await entry.locator('summary').focus();
+    await page.keyboard.press('Enter');
+    await expect(entry.getByText('api-token.create')).toBeVisible();
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await entry.getByRole('button', { name: 'Copy as JSON' }).click();
+    const copied = JSON.parse(await page.evaluate<string>('navigator.clipboard.readText()')) as { action: string };
+    assert.equal(copied.action, 'api-token.create');
     const downloading = page.waitForEvent('download');
     await page.getByRole('link', { name: 'Export CSV' }).click();
     assert.match((await downloading).suggestedFilename(), /\.csv$/);

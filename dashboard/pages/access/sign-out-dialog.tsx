@@ -13,11 +13,13 @@ import { toast } from '../../ui/overlay/toast.tsx';
 
 export interface SignOutDialogProps {
   readonly policy: string;
+  /** The person that the form names at first. */
+  readonly email?: string;
   readonly open: boolean;
   readonly onOpenChange: (open: boolean) => void;
 }
 
-export function SignOutDialog({ policy, open, onOpenChange }: SignOutDialogProps) {
+export function SignOutDialog({ policy, email = '', open, onOpenChange }: SignOutDialogProps) {
   return (
     <Dialog
       open={open}
@@ -26,7 +28,7 @@ export function SignOutDialog({ policy, open, onOpenChange }: SignOutDialogProps
       title="Sign out visitors"
       description="Their sessions and open connections end within seconds. Anyone the policy still admits can sign in again. Machine tokens keep working."
     >
-      <SignOutForm policy={policy} onDone={() => onOpenChange(false)} />
+      <SignOutForm policy={policy} email={email} onDone={() => onOpenChange(false)} />
     </Dialog>
   );
 }
@@ -52,10 +54,14 @@ const choices = [
   { value: 'all', label: 'Everybody', description: 'Includes people who used the password or a link.' },
 ] as const;
 
-function SignOutForm({ policy, onDone }: { readonly policy: string; readonly onDone: () => void }) {
+interface SignOutFormProps extends Required<Pick<SignOutDialogProps, 'policy' | 'email'>> {
+  readonly onDone: () => void;
+}
+
+function SignOutForm({ policy, email, onDone }: SignOutFormProps) {
   const project = useProject();
   const form = useForm<SignOutValues, SignOut>({
-    initial: { whom: 'one', email: '' },
+    initial: { whom: 'one', email },
     parse: parseSignOut,
     send: async (payload) => {
       await callApi(accessCalls.signOutVisitors, { project: project.id, name: policy, payload });

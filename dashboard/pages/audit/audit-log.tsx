@@ -1,31 +1,34 @@
 // The audit log of a project or of the service: its filter and its entries. The filter is part of the URL, so it can be shared.
-import type { AuditPage } from '@underpass/rules/entity/resource.ts';
+import type { AuditEntry, AuditPage } from '@underpass/rules/entity/resource.ts';
 import { useSearchParams } from 'react-router';
 import { Load } from '../../api/load.tsx';
+import { LogTable } from '../../list/log-table.tsx';
+import { DateTime, dateWidth } from '../../ui/date-time.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
-import { AuditFilterForm, type AuditFilterFormProps } from './audit-filter-form.tsx';
-import { AuditList, type AuditListProps } from './audit-list.tsx';
+import type { Column } from '../../ui/table/table-view.tsx';
+import { AuditEntryView } from './audit-entry.tsx';
+import { filterNames } from './audit-filter.ts';
+import { AuditFilterFields, type AuditFilterFieldsProps } from './audit-filter-fields.tsx';
 
-export interface AuditLogProps extends Pick<AuditFilterFormProps, 'example'>, Pick<AuditListProps, 'ask'> {
-  readonly first: Promise<AuditPage>;
+export interface AuditLogProps extends AuditFilterFieldsProps {
+  readonly page: Promise<AuditPage>;
   /** The text for a log without entries. */
   readonly about: string;
 }
 
-export function AuditLog({ first, ask, about, example }: AuditLogProps) {
+export function AuditLog({ page, about, ...filter }: AuditLogProps) {
   const [search] = useSearchParams();
-  const key = search.toString();
-  const nothing = [...search.values()].some(Boolean)
+  const nothing = filterNames.some((name) => search.get(name))
     ? { title: 'No Entries Found', text: 'Change or clear the filter.' }
     : { title: 'No Entries', text: about };
   return (
     <div className="grid gap-4">
-      <AuditFilterForm search={search} example={example} />
-      <Load promise={first}>
-        {(page) =>
-          page.entries.length > 0 ? (
-            <AuditList key={key} first={page} ask={ask} />
+      <AuditFilterFields {...filter} />
+      <Load promise={page} isKept>
+        {(loaded) =>
+          loaded.entries.length > 0 ? (
+            <LogTable label="Audit log" columns={columns} page={loaded} />
           ) : (
             <EmptyState {...nothing} illustration={<NothingHereIllustration />} />
           )
@@ -34,3 +37,8 @@ export function AuditLog({ first, ask, about, example }: AuditLogProps) {
     </div>
   );
 }
+
+const columns: readonly Column<AuditEntry>[] = [
+  { key: 'what', header: 'What happened', width: 'minmax(0, 4fr)', cell: (entry) => <AuditEntryView entry={entry} /> },
+  { key: 'at', header: 'When', width: dateWidth, card: 'wide', cell: ({ at }) => <DateTime at={at} style="short" /> },
+];

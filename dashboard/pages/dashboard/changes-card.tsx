@@ -1,12 +1,11 @@
 // What changed lately, in sentences, and who did it. The whole list is the audit log.
 import type { RecentChange } from '@underpass/rules/entity/resource.ts';
-import { describeAudit, nameActor } from '@underpass/rules/people/audit-sentence.ts';
 import { Link } from 'react-router';
 import { paths } from '../../routing/paths.ts';
-import { useProject, useShell } from '../../session/session.ts';
-import { Breakable } from '../../ui/breakable.tsx';
+import { useProject } from '../../session/session.ts';
 import { Card } from '../../ui/card.tsx';
 import { TimeAgo } from '../../ui/date-time.tsx';
+import { Sentence } from '../audit/sentence.tsx';
 
 export interface ChangesCardProps {
   readonly changes: readonly RecentChange[];
@@ -32,16 +31,10 @@ export function ChangesCard({ changes, className }: ChangesCardProps) {
 }
 
 function Change({ change }: { readonly change: RecentChange }) {
-  const { user } = useShell();
-  const { actor, actorName } = change;
-  const who = actor === user.email ? 'You' : (actorName ?? nameActor(actor));
   return (
     <li className="text-sm">
       <p className="wrap-anywhere">
-        <span className="font-semibold" title={actor}>
-          {who}
-        </span>{' '}
-        <Breakable text={describeAudit(change)} />
+        <Sentence change={change} />
       </p>
       <p className="text-ink-faint">
         <TimeAgo at={change.at} />

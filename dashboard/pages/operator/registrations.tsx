@@ -141,7 +141,7 @@ const decideColumn = (ask: Confirm['ask']): Column<OperatorRegistration> => ({
 });
 
 function Decide({ registration, ask }: { readonly registration: OperatorRegistration; readonly ask: Confirm['ask'] }) {
-  const { id, email } = registration;
+  const { id, email, isSubscribed } = registration;
   const { revalidate } = useRevalidator();
   const approval = useTask(async () => {
     try {
@@ -152,6 +152,16 @@ function Decide({ registration, ask }: { readonly registration: OperatorRegistra
     }
     await revalidate();
   });
+  const approve = () => {
+    if (isSubscribed) return approval.run();
+    ask({
+      title: 'Approve Without Subscription',
+      warning: `No active subscription of ${email} was found. Approval creates the account and emails them. To undo it, delete the user on the page Users.`,
+      confirmLabel: 'Approve',
+      work: () => callApi(operatorCalls.approveRegistration, { id }),
+      done: `${email} approved.`,
+    });
+  };
   const reject = () =>
     ask({
       title: 'Reject Registration',
@@ -162,7 +172,7 @@ function Decide({ registration, ask }: { readonly registration: OperatorRegistra
     });
   return (
     <span className="inline-flex gap-2">
-      <Button size="sm" variant="primary" busy={approval.busy} onClick={() => approval.run()} aria-label={`Approve ${email}`}>
+      <Button size="sm" variant="primary" busy={approval.busy} onClick={approve} aria-label={`Approve ${email}`}>
         Approve
       </Button>
       <Button size="sm" onClick={reject} aria-label={`Reject ${email}`}>

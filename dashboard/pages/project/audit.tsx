@@ -8,20 +8,19 @@ import { callApi } from '../../api/request.ts';
 import { useProject } from '../../session/session.ts';
 import { buttonClass } from '../../ui/button.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
+import { auditFilterOf } from '../audit/audit-filter.ts';
 import { AuditLog } from '../audit/audit-log.tsx';
-import { auditFilterOf } from '../audit/audit-page.ts';
+import { useWhoOptions } from '../audit/who-options.ts';
 
 export function loader({ params, request }: LoaderFunctionArgs) {
-  const filter = auditFilterOf(new URL(request.url).searchParams);
-  return {
-    first: later(callApi(projectCalls.listAudit, { project: params.projectID!, ...filter }, { signal: request.signal })),
-    filter,
-  };
+  const filter = auditFilterOf(new URL(request.url).searchParams, Date.now());
+  return { page: later(callApi(projectCalls.listAudit, { project: params.projectID!, ...filter }, { signal: request.signal })) };
 }
 
 export function Component() {
-  const { first, filter } = useLoaderData<typeof loader>();
+  const { page } = useLoaderData<typeof loader>();
   const project = useProject();
+  const who = useWhoOptions(project.id);
   const exportLink = (
     <a href={urlOf(projectCalls.exportAudit, { project: project.id })} download className={buttonClass('secondary')}>
       <Download aria-hidden="true" />
@@ -32,9 +31,9 @@ export function Component() {
     <>
       <PageHeader title="Audit log" subtitle={`Every change in ‘${project.name}’.`} actions={exportLink} />
       <AuditLog
-        first={first}
-        ask={(before) => callApi(projectCalls.listAudit, { project: project.id, ...filter, before })}
-        example="tunnel.create"
+        log="project"
+        who={who}
+        page={page}
         about="Changes to tunnels, domains, security groups, members and tokens appear here."
       />
     </>
