@@ -1,7 +1,7 @@
 // Decides whether a caller may make a call, before its body is read. rules/people/permission.ts has the table of roles and actions.
 
 import type { Call } from '@underpass/rules/api/call.ts';
-import { type Action, forbiddenMessage, may } from '@underpass/rules/people/permission.ts';
+import { type Action, forbiddenMessage, may, whoMay } from '@underpass/rules/people/permission.ts';
 import type { Queries } from '../platform/store/store.ts';
 import type { Caller } from '../request/caller/caller.ts';
 import { findMembership, type Membership, refuseStopped } from '../request/caller/membership.ts';
@@ -57,12 +57,29 @@ export async function permit(db: Queries, call: Call, caller: Caller | null, val
   return membership;
 }
 
+/** A member learns whom to ask; the role of an API token is not for a member to change. */
+async function refuseRole(db: Queries, caller: Caller, { id }: Membership, action: Action): Promise<never> {
+  if (caller.token !== null) return refuse('forbidden', forbiddenMessage);
+  const owner = await db
+    .selectFrom('members as m')
+    .innerJoin('users as u', 'u.id', 'm.user_id')
+    .select(['u.first_name', 'u.email'])
+    .where('m.project_id', '=', id)
+    .where('m.role', '=', 'owner')
+    .where('u.suspended_at', 'is', null)
+    .orderBy('m.created_at')
+    .limit(1)
+    .executeTakeFirst();
+  const ask = owner && `${owner.first_name} (${owner.email})`;
+  return refuse('forbidden', `${forbiddenMessage} ${whoMay(action, ask)}`);
+}
+
 async function permitProject(db: Queries, call: Call, caller: Caller | null, values: Values): Promise<Membership | null> {
   if (withoutProject.has(call.who) || caller === null) return null;
   const projectId = await projectOf(db, call, caller, values);
   const membership = orMissing(await findMembership(db, caller, projectId), 'Project');
   expectPasskey(membership.passkeyRequired, caller);
-  if (!may(membership.role, call.who as Action)) refuse('forbidden', forbiddenMessage);
+  if (!may(membership.role, call.who as Action)) await refuseRole(db, caller, membership, call.who as Action);
   if (isUnsafe(call.method)) refuseStopped(membership);
   return membership;
 }

@@ -16,6 +16,7 @@ import {
   roleDescriptions,
   roleLabels,
   roles,
+  whoMay,
 } from './permission.ts';
 
 /** The role table again, by hand: one letter per role, in the order owner, admin, member, viewer. */
@@ -173,4 +174,10 @@ test('a viewer never sees a token', (t) => {
   eachCase(t, ['viewer', 'root', ''], (one) =>
     assert.equal(JSON.stringify(redactTunnel(tunnel, one as Role)).includes('secret'), false),
   );
+});
+
+test('a refusal names the roles that may, and a person to ask', () => {
+  assert.equal(whoMay('project.delete'), 'Only owners may do this.');
+  assert.equal(whoMay('audit.read', 'Ann'), 'Only owners and admins may do this. Ask Ann.');
+  assert.equal(whoMay('tunnel.create', 'Ann'), 'Only owners, admins and members may do this. Ask Ann.');
 });

@@ -66,6 +66,14 @@ export type Action = keyof typeof permissions;
 /** The public text of a 403. */
 export const forbiddenMessage = 'Your role in this project does not allow this.';
 
+/** Who may do it, for a person who may not: `Only owners and admins may do this. Ask Ann.` */
+export function whoMay(action: Action, askFor?: string): string {
+  const allowed = roles.filter((role) => may(role, action)).map((role) => `${role}s`);
+  const last = allowed.at(-1)!;
+  const listed = allowed.length === 1 ? last : `${allowed.slice(0, -1).join(', ')} and ${last}`;
+  return `Only ${listed} may do this.${askFor === undefined ? '' : ` Ask ${askFor}.`}`;
+}
+
 export function may(role: Role, action: Action): boolean {
   return Object.hasOwn(permissions, action) && mayGrant(role, permissions[action]);
 }

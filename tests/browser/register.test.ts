@@ -94,6 +94,12 @@ test('registering', async (t) => {
     await expect(row).toContainText('Ada Lovelace');
     await expect(row).toContainText('Not found');
     await row.getByRole('button', { name: `Approve ${email}` }).click();
+    const question = operatorPage.getByRole('dialog', { name: 'Approve Without Subscription' });
+    await expect(question).toContainText('suspend them on the page Users');
+    await question.getByRole('button', { name: 'Cancel' }).click();
+    await expect(row).toBeVisible();
+    await row.getByRole('button', { name: `Approve ${email}` }).click();
+    await question.getByRole('button', { name: 'Approve' }).click();
     await expect(operatorPage.getByText(`${email} approved.`).first()).toBeVisible();
     await expect(row).toBeHidden();
     await waitForMail(product, email, /Welcome/);

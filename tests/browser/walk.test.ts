@@ -58,6 +58,7 @@ async function approve(t: TestContext, stage: DashboardStage): Promise<void> {
   await registrationStored(stage.account, email);
   await page.goto('/operator/registrations');
   await page.getByRole('button', { name: `Approve ${email}` }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Approve' }).click();
   await expect(page.getByText(`${email} approved.`).first()).toBeVisible();
 }
 

@@ -26,7 +26,9 @@ describe('a refused change', () => {
   it('of a member is in the log of the project', async () => {
     const [ann, viewer] = [await person(), await person()];
     await test.addMember(ann.projectId, viewer.userId, 'viewer');
-    assert.equal((await viewer.send('POST', `/api/domains?project=${ann.projectId}`, { name: 'a.com' })).status, 403);
+    const refused = await viewer.send('POST', `/api/domains?project=${ann.projectId}`, { name: 'a.com' });
+    assert.equal(refused.status, 403);
+    assert.match(await refused.text(), /Only owners, admins and members may do this\. Ask Ann \(person-\d+@example\.com\)\.$/);
     const [entry] = await entriesOf(ann);
     assert.deepEqual([entry!.actor, entry!.action, entry!.target], [viewer.email, 'call.refuse', 'createDomain']);
     assert.equal(entry!.detail.why, 'Your role in this project does not allow this.');

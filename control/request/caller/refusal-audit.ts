@@ -2,6 +2,7 @@
 // of a caller they are refused all the same, without a row.
 
 import type { Call } from '@underpass/rules/api/call.ts';
+import { forbiddenMessage } from '@underpass/rules/people/permission.ts';
 import { hasRoom, type Limiter } from '../../platform/limit/limiter.ts';
 import { hashToken } from '../../platform/secret/token.ts';
 import { unlessOutage } from '../../platform/store/outage.ts';
@@ -46,7 +47,9 @@ export async function auditRefusedCall({ store, limiter }: RefusalDeps, refused:
   if (!isNoted(refusal, caller) || !isUnsafe(call.method)) return;
   if (!(await hasRoom(limiter, 'refusalInAudit', caller.userId))) return;
   const projectId = await logOf(store.db, caller, refused.projectId);
-  const detail = { why: refusal.message, ...(caller.token ? { by: 'api-token', apiToken: caller.token.name } : {}) };
+  // Whom to ask is for the caller.
+  const why = refusal.message.startsWith(forbiddenMessage) ? forbiddenMessage : refusal.message;
+  const detail = { why, ...(caller.token ? { by: 'api-token', apiToken: caller.token.name } : {}) };
   const row = { projectId, actor: caller.email, action: 'call.refuse' as const, target: name, address, detail };
   await unlessOutage(() => writeAudit(store.db, row, nowMs));
 }

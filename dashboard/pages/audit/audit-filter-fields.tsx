@@ -87,7 +87,7 @@ export function AuditFilterFields({ log, who }: AuditFilterFieldsProps) {
   );
 }
 
-const fieldClass = 'w-[calc(50%-0.375rem)] min-w-0 sm:w-44';
+const fieldClass = 'w-[calc(50%-0.375rem)] min-w-0 sm:w-38';
 
 interface ChoiceProps {
   readonly label: string;

@@ -156,7 +156,7 @@ function Decide({ registration, ask }: { readonly registration: OperatorRegistra
     if (isSubscribed) return approval.run();
     ask({
       title: 'Approve Without Subscription',
-      warning: `No active subscription of ${email} was found. Approval creates the account and emails them. To undo it, delete the user on the page Users.`,
+      warning: `No active subscription of ${email} was found. Approval creates the account and emails them. To keep them out afterwards, suspend them on the page Users.`,
       confirmLabel: 'Approve',
       work: () => callApi(operatorCalls.approveRegistration, { id }),
       done: `${email} approved.`,
