@@ -122,7 +122,7 @@ function Group({ group, onRun }: { readonly group: CommandGroup; readonly onRun:
             onClick={() => onRun(command)}
             className="flex min-h-9 cursor-default items-center gap-3 rounded-sm px-2.5 outline-none select-none data-highlighted:bg-accent-soft"
           >
-            <span className="min-w-0 flex-1 truncate">{command.label}</span>
+            <span className="min-w-0 flex-1 py-1 wrap-anywhere">{command.label}</span>
             {command.detail && <span className="max-w-1/2 truncate font-mono text-sm text-ink-faint">{command.detail}</span>}
           </Autocomplete.Item>
         )}

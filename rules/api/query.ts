@@ -22,7 +22,7 @@ import {
 import { isoTime } from '../text/date.ts';
 
 const project = textField({ description: "A project's id." });
-/** Of a log, whose newest entries come first. `before` is the `next` of a page, and `after` its `previous`. */
+/** Pages of a log, whose newest entries come first: `before` is the `next` of a page, and `after` its `previous`. */
 const logQuery = {
   q: textField({ description: 'Words that an entry must contain.', maxLength: searchMostChars }).optional(),
   before: textField({ description: 'The answer begins behind this entry.' }).optional(),

@@ -421,6 +421,7 @@ async function paletteTests(t: TestContext, stage: DashboardStage): Promise<void
     'with the keyboard alone, the palette invites, makes a token, copies and opens an address, and logs out',
     async (t) => {
       const page = await stage.open(t, 'dashboard');
+      await expect(page.getByRole('heading', { name: 'Tips' })).toBeVisible();
       await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
       const run = async (words: string, option: RegExp) => {
         await page.keyboard.press('Control+k');
@@ -433,17 +434,20 @@ async function paletteTests(t: TestContext, stage: DashboardStage): Promise<void
       await expect(page.getByRole('dialog', { name: 'Invite to project' })).toBeVisible();
       await page.keyboard.press('Escape');
       await expect(page).toHaveURL(projectUrl(stage.account, 'members'));
+      await expect(page.getByRole('dialog')).toBeHidden();
       await run('new api', /^New API token/);
       await expect(page.getByRole('dialog', { name: 'Create API token' })).toBeVisible();
       await page.keyboard.press('Escape');
+      await expect(page.getByRole('dialog')).toBeHidden();
       await run('copy counted', /^Copy address of counted/);
       await expect(page.getByText('Address copied.').first()).toBeVisible();
       const { body } = await stage.account.call<Tunnel>('GET', `/api/tunnels/counted?project=${stage.account.project}`);
       const [domain] = body.ingressDomains;
       assert.equal(await page.evaluate('navigator.clipboard.readText()'), domain!.url);
-      const opened = page.context().waitForEvent('page');
+      const { host } = new URL(domain!.url);
+      const opened = page.context().waitForEvent('request', (request) => new URL(request.url()).host === host);
       await run('open counted', /^Open address of counted/);
-      await expect.poll(async () => new URL((await opened).url()).host).toBe(new URL(domain!.url).host);
+      assert.notEqual((await opened).frame().page(), page, 'in a tab of its own');
       await run('log out', /^Log out/);
       await expect(page).toHaveURL(/login$/);
     },

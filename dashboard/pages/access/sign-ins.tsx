@@ -33,7 +33,7 @@ type SignInPage = AnswerOf<typeof accessCalls.listAccessSignIns>;
 
 const askPolicies = (project: string) => askFor(accessCalls.listAccessPolicies, { project, sort: 'name' });
 
-/** In the address `after` is the next page, as in every list: an older one. */
+/** The address names the next page `after`, as in every list; the call names it `before`. */
 export function loader({ params, request }: LoaderFunctionArgs) {
   answers.askAhead(askPolicies(params.projectID!), request.signal);
   const search = new URL(request.url).searchParams;
@@ -67,13 +67,13 @@ export function Component() {
 
 function PolicyFilter({ policy }: { readonly policy: string | undefined }) {
   const project = useProject();
-  const [search, setSearch] = useSearchParams();
+  const [, setSearch] = useSearchParams();
   const policies = useFetched(askPolicies(project.id));
   // The log may name policies that are deleted.
   const names = new Set([...(policies.data ?? []).map(({ name }) => name), ...(policy === undefined ? [] : [policy])]);
   const options = [{ value: '', label: 'All policies' }, ...[...names].map((name) => ({ value: name, label: name }))];
   const choose = (name: string) => {
-    const next = new URLSearchParams(search);
+    const next = new URLSearchParams(location.search);
     for (const each of ['policy', 'after', 'before']) next.delete(each);
     if (name !== '') next.set('policy', name);
     setSearch(next, { replace: true });

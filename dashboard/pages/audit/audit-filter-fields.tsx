@@ -30,7 +30,8 @@ const whenOptions = [
 export function AuditFilterFields({ log, who }: AuditFilterFieldsProps) {
   const [search, setSearch] = useSearchParams();
   const change = (changes: Readonly<Record<string, string>>) => {
-    const next = new URLSearchParams(search);
+    // Of the address, because a choice may follow before the page has shown the one before.
+    const next = new URLSearchParams(location.search);
     for (const [name, value] of Object.entries({ ...changes, after: '', before: '' })) {
       if (value === '') next.delete(name);
       else next.set(name, value);

@@ -1,4 +1,4 @@
-// Those whose entries a project's audit log can show alone: members, API tokens, and who is no person.
+// The choices of a project's audit log by who acted: members, API tokens, and who is no person.
 import { projectCalls } from '@underpass/rules/api/project-calls.ts';
 import { nameActor } from '@underpass/rules/people/audit-sentence.ts';
 import { callApi } from '../../api/request.ts';
@@ -7,7 +7,7 @@ import type { WhoOption } from './audit-filter-fields.tsx';
 
 const others: readonly WhoOption[] = ['operator', 'underpass'].map((value) => ({ value, label: nameActor(value) }));
 
-/** Without members and tokens that cannot be loaded. */
+/** Leaves out members or tokens that fail to load. */
 export function useWhoOptions(project: string): readonly WhoOption[] {
   const { data } = useFetched({
     key: `who ${project}`,

@@ -153,14 +153,15 @@ function Decide({ registration, ask }: { readonly registration: OperatorRegistra
     await revalidate();
   });
   const approve = () => {
-    if (isSubscribed) return approval.run();
-    ask({
-      title: 'Approve Without Subscription',
-      warning: `No active subscription of ${email} was found. Approval creates the account and emails them. To keep them out afterwards, suspend them on the page Users.`,
-      confirmLabel: 'Approve',
-      work: () => callApi(operatorCalls.approveRegistration, { id }),
-      done: `${email} approved.`,
-    });
+    if (isSubscribed) approval.run();
+    else
+      ask({
+        title: 'Approve Without Subscription',
+        warning: `No active subscription of ${email} was found. Approval creates the account and emails them. To keep them out afterwards, suspend them on the page Users.`,
+        confirmLabel: 'Approve',
+        work: () => callApi(operatorCalls.approveRegistration, { id }),
+        done: `${email} approved.`,
+      });
   };
   const reject = () =>
     ask({
