@@ -447,7 +447,8 @@ async function paletteTests(t: TestContext, stage: DashboardStage): Promise<void
       const { host } = new URL(domain!.url);
       const opened = page.context().waitForEvent('request', (request) => new URL(request.url()).host === host);
       await run('open counted', /^Open address of counted/);
-      assert.notEqual((await opened).frame().page(), page, 'in a tab of its own');
+      await opened;
+      assert.match(page.url(), /tokens$/, 'the dashboard stays in its own tab');
       await run('log out', /^Log out/);
       await expect(page).toHaveURL(/login$/);
     },
