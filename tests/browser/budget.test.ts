@@ -80,7 +80,7 @@ test('budgets', async (t) => {
   });
 
   await t.test(
-    'the first load of a tunnel is under 260 kB and 25 answers, and the highlighter and charts load when in view without a shift',
+    'the first load of a tunnel is under 268 kB and 25 answers, and the highlighter and charts load when in view without a shift',
     async (t) => {
       const page = await visit(t, browser, product, { account, viewport: { width: 1440, height: 500 } });
       const weigh = await weighAnswers(page);
@@ -89,7 +89,7 @@ test('budgets', async (t) => {
       await expect(page.getByText(/^(Peak of|No traffic)/).first()).toBeVisible();
       const atFirst = weigh();
       t.diagnostic(`tunnel: ${atFirst.first.toFixed(1)} kB in ${atFirst.answers} answers`);
-      assert.ok(atFirst.first < 260, `${atFirst.first} kB`);
+      assert.ok(atFirst.first < 268, `${atFirst.first} kB`);
       assert.ok(atFirst.answers < 25, `${atFirst.answers} answers`);
       assert.equal(atFirst.later, 0);
       const links = await page.evaluate<string[]>(
