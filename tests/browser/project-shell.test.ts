@@ -423,12 +423,12 @@ async function paletteTests(t: TestContext, stage: DashboardStage): Promise<void
       const page = await stage.open(t, 'dashboard');
       await expect(page.getByRole('heading', { name: 'Tips' })).toBeVisible();
       await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-      const run = async (words: string, option: RegExp) => {
-        await page.keyboard.press('Control+k');
-        await expect(page.getByRole('combobox', { name: /^Search pages/ })).toBeFocused();
-        await page.keyboard.type(words);
-        await expect(page.getByRole('option', { name: option })).toHaveAttribute('data-highlighted');
-        await page.keyboard.press('Enter');
+      const run = async (words: string, option: RegExp, on: Page = page) => {
+        await on.keyboard.press('Control+k');
+        await expect(on.getByRole('combobox', { name: /^Search pages/ })).toBeFocused();
+        await on.keyboard.type(words);
+        await expect(on.getByRole('option', { name: option })).toHaveAttribute('data-highlighted');
+        await on.keyboard.press('Enter');
       };
       await run('invite', /^Invite a member/);
       await expect(page.getByRole('dialog', { name: 'Invite to project' })).toBeVisible();
@@ -449,8 +449,12 @@ async function paletteTests(t: TestContext, stage: DashboardStage): Promise<void
       await run('open counted', /^Open address of counted/);
       await opened;
       assert.match(page.url(), /tokens$/, 'the dashboard stays in its own tab');
-      await run('log out', /^Log out/);
-      await expect(page).toHaveURL(/login$/);
+      // The end of the account's own session would end the next tests.
+      const other = await visit(t, stage.browser, stage.product);
+      await signInHere(other, stage);
+      await expect(other.getByRole('heading', { name: 'Tips' })).toBeVisible();
+      await run('log out', /^Log out/, other);
+      await expect(other).toHaveURL(/login$/);
     },
   );
 
