@@ -46,7 +46,7 @@ test('no two calls share method and path', () => {
   assert.equal(new Set(places).size, places.length);
 });
 
-test('the payloads are those of spec section 3, and the access policy of a tunnel', (t) => {
+test('the payloads are those of spec section 3, the access policy of a tunnel and the invitation of a registration', (t) => {
   const fields = (call: Call) => Object.keys(payloadSchemaOf(call)?.shape ?? {});
   const rows: [Call, string[]][] = [
     [calls.createTunnel, ['name', 'region', 'ingressDomains', 'proxyProtocol', 'type', 'accessPolicy']],
@@ -56,7 +56,10 @@ test('the payloads are those of spec section 3, and the access policy of a tunne
     [calls.updateSecurityGroup, ['allow']],
     [calls.requestLoginLink, ['email', 'bot-check']],
     [calls.redeemLoginLink, ['token']],
-    [calls.register, ['first-name', 'last-name', 'email', 'company', 'github-link', 'twitter-link', 'accept-terms', 'bot-check']],
+    [
+      calls.register,
+      ['first-name', 'last-name', 'email', 'company', 'github-link', 'twitter-link', 'accept-terms', 'bot-check', 'invitation'],
+    ],
   ];
   eachCase(t, rows, ([call, names]) => assert.deepEqual(fields(call), names));
 });

@@ -33,7 +33,10 @@ const auditFilter = {
   ...logQuery,
   action: textField({ description: "An action such as 'tunnel.create', or nouns with commas between them." }).optional(),
   actor: textField().optional(),
-  by: textField({ description: "'api-token', or 'api-token:' and the name of one." }).optional(),
+  by: textField({
+    description: "'api-token', or 'api-token:' and the name of one.",
+    pattern: '^api-token(:[\\s\\S]*)?$',
+  }).optional(),
   from: textField(time).optional(),
   to: textField(time).optional(),
 };

@@ -81,7 +81,8 @@ export interface ListQuery {
 }
 
 export function parseListQuery({ q = '', status, sort, after, before, limit }: AskedList, rules: ListRules): Parsed<ListQuery> {
-  if (q.length > searchMostChars) return refuse(`The search must be at most ${searchMostChars} characters long.`);
+  const searched = parseSearch(q);
+  if (!searched.ok) return searched;
   if (status !== undefined && !rules.statuses.includes(status)) return refuse(`Status must be ${either(rules.statuses)}.`);
   const key = sort?.replace(/^-/, '');
   if (key !== undefined && !rules.sorts.includes(key)) return refuse(`Sort must be ${either(rules.sorts)}, or one after '-'.`);
@@ -99,6 +100,12 @@ export function parseListQuery({ q = '', status, sort, after, before, limit }: A
 }
 
 const either = (words: readonly string[]) => words.map((word) => `'${word}'`).join(' or ') || 'absent';
+
+/** The words of a search in a list or a log. */
+export function parseSearch(q: string): Parsed<readonly string[]> {
+  if (q.length > searchMostChars) return refuse(`The search must be at most ${searchMostChars} characters long.`);
+  return accept(searchWords(q));
+}
 
 export const searchWords = (q: string): readonly string[] => [...new Set(q.toLowerCase().split(/\s+/).filter(Boolean))];
 

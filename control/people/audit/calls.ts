@@ -2,7 +2,7 @@
 
 import type { AuditEntry, AuditPage } from '@underpass/rules/entity/resource.ts';
 import { limits } from '@underpass/rules/limits.ts';
-import { searchWords } from '@underpass/rules/list/list-page.ts';
+import { parseSearch } from '@underpass/rules/list/list-page.ts';
 import { parseTime } from '@underpass/rules/text/date.ts';
 import { sql } from 'kysely';
 import { startOfIds } from '../../platform/store/id.ts';
@@ -11,7 +11,7 @@ import { type LogCursor, readLogPage } from '../../platform/store/log-page.ts';
 import type { AuditTable } from '../../platform/store/schema.ts';
 import type { Queries, Store } from '../../platform/store/store.ts';
 import type { Handlers } from '../../request/caller/call.ts';
-import { refuse } from '../../request/http/refusal.ts';
+import { orInvalid, refuse } from '../../request/http/refusal.ts';
 import { renderCsvRow } from './csv.ts';
 
 const toEntry = (row: AuditTable & { readonly first_name: string | null }): AuditEntry => ({
@@ -61,7 +61,8 @@ function auditRows(db: Queries, projectId: string | null, filter: Filter) {
   if (by !== undefined) query = query.where(sql<boolean>`lower(a.detail) like ${tokenPattern(by)} escape '\\'`);
   if (from !== undefined) query = query.where('a.id', '>=', startOfIds(timeOf(from)));
   if (to !== undefined) query = query.where('a.id', '<', startOfIds(timeOf(to)));
-  for (const word of searchWords(q ?? '')) query = query.where(sql<boolean>`${textOf} like ${containing(word)} escape '\\'`);
+  for (const word of orInvalid(parseSearch(q ?? '')))
+    query = query.where(sql<boolean>`${textOf} like ${containing(word)} escape '\\'`);
   if (action === undefined) return query;
   if (!nouns.test(action)) return query.where('a.action', '=', action);
   return query.where((eb) => eb.or(action.split(',').map((noun) => eb('a.action', 'like', `${noun}.%`))));

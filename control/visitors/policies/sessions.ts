@@ -1,7 +1,7 @@
 // Ends visitors' sessions, and lists the sign-ins.
 
 import { limits } from '@underpass/rules/limits.ts';
-import { searchWords } from '@underpass/rules/list/list-page.ts';
+import { parseSearch } from '@underpass/rules/list/list-page.ts';
 import { parseEmail } from '@underpass/rules/people/email.ts';
 import type { AccessSignIn } from '@underpass/rules/visit/access-policy.ts';
 import { sql } from 'kysely';
@@ -42,7 +42,7 @@ const toSignIn = (row: AccessSignInsTable): AccessSignIn => ({
 export async function listSignIns(db: Queries, { membership, query }: CallContext<'listAccessSignIns'>) {
   let all = db.selectFrom('access_sign_ins').selectAll().where('project_id', '=', membership.id);
   if (query.policy !== undefined) all = all.where('policy', '=', query.policy);
-  for (const word of searchWords(query.q ?? ''))
+  for (const word of orInvalid(parseSearch(query.q ?? '')))
     all = all.where(
       sql<boolean>`lower(who || ' ' || host || ' ' || address || ' ' || reason) like ${containing(word)} escape '\\'`,
     );
