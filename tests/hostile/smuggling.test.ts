@@ -77,7 +77,7 @@ test('the edge refuses every ambiguous request', async (t) => {
         seen.requests.filter((request) => request.includes('hidden')),
         [],
       );
-      assert.doesNotMatch(answer, /hidden/, 'the answer does not echo the request');
+      assert.doesNotMatch(answer, /\/hidden/, 'the answer does not echo the request');
     });
   }
 
