@@ -190,6 +190,8 @@ test('tunnels', async (t) => {
     await create(page);
     await expect(page.getByText('Tunnel generated created.').first()).toBeVisible();
     await expect(page).toHaveURL(projectUrl(account, 'tunnels/generated'));
+    // The address changes before the panel goes, and Back closes an open panel first.
+    await expect(panel(page)).toBeHidden();
     await page.goBack();
     await expect(page).toHaveURL(projectUrl(account, 'tunnels'));
     await page.goForward();
