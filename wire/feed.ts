@@ -4,6 +4,7 @@
 import type { ProxyProtocol } from '@underpass/rules/entity/entity.ts';
 import type { TunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
 import type { VisitRules } from '@underpass/rules/visit/grants.ts';
+import type { PathRule } from '@underpass/rules/visit/path-rule.ts';
 
 export const feedVersion = 1;
 
@@ -39,6 +40,8 @@ export interface FeedVisit extends VisitRules {
   readonly assertionKeyId: string;
   /** Control's public address without a trailing slash: the issuer of assertions, and where visitors sign in. */
   readonly origin: string;
+  /** The rules where some are about MCP calls. `rules` then denies what these match, for edges that know no calls. */
+  readonly callRules?: readonly PathRule[];
   /** Other origins whose pages may write and open WebSockets with a visitor's session. Absent from an older control: none. */
   readonly origins?: readonly string[];
 }

@@ -50,7 +50,7 @@ export function policyOptions(command: Command): Command {
     .option('--no-password', 'remove the password')
     .option(
       '--rule <path=action>',
-      `${pathActions.join(', ')}: the first rule that matches decides; may be repeated`,
+      `${pathActions.join(', ')}: the first rule that matches decides; a path may name an MCP call, as in '/mcp#tools/call delete_*=deny'; may be repeated`,
       collectRules,
     )
     .option('--issuer <url>', 'admit people of this OpenID Connect provider')

@@ -28,6 +28,11 @@ const table = {
     title: 'No access',
     text: 'The owner of this address does not give you access to this page. Ask the owner if you need it.',
   },
+  UNDERPASS_CALL_UNKNOWN: {
+    status: 403,
+    title: 'Call not named',
+    text: 'The owner of this address allows MCP calls by name. Use a client that sends Mcp-Method and Mcp-Name (2026-07-28).',
+  },
   UNDERPASS_VISIT_OTHER_ORIGIN: {
     status: 403,
     title: 'Request from another site',

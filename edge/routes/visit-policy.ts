@@ -1,10 +1,11 @@
 // The access policy of one tunnel, compiled: what it says about a path, whom it admits, and the keys that vouch for visitors.
 
 import { createPrivateKey, type KeyObject } from 'node:crypto';
+import type { McpCall } from '@underpass/rules/visit/call-rule.ts';
 import { type MachineToken, refusalOf, type VisitorClaims } from '@underpass/rules/visit/grants.ts';
 import type { Reach } from '@underpass/rules/visit/method-reach.ts';
-import { compilePaths } from '@underpass/rules/visit/path-match.ts';
 import type { PathAction } from '@underpass/rules/visit/path-rule.ts';
+import { compileRules } from '@underpass/rules/visit/rule-match.ts';
 import type { FeedVisit } from '@underpass/wire/feed.ts';
 
 /** A visitor whom the policy admits, by a session or a machine token. Each running request refers to its visitor. */
@@ -20,6 +21,8 @@ export interface Pass {
   /** The requested path without its query; empty if it is too long to keep. */
   readonly path: string;
   readonly reach: Reach;
+  /** Null: it names none, or no rule asked for it when it began. */
+  readonly call: McpCall | null;
   /** Null: the path is public. */
   readonly visitor: AdmittedVisitor | null;
   /** The other origin whose page sent it with the visitor's session; null: none did. */
@@ -30,7 +33,11 @@ const visitKeyBytes = 32;
 
 export class VisitPolicy {
   readonly feed: FeedVisit;
-  readonly actionOf: (target: string, reach: Reach) => PathAction;
+  /** Whether a rule is about calls of an MCP server. */
+  readonly asksForCall: boolean;
+  readonly actionOf: (target: string, reach: Reach, call: McpCall | null) => PathAction;
+  /** Decides by the rules that are about every request. */
+  readonly actionOfPath: (target: string, reach: Reach) => PathAction;
   readonly visitKey: Buffer;
   /** No later than the first end of a visitor whose requests run. */
   nextEndMs: number;
@@ -39,8 +46,10 @@ export class VisitPolicy {
 
   constructor(feed: FeedVisit) {
     this.feed = feed;
-    const decide = compilePaths(feed.rules);
-    this.actionOf = (target, reach) => decide(target, reach).action;
+    const { asksForCall, decide, decidePath } = compileRules(feed.callRules ?? feed.rules);
+    this.asksForCall = asksForCall;
+    this.actionOf = (target, reach, call) => decide(target, reach, call).action;
+    this.actionOfPath = (target, reach) => decidePath(target, reach).action;
     this.visitKey = Buffer.from(feed.sealKey, 'base64url');
     this.#tokens = new Map(feed.tokens.map((token) => [token.hash, token]));
     this.nextEndMs = this.#earliestEndMs;
@@ -80,7 +89,7 @@ export class VisitPolicy {
   /** Whether a running request may continue. `pass` is null if it began before the tunnel had a policy. */
   admits(pass: Pass | null, nowMs: number): boolean {
     if (pass === null) return false;
-    const action = this.actionOf(pass.path, pass.reach);
+    const action = this.actionOf(pass.path, pass.reach, pass.call);
     if (action === 'sign-in' && !this.takesOrigin(pass.origin)) return false;
     return action === 'public' || (action === 'sign-in' && pass.visitor !== null && this.stillAdmits(pass.visitor, nowMs));
   }

@@ -544,9 +544,80 @@ describe('a page of another origin', () => {
 
   it('loses what it opened when the policy no longer names its origin', () => {
     const visitor = { claims: claimsOf(), token: null, endsAtMs: Number.POSITIVE_INFINITY };
-    const pass = { path: '/', reach: 'path', visitor, origin: 'https://app.friend.test' } as const;
+    const pass = { path: '/', reach: 'path', call: null, visitor, origin: 'https://app.friend.test' } as const;
     assert.equal(new VisitPolicy(visitOf({ origins: [pass.origin] })).admits(pass, Date.now()), true);
     assert.equal(new VisitPolicy(visitOf()).admits(pass, Date.now()), false);
+  });
+});
+
+describe('a path with rules about MCP calls', () => {
+  const check = new VisitCheck(() => true, neverEntered);
+  const rules: readonly PathRule[] = [
+    { path: '/open/*', action: 'public' },
+    { path: '/mcp#tools/list', action: 'public' },
+    { path: '/mcp#tools/call delete_*', action: 'deny' },
+    { path: '/secret/*', action: 'deny' },
+  ];
+  const policy = new VisitPolicy(visitOf({ rules: [{ path: '/*', action: 'deny' }], callRules: rules }));
+  const signedIn = cookie(signed());
+  const post = (fields: readonly string[], path = '/mcp', method = 'POST') =>
+    judgeAt(check, sideOf(), policy, fields, path, method);
+  const call = (name: string): readonly string[] => [signedIn, 'Mcp-Method: tools/call', `Mcp-Name: ${name}`];
+
+  it('lets a call pass by its rule, and every other by the rules of the path', () => {
+    assert.equal(post(['Mcp-Method: tools/list']), null);
+    assert.equal(post(call('read_all')), null);
+    assert.equal(post(call('read_all').slice(1)), 'UNDERPASS_SIGN_IN_REQUIRED');
+    assert.equal(post(call('delete_all')), 'UNDERPASS_VISIT_DENIED');
+    assert.equal(post([], '/open/x', 'GET'), null);
+    assert.equal(post([signedIn], '/other', 'GET'), null);
+    assert.equal(post([signedIn], '/secret/x', 'GET'), 'UNDERPASS_VISIT_DENIED');
+  });
+
+  const unknown: Readonly<Record<string, readonly string[]>> = {
+    'no field, as before 2026-07-28': [],
+    'a call without the name of its tool': ['Mcp-Method: tools/call'],
+    'two methods': ['Mcp-Method: tools/list', 'Mcp-Method: tools/call'],
+    'a second method that a CGI server takes for the first': ['Mcp-Method: tools/list', 'mcp_method: tools/call'],
+    'two names': ['Mcp-Method: tools/call', 'Mcp-Name: a', 'Mcp-Name: delete_all'],
+    'methods in one field': ['Mcp-Method: tools/list, tools/call'],
+    'a name in Base64': ['Mcp-Method: tools/call', 'Mcp-Name: =?base64?ZGVsZXRlX2FsbA==?='],
+    'an escaped name': ['Mcp-Method: tools/call', 'Mcp-Name: delete%5fall'],
+    'a name in another case': ['Mcp-Method: tools/call', 'Mcp-Name: Delete_all'],
+    'a method in another case': ['Mcp-Method: Tools/Call', 'Mcp-Name: delete_all'],
+    'a name with bytes outside ASCII': ['Mcp-Method: tools/call', 'Mcp-Name: d\xe9lete_all'],
+    'an empty name': ['Mcp-Method: tools/call', 'Mcp-Name: '],
+  };
+  for (const [name, fields] of Object.entries(unknown)) {
+    it(`refuses a request with ${name}`, () => {
+      for (const path of ['/mcp', '/MCP/', '/%6dcp', '/open/../mcp'])
+        assert.match(post([signedIn, ...fields], path) ?? 'passed', /^UNDERPASS_(CALL_UNKNOWN|VISIT_DENIED)$/, path);
+    });
+  }
+
+  it('says to a client of an older revision what it lacks', () => {
+    assert.equal(post([signedIn]), 'UNDERPASS_CALL_UNKNOWN');
+    assert.equal(post([signedIn], '/secret/x'), 'UNDERPASS_VISIT_DENIED', 'a rule about every request');
+  });
+
+  it('refuses a stream and the end of a session of an older revision, whatever they name', () => {
+    for (const method of ['GET', 'DELETE', 'OPTIONS'])
+      assert.notEqual(post([signedIn, 'Mcp-Method: tools/list'], '/mcp', method), null, method);
+  });
+
+  it('keeps the metadata that leads a program to the sign-in', () => {
+    const all = new VisitPolicy(visitOf({ rules: [], callRules: [{ path: '/*#tools/list', action: 'sign-in' }] }));
+    const side = sideOf();
+    const answer = judgeAt(check, side, all, [], '/.well-known/oauth-protected-resource/mcp');
+    assert.deepEqual([answer, side.pass], [null, null], 'answered by the edge');
+  });
+
+  it('ends what runs when the policy no longer lets the call pass', () => {
+    const side = sideOf();
+    assert.equal(judgeAt(check, side, policy, call('read_all'), '/mcp', 'POST'), null);
+    assert.equal(policy.admits(side.pass, Date.now()), true);
+    const changed = new VisitPolicy(visitOf({ callRules: [{ path: '/mcp#tools/call *', action: 'deny' }] }));
+    assert.equal(changed.admits(side.pass, Date.now()), false);
   });
 });
 

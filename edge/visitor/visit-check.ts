@@ -2,6 +2,7 @@
 // from the request, and names the visitor to the upstream. Also answers the paths of such a tunnel that belong to the edge.
 
 import { createHash, randomBytes, sign, timingSafeEqual } from 'node:crypto';
+import { type McpCall, readCall } from '@underpass/rules/visit/call-rule.ts';
 import { type Reach, reachOf } from '@underpass/rules/visit/method-reach.ts';
 import { headFieldOf } from '@underpass/wire/http/head-field.ts';
 import { nextLine } from '@underpass/wire/http/head-scan.ts';
@@ -106,18 +107,20 @@ export class VisitCheck {
 
   #judgePath(request: VisitRequest): OwnAnswer | null {
     const { side, policy, nowMs } = request;
-    const action = policy.actionOf(request.target, request.reach);
-    if (action === 'deny') return answerOfError('UNDERPASS_VISIT_DENIED');
-    if (!policy.isUsable) return action === 'public' ? passPublic(request) : answerOfError('UNDERPASS_SIGN_IN_UNAVAILABLE');
+    const call = policy.asksForCall ? request.call : null;
+    const action = policy.actionOf(request.target, request.reach, call);
+    if (action === 'deny')
+      return answerOfError(call === null && request.isOpenPath ? 'UNDERPASS_CALL_UNKNOWN' : 'UNDERPASS_VISIT_DENIED');
+    if (!policy.isUsable) return action === 'public' ? passPublic(request, call) : answerOfError('UNDERPASS_SIGN_IN_UNAVAILABLE');
     const credential = this.#credentialOf(request);
-    if (action === 'public') return passPublic(request);
+    if (action === 'public') return passPublic(request, call);
     if (credential === null) return this.#turnAway(request);
     const origin = credential.kind === 'session' ? request.foreignOrigin : null;
     if (!policy.takesOrigin(origin)) return answerOfError('UNDERPASS_VISIT_OTHER_ORIGIN');
     renew(credential, nowMs);
     policy.expectEnd(credential.visitor.endsAtMs);
     side.credential = credential;
-    side.pass = { path: request.keptPath, reach: request.reach, visitor: credential.visitor, origin };
+    side.pass = { path: request.keptPath, reach: request.reach, call, visitor: credential.visitor, origin };
     return null;
   }
 
@@ -213,7 +216,7 @@ export class VisitCheck {
     if (target.charCodeAt(1) !== dot || target.charCodeAt(0) !== slash) return null;
     if (path.startsWith(accessPath)) return this.#accessPage(request) ?? answerOfError('UNDERPASS_NO_SUCH_PAGE');
     if (path !== metadataPath && !path.startsWith(`${metadataPath}/`)) return null;
-    const action = request.policy.actionOf(target, request.reach);
+    const action = request.policy.actionOfPath(target, request.reach);
     if (action === 'public') return null;
     return action === 'deny' ? answerOfError('UNDERPASS_VISIT_DENIED') : metadataOf(request);
   }
@@ -308,6 +311,17 @@ class VisitRequest {
     return this.bytes.toString('latin1', this.head.lineStart, this.head.methodEnd);
   }
 
+  /** Null if the request does not name its MCP call plainly, and once. Only a POST makes a call. */
+  get call(): McpCall | null {
+    if (this.method !== 'POST') return null;
+    return readCall(this.field('mcp-method'), this.field('mcp-name'));
+  }
+
+  /** Whether the rules that are about every request let it pass, so that it is denied only for a rule about calls. */
+  get isOpenPath(): boolean {
+    return this.policy.asksForCall && this.policy.actionOfPath(this.target, this.reach) !== 'deny';
+  }
+
   /** Null if it is absent; empty if it is there more than once. */
   field(name: string): string | null {
     const { count, start, end } = headFieldOf(this.head, this.bytes, this.end, name);
@@ -343,9 +357,9 @@ class VisitRequest {
 }
 
 /** A public path needs no sign-in, and its upstream learns nothing about the visitor. */
-function passPublic({ side, keptPath, reach }: VisitRequest): null {
+function passPublic({ side, keptPath, reach }: VisitRequest, call: McpCall | null): null {
   side.credential = null;
-  side.pass = { path: keptPath, reach, visitor: null, origin: null };
+  side.pass = { path: keptPath, reach, call, visitor: null, origin: null };
   return null;
 }
 

@@ -30,6 +30,7 @@ const decide = (over: Partial<AskedVisit>) =>
     securityGroup: { name: 'office', allowList: ['192.0.2.0/24'] },
     address: '192.0.2.7',
     target: '/x',
+    call: null,
     policy: policyWith({}),
     visitor: { kind: 'nobody' },
     nowMs,
@@ -52,6 +53,15 @@ test('the first path rule that matches decides, with a sentence that names it', 
   assert.equal(decide({ target: '/admin', visitor: { kind: 'token', hash: 'aa' } }).outcome, 'refuse');
   assert.equal(decide({ target: '/docs/..%2fadmin', visitor: { kind: 'token', hash: 'aa' } }).outcome, 'refuse');
   assert.deepEqual([decide({}).outcome, decide({}).rule], ['sign-in', null]);
+});
+
+test('says that a rule about MCP calls refuses a request that names none', () => {
+  const policy: VisitRules = { ...policyWith({}), rules: [{ path: '/mcp#tools/list', action: 'public' }] };
+  const named = decide({ policy, target: '/mcp', call: { method: 'tools/list', name: null } });
+  assert.deepEqual([named.outcome, named.rule], ['allow', policy.rules[0]]);
+  const none = decide({ policy, target: '/mcp' });
+  assert.deepEqual([none.outcome, none.rule], ['refuse', policy.rules[0]]);
+  assert.ok(none.why.includes("Path rule 1, '/mcp#tools/list', is about MCP calls, and this request names none: deny."));
 });
 
 test('a token counts while it lives, and no other does', () => {

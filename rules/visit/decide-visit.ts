@@ -1,9 +1,10 @@
 // Decides what would happen to a visit, and why, for the test of a policy. Uses the functions by which the edge decides. Pure.
 
 import { compileAllowList } from '../address/allow-list.ts';
+import { isCallRule, type McpCall } from './call-rule.ts';
 import { refusalOf, type SignInMethod, type VisitorClaims, type VisitRules } from './grants.ts';
-import { decidePath } from './path-match.ts';
 import type { PathRule } from './path-rule.ts';
+import { compileRules } from './rule-match.ts';
 
 /** Who visits: somebody who has not signed in, a person by e-mail, or a machine by the hash of its token. */
 export type AskedVisitor =
@@ -17,6 +18,8 @@ export interface AskedVisit {
   readonly address: string;
   /** Path and query. */
   readonly target: string;
+  /** The MCP call that the request names; null: none. */
+  readonly call: McpCall | null;
   readonly policy: VisitRules;
   readonly visitor: AskedVisitor;
   readonly nowMs: number;
@@ -33,9 +36,9 @@ export interface DecidedVisit {
 type Verdict = Pick<DecidedVisit, 'outcome' | 'method'> & { readonly why: readonly string[] };
 
 export function decideVisit(asked: AskedVisit): DecidedVisit {
-  const { securityGroup, address, policy, target } = asked;
+  const { securityGroup, address, policy, target, call } = asked;
   const allowedBy = securityGroup.allowList.find((rule) => compileAllowList([rule])(address)) ?? null;
-  const { action, rule } = decidePath(policy.rules, target);
+  const { action, rule } = compileRules(policy.rules).decide(target, 'path', call);
   const group = { name: securityGroup.name, allowed: allowedBy !== null, rule: allowedBy };
   const base = { securityGroup: group, rule };
   if (allowedBy === null) {
@@ -44,7 +47,7 @@ export function decideVisit(asked: AskedVisit): DecidedVisit {
   }
   const groupSentence = `Security group '${group.name}' allows ${address} by its rule ${allowedBy}.`;
   const verdict = action === 'sign-in' ? decideVisitor(asked) : byAction[action];
-  return { ...base, ...verdict, why: [groupSentence, ruleSentence(policy.rules, rule, action), ...verdict.why] };
+  return { ...base, ...verdict, why: [groupSentence, ruleSentence(asked, rule, action), ...verdict.why] };
 }
 
 const byAction: Readonly<Record<'public' | 'deny', Verdict>> = {
@@ -52,8 +55,11 @@ const byAction: Readonly<Record<'public' | 'deny', Verdict>> = {
   deny: { outcome: 'refuse', why: ['Nobody may visit it.'] },
 };
 
-function ruleSentence(rules: readonly PathRule[], rule: PathRule | null, action: string): string {
-  if (rule !== null) return `Path rule ${rules.indexOf(rule) + 1}, '${rule.path}', decides: ${rule.action}.`;
+function ruleSentence({ policy, call }: AskedVisit, rule: PathRule | null, action: string): string {
+  const place = rule && `Path rule ${policy.rules.indexOf(rule) + 1}, '${rule.path}'`;
+  if (rule !== null && isCallRule(rule) && call === null)
+    return `${place}, is about MCP calls, and this request names none: deny.`;
+  if (rule !== null) return `${place}, decides: ${action}.`;
   if (action === 'deny') return 'Servers may read this path in more than one way, so it is refused.';
   return 'No path rule matches, so the path needs a sign-in.';
 }

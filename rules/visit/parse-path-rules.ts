@@ -1,17 +1,22 @@
 // Parses path rules. People write a path decoded and in one spelling only, so a rule matches what it seems to match.
 
 import { accept, type Parsed, refuse } from '../parsed.ts';
+import { parseCallPattern, splitRule } from './call-rule.ts';
 import type { PathAction, PathRule } from './path-rule.ts';
 import { pathActions } from './path-rule.ts';
 import { policyLimits } from './policy-limits.ts';
 
 const actionMessage = "Choose 'public', 'sign-in' or 'deny' for each path.";
 
-/** `/docs`, `/docs/*`, `/*` and `/`. */
+/** `/docs`, `/docs/*`, `/*`, `/` and, for one call of an MCP server, `/mcp#tools/call delete_*`. */
 export function parsePathPattern(text: string): Parsed<string> {
-  const path = text.trim();
+  const { path: before, call: typed } = splitRule(text.trim());
+  const path = before.trim();
   const problem = path === '' ? 'Path is required.' : problemOf(path);
-  return problem === null ? accept(path) : refuse(problem);
+  if (problem !== null) return refuse(problem);
+  if (typed === null) return accept(path);
+  const call = parseCallPattern(typed);
+  return call.ok ? accept(`${path}#${call.value}`) : call;
 }
 
 function problemOf(path: string): string | null {
@@ -24,7 +29,7 @@ function problemOf(path: string): string | null {
 
 /** What a server may read as another path, or not as a part of the path. */
 const oddText: readonly (readonly [RegExp, string])[] = [
-  [/[?#]/, "Path must not hold '?' or '#': a rule looks at the path alone."],
+  [/\?/, "Path must not hold '?': a rule looks at the path alone."],
   [/\\/, "Path must not hold a backslash. Use '/'."],
   [/;/, "Path must not hold ';'. Parameters of a path do not count for a rule."],
   [/%/, "Path must not hold '%'. Write the character itself."],

@@ -7,7 +7,7 @@ import { parsePathPattern, parsePathRules } from './parse-path-rules.ts';
 import { parsePeople, parsePerson } from './parse-people.ts';
 import { parseIssuer, parseProvider } from './parse-provider.ts';
 import { parseSessionHours, parseTokenHeader, parseVisitPassword } from './parse-settings.ts';
-import { decidePath } from './path-match.ts';
+import { compilePaths } from './path-match.ts';
 import { policyLimits } from './policy-limits.ts';
 
 test('accepts paths in one spelling', (t) => {
@@ -29,8 +29,13 @@ test('refuses a path that a server could read as another, and says what to do', 
     ['docs', "Path must begin with '/'."],
     ['*', "Path must begin with '/'."],
     ['https://a.example/x', "Path must begin with '/'."],
-    ['/a?b', "Path must not hold '?' or '#': a rule looks at the path alone."],
-    ['/a#b', "Path must not hold '?' or '#': a rule looks at the path alone."],
+    ['/a?b', "Path must not hold '?': a rule looks at the path alone."],
+    ['/a#b', "Call 'b' must begin with an MCP method, as in '/mcp#tools/call delete_*'."],
+    ['/a#', "Call '' must begin with an MCP method, as in '/mcp#tools/call delete_*'."],
+    ['/a#tools/* x', "Call 'tools/* x' must name one method before the name of a tool."],
+    ['/a#tools/call a*b', "The name in call 'tools/call a*b' must be printable ASCII and may hold '*' only at its end."],
+    ['/a#tools/call é', "The name in call 'tools/call é' must be printable ASCII and may hold '*' only at its end."],
+    ['#tools/list', 'Path is required.'],
     ['/a\\b', "Path must not hold a backslash. Use '/'."],
     ['/a;v=1', "Path must not hold ';'. Parameters of a path do not count for a rule."],
     ['/%61', "Path must not hold '%'. Write the character itself."],
@@ -53,7 +58,7 @@ test('a rule decides its own path, for each path that it accepts', () => {
       const path = parsePathPattern(`/${segments.join('/')}`);
       if (!path.ok) return;
       const rule = { path: path.value, action: 'deny' } as const;
-      assert.deepEqual(decidePath([rule], encodeURI(path.value)), { action: 'deny', rule });
+      assert.deepEqual(compilePaths([rule])(encodeURI(path.value)), { action: 'deny', rule });
     }),
   );
 });

@@ -20,10 +20,6 @@ const mostChars = 64 * 1024;
 const severity: Readonly<Record<PathAction, number>> = { public: 0, 'sign-in': 1, deny: 2 };
 const needsSignIn: PathDecision = { action: defaultAction, rule: null };
 
-export function decidePath(rules: readonly PathRule[], target: string): PathDecision {
-  return compilePaths(rules)(target);
-}
-
 /**
  * `target`: the origin-form of a request as it goes to the upstream, one character for each byte. `reach`: what the request may
  * touch besides this path.

@@ -4,7 +4,7 @@ export const pathActions = ['public', 'sign-in', 'deny'] as const;
 export type PathAction = (typeof pathActions)[number];
 
 export interface PathRule {
-  /** `/docs` is this path alone, `/docs/*` also everything below it, `/*` every path. */
+  /** `/docs` is this path alone, `/docs/*` also everything below it, `/*` every path; `/mcp#tools/list` one call of an MCP server. */
   readonly path: string;
   readonly action: PathAction;
 }

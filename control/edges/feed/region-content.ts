@@ -1,6 +1,8 @@
 // Reads from the store what the edges of a region must hold. The only place that turns rows into feed messages.
 
 import { servingNames } from '@underpass/rules/names/hostname.ts';
+import { isCallRule, withoutCalls } from '@underpass/rules/visit/call-rule.ts';
+import type { PathRule } from '@underpass/rules/visit/path-rule.ts';
 import type { FeedCertificate, FeedChallenge, FeedTunnel, FeedVisit } from '@underpass/wire/feed.ts';
 import type { KeyRing } from '../../platform/secret/key-ring.ts';
 import { gather } from '../../platform/store/gather.ts';
@@ -143,8 +145,13 @@ function visitRulesOf(row: TunnelRow, policies: Policies, origin: string): Pick<
 const toVisit = (policy: ReadPolicy, allowList: readonly string[], origin: string, region: string): FeedVisit => ({
   ...{ policyId: policy.policyId, allowList, origin, origins: policy.content.origins, ...policy.keys },
   sealKey: visitKeyOf(policy.keys, region).toString('base64url'),
-  ...{ rules: policy.rules, grants: policy.grants, tokens: policy.tokens, tokenHeader: policy.tokenHeader },
+  ...rulesForEdges(policy.rules),
+  ...{ grants: policy.grants, tokens: policy.tokens, tokenHeader: policy.tokenHeader },
 });
+
+/** Edges of an earlier version take the call of a rule for a part of its path. */
+const rulesForEdges = (rules: readonly PathRule[]): Pick<FeedVisit, 'rules' | 'callRules'> =>
+  rules.some(isCallRule) ? { rules: withoutCalls(rules), callRules: rules } : { rules };
 
 async function complete(db: Queries, source: TunnelSource, nowMs: number, rows: readonly TunnelRow[]): Promise<StoredTunnel[]> {
   if (rows.length === 0) return [];

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import type { Tunnel } from '@underpass/rules/entity/entity.ts';
+import type { AccessPolicy } from '@underpass/rules/visit/access-policy.ts';
 import type { FeedTunnel } from '@underpass/wire/feed.ts';
 import { createKeyRing } from '../../platform/secret/key-ring.ts';
 import type { Store } from '../../platform/store/store.ts';
@@ -65,6 +66,30 @@ onBothDatabases((database, skip, openStore) => {
       await closeHub();
       await test.close();
       await store.close();
+    });
+
+    it('rules about MCP calls reach new edges whole, and deny at edges and in rows of an earlier version', async () => {
+      const rules = [
+        { path: '/mcp#tools/list', action: 'public' },
+        { path: '/mcp#tools/call delete_*', action: 'deny' },
+        { path: '/x', action: 'public' },
+      ];
+      const denied = [{ path: '/mcp', action: 'deny' }, { path: '/mcp', action: 'deny' }, rules[2]];
+      const save = (body: object) => ann.call('PATCH', policyPath(), body);
+      await change(
+        () => save({ rules }),
+        () => tunnel('shop').visit?.callRules !== undefined,
+      );
+      const { visit } = tunnel('shop');
+      assert.deepEqual([visit?.rules, visit?.callRules], [denied, rules]);
+      const rows = await test.store.db.selectFrom('access_policies').select('content').execute();
+      assert.deepEqual(JSON.parse(rows[0]!.content).rules, denied);
+      assert.deepEqual((await ann.call<AccessPolicy>('GET', policyPath())).rules, rules);
+      await change(
+        () => save({ rules: [rules[2]] }),
+        () => tunnel('shop').visit?.callRules === undefined,
+      );
+      assert.deepEqual(tunnel('shop').visit?.rules, [rules[2]]);
     });
 
     it('a tunnel without a policy is as before; one with a policy denies whoever knows no policies', () => {

@@ -1,10 +1,12 @@
 // The part of an access policy's row that is no secret: JSON, in the column `content`.
 
 import { createHash } from 'node:crypto';
+import { isCallRule, withoutCalls } from '@underpass/rules/visit/call-rule.ts';
 import type { Provider } from '@underpass/rules/visit/parse-provider.ts';
 import type { PathRule } from '@underpass/rules/visit/path-rule.ts';
 
 export interface PolicyContent {
+  /** The row keeps rules about calls apart, so that an earlier version denies what they match. */
   readonly rules: readonly PathRule[];
   readonly members: boolean;
   readonly people: readonly string[];
@@ -17,14 +19,20 @@ export interface PolicyContent {
 
 /** Throws if the text is not a policy; the caller must then deny. */
 export function readContent(text: string): PolicyContent {
-  const stored = JSON.parse(text) as PolicyContent;
-  // Rows of an earlier version have no origins.
-  const content = { ...stored, origins: stored.origins ?? [] };
+  const stored = JSON.parse(text) as PolicyContent & { readonly callRules?: readonly PathRule[] };
+  // Rows of an earlier version have no origins and no rules about calls.
+  const { callRules, ...rest } = stored;
+  const content = { ...rest, rules: callRules ?? rest.rules, origins: rest.origins ?? [] };
   const { rules, people, provider, origins } = content;
   const lists: unknown[] = [rules, people, origins, ...(provider === null ? [] : [provider.people, provider.groups])];
   if (lists.every((list) => Array.isArray(list))) return content;
   throw new Error('access policy: its row holds no policy');
 }
+
+export const writeContent = (content: PolicyContent): string =>
+  JSON.stringify(
+    content.rules.some(isCallRule) ? { ...content, rules: withoutCalls(content.rules), callRules: content.rules } : content,
+  );
 
 const idOf = (facts: readonly string[]): string =>
   createHash('sha256').update(JSON.stringify(facts)).digest('base64url').slice(0, 16);

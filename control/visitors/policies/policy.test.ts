@@ -150,7 +150,13 @@ describe('200', () => {
   });
 
   it('tests a visit, with the member’s sign-in and a token', async () => {
-    const { name } = await create(ann, { members: true, rules: [{ path: '/open', action: 'public' }] });
+    const { name } = await create(ann, {
+      members: true,
+      rules: [
+        { path: '/open', action: 'public' },
+        { path: '/mcp#tools/call read_*', action: 'public' },
+      ],
+    });
     const url = `https://${hostOf(await attach(ann, name))}`;
     const { token } = await ann.call<{ token: string }>('POST', pathOf(ann, name, '/tokens'), { name: 'ci' });
     const ask = (body: object) => ann.call<AccessTest>('POST', pathOf(ann, name, '/test'), body);
@@ -161,6 +167,9 @@ describe('200', () => {
       [{ url: `${url}/x`, email: 'eve@example.com' }, 'refuse', undefined],
       [{ url: `${url}:8443/x?a=b`, token }, 'allow', 'token'],
       [{ url: `${url}/x`, token: 'wrong' }, 'refuse', undefined],
+      [{ url: `${url}/mcp#tools/call read_all` }, 'allow', undefined],
+      [{ url: `${url}/mcp#tools/call write` }, 'sign-in', undefined],
+      [{ url: `${url}/mcp`, token }, 'refuse', undefined],
     ];
     for (const [body, outcome, method] of rows) {
       const answer = await ask(body);

@@ -3,6 +3,7 @@
 import { parseAddress } from '@underpass/rules/address/address.ts';
 import { parseEmail } from '@underpass/rules/people/email.ts';
 import type { AccessTest } from '@underpass/rules/visit/access-policy.ts';
+import { type McpCall, readCall } from '@underpass/rules/visit/call-rule.ts';
 import { type AskedVisitor, decideVisit } from '@underpass/rules/visit/decide-visit.ts';
 import { hashToken } from '../../platform/secret/token.ts';
 import type { Queries } from '../../platform/store/store.ts';
@@ -36,6 +37,12 @@ async function findTested(deps: PolicyDeps, { membership, segments, nowMs }: Con
     : refuse('invalid', `No tunnel with access policy '${name}' has this address. Enter the URL of one, such as https://…/path.`);
 }
 
+/** The call behind the `#` of an address, as a rule spells it: `https://…/mcp#tools/call delete_all`. */
+function readTestedCall({ hash }: URL): McpCall | null {
+  const [method = '', ...words] = hash.slice(1).replaceAll('%20', ' ').split(' ');
+  return readCall(method, words.length === 0 ? null : words.join(' '));
+}
+
 export async function testPolicy(deps: PolicyDeps, context: Context): Promise<AccessTest> {
   const { membership, body, address, nowMs } = context;
   const url = URL.parse(body.url.trim());
@@ -45,6 +52,7 @@ export async function testPolicy(deps: PolicyDeps, context: Context): Promise<Ac
     securityGroup: { name: policy.securityGroup.name, allowList: JSON.parse(policy.securityGroup.allowList) as string[] },
     address: readAddress(body.address, address),
     target: url.pathname + url.search,
+    call: readTestedCall(url),
     policy,
     visitor: await readVisitor(deps.store.db, membership.id, body),
     nowMs,

@@ -4,7 +4,7 @@ import { renderInUse } from '@underpass/rules/text/in-use.ts';
 import { parseObjectName } from '@underpass/rules/text/object-name.ts';
 import type { AccessPolicy } from '@underpass/rules/visit/access-policy.ts';
 import type { FeedPort } from '../../edges/feed/port.ts';
-import type { PolicyContent } from '../../edges/policies/policy-content.ts';
+import { type PolicyContent, writeContent } from '../../edges/policies/policy-content.ts';
 import { createPolicyKeys, providerSecretContext } from '../../edges/policies/policy-keys.ts';
 import type { KeyRing } from '../../platform/secret/key-ring.ts';
 import { createId } from '../../platform/store/id.ts';
@@ -41,7 +41,7 @@ function columnsOf(keyRing: KeyRing, id: string, content: PolicyContent, change:
   const { clientSecret, passwordHash } = change;
   const seal = (secret: string): string => keyRing.seal(secret, providerSecretContext(id));
   return {
-    content: JSON.stringify(content),
+    content: writeContent(content),
     ...(clientSecret === undefined ? {} : { provider_secret_sealed: clientSecret === null ? null : seal(clientSecret) }),
     ...(passwordHash === undefined
       ? {}

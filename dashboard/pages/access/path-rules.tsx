@@ -75,7 +75,9 @@ export function PathRules({ form, readOnly }: PolicyPartProps) {
         </Button>
       )}
       <p className="text-sm text-ink-soft">
-        <code>/docs</code> matches only that path, <code>/docs/*</code> also everything below it, and <code>/*</code> every path.
+        <code>/docs</code> matches only that path, <code>/docs/*</code> also everything below it, and <code>/*</code> every path.{' '}
+        <code>/mcp#tools/call delete_*</code> matches calls of an MCP server by method and tool; other requests for that path are
+        then refused unless they name their call.
       </p>
     </div>
   );
