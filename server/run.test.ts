@@ -176,6 +176,7 @@ describe('start', () => {
 
   /** What prevents a start, and its code. */
   const obstacles: readonly (readonly [what: string, code: string, Environment, (home: string) => Promise<void>])[] = [
+    ['that the access log has no folder', 'access-log-unusable', { UNDERPASS_ACCESS_LOG: '/nowhere/access.log' }, async () => {}],
     ['that the address belongs to another machine', 'address-unknown', { UNDERPASS_LISTEN: '192.0.2.1' }, async () => {}],
     ['that the folder of pages does not exist', 'file-unusable', { UNDERPASS_DASHBOARD: '/dev/null/pages' }, async () => {}],
     [

@@ -8,6 +8,8 @@ export declare const systemTools: Record<
   | 'prometheus'
   | 'promtool'
   | 'nginx'
+  | 'fail2ban-regex'
+  | 'goaccess'
   | 'caddy'
   | 'systemd-analyze'
   | 'buildah'

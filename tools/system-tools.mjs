@@ -20,6 +20,8 @@ export const systemTools = {
   nginx: { package: 'nginx-light', why: 'PROXY protocol receivers and passthrough' },
   'systemd-analyze': { package: 'systemd', why: 'generated units' },
   buildah: { package: 'buildah', why: 'the container image' },
+  'fail2ban-regex': { package: 'fail2ban', why: 'a reader of the access log' },
+  goaccess: { package: 'goaccess', why: 'a reader of the access log' },
   fish: { package: 'fish', why: 'shell completion' },
   zsh: { package: 'zsh', why: 'shell completion' },
   curl: { package: 'curl', why: 'commands of the docs' },

@@ -9,12 +9,25 @@ import { errorOfFailure, type VisitorError } from '../core/visitor-error.ts';
 import type { TunnelState } from '../routes/tunnel-state.ts';
 import { httpDate } from '../visitor/http-date.ts';
 import { Passthrough } from '../visitor/passthrough.ts';
+import type { SeenRequest } from '../visitor/seen-request.ts';
 import { createAcceptRules, type DoorOptions } from './door-options.ts';
 import { sendAndEnd, socketOptions, UnroutedConnection } from './unrouted-connection.ts';
 
 export interface HttpDoorOptions extends DoorOptions {
   /** The port of https as visitors see it. */
   readonly publicHttpsPort: number;
+}
+
+interface Passed {
+  readonly tunnel: TunnelState;
+  readonly host: string;
+  readonly seen: SeenRequest | null;
+}
+
+interface Redirected {
+  readonly host: string;
+  readonly target: string;
+  readonly seen: SeenRequest | null;
 }
 
 const challengePath = '/.well-known/acme-challenge/';
@@ -40,32 +53,46 @@ export class HttpDoor {
     if (bytes[0] === tlsHandshakeRecord) return this.#answer(connection, encodeAlert('unexpected_message'));
     const end = head.scan(bytes, 0, bytes.length);
     if (end === 0) return false;
-    if (end < 0) return this.#answerError(connection, head, answerOfRefusedHead(head));
-    return this.#route(connection, bytes, head);
+    if (end < 0) return this.#answerError(connection, head, answerOfRefusedHead(head), this.#seeUnread(connection));
+    return this.#route(connection, bytes, head, end);
   }
 
-  #route(connection: UnroutedConnection, bytes: Buffer, head: RequestHead): true {
+  #seeUnread({ ends }: UnroutedConnection): SeenRequest | null {
+    const source = { tunnel: null, address: ends.sourceAddress, version: '1.1' };
+    return this.#options.context.requestLog.beginUnread(source, '');
+  }
+
+  #route(connection: UnroutedConnection, bytes: Buffer, head: RequestHead, end: number): true {
     const { context } = this.#options;
     const host = hostOf(head.authority);
     const isOurs = this.#options.isRegionHost(host) || host === this.#options.dashboard?.host;
     const target = bytes.toString('latin1', head.targetStart, head.targetEnd);
     const tunnel = host === this.#options.dashboard?.host ? null : context.table.tunnelOf(host);
     if (tunnel !== null) tunnel.countConnection();
-    if (tunnel !== null && portUse[tunnel.type].http === 'passthrough') return this.#pass(connection, bytes, head, tunnel, host);
+    const source = { tunnel, address: connection.ends.sourceAddress, host, version: '1.1' };
+    const seen = context.requestLog.begin(source, head, bytes, end);
+    if (tunnel !== null && portUse[tunnel.type].http === 'passthrough')
+      return this.#pass(connection, bytes, head, { tunnel, host, seen });
     const proof = target.startsWith(challengePath) ? context.table.httpChallenge(host, target.slice(challengePath.length)) : null;
-    if (proof !== null) return this.#answer(connection, renderProof(proof));
-    if (tunnel === null && !isOurs) return this.#refuse(connection, head, 'UNDERPASS_NO_SUCH_HOST');
+    if (proof !== null) {
+      endSeen(seen, 200, proof.length);
+      return this.#answer(connection, renderProof(proof));
+    }
+    if (tunnel === null && !isOurs) return this.#answerError(connection, head, answerOfError('UNDERPASS_NO_SUCH_HOST'), seen);
     const refusal = tunnel === null ? null : tunnel.refusal(connection.ends.sourceAddress);
-    if (refusal !== null) return this.#refuse(connection, head, refusal);
-    return this.#redirect(connection, head, host, target);
+    if (refusal !== null) return this.#answerError(connection, head, answerOfError(refusal), seen);
+    return this.#redirect(connection, head, { host, target, seen });
   }
 
-  #pass({ socket, ends }: UnroutedConnection, bytes: Buffer, head: RequestHead, tunnel: TunnelState, host: string): true {
+  /** An ingress tunnel: what is passed on untouched counts as a connection, and only an answer of ours as a request. */
+  #pass({ socket, ends }: UnroutedConnection, bytes: Buffer, head: RequestHead, { tunnel, host, seen }: Passed): true {
     const { context } = this.#options;
     const refusal = tunnel.refusal(ends.sourceAddress);
     const headOnly = head.method === 'HEAD';
     const answer = (code: VisitorError): void => {
       context.counters.countError(code);
+      seen?.answeredByEdge(answerOfError(code), headOnly);
+      seen?.end();
       sendAndEnd(socket, renderErrorResponse(code, { close: true, headOnly, date: httpDate() }), context.deadlines);
     };
     if (refusal !== null) {
@@ -80,25 +107,25 @@ export class HttpDoor {
     return true;
   }
 
-  #redirect(connection: UnroutedConnection, head: RequestHead, host: string, target: string): true {
+  #redirect(connection: UnroutedConnection, head: RequestHead, { host, target, seen }: Redirected): true {
     const { publicHttpsPort } = this.#options;
     const port = publicHttpsPort === 443 ? '' : `:${publicHttpsPort}`;
     const path = target.startsWith('/') ? target : '/';
     // RFC 9110 15.4.9: 308 keeps method and body; 301 is what old clients of GET know.
     const status = head.method === 'GET' || head.method === 'HEAD' ? '301 Moved Permanently' : '308 Permanent Redirect';
+    endSeen(seen, Number(status.slice(0, 3)), 0);
     return this.#answer(
       connection,
       `HTTP/1.1 ${status}\r\nlocation: https://${host}${port}${path}\r\ncontent-length: 0\r\ncache-control: max-age=300\r\ndate: ${httpDate()}\r\nconnection: close\r\n\r\n`,
     );
   }
 
-  #refuse(connection: UnroutedConnection, head: RequestHead, code: VisitorError): true {
-    return this.#answerError(connection, head, answerOfError(code));
-  }
-
-  #answerError(connection: UnroutedConnection, head: RequestHead, answer: OwnAnswer): true {
+  #answerError(connection: UnroutedConnection, head: RequestHead, answer: OwnAnswer, seen: SeenRequest | null): true {
     if (answer.code !== null) this.#options.context.counters.countError(answer.code);
-    return this.#answer(connection, renderAnswer(answer, { close: true, headOnly: head.method === 'HEAD', date: httpDate() }));
+    const headOnly = head.method === 'HEAD';
+    seen?.answeredByEdge(answer, headOnly);
+    seen?.end();
+    return this.#answer(connection, renderAnswer(answer, { close: true, headOnly, date: httpDate() }));
   }
 
   #answer(connection: UnroutedConnection, answer: Uint8Array | string): true {
@@ -109,6 +136,12 @@ export class HttpDoor {
   close(): void {
     this.server.close();
   }
+}
+
+function endSeen(seen: SeenRequest | null, status: number, bodyBytes: number): void {
+  seen?.answered(status);
+  seen?.count(bodyBytes);
+  seen?.end();
 }
 
 function renderProof(keyAuthorization: string): string {

@@ -14,7 +14,7 @@ import { addressKey } from '@underpass/rules/address/address.ts';
 import { parentOf, resetSocket } from '@underpass/wire/socket/reset-socket.ts';
 import { canonicalServerName, HelloInPieces, type HelloPeek } from '../core/client-hello.ts';
 import { type Destination, type Door, decideDestination, encodeAlert } from '../core/destination.ts';
-import { renderErrorResponse } from '../core/own-answer.ts';
+import { answerOfError, renderErrorResponse } from '../core/own-answer.ts';
 import type { Endpoints } from '../core/proxy-protocol.ts';
 import type { TunnelState } from '../routes/tunnel-state.ts';
 import { httpDate } from '../visitor/http-date.ts';
@@ -173,11 +173,13 @@ export class HttpsDoor {
   #foreign(connection: UnroutedConnection, bytes: Buffer): true {
     const http = /^[A-Z]{3,8} /.test(bytes.toString('latin1', 0, 9));
     if (!http) return this.#end(connection, '');
-    this.#options.context.counters.countError('UNDERPASS_PLAIN_HTTP');
-    return this.#end(
-      connection,
-      renderErrorResponse('UNDERPASS_PLAIN_HTTP', { close: true, headOnly: bytes[0] === 72, date: httpDate() }),
-    );
+    const { counters, requestLog } = this.#options.context;
+    counters.countError('UNDERPASS_PLAIN_HTTP');
+    const headOnly = bytes[0] === 72;
+    const seen = requestLog.beginUnread({ tunnel: null, address: connection.ends.sourceAddress, version: '1.1' }, '');
+    seen?.answeredByEdge(answerOfError('UNDERPASS_PLAIN_HTTP'), headOnly);
+    seen?.end();
+    return this.#end(connection, renderErrorResponse('UNDERPASS_PLAIN_HTTP', { close: true, headOnly, date: httpDate() }));
   }
 
   #pass(connection: UnroutedConnection, tunnel: TunnelState, host: string): true {

@@ -53,6 +53,7 @@ const counters = {
   underpass_edge_tx_bytes_total: ['Bytes from upstreams towards visitors', 'txBytes'],
   underpass_edge_connections_total: ['Visitor connections that were routed to a tunnel', 'connections'],
   underpass_edge_unrouted_total: ['Visitor connections that were not', 'unrouted'],
+  underpass_edge_access_log_dropped_total: ['Lines of the access log that were not written', 'accessLinesDropped'],
   underpass_edge_requests_total: ['HTTP requests forwarded', 'requests'],
 } as const;
 

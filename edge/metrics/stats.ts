@@ -23,6 +23,8 @@ export interface EdgeStats extends Reach {
   readonly connections: number;
   readonly requests: number;
   readonly unrouted: number;
+  /** Lines of the access log that were not written. */
+  readonly accessLinesDropped: number;
   /** Responses by hundreds of their status. */
   readonly responses: readonly number[];
   readonly errors: Readonly<Partial<Record<VisitorError, number>>>;
@@ -55,6 +57,7 @@ const none: EdgeStats = {
   connections: 0,
   requests: 0,
   unrouted: 0,
+  accessLinesDropped: 0,
   responses: [0, 0, 0, 0, 0, 0],
   errors: {},
   acceptedBy: {},
@@ -85,6 +88,7 @@ function addStats(a: EdgeStats, b: EdgeStats): EdgeStats {
     connections: a.connections + b.connections,
     requests: a.requests + b.requests,
     unrouted: a.unrouted + b.unrouted,
+    accessLinesDropped: a.accessLinesDropped + b.accessLinesDropped,
     responses: a.responses.map((count, i) => count + (b.responses[i] ?? 0)),
     errors: addCounts(a.errors, b.errors),
     carriersBy: addCounts(a.carriersBy, b.carriersBy),

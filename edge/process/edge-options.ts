@@ -2,6 +2,7 @@
 
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
+import type { AccessFormat } from '../core/access-line.ts';
 import type { ConnectionLimits } from '../core/connection-limits.ts';
 import type { Listen } from '../door/listen.ts';
 import type { SnapshotFile } from '../feed/snapshot-file.ts';
@@ -32,6 +33,13 @@ export interface SiblingOptions {
   readonly isRestart: boolean;
 }
 
+/** Where the edge writes a line for each request. */
+export interface AccessLogOptions {
+  /** An absolute path, or `stdout`. */
+  readonly path: string;
+  readonly format: AccessFormat;
+}
+
 export interface EdgeProcessOptions {
   readonly region: string;
   /** Unique in the region and stable over restarts. */
@@ -53,6 +61,8 @@ export interface EdgeProcessOptions {
   readonly connectionLimits?: Partial<ConnectionLimits> | undefined;
   /** Processes that share the machine's memory with this one, itself included. */
   readonly workers: number;
+  /** Missing: no access log. */
+  readonly accessLog?: AccessLogOptions | undefined;
   /** How the edges of the region reach each other; not at all if missing. */
   readonly hop?: HopOptions | undefined;
   /** The dashboard on this machine, served under its own host; not served if missing. */

@@ -6,6 +6,7 @@ import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises';
 import { compileAllowList } from '@underpass/rules/address/allow-list.ts';
 import { MemoryReclaim } from '@underpass/runtime/memory-reclaim.ts';
 import { ClientGate } from '../client/client-gate.ts';
+import { createAccessRenderer } from '../core/access-line.ts';
 import { decideConnectionLimits } from '../core/connection-limits.ts';
 import { HttpDoor } from '../door/http-door.ts';
 import { HttpsDoor } from '../door/https-door.ts';
@@ -27,11 +28,13 @@ import { DashboardHost } from '../visitor/dashboard-host.ts';
 import { EnteredVisits } from '../visitor/entered-visits.ts';
 import { Http1Visitor } from '../visitor/http1-visitor.ts';
 import { Http2Server } from '../visitor/http2-server.ts';
+import { RequestLog } from '../visitor/request-log.ts';
 import { createUploadBudget } from '../visitor/upload-windows.ts';
 import { VisitCheck } from '../visitor/visit-check.ts';
 import type { VisitorContext } from '../visitor/visitor-context.ts';
 import { VisitorCounters } from '../visitor/visitor-counters.ts';
 import type { EdgePorts, EdgeProcessOptions } from './edge-options.ts';
+import { LineFile } from './line-file.ts';
 import { readStats } from './process-stats.ts';
 
 /** The kernel's queue of connections to accept: enough for a burst of a few thousand visitors. */
@@ -50,6 +53,8 @@ export class EdgeProcess {
   readonly #table: RouteTable;
   readonly #context: VisitorContext;
   readonly #entered: EnteredVisits;
+  /** The operator's access log; null: none. */
+  readonly #accessLines: LineFile | null;
   readonly #clientGate: ClientGate;
   readonly #httpsDoor: HttpsDoor;
   readonly #httpDoor: HttpDoor;
@@ -73,7 +78,8 @@ export class EdgeProcess {
   /** What the primary says; an edge of one process sees it itself. */
   hasControl = true;
 
-  private constructor(options: EdgeProcessOptions) {
+  private constructor(options: EdgeProcessOptions, accessLines: LineFile | null) {
+    this.#accessLines = accessLines;
     const { edgeId, software, hop, siblings, log, elderPaths = [] } = options;
     this.#options = options;
     this.#elderPaths = elderPaths;
@@ -104,6 +110,7 @@ export class EdgeProcess {
       deadlines,
       timeouts,
       counters: new VisitorCounters(),
+      requestLog: this.#createRequestLog(),
       limiter,
       uploadBudget: createUploadBudget(),
       strangers: new Set(),
@@ -115,7 +122,9 @@ export class EdgeProcess {
   }
 
   static async start(options: EdgeProcessOptions): Promise<EdgeProcess> {
-    const edge = new EdgeProcess(options);
+    const { accessLog, log } = options;
+    const accessLines = accessLog === undefined ? null : await LineFile.open(accessLog.path, log);
+    const edge = new EdgeProcess(options, accessLines);
     try {
       await edge.#open();
     } catch (error) {
@@ -174,6 +183,14 @@ export class EdgeProcess {
     this.#hopServers.push(server);
     this.#track(sockets, server);
     await listen(server, where);
+  }
+
+  #createRequestLog(): RequestLog {
+    const { accessLog, publicHttpsPort } = this.#options;
+    const lines = this.#accessLines;
+    if (accessLog === undefined || lines === null) return new RequestLog(null);
+    const render = createAccessRenderer(accessLog.format, publicHttpsPort);
+    return new RequestLog((seen) => lines.write(render(seen)));
   }
 
   #createClientGate(): ClientGate {
@@ -289,7 +306,8 @@ export class EdgeProcess {
   }
 
   stats(): EdgeStats {
-    return readStats(this.#context, this.#hops.reach(), this.#openSockets);
+    const dropped = this.#accessLines?.dropped ?? 0;
+    return { ...readStats(this.#context, this.#hops.reach(), this.#openSockets), accessLinesDropped: dropped };
   }
 
   setTicketKeys(keys: Buffer): void {
@@ -340,6 +358,7 @@ export class EdgeProcess {
 
   async #emptied(endsAtMs: number): Promise<void> {
     while (this.#openSockets > 0 && performance.now() < endsAtMs) await wait(50);
+    await this.#accessLines?.flush();
   }
 
   /** Accepts what waits in the kernel, which a closed listener would reset. Each turn of the event loop accepts one per port. */
@@ -363,6 +382,7 @@ export class EdgeProcess {
     this.#hops.close();
     for (const socket of [...this.#publicSockets, ...this.#hopSockets, ...this.#siblingSockets]) socket.destroy();
     this.#context.deadlines.close();
+    await this.#accessLines?.close();
     await this.#options.snapshot?.flush();
   }
 

@@ -8,7 +8,11 @@ import type { VisitorContext } from '../visitor/visitor-context.ts';
 /** The control of a carrier before its first PING, and where the system does not say. */
 const unknown = 'unknown';
 
-export function readStats({ table, deadlines, limiter, counters }: VisitorContext, reach: Reach, sockets: number): EdgeStats {
+export function readStats(
+  { table, deadlines, limiter, counters }: VisitorContext,
+  reach: Reach,
+  sockets: number,
+): Omit<EdgeStats, 'accessLinesDropped'> {
   const tunnels = [...table.active];
   const clients = tunnels.flatMap((tunnel) => tunnel.clients);
   const sum = (key: 'rxBytes' | 'txBytes' | 'connections' | 'requests'): number =>

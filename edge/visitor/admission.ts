@@ -21,9 +21,9 @@ export class Admission implements VisitSide {
   pass: Pass | null = null;
   readonly #table: RouteTable;
   readonly #check: VisitCheck;
-  readonly #tunnel: TunnelState | null;
-  readonly #address: string;
-  readonly #version: '1.1' | '2.0';
+  readonly tunnel: TunnelState | null;
+  readonly address: string;
+  readonly version: '1.1' | '2.0';
   #authority = '';
   #tableVersion = -1;
   #refusal: VisitorError | null = null;
@@ -37,13 +37,13 @@ export class Admission implements VisitSide {
   ) {
     this.#table = table;
     this.#check = visits;
-    this.#tunnel = tunnel;
-    this.#address = address;
-    this.#version = version;
+    this.tunnel = tunnel;
+    this.address = address;
+    this.version = version;
   }
 
   get tunnelId(): string {
-    return this.#tunnel?.feed.id ?? '';
+    return this.tunnel?.feed.id ?? '';
   }
 
   /** Field lines about a visitor whom the access policy admits; empty without one, and for public paths. */
@@ -55,7 +55,7 @@ export class Admission implements VisitSide {
   decide(head: RequestHead, bytes: Buffer, end: number): OwnAnswer | null {
     const refusal = this.#refusalOf(head.authority) ?? (head.maxForwards === 0 ? 'UNDERPASS_MAX_FORWARDS' : null);
     if (refusal !== null) return answerOfError(refusal);
-    const visit = this.#tunnel?.visit;
+    const visit = this.tunnel?.visit;
     if (visit) return this.#check.judge(this, visit, head, bytes, end);
     this.credential = null;
     this.pass = null;
@@ -72,7 +72,7 @@ export class Admission implements VisitSide {
     if (authority !== this.#authority) this.#setAuthority(authority);
     else if (this.#table.version === this.#tableVersion) return this.#refusal;
     this.#tableVersion = this.#table.version;
-    this.#refusal = this.#table.refusal(this.host, this.#tunnel, this.#address);
+    this.#refusal = this.#table.refusal(this.host, this.tunnel, this.address);
     return this.#refusal;
   }
 
@@ -80,7 +80,7 @@ export class Admission implements VisitSide {
     this.#authority = authority;
     this.site = authority.replace(/:443$/, '');
     this.host = hostOf(authority);
-    const identity = { address: this.#address, proto: 'https', authority, version: this.#version } as const;
+    const identity = { address: this.address, proto: 'https', authority, version: this.version } as const;
     this.identity = Buffer.from(renderIdentity(identity), 'latin1');
   }
 }

@@ -20,6 +20,7 @@ import type { ResponseOwner, UpstreamHttp } from '../upstream/upstream-http.ts';
 import { Admission } from './admission.ts';
 import { httpDate } from './http-date.ts';
 import { countsReading, type Http1Phase, isServing, maxQuietMs } from './http1-phase.ts';
+import type { SeenRequest } from './seen-request.ts';
 import type { VisitorContext } from './visitor-context.ts';
 
 /** Time to read and drop the rest of a request after our last answer: a TCP reset would destroy the answer. */
@@ -54,6 +55,8 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
   /** Bytes of an incomplete head, or of the next request while this one is served. At most a head and one read. */
   #held: HeldBytes | null = null;
   #upstream: UpstreamHttp | null = null;
+  /** The request that is read or served, if a log wants it. */
+  #seen: SeenRequest | null = null;
   /** The protocol that the request may become. */
   #upgrade: string | null = null;
   /** The connection ends after the response to this request. */
@@ -157,6 +160,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
     this.#held = null;
     this.#isLast = true;
     this.#body.start('until-close');
+    this.#seen = this.#context.requestLog.beginUnread(this.#admission, this.host);
     this.#answerWith(answer);
   }
 
@@ -177,6 +181,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
     this.#body.start(head.bodyKind, head.contentLength);
     this.#enter(this.#body.done ? 'waiting' : 'body');
     const own = this.#admission.decide(head, bytes, end);
+    this.#seen = this.#context.requestLog.begin(this.#admission, head, bytes, end);
     if (own !== null) {
       this.#answerWith(own);
       return;
@@ -270,6 +275,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
       return;
     }
     this.#context.counters.countResponse(head.status);
+    this.#seen?.answered(head.status);
     if (head.status === 101) {
       this.#upgraded(head, bytes, from, headEnd);
       return;
@@ -288,6 +294,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
   }
 
   #writeResponse(head: ResponseHead, bytes: Buffer, from: number, headEnd: number, bodyEnd: number): void {
+    this.#seen?.count(bodyEnd - headEnd);
     if (isUntouched(head, this.#isLast)) {
       this.#write(bytes, from, bodyEnd);
       return;
@@ -326,10 +333,12 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
   }
 
   onResponseBody(bytes: Buffer, from: number, to: number): void {
+    this.#seen?.count(to - from);
     this.#write(bytes, from, to);
   }
 
   onOpaque(chunk: Buffer): void {
+    this.#seen?.count(chunk.length);
     this.#writer.write(chunk);
     this.#renew();
   }
@@ -360,6 +369,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
   }
 
   onResponseDone(): void {
+    this.#endSeen();
     if (this.#isLast) this.#hangUp();
     else this.#awaitNext();
   }
@@ -393,9 +403,16 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
       this.#upstream = null;
     }
     const headOnly = this.#head.method === 'HEAD';
+    this.#seen?.answeredByEdge(answer, headOnly);
+    this.#endSeen();
     this.#writer.write(Buffer.from(renderAnswer(answer, { close: this.#isLast, headOnly, date: httpDate() })));
     if (this.#isLast) this.#hangUp();
     else this.#awaitNext();
+  }
+
+  #endSeen(): void {
+    this.#seen?.end();
+    this.#seen = null;
   }
 
   #awaitNext(): void {
@@ -465,6 +482,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
     if (this.#phase === 'over') return;
     this.#phase = 'over';
     this.#held = null;
+    this.#endSeen();
     this.#context.deadlines.forget(this);
     (this.#tunnel?.visitors ?? this.#context.strangers).delete(this);
     this.#letGo();

@@ -15,6 +15,7 @@ import type { TunnelState } from '../routes/tunnel-state.ts';
 import type { Pass, VisitPolicy } from '../routes/visit-policy.ts';
 import type { ResponseOwner, UpstreamHttp } from '../upstream/upstream-http.ts';
 import type { Admission } from './admission.ts';
+import type { SeenRequest } from './seen-request.ts';
 import type { Upload, UploadWindows } from './upload-windows.ts';
 import type { VisitorContext } from './visitor-context.ts';
 
@@ -29,6 +30,8 @@ export interface ExchangeConnection {
   /** Payload of responses. */
   sentBytes: number;
   readonly admission: Admission;
+  /** The host by which the connection was routed. */
+  readonly host: string;
   /** A kept connection if there is one. `again`: the request may be repeated if the upstream closes at that moment. */
   takeUpstream(host: string, owner: ResponseOwner, again: boolean): UpstreamHttp;
   openUpstream(host: string, owner: ResponseOwner): UpstreamHttp;
@@ -62,6 +65,8 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
   #host = '';
   #pass: Pass | null = null;
   #upstream: UpstreamHttp | null = null;
+  /** Null if no log wants this request. */
+  #seen: SeenRequest | null = null;
   #upload: Upload | null = null;
   #phase: Http2Phase = 'body';
   /** The deadline is that of a visitor that reads nothing, not that of an upstream that sends nothing. */
@@ -106,6 +111,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
   begin(rawHeaders: readonly string[], bodied: boolean): void {
     const text = renderHttp1Head(rawHeaders, bodied);
     if (text === null) {
+      this.#seeUnread();
       this.#answer('UNDERPASS_BAD_REQUEST');
       return;
     }
@@ -113,12 +119,20 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     const bytes = Buffer.from(text, 'latin1');
     const end = this.#head.scan(bytes, 0, bytes.length);
     if (end !== bytes.length) {
+      this.#seeUnread();
       this.#answerWith(answerOfRefusedHead(this.#head));
       return;
     }
-    const own = this.#visitor.admission.decide(this.#head, bytes, end);
+    const { admission, context } = this.#visitor;
+    const own = admission.decide(this.#head, bytes, end);
+    this.#seen = context.requestLog.begin(admission, this.#head, bytes, end);
     if (own === null) this.#forward(bytes, end, bodied);
     else this.#answerWith(own);
+  }
+
+  #seeUnread(): void {
+    const { admission, context, host } = this.#visitor;
+    this.#seen = context.requestLog.beginUnread(admission, host);
   }
 
   #forward(bytes: Buffer, end: number, bodied: boolean): void {
@@ -196,6 +210,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     }
     this.#beginResponse();
     this.#visitor.context.counters.countResponse(head.status);
+    this.#seen?.answered(head.status);
     this.#touch();
     const bodiless = head.bodiless(this.#head.method) || head.contentLength === 0;
     const waitForTrailers = head.chunked && !bodiless;
@@ -244,6 +259,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
   data(bytes: Buffer, from: number, to: number): void {
     this.#payloadBytes += to - from;
     this.#visitor.sentBytes += to - from;
+    this.#seen?.count(to - from);
     this.#writer.write(bytes.subarray(from, to));
     this.#touch();
   }
@@ -321,6 +337,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     if (answer.code !== null) this.#visitor.context.counters.countError(answer.code);
     const page = Buffer.from(answer.body);
     const headOnly = this.#head.method === 'HEAD';
+    this.#seen?.answeredByEdge(answer, headOnly);
     const fields = { ':status': answer.status, ...answer.fields, ...lengthFields(answer, page.length) };
     stream.respond(fields as OutgoingHttpHeaders, { endStream: headOnly });
     if (!headOnly) stream.end(page);
@@ -381,6 +398,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
   #closed(): void {
     if (this.#phase === 'over') return;
     this.#phase = 'over';
+    this.#seen?.end();
     this.#visitor.context.deadlines.forget(this);
     if (this.#upload !== null) this.#visitor.uploads.end(this.#upload);
     this.#leaveUpstream('cancelled');

@@ -7,6 +7,7 @@ import type { Timeouts } from '../limits/timeouts.ts';
 import type { RouteTable } from '../routes/route-table.ts';
 import type { Visitor } from '../routes/tunnel-state.ts';
 import type { Upstreams } from '../upstream/upstreams.ts';
+import type { RequestLog } from './request-log.ts';
 import type { VisitCheck } from './visit-check.ts';
 import type { VisitorCounters } from './visitor-counters.ts';
 
@@ -17,6 +18,7 @@ export interface VisitorContext {
   readonly deadlines: Deadlines;
   readonly timeouts: Timeouts;
   readonly counters: VisitorCounters;
+  readonly requestLog: RequestLog;
   readonly limiter: ConnectionLimiter;
   /** The budget of all HTTP/2 visitors together. */
   readonly uploadBudget: WindowBudget;

@@ -19,6 +19,7 @@ export interface WorkerStart {
     | 'workers'
     | 'hop'
     | 'dashboard'
+    | 'accessLog'
   >;
   /** The worker's name on the feed: the edge's id, the worker's number and its process id. */
   readonly name: string;

@@ -64,6 +64,7 @@ export async function startWorker(
     log,
     edgeId,
     dashboard,
+    accessLog,
   } = options;
   const passed = [https, http, hop].flatMap((where) => where?.fd ?? []);
   const child = fork(join(import.meta.dirname, 'worker.ts'), {
@@ -91,6 +92,7 @@ export async function startWorker(
     connectionLimits,
     workers,
     dashboard,
+    accessLog,
     hop: options.hop === undefined || hop === undefined ? undefined : { ...options.hop, listen: there(hop) },
   };
   const feedPath = feedPathIn(folder);

@@ -45,6 +45,11 @@ export const errors = {
     title: 'This machine has no such address',
     fix: 'Choose one of its addresses with UNDERPASS_LISTEN or another setting whose name ends in LISTEN.',
   },
+  'access-log-unusable': {
+    exit: 'local',
+    title: 'The access log cannot be written',
+    fix: 'Give this user access to the file and its folder, or choose another with UNDERPASS_ACCESS_LOG.',
+  },
   'home-unusable': {
     exit: 'local',
     title: 'The home folder cannot be used',

@@ -3,7 +3,9 @@
 import { availableParallelism } from 'node:os';
 import type { Duplex } from 'node:stream';
 import { createEdge, type Edge, type EdgeOptions, type Legacy } from '@underpass/edge/edge.ts';
+import { lineFileError } from '@underpass/edge/process/line-file.ts';
 import type { Logger } from 'pino';
+import { ServerError } from '../process/error.ts';
 import { software } from '../process/version.ts';
 import { type Settings, settingTable } from '../settings/settings.ts';
 import { keepEdgeId, openHome } from '../state/home.ts';
@@ -33,6 +35,10 @@ function connectionLimitsOf({
   return { connectionLimits: { ...(total === undefined ? {} : { total }), ...(perAddress === undefined ? {} : { perAddress }) } };
 }
 
+function accessLogOf({ accessLog: path, accessLogFormat: format }: Settings): Pick<EdgeOptions, 'accessLog'> {
+  return path === undefined ? {} : { accessLog: { path, format } };
+}
+
 /** The settings that name this port; all port settings if the error of the system names no port. */
 function portSettingOf(settings: Settings, port: number | undefined): string {
   const rows = [settingTable.edgeHttpsPort, settingTable.edgeHttpPort, settingTable.hopPort, settingTable.metricsPort];
@@ -60,6 +66,7 @@ export async function openEdge(
       ...hopOf(settings),
       ...metricsOf(settings),
       ...connectionLimitsOf(settings),
+      ...accessLogOf(settings),
       ...(consolePath === undefined ? {} : { dashboard: { host: new URL(settings.origin).hostname, path: consolePath } }),
       edgeId: settings.edgeId ?? (await keepEdgeId(home)),
       regionHosts: [settings.dataPlaneHost],
@@ -69,6 +76,8 @@ export async function openEdge(
       timeouts: { responseMs: settings.answerSeconds * 1_000 },
     });
   } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === lineFileError) throw new ServerError('access-log-unusable', message, { cause: error });
     throw portError(error, (port) => portSettingOf(settings, port));
   }
 }

@@ -1,6 +1,8 @@
 // Every setting of the server, once: name, sentence, default, bounds. Pure: the environment and the reader of
 // secret files are passed in. The docs page and `underpass-server config` print this table (settings-page.ts).
 
+import { isAbsolute } from 'node:path';
+import { type AccessFormat, accessFormats } from '@underpass/edge/core/access-line.ts';
 import { isBrowserPort } from '@underpass/rules/address/browser-port.ts';
 import { isLocalhostName } from '@underpass/rules/names/hostname.ts';
 import { parseEmail } from '@underpass/rules/people/email.ts';
@@ -465,6 +467,25 @@ export const settingTable = {
     },
     '2000, or a quarter of UNDERPASS_EDGE_CONNECTIONS where that is less',
   ),
+  accessLog: optional(
+    'UNDERPASS_ACCESS_LOG',
+    {
+      group: 'Region and edge',
+      about: 'File where the edge writes a line for each request of a visitor: an absolute path, or stdout.',
+      parse: parseLogPath,
+    },
+    'no access log',
+  ),
+  accessLogFormat: setting(
+    'UNDERPASS_ACCESS_LOG_FORMAT',
+    {
+      group: 'Region and edge',
+      about: 'Format of these lines: that of nginx and Apache, or the same with the host and the port in front.',
+      parse: parseOneOf(...accessFormats),
+    },
+    (): AccessFormat => 'combined',
+    'combined',
+  ),
   answerSeconds: setting(
     'UNDERPASS_ANSWER_SECONDS',
     {
@@ -621,6 +642,12 @@ function onlyAddress(text: string): Parsed<string> {
   const parsed = parseAddress(1)(text);
   const plain = parsed.ok && parsed.value.address === text;
   return plain ? { ok: true, value: text } : { ok: false, problem: `must be an IP address, is "${text}"` };
+}
+
+function parseLogPath(text: string): Parsed<string> {
+  if (text === 'stdout') return { ok: true, value: text };
+  const isPath = isAbsolute(text) && text.length <= 4096;
+  return isPath ? { ok: true, value: text } : { ok: false, problem: `must be an absolute path or stdout, is "${text}"` };
 }
 
 function parseLabel(text: string): Parsed<string> {
