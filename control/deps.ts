@@ -24,6 +24,8 @@ export interface ControlSettings extends SiteSettings {
   readonly operatorEmail: string;
   /** How many quick tunnels one person may have at once; 0 switches them off. */
   readonly quickTunnels: number;
+  /** A quick tunnel's name may be the label of its address. */
+  readonly chosenNames: boolean;
   /** An owner's invitation approves the account of the person whom it invites. */
   readonly invitationsApprove: boolean;
   readonly trustedProxies: readonly string[];

@@ -29,6 +29,7 @@ export const createParts = (deps: ControlDeps, limiter = deps.limiter ?? createL
   version: deps.settings.version,
   operatorEmail: deps.settings.operatorEmail,
   quickTunnels: deps.settings.quickTunnels,
+  chosenNames: deps.settings.chosenNames,
   invitationsApprove: deps.settings.invitationsApprove,
   operatorName: deps.settings.operatorIdentity.name,
   botCheck: deps.botCheck ?? chooseBotCheck(deps),

@@ -210,6 +210,7 @@ const baseSettings: ControlSettings = {
   trustedProxies: [],
   providerNetworks: [],
   quickTunnels: 100,
+  chosenNames: false,
   invitationsApprove: false,
   operatorIdentity: { name: 'Underpass Ltd', email: 'hello@example.com' },
 };

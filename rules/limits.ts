@@ -233,6 +233,12 @@ export const rateLimits = {
     windowSeconds: daySeconds,
     sentence: 'Too many generated names. Please use a domain of your own, or try again tomorrow.',
   },
+  /** A chosen name stays with its project for 90 days, so this bounds how many one person can keep from others. */
+  chosenNamePerUser: {
+    points: 20,
+    windowSeconds: daySeconds,
+    sentence: 'Too many new names today. Leave out --name, or use a domain of your own.',
+  },
   /** Look-ups and verifications. */
   dnsPerCredential: { points: 300, windowSeconds: 60, sentence: dnsSentence },
   dnsPerUser: { points: 600, windowSeconds: 60, sentence: dnsSentence },

@@ -20,7 +20,7 @@ export const quickOptions = ['name', 'domain', 'keep', 'for', 'group', 'access',
 /** `lead` says which of a command's forms the options belong to. */
 export function withQuickOptions(command: Command, lead = ''): Command {
   return withProject(command)
-    .option('--name <name>', `${lead}name of the tunnel (default: generated)`)
+    .option('--name <name>', `${lead}name of the tunnel, and of its address where the operator permits it (default: generated)`)
     .option('--domain <name>', `${lead}ingress domain of yours; may be repeated (default: generated)`, collect)
     .option('--group <name>', `${lead}security group`)
     .option('--access <policy>', `${lead}access policy: who may visit`)

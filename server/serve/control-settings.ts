@@ -35,6 +35,7 @@ export function controlSettings(settings: Settings): ControlSettings {
     trustedProxies: settings.trustedProxies,
     providerNetworks: settings.providerNetworks,
     quickTunnels: settings.quickTunnels,
+    chosenNames: settings.chosenNames,
     invitationsApprove: settings.invitationsApprove,
     operatorIdentity: {
       name: settings.operatorName,

@@ -162,6 +162,17 @@ export const settingTable = {
     },
     10,
   ),
+  chosenNames: setting(
+    'UNDERPASS_CHOSEN_NAMES',
+    {
+      group: 'General',
+      about:
+        'A quick tunnel with `--name docs` gets the address `docs` under the wildcard domain, if that is free and not reserved.',
+      parse: parseSwitch,
+    },
+    false,
+    'false: its address is generated, so nobody can choose one that looks like somebody else’s service',
+  ),
 
   listen: setting(
     'UNDERPASS_LISTEN',

@@ -141,7 +141,8 @@ export async function writeHosts(trx: Queries, plan: HostPlan): Promise<boolean>
   return true;
 }
 
-async function isNameFree(trx: Queries, host: string, nowMs: number): Promise<boolean> {
+/** `holder`: the project whose own released names are free for it; undefined: none are. */
+export async function isNameFree(trx: Queries, host: string, nowMs: number, holder = ''): Promise<boolean> {
   const used = await trx.selectFrom('tunnel_hosts').select('host').where('live_host', '=', host).executeTakeFirst();
   if (used || (await blockedAmong(trx, [host])).has(host)) return false;
   const resting = await trx
@@ -149,6 +150,7 @@ async function isNameFree(trx: Queries, host: string, nowMs: number): Promise<bo
     .select('host')
     .where('host', '=', host)
     .where('resting_until', '>', nowMs)
+    .where('project_id', '!=', holder)
     .executeTakeFirst();
   return resting === undefined;
 }

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import type { Domain, Tunnel } from '@underpass/rules/entity/entity.ts';
 import type { AuditPage, OperatorTunnel } from '@underpass/rules/entity/resource.ts';
+import { secondWords } from '@underpass/rules/text/word-list.ts';
 import { pino } from 'pino';
 import { createTestControl, type SignedUp, type TestClient, type TestControl } from '../../test-kit.ts';
 import { type ExpiryDeps, expireTunnels, knowsClients } from './expiry.ts';
@@ -34,6 +35,56 @@ const idOf = async (name: string) =>
   (await test.store.db.selectFrom('tunnels').select('id').where('name', '=', name).executeTakeFirstOrThrow()).id;
 const audit = async () => (await ann.call<AuditPage>('GET', path('audit'))).entries;
 const keepByHand = (name: string) => ann.call<Tunnel>('POST', path(`tunnels/${name}/keep`));
+
+describe('a chosen address', () => {
+  beforeEach(async () => {
+    await test.close();
+    test = await createTestControl({ settings: { quickTunnels: 3, chosenNames: true } });
+    ann = await test.signUp('ann@example.com');
+  });
+  const isGenerated = (tunnel: Tunnel) => assert.match(hostOf(tunnel), /^[a-z]+-[a-z]+-[a-z2-7]{10}\.tunnels\.localhost$/);
+  const end = (name: string) => ann.call('DELETE', `${path(`tunnels/${name}`)}&unkept=1`);
+
+  it('is the name, and stays with its project for 90 days', async () => {
+    const bob = await test.signUp('bob@example.com');
+    const byBob = (folder: string) => started(bob, { name: 'docs', key: folder.repeat(43) }, bob.projectId);
+    assert.equal(hostOf(await started(ann, { name: 'docs' })), 'docs.tunnels.localhost');
+    isGenerated(await byBob('a'));
+    await end('docs');
+    await test.store.db.deleteFrom('tunnels').where('project_id', '=', bob.projectId).execute();
+    isGenerated(await byBob('b'));
+    assert.equal(hostOf(await started(ann, { name: 'docs' })), 'docs.tunnels.localhost');
+    await end('docs');
+    await test.store.db.deleteFrom('tunnels').where('project_id', '=', bob.projectId).execute();
+    test.time.now += 90 * 24 * 60 * minuteMs + 1;
+    const eve = await test.signUp('eve@example.com');
+    assert.equal(hostOf(await started(eve, { name: 'docs' }, eve.projectId)), 'docs.tunnels.localhost');
+  });
+
+  it('is generated for a reserved name, one like a generated one, and one that is too long for a label', async () => {
+    for (const name of ['login', `amber-${secondWords[0]}`, 'xn--80ak6aa92e', 'a'.repeat(64)]) {
+      isGenerated(await started(ann, { name }));
+      await end(name);
+    }
+  });
+
+  it('is generated for a blocked name', async () => {
+    const block = { id: 'b', kind: 'name', value: 'docs.tunnels.localhost', reason: '', created_by: '', created_at: 1 } as const;
+    await test.store.db.insertInto('blocks').values(block).execute();
+    isGenerated(await started(ann, { name: 'docs' }));
+  });
+
+  it('is bounded: a person gets 20 names a day', async () => {
+    await test.close();
+    test = await createTestControl({ settings: { chosenNames: true }, limited: true });
+    ann = await test.signUp('ann@example.com');
+    for (let i = 0; i < 20; i++) {
+      await started(ann, { name: `name${i}` });
+      await end(`name${i}`);
+    }
+    assert.equal((await start(ann, { name: 'name20' })).status, 429);
+  });
+});
 
 describe('the address', () => {
   it('is the same for the same person and folder, also after the tunnel was deleted', async () => {

@@ -5,6 +5,7 @@ import { createHmac } from 'node:crypto';
 import type { Region } from '@underpass/rules/entity/entity.ts';
 import { defaultRegion, generatorDomain, parseRegion } from '@underpass/rules/entity/region.ts';
 import { durations } from '@underpass/rules/limits.ts';
+import { isChosenLabel } from '@underpass/rules/names/chosen-label.ts';
 import { parseIngressDomains } from '@underpass/rules/names/ingress-domain.ts';
 import { defaultSecurityGroupName } from '@underpass/rules/text/security-group-name.ts';
 import { parseFolderKey, parseLastsSeconds, renderQuickLabel } from '@underpass/rules/tunnel/quick-tunnel.ts';
@@ -23,7 +24,7 @@ import { lockProject } from '../../request/caller/project-lock.ts';
 import { lockUser } from '../../request/caller/user-lock.ts';
 import { nextUpdate } from '../../request/http/if-match.ts';
 import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
-import { writeHosts } from './ingress-hosts.ts';
+import { isNameFree, writeHosts } from './ingress-hosts.ts';
 import { findTunnelRow, refuseSuspended } from './tunnels.ts';
 import {
   describeUpdate,
@@ -44,6 +45,7 @@ export interface QuickDeps {
   readonly origin: string;
   /** How many one person may have at once; 0 switches them off. */
   readonly quickTunnels: number;
+  readonly chosenNames: boolean;
 }
 
 type Start = CallContext<'startQuickTunnel'>;
@@ -52,8 +54,10 @@ interface Wish {
   readonly label: string;
   readonly name: string;
   readonly region: Region;
-  /** Undefined: the generated name. */
+  /** Undefined: a name under the region's wildcard domain. */
   readonly hosts: readonly string[] | undefined;
+  /** The name that the person chose there; null: none, or the operator does not permit it. */
+  readonly chosenHost: string | null;
   readonly securityGroup: string | undefined;
   /** Undefined: as it is; empty: none. */
   readonly accessPolicy: string | undefined;
@@ -111,7 +115,9 @@ async function parseWish(deps: QuickDeps, context: Start): Promise<Wish> {
   if (kept && endsAt !== null) refuse('invalid', 'A tunnel that is kept has no end.');
   const lease = { expires_at: kept ? null : leaseFrom(nowMs, endsAt), ends_at: endsAt };
   const { securityGroup, accessPolicy } = body;
-  return { label, name: given ?? label, region, hosts, securityGroup, accessPolicy, lease };
+  const takesChoice = deps.chosenNames && hosts === undefined && given !== undefined && isChosenLabel(given);
+  const chosenHost = takesChoice ? `${given}.${generatorDomain(region, 'http')}` : null;
+  return { label, name: given ?? label, region, hosts, chosenHost, securityGroup, accessPolicy, lease };
 }
 
 const findQuick = (db: Queries, projectId: string, label: string) =>
@@ -141,11 +147,20 @@ interface Writing {
   readonly ownHosts: readonly string[];
 }
 
+/** The chosen name if it is free, else the generated one. */
+async function nameHost(trx: Queries, { context, wish, ownHosts }: Writing): Promise<string> {
+  const { membership, nowMs } = context;
+  const { chosenHost, label, region } = wish;
+  const isFree =
+    chosenHost !== null && !ownHosts.includes(chosenHost) && (await isNameFree(trx, chosenHost, nowMs, membership.id));
+  return isFree ? chosenHost : `${label}.${generatorDomain(region, 'http')}`;
+}
+
 async function insertQuick(deps: QuickDeps, trx: Queries, { context, wish, ownHosts }: Writing): Promise<string> {
   const { membership, caller } = context;
   await takePersonQuota(trx, caller.userId, membership.id, deps.quickTunnels);
   await takeTunnelName(trx, membership, wish.name);
-  const generated = wish.hosts === undefined ? [`${wish.label}.${generatorDomain(wish.region, 'http')}`] : [];
+  const generated = wish.hosts === undefined ? [await nameHost(trx, { context, wish, ownHosts })] : [];
   const tunnel = {
     name: wish.name,
     type: 'http' as const,
@@ -200,7 +215,8 @@ export async function startQuickTunnel(deps: QuickDeps, context: Start): Promise
   if (deps.quickTunnels === 0) refuse('invalid', offMessage);
   const wish = await parseWish(deps, context);
   const isKnown = (await findQuick(deps.store.db, membership.id, wish.label)) !== undefined;
-  if (!isKnown && wish.hosts === undefined) await deps.limiter.take('generatedNamePerUser', userShare(caller));
+  if (!isKnown && wish.hosts === undefined)
+    await deps.limiter.take(wish.chosenHost === null ? 'generatedNamePerUser' : 'chosenNamePerUser', userShare(caller));
   const writing = { context, wish, ownHosts: await ownHosts(deps.store.db, deps.origin) };
   return writeUnlessTaken(deps.store, async (trx) => {
     await lockProject(trx, membership.id);
