@@ -1,6 +1,7 @@
 // The route table, in the order of spec section 2, then the pages beyond the spec. Every page is its own chunk.
 // A page module exports Component and, if it needs them, loader and action.
-import { type RouteObject, redirect, redirectDocument } from 'react-router';
+import { type LoaderFunction, type RouteObject, redirect, redirectDocument } from 'react-router';
+import { withFirstData } from './api/first-data.ts';
 import { loadCode } from './code/load-code.ts';
 import { paths } from './routing/paths.ts';
 import { loadSession, projectOfScreen, shellRoute } from './session/session.ts';
@@ -8,10 +9,17 @@ import { ApplicationError } from './shell/application-error.tsx';
 import { PageError } from './shell/page-error.tsx';
 import { FirstLoad, Root } from './shell/root.tsx';
 
+interface PageModule {
+  readonly Component: React.ComponentType;
+  readonly loader?: LoaderFunction;
+}
+
 const page =
-  <Module,>(load: () => Promise<Module>) =>
-  () =>
-    loadCode(load);
+  <Module extends PageModule>(load: () => Promise<Module>) =>
+  async (): Promise<Module> => {
+    const module = await loadCode(load);
+    return module.loader ? { ...module, loader: withFirstData(module.loader) } : module;
+  };
 
 /** Goes to /login, or to the dashboard of the selected project (spec 2). */
 async function home() {

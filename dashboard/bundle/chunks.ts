@@ -10,8 +10,9 @@ export const react = 'react';
 export const start = 'start';
 export const application = 'application';
 export const shell = 'shell';
+const overlay = 'overlay';
 
-const reactModules = /node_modules\/(react|react-dom|scheduler)\//;
+const reactModules = /node_modules\/(react|react-dom|scheduler)\/|rolldown\/runtime/;
 
 /** One file for three pages that belong together: the start of the application names every file. */
 const accessPages = /dashboard\/pages\/access\//;
@@ -31,6 +32,21 @@ const shellEntries = [
   'pages/domains/domains.tsx',
   'pages/security-groups/security-groups.tsx',
   'pages/security-groups/security-group.tsx',
+];
+
+/** What opens over a page: menus, dialogs, panels and toasts. It loads after the first page has shown (code/load-later.ts). */
+const overlayEntries = [
+  'ui/overlay/menu-frame.tsx',
+  'ui/overlay/dialog-frame.tsx',
+  'ui/overlay/side-panel-frame.tsx',
+  'ui/overlay/toast-list.tsx',
+  'pages/tunnels/new-tunnel-panel.tsx',
+  'pages/tunnel/update-tunnel-panel.tsx',
+  'pages/tunnel/rotate-token-dialog.tsx',
+  'pages/tunnel/delete-tunnel-dialog.tsx',
+  'pages/domains/add-domain-dialog.tsx',
+  'pages/security-groups/new-security-group-panel.tsx',
+  'shell/proof-question.tsx',
 ];
 
 function addWithImports(id: string, graph: ModuleGraph, found: Set<string>): void {
@@ -54,5 +70,6 @@ export const chunkGroups = [
   { name: chunkOf(start, startEntries), debugName: start, priority: 3 },
   { name: chunkOf(application, applicationEntries), debugName: application, priority: 2 },
   { name: chunkOf(shell, shellEntries), debugName: shell, priority: 1 },
+  { name: chunkOf(overlay, overlayEntries), debugName: overlay, priority: 0.5 },
   { name: 'access', test: accessPages },
 ];

@@ -3,7 +3,7 @@
 import { type ReactNode, use } from 'react';
 import { Banner } from '../ui/banner.tsx';
 import { Button } from '../ui/button.tsx';
-import { DialogActions } from '../ui/overlay/dialog.tsx';
+import { DialogActions } from '../ui/overlay/dialog-actions.tsx';
 import { LeaveQuestion } from '../ui/overlay/leave-question.tsx';
 import { PanelActions, PanelBody, ProgressBar } from '../ui/overlay/side-panel.tsx';
 import { LayerContext, useLeave } from '../unsaved/use-unsaved.ts';

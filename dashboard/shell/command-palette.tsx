@@ -12,7 +12,7 @@ import { callApi } from '../api/request.ts';
 import { useFetched } from '../api/use-fetched.ts';
 import type { ShellData } from '../session/session.ts';
 import { writeClipboard } from '../ui/copy-button.tsx';
-import { backdropClass } from '../ui/overlay/dialog.tsx';
+import { backdropClass } from '../ui/overlay/dialog-frame.tsx';
 import { toast } from '../ui/overlay/toast.tsx';
 import { useOverlayLayer } from '../ui/overlay/use-overlay-layer.ts';
 import { Ring } from '../ui/spinner.tsx';

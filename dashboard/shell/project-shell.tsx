@@ -1,5 +1,6 @@
 // The frame of every page that needs a session (spec 2, Project shell).
 import { CSPProvider } from '@base-ui/react/csp-provider';
+import { useEffect } from 'react';
 import {
   type LoaderFunctionArgs,
   Outlet,
@@ -8,6 +9,7 @@ import {
   useMatch,
   useParams,
 } from 'react-router';
+import { loadWaiting } from '../code/load-later.ts';
 import { useNewVersion } from '../code/new-version.ts';
 import { LiveTunnelsProvider } from '../live/live-tunnels.tsx';
 import { PasskeyNeeded } from '../passkey/needed.tsx';
@@ -18,7 +20,7 @@ import { EmptyState } from '../ui/empty-state.tsx';
 import { NoEntryIllustration } from '../ui/illustrations/no-entry.tsx';
 import { NewVersionBanner } from '../ui/lazy-part.tsx';
 import { OverlayContainer } from '../ui/overlay/overlay-container.tsx';
-import { ToastArea } from '../ui/overlay/toast.tsx';
+import { ToastArea } from '../ui/overlay/toast-area.tsx';
 import { PageHeader } from '../ui/page-header.tsx';
 import { LiveNotice } from './live-notice.tsx';
 import { Navigation } from './navigation.tsx';
@@ -48,34 +50,34 @@ export function Component() {
   const { user, projects, project, unknownProject } = useLoaderData<typeof loader>();
   const session = useCatchUp();
   const isNewVersion = useNewVersion();
+  useEffect(loadWaiting, []);
   return (
     <CSPProvider disableStyleElements>
-      <ToastArea>
-        <a
-          href="#content"
-          className="fixed top-2 left-2 z-60 -translate-y-20 rounded-md bg-accent px-3 py-2 font-semibold text-on-accent focus:translate-y-0 print:hidden"
-        >
-          Skip to content
-        </a>
-        <TopBar user={user} projects={projects} project={project} />
-        <div className="flex pt-14 print:pt-0">
-          <aside className="sticky top-14 hidden h-[calc(100dvh-3.5rem)] w-60 shrink-0 overflow-y-auto border-r px-3 py-5 lg:block print:hidden">
-            <Navigation user={user} project={project} />
-          </aside>
-          <main id="content" tabIndex={-1} className="min-w-0 flex-1 px-4 py-6 sm:px-8 sm:py-8">
-            <div className="mx-auto max-w-6xl has-data-full-width:max-w-none">
-              <OfflineNotice onBack={session.catchUp} />
-              <SessionNotice {...session} />
-              {!session.hasEnded && <LiveNotice />}
-              {isNewVersion && <NewVersionBanner className="mb-6" />}
-              <OverlayContainer>
-                <Page project={project} unknownProject={unknownProject} onCaughtUp={session.catchUp} />
-              </OverlayContainer>
-            </div>
-          </main>
-        </div>
-        <ProofDialog user={user} />
-      </ToastArea>
+      <a
+        href="#content"
+        className="fixed top-2 left-2 z-60 -translate-y-20 rounded-md bg-accent px-3 py-2 font-semibold text-on-accent focus:translate-y-0 print:hidden"
+      >
+        Skip to content
+      </a>
+      <TopBar user={user} projects={projects} project={project} />
+      <div className="flex pt-14 print:pt-0">
+        <aside className="sticky top-14 hidden h-[calc(100dvh-3.5rem)] w-60 shrink-0 overflow-y-auto border-r px-3 py-5 lg:block print:hidden">
+          <Navigation user={user} project={project} />
+        </aside>
+        <main id="content" tabIndex={-1} className="min-w-0 flex-1 px-4 py-6 sm:px-8 sm:py-8">
+          <div className="mx-auto max-w-6xl has-data-full-width:max-w-none">
+            <OfflineNotice onBack={session.catchUp} />
+            <SessionNotice {...session} />
+            {!session.hasEnded && <LiveNotice />}
+            {isNewVersion && <NewVersionBanner className="mb-6" />}
+            <OverlayContainer>
+              <Page project={project} unknownProject={unknownProject} onCaughtUp={session.catchUp} />
+            </OverlayContainer>
+          </div>
+        </main>
+      </div>
+      <ProofDialog user={user} />
+      <ToastArea />
     </CSPProvider>
   );
 }

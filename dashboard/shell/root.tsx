@@ -1,6 +1,7 @@
 // Wraps every page: goes to the sign-in when the session has ended, and moves the focus after a navigation.
 import { useEffect, useRef } from 'react';
 import { Outlet, ScrollRestoration, useLocation, useNavigate } from 'react-router';
+import { endFirstLoad } from '../api/first-data.ts';
 import { forgetAll } from '../api/forget.ts';
 import { onSignedOut } from '../api/request.ts';
 import { paths } from '../routing/paths.ts';
@@ -13,6 +14,7 @@ import { LeaveGuard } from './leave-guard.tsx';
 export function Root() {
   useLeaveWhenSignedOut();
   useFocusAfterNavigation();
+  useEffect(endFirstLoad, []);
   return (
     <>
       <title>Underpass</title>

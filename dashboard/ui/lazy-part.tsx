@@ -2,6 +2,7 @@
 // everything typed, and the part has a retry.
 import { Component, type ComponentType, lazy, type ReactNode, Suspense, useState } from 'react';
 import { loadCode } from '../code/load-code.ts';
+import { loadLater } from '../code/load-later.ts';
 import { useNewVersion } from '../code/new-version.ts';
 import { reloadDocument } from '../unsaved/use-unsaved.ts';
 import { Banner } from './banner.tsx';
@@ -31,6 +32,20 @@ export function lazyPart<Props extends object>(
         </Suspense>
       </Boundary>
     );
+  };
+}
+
+/** A part that opens over the page. Its code loads once the page has shown, or when the part first opens. */
+export function lazyOverlay<Props extends { readonly open: boolean }>(
+  what: string,
+  load: () => Promise<ComponentType<Props>>,
+): ComponentType<Props> {
+  loadLater(load);
+  const Part = lazyPart(what, load);
+  return function LazyOverlay(props: Props) {
+    const [hasOpened, setHasOpened] = useState(false);
+    if (props.open && !hasOpened) setHasOpened(true);
+    return hasOpened && <Part {...props} />;
   };
 }
 

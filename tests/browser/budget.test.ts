@@ -5,8 +5,8 @@ import type { Page } from '@playwright/test';
 import { expect, visit } from '../helpers/browser.ts';
 import { connectClient, makeTunnel, makeVerifiedDomain, openStage, projectUrl } from '../helpers/dashboard.ts';
 
-/** Files that the page loads when their part scrolls into view. */
-const onDemand = /\/(highlight|draw-chart|yaml|shellscript|systemd|vesper)-/;
+/** Files that the page loads when their part scrolls into view, and what opens over a page, which loads after it has shown. */
+const onDemand = /\/(highlight|draw-chart|yaml|shellscript|systemd|vesper|overlay)-/;
 
 interface Weights {
   readonly first: number;
@@ -80,7 +80,7 @@ test('budgets', async (t) => {
   });
 
   await t.test(
-    'the first load of a tunnel is under 268 kB and 25 answers, and the highlighter and charts load when in view without a shift',
+    'the first load of a tunnel is under 225 kB and 25 answers, and the highlighter and charts load when in view without a shift',
     async (t) => {
       const page = await visit(t, browser, product, { account, viewport: { width: 1440, height: 500 } });
       const weigh = await weighAnswers(page);
@@ -89,9 +89,9 @@ test('budgets', async (t) => {
       await expect(page.getByText(/^(Peak of|No traffic)/).first()).toBeVisible();
       const atFirst = weigh();
       t.diagnostic(`tunnel: ${atFirst.first.toFixed(1)} kB in ${atFirst.answers} answers`);
-      assert.ok(atFirst.first < 268, `${atFirst.first} kB`);
+      assert.ok(atFirst.first < 225, `${atFirst.first} kB`);
       assert.ok(atFirst.answers < 25, `${atFirst.answers} answers`);
-      assert.equal(atFirst.later, 0);
+      assert.ok(atFirst.later < 60, 'only what opens over a page');
       const links = await page.evaluate<string[]>(
         "[...document.head.querySelectorAll('link[rel*=preload]')].map((link) => link.as || 'script')",
       );

@@ -18,10 +18,15 @@ import { Button } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { NoDomainsIllustration } from '../../ui/illustrations/no-domains.tsx';
+import { lazyOverlay } from '../../ui/lazy-part.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
-import { AddDomainDialog } from './add-domain-dialog.tsx';
+import type { AddDomainDialogProps } from './add-domain-dialog.tsx';
 import { VerifiedBadge } from './verified-badge.tsx';
+
+const AddDomainDialog = lazyOverlay<AddDomainDialogProps>('The form', () =>
+  import('./add-domain-dialog.tsx').then(({ AddDomainDialog }) => AddDomainDialog),
+);
 
 export function loader({ params, request }: LoaderFunctionArgs) {
   const asked = askedOf(new URL(request.url).searchParams, domainList);

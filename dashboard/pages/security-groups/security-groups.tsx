@@ -17,9 +17,14 @@ import { Button } from '../../ui/button.tsx';
 import { DateTime } from '../../ui/date-time.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { NoSecurityGroupsIllustration } from '../../ui/illustrations/no-security-groups.tsx';
+import { lazyOverlay } from '../../ui/lazy-part.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
-import { NewSecurityGroupPanel } from './new-security-group-panel.tsx';
+import type { NewSecurityGroupPanelProps } from './new-security-group-panel.tsx';
+
+const NewSecurityGroupPanel = lazyOverlay<NewSecurityGroupPanelProps>('The form', () =>
+  import('./new-security-group-panel.tsx').then(({ NewSecurityGroupPanel }) => NewSecurityGroupPanel),
+);
 
 export function loader({ params, request }: LoaderFunctionArgs) {
   const asked = askedOf(new URL(request.url).searchParams, securityGroupList);

@@ -8,12 +8,21 @@ import { Link } from 'react-router';
 import { paths } from '../../routing/paths.ts';
 import { useProject } from '../../session/session.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
+import { lazyOverlay } from '../../ui/lazy-part.tsx';
 import { Menu, MenuItem } from '../../ui/overlay/menu.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { ConditionNote, LiveStatusBadge } from '../tunnels/status-badge.tsx';
-import { DeleteTunnelDialog } from './delete-tunnel-dialog.tsx';
-import { RotateTokenDialog } from './rotate-token-dialog.tsx';
-import { UpdateTunnelPanel } from './update-tunnel-panel.tsx';
+import type { TunnelDialogProps } from './delete-tunnel-dialog.tsx';
+
+const UpdateTunnelPanel = lazyOverlay<TunnelDialogProps>('The form', () =>
+  import('./update-tunnel-panel.tsx').then(({ UpdateTunnelPanel }) => UpdateTunnelPanel),
+);
+const RotateTokenDialog = lazyOverlay<TunnelDialogProps>('The question', () =>
+  import('./rotate-token-dialog.tsx').then(({ RotateTokenDialog }) => RotateTokenDialog),
+);
+const DeleteTunnelDialog = lazyOverlay<TunnelDialogProps>('The question', () =>
+  import('./delete-tunnel-dialog.tsx').then(({ DeleteTunnelDialog }) => DeleteTunnelDialog),
+);
 
 export interface TunnelHeaderProps {
   readonly tunnel: Tunnel;

@@ -24,10 +24,15 @@ import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { NoTunnelsIllustration } from '../../ui/illustrations/no-tunnels.tsx';
+import { lazyOverlay } from '../../ui/lazy-part.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
-import { NewTunnelPanel } from './new-tunnel-panel.tsx';
+import type { NewTunnelPanelProps } from './new-tunnel-panel.tsx';
 import { ConditionNote, LiveStatusBadge } from './status-badge.tsx';
+
+const NewTunnelPanel = lazyOverlay<NewTunnelPanelProps>('The form', () =>
+  import('./new-tunnel-panel.tsx').then(({ NewTunnelPanel }) => NewTunnelPanel),
+);
 
 export function loader({ params, request }: LoaderFunctionArgs) {
   const asked = askedOf(new URL(request.url).searchParams, tunnelList);

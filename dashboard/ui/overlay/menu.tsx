@@ -1,117 +1,73 @@
-// A short list of actions behind a button.
-import { Menu as Base } from '@base-ui/react/menu';
-import clsx from 'clsx';
-import type { ReactElement, ReactNode } from 'react';
-import { useOverlayContainer } from './overlay-container.tsx';
+// A short list of actions behind a button. Its frame and entries load once the page has shown, or when the first menu opens.
+import { cloneElement, type ReactNode, useId, useLayoutEffect, useState, useSyncExternalStore } from 'react';
+import { loadCode } from '../../code/load-code.ts';
+import { loadLater } from '../../code/load-later.ts';
+import type { MenuChoiceProps, MenuItemProps, MenuLinkProps, MenuProps } from './menu-frame.tsx';
+import { toast } from './toast.tsx';
 
-export interface MenuProps {
-  /** The button that opens it. It needs an accessible name. */
-  readonly trigger: ReactElement;
-  readonly align?: 'start' | 'end';
-  readonly children: ReactNode;
+type Frames = typeof import('./menu-frame.tsx');
+
+let frames: Frames | undefined;
+const listeners = new Set<() => void>();
+
+async function load(): Promise<void> {
+  frames ??= await import('./menu-frame.tsx');
+  for (const listener of listeners) listener();
 }
 
-export function Menu({ trigger, align = 'end', children }: MenuProps) {
-  return (
-    <Base.Root>
-      <Base.Trigger render={trigger} />
-      <Base.Portal {...useOverlayContainer()}>
-        <Base.Positioner positionMethod="fixed" align={align} sideOffset={6} className="z-50 outline-none">
-          <Base.Popup className="max-h-(--available-height) min-w-48 max-w-80 overflow-y-auto rounded-md border bg-raised p-1 text-ink shadow-overlay outline-none">
-            {children}
-          </Base.Popup>
-        </Base.Positioner>
-      </Base.Portal>
-    </Base.Root>
+loadLater(load);
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+const useFrames = (): Frames | undefined => useSyncExternalStore(subscribe, () => frames);
+
+export function Menu(menu: MenuProps) {
+  const id = useId();
+  const loaded = useFrames();
+  const [isAsked, setAsked] = useState(false);
+  if (loaded) return <loaded.MenuFrame {...menu} id={id} opensAtOnce={isAsked} />;
+  const ask = () => {
+    setAsked(true);
+    loadCode(load).catch(() => {
+      setAsked(false);
+      toast.failed('The menu could not be loaded.');
+    });
+  };
+  return <EarlyTrigger id={id} trigger={menu.trigger} isAsked={isAsked} onAsk={ask} />;
+}
+
+interface EarlyTriggerProps extends Pick<MenuProps, 'trigger'> {
+  readonly id: string;
+  readonly isAsked: boolean;
+  readonly onAsk: () => void;
+}
+
+/** The trigger until the code has come. The trigger of the frame, which takes its place, gets its focus. */
+function EarlyTrigger({ id, trigger, isAsked, onAsk }: EarlyTriggerProps) {
+  useLayoutEffect(
+    () => () => {
+      if (document.activeElement?.id === id) queueMicrotask(() => document.getElementById(id)?.focus());
+    },
+    [id],
   );
+  return cloneElement(trigger, { id, 'aria-haspopup': 'menu', 'aria-expanded': isAsked, onClick: onAsk });
 }
 
-const item =
-  'flex cursor-default items-center gap-2.5 rounded-sm px-2.5 py-1.5 text-base outline-none select-none data-highlighted:bg-hover ' +
-  'data-disabled:opacity-55 [&_svg]:size-4 [&_svg]:shrink-0';
-
-export interface MenuItemProps {
-  readonly icon?: ReactNode;
-  readonly danger?: boolean;
-  readonly disabled?: boolean;
-  readonly onClick: () => void;
-  readonly children: ReactNode;
-}
-
-export function MenuItem({ icon, danger = false, disabled = false, onClick, children }: MenuItemProps) {
-  return (
-    <Base.Item
-      disabled={disabled}
-      onClick={onClick}
-      className={clsx(item, danger && 'text-danger data-highlighted:bg-danger-soft')}
-    >
-      {icon}
-      {children}
-    </Base.Item>
-  );
-}
+/** The entries are only in an open menu, so the frames are there. */
+export const MenuItem = (props: MenuItemProps) => frames && <frames.MenuItem {...props} />;
 
 /** Opens another site in a new tab. */
-export function MenuLink({
-  icon,
-  href,
-  children,
-}: {
-  readonly icon: ReactNode;
-  readonly href: string;
-  readonly children: ReactNode;
-}) {
-  return (
-    <Base.LinkItem href={href} target="_blank" rel="noreferrer" closeOnClick className={item}>
-      {icon}
-      {children}
-    </Base.LinkItem>
-  );
-}
+export const MenuLink = (props: MenuLinkProps) => frames && <frames.MenuLink {...props} />;
+
+export const MenuSeparator = () => frames && <frames.MenuSeparator />;
 
 /** Content without an action: a name, an address. */
 export function MenuNote({ children }: { readonly children: ReactNode }) {
   return <div className="px-2.5 py-2 text-sm text-ink-soft">{children}</div>;
 }
 
-export function MenuSeparator() {
-  return <Base.Separator className="my-1 h-px bg-line" />;
-}
-
-interface MenuOption<Value extends string> {
-  readonly value: Value;
-  readonly label: string;
-  /** A second line. */
-  readonly note?: string | undefined;
-  readonly icon?: ReactNode;
-}
-
-export interface MenuChoiceProps<Value extends string> {
-  readonly label: string;
-  readonly value: Value;
-  readonly options: readonly MenuOption<Value>[];
-  readonly onChange: (value: Value) => void;
-}
-
 /** A choice of one option. */
-export function MenuChoice<Value extends string>({ label, value, options, onChange }: MenuChoiceProps<Value>) {
-  return (
-    <Base.RadioGroup value={value} onValueChange={(next) => onChange(next as Value)}>
-      <Base.GroupLabel className="px-2.5 pt-2 pb-1 text-sm font-semibold text-ink-soft">{label}</Base.GroupLabel>
-      {options.map((option) => (
-        <Base.RadioItem key={option.value} value={option.value} className={clsx(item, 'data-checked:font-semibold')}>
-          {option.icon}
-          <span className="min-w-0 flex-1">
-            <span dir="auto" className="block truncate text-left">
-              {option.label}
-            </span>
-            {option.note && <span className="block text-sm font-normal wrap-anywhere text-ink-soft">{option.note}</span>}
-          </span>
-          <Base.RadioItemIndicator>
-            <span aria-hidden="true" className="block size-1.5 rounded-full bg-accent-ink" />
-          </Base.RadioItemIndicator>
-        </Base.RadioItem>
-      ))}
-    </Base.RadioGroup>
-  );
-}
+export const MenuChoice = <Value extends string>(props: MenuChoiceProps<Value>) => frames && <frames.MenuChoice {...props} />;

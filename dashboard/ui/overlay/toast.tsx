@@ -1,60 +1,41 @@
-// Short messages in a corner of the screen, announced to screen readers.
-import { Toast as Base } from '@base-ui/react/toast';
-import clsx from 'clsx';
-import { CircleAlert, CircleCheck, X } from 'lucide-react';
-import type { ReactNode } from 'react';
-import { IconButton } from '../button.tsx';
+// Short messages in a corner of the screen, announced to screen readers (toast-area.tsx).
 
-const shownMs = 6000;
-
-const manager = Base.createToastManager();
+export interface Notice {
+  readonly type: 'done' | 'failed';
+  readonly title: string;
+  readonly description: string | undefined;
+}
 
 export const toast = {
-  done: (title: string, description?: string) => show('done', title, description),
+  done: (title: string, description?: string) => show({ type: 'done', title, description }),
   /** Stays longer, and screen readers announce it immediately. */
-  failed: (title: string, description?: string) => show('failed', title, description),
+  failed: (title: string, description?: string) => show({ type: 'failed', title, description }),
 };
 
-function show(type: 'done' | 'failed', title: string, description: string | undefined): void {
-  const urgent = type === 'failed';
-  manager.add({ type, title, description, priority: urgent ? 'high' : 'low', timeout: urgent ? shownMs * 2 : shownMs });
+/** Notices that wait for the list; it shows no more than some of them. */
+const waiting: Notice[] = [];
+const mostWaiting = 10;
+let take: ((notice: Notice) => void) | undefined;
+const listeners = new Set<() => void>();
+
+function show(notice: Notice): void {
+  if (take) take(notice);
+  else if (waiting.length < mostWaiting) waiting.push(notice);
+  for (const listener of listeners) listener();
 }
 
-/** Wraps everything that may show a toast. Toasts appear where no dialog or panel has buttons. */
-export function ToastArea({ children }: { readonly children: ReactNode }) {
-  return (
-    <Base.Provider toastManager={manager}>
-      {children}
-      <Base.Portal>
-        <Base.Viewport className="fixed inset-x-4 top-16 z-60 mx-auto grid max-w-sm gap-2 outline-none sm:top-auto sm:right-auto sm:bottom-6 sm:left-6 sm:w-96">
-          <Toasts />
-        </Base.Viewport>
-      </Base.Portal>
-    </Base.Provider>
-  );
+/** The list takes what waits, and every later notice. */
+export function takeNotices(taker: (notice: Notice) => void): () => void {
+  take = taker;
+  for (const notice of waiting.splice(0)) taker(notice);
+  return () => {
+    take = undefined;
+  };
 }
 
-function Toasts() {
-  const { toasts } = Base.useToastManager();
-  return toasts.map((item) => {
-    const failed = item.type === 'failed';
-    const Icon = failed ? CircleAlert : CircleCheck;
-    return (
-      <Base.Root
-        key={item.id}
-        toast={item}
-        swipeDirection={['right', 'down']}
-        className="rounded-md border bg-raised text-ink shadow-overlay transition duration-200 ease-out data-ending-style:opacity-0 data-limited:hidden data-starting-style:translate-y-3 data-starting-style:opacity-0"
-      >
-        <Base.Content className="flex items-start gap-3 px-3.5 py-3">
-          <Icon aria-hidden="true" className={clsx('mt-0.5 size-5 shrink-0', failed ? 'text-danger' : 'text-ok')} />
-          <div className="min-w-0 flex-1">
-            <Base.Title className="text-base font-semibold wrap-anywhere" />
-            <Base.Description className="text-sm wrap-anywhere text-ink-soft" />
-          </div>
-          <Base.Close render={<IconButton label="Dismiss" icon={<X aria-hidden="true" />} className="-my-1" />} />
-        </Base.Content>
-      </Base.Root>
-    );
-  });
+export const hasWaitingNotices = (): boolean => waiting.length > 0;
+
+export function onNotice(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
 }
