@@ -1,10 +1,11 @@
 // Follows a project's tunnels by server-sent events, or by polling if events do not get through. Stops while the tab is hidden.
 import { urlOf } from '@underpass/rules/api/call.ts';
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
+import type { MembershipNews } from '@underpass/rules/entity/resource.ts';
 import { isApiError } from '../api/error.ts';
 import { listTunnels } from '../api/tunnels.ts';
 import { type LinkWatch, watchLink } from './live-link.ts';
-import { type LiveTunnel, parseLiveTunnel, parseLiveTunnels } from './live-tunnel.ts';
+import { type LiveTunnel, parseLiveTunnel, parseLiveTunnels, parseMembership } from './live-tunnel.ts';
 
 /** Less than the silence after which the page says that updates have stopped (live-link.ts). */
 const pollMs = 5000;
@@ -25,6 +26,8 @@ export interface LiveFeedHandlers {
   readonly onListChanged: () => void;
   /** The feed is back, or the session has ended: the page should reload what it missed, and learns which it is. */
   readonly onCaughtUp: () => void;
+  /** The person has another role in the project, or none. */
+  readonly onMembership: (news: MembershipNews) => void;
 }
 
 export interface Followed {
@@ -80,26 +83,27 @@ function run(followed: Followed, handlers: LiveFeedHandlers, heardAtMs: number):
   };
 }
 
-function openEvents({ followed, watch, onTunnel, onListChanged, onCaughtUp }: Feed, onGiveUp: () => void): () => void {
+function openEvents({ followed, watch, ...on }: Feed, onGiveUp: () => void): () => void {
   const source = new EventSource(urlOf(tunnelCalls.streamEvents, { ...followed, brief: '1' }));
   let failures = 0;
   let closed: ReturnType<typeof setTimeout>;
   source.addEventListener('tunnel', (event) => {
     watch.hear();
     const tunnel = parseLiveTunnel(event.data);
-    if (tunnel) onTunnel(tunnel);
+    if (tunnel) on.onTunnel(tunnel);
   });
   source.addEventListener('tunnels', (event) => {
     watch.hear();
     const tunnels = parseLiveTunnels(event.data);
-    for (const tunnel of tunnels) onTunnel(tunnel);
+    for (const tunnel of tunnels) on.onTunnel(tunnel);
     // The tunnel of the page was deleted after the page asked for it.
-    if (followed.tunnel !== undefined && tunnels.every(({ name }) => name !== followed.tunnel)) onListChanged();
+    if (followed.tunnel !== undefined && tunnels.every(({ name }) => name !== followed.tunnel)) on.onListChanged();
   });
   source.addEventListener('beat', () => watch.hear());
-  source.addEventListener('list', onListChanged);
+  source.addEventListener('list', on.onListChanged);
+  source.addEventListener('membership', (event) => on.onMembership(parseMembership(event.data)));
   source.addEventListener('open', () => {
-    if (watch.hear() || failures > 0) onCaughtUp();
+    if (watch.hear() || failures > 0) on.onCaughtUp();
     failures = 0;
   });
   source.addEventListener('error', () => {
@@ -123,8 +127,8 @@ async function pollTunnels(feed: Feed): Promise<void> {
   };
   for (let waited = 0; waited < eventsRetryMs && !feed.signal.aborted; ) {
     const poll = await pollOnce(feed, onNames);
-    // Report an ended session once, as a notice, so that an open form stays.
-    const isNews = poll === 'worked' ? feed.watch.hear() : poll === 'signed-out' && before !== poll;
+    // Report an ended session or membership once, as a notice, so that an open form stays.
+    const isNews = poll === 'worked' ? feed.watch.hear() : poll === 'shut-out' && before !== poll;
     if (isNews) feed.onCaughtUp();
     if (poll === 'worked' && before !== 'worked') return;
     before = poll;
@@ -134,7 +138,8 @@ async function pollTunnels(feed: Feed): Promise<void> {
   }
 }
 
-type Poll = 'worked' | 'signed-out' | 'failed';
+/** `shut-out`: the session has ended, or the person is no longer in the project. */
+type Poll = 'worked' | 'shut-out' | 'failed';
 
 async function pollOnce({ followed, onTunnel, signal }: Feed, onNames: (names: string) => void): Promise<Poll> {
   try {
@@ -143,7 +148,7 @@ async function pollOnce({ followed, onTunnel, signal }: Feed, onNames: (names: s
     onNames(tunnels.map(({ name }) => name).join(' '));
     return 'worked';
   } catch (error) {
-    return isApiError(error) && error.status === 401 ? 'signed-out' : 'failed';
+    return isApiError(error) && [401, 403, 404].includes(error.status) ? 'shut-out' : 'failed';
   }
 }
 

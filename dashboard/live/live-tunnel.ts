@@ -1,6 +1,6 @@
 // The live part of a tunnel, and how it updates a loaded tunnel. Pure.
 import type { Tunnel, TunnelMetrics, TunnelStatus } from '@underpass/rules/entity/entity.ts';
-import type { TunnelGroup } from '@underpass/rules/entity/resource.ts';
+import type { MembershipNews, TunnelGroup } from '@underpass/rules/entity/resource.ts';
 import type { ClientErrorName } from '@underpass/rules/tunnel/client-error.ts';
 import type { TunnelCondition } from '@underpass/rules/tunnel/tunnel-condition.ts';
 
@@ -66,5 +66,17 @@ export function parseLiveTunnel(text: string): LiveTunnel | undefined {
     return typeof value?.name === 'string' && typeof value.status === 'string' ? value : undefined;
   } catch {
     return undefined;
+  }
+}
+
+const news: readonly string[] = ['changed', 'removed', 'deleted'] satisfies MembershipNews[];
+
+/** A newer server may tell other news: then the page loads what holds now. */
+export function parseMembership(text: string): MembershipNews {
+  try {
+    const { is } = JSON.parse(text) as { readonly is?: string };
+    return news.includes(is ?? '') ? (is as MembershipNews) : 'changed';
+  } catch {
+    return 'changed';
   }
 }

@@ -1,4 +1,5 @@
 // Provides the live state of a project's tunnels to its pages.
+import type { MembershipNews } from '@underpass/rules/entity/resource.ts';
 import { decideDisplayStatus } from '@underpass/rules/tunnel/tunnel-status.ts';
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react';
 import { useRevalidator } from 'react-router';
@@ -27,11 +28,12 @@ export interface LiveTunnelsProviderProps {
   /** The tunnel whose page this is. */
   readonly tunnel: string | undefined;
   readonly onCaughtUp: () => void;
+  readonly onMembership: (news: MembershipNews) => void;
   readonly children: ReactNode;
 }
 
 /** Give it the project id as React key, so that another project starts empty. */
-export function LiveTunnelsProvider({ projectId, tunnel, onCaughtUp, children }: LiveTunnelsProviderProps) {
+export function LiveTunnelsProvider({ projectId, tunnel, onCaughtUp, onMembership, children }: LiveTunnelsProviderProps) {
   const [known, setKnown] = useState<LiveTunnels>(new Map());
   const [changes, setChanges] = useState(0);
   const { revalidate } = useRevalidator();
@@ -48,13 +50,13 @@ export function LiveTunnelsProvider({ projectId, tunnel, onCaughtUp, children }:
       // Somebody may have deleted the tunnel of this page. After a deletion from here, the page is left before this time is over.
       if (tunnel !== undefined) reload ??= setTimeout(onReload, reloadEveryMs);
     };
-    const stop = followTunnels({ project: projectId, tunnel }, { onTunnel: batch.add, onListChanged, onCaughtUp });
+    const stop = followTunnels({ project: projectId, tunnel }, { onTunnel: batch.add, onListChanged, onCaughtUp, onMembership });
     return () => {
       stop();
       batch.close();
       clearTimeout(reload);
     };
-  }, [projectId, tunnel, onCaughtUp, revalidate]);
+  }, [projectId, tunnel, onCaughtUp, onMembership, revalidate]);
   return (
     <LiveContext value={known}>
       <ChangesContext value={changes}>{children}</ChangesContext>

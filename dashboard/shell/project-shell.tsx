@@ -23,6 +23,7 @@ import { OverlayContainer } from '../ui/overlay/overlay-container.tsx';
 import { ToastArea } from '../ui/overlay/toast-area.tsx';
 import { PageHeader } from '../ui/page-header.tsx';
 import { LiveNotice } from './live-notice.tsx';
+import { LostProject, useLostProject } from './lost-project.tsx';
 import { Navigation } from './navigation.tsx';
 import { OfflineNotice } from './offline-notice.tsx';
 import { ProofDialog } from './proof-dialog.tsx';
@@ -71,7 +72,7 @@ export function Component() {
             {!session.hasEnded && <LiveNotice />}
             {isNewVersion && <NewVersionBanner className="mb-6" />}
             <OverlayContainer>
-              <Page project={project} unknownProject={unknownProject} onCaughtUp={session.catchUp} />
+              <Page projects={projects} project={project} unknownProject={unknownProject} onCaughtUp={session.catchUp} />
             </OverlayContainer>
           </div>
         </main>
@@ -82,19 +83,28 @@ export function Component() {
   );
 }
 
-interface PageProps extends Pick<LoaderData, 'project' | 'unknownProject'> {
+interface PageProps extends Pick<LoaderData, 'projects' | 'project' | 'unknownProject'> {
   readonly onCaughtUp: () => void;
 }
 
-function Page({ project, unknownProject, onCaughtUp }: PageProps) {
-  const inProject = useParams().projectID !== undefined;
+function Page({ projects, project, unknownProject, onCaughtUp }: PageProps) {
+  const { projectID } = useParams();
   const tunnel = useMatch(tunnelPattern)?.params.name;
-  if (unknownProject) return <UnknownProject />;
+  const { lost, onMembership } = useLostProject(projectID === undefined || unknownProject ? undefined : project, onCaughtUp);
+  if (unknownProject) return lost && lost.id === projectID ? <LostProject lost={lost} projects={projects} /> : <UnknownProject />;
   if (!project) return <Outlet />;
   // Pages without a project in their URL, such as the account, stay open.
-  if (project.passkey === 'needed') return inProject ? <PasskeyNeeded who={`The project ‘${project.name}’`} /> : <Outlet />;
+  if (project.passkey === 'needed') {
+    return projectID === undefined ? <Outlet /> : <PasskeyNeeded who={`The project ‘${project.name}’`} />;
+  }
   return (
-    <LiveTunnelsProvider key={project.id} projectId={project.id} tunnel={tunnel} onCaughtUp={onCaughtUp}>
+    <LiveTunnelsProvider
+      key={project.id}
+      projectId={project.id}
+      tunnel={tunnel}
+      onCaughtUp={onCaughtUp}
+      onMembership={onMembership}
+    >
       <Outlet />
     </LiveTunnelsProvider>
   );

@@ -329,6 +329,9 @@ export interface TunnelGroup extends Pick<TunnelEvent, 'status' | 'connectedClie
   readonly names: readonly string[];
 }
 
+/** What a `membership` event says of the reader: another role, no role, or that the project is gone. */
+export type MembershipNews = 'changed' | 'removed' | 'deleted';
+
 export const DeviceStart = entity({
   deviceCode: secret(),
   userCode: string().regex(userCodePattern),

@@ -55,6 +55,39 @@ test('a project and its people', async (t) => {
     await expect(page.getByRole('table', { name: 'Pending invitations' })).toBeHidden();
   });
 
+  await t.test('an open tab shows a new role at once, and says that its person was removed or its project deleted', async (t) => {
+    const { body: shared } = await owner.call<{ id: string }>('POST', '/api/projects', { name: 'Shared' });
+    /** A new member looks at the tunnels. */
+    const join = async (email: string) => {
+      const guest = await createPerson(product, email);
+      await owner.call('POST', `/api/invitations?project=${shared.id}`, { email, role: 'member' });
+      const link = linkIn(await waitForMail(product, email, /Join a project/));
+      await guest.call('POST', '/api/invitations/accept', { token: link.pathname.split('/').at(-1) });
+      const { body } = await owner.call<readonly { id: string; email: string }[]>('GET', `/api/members?project=${shared.id}`);
+      const page = await visit(t, browser, product, { account: guest, expectedErrors: /status of 404/ });
+      const live = page.waitForResponse((response) => response.url().includes('/api/events'));
+      await page.goto(`/projects/${shared.id}/tunnels`);
+      await live;
+      const add = page.getByRole('main').getByRole('button', { name: 'Add Tunnel' }).first();
+      await expect(add).toBeVisible();
+      const memberPath = `/api/members/${body.find((member) => member.email === email)?.id}?project=${shared.id}`;
+      return { guest, page, add, memberPath };
+    };
+    const joan = await join('joan@example.com');
+    await owner.call('PATCH', joan.memberPath, { role: 'viewer' });
+    await expect(joan.add).toBeHidden();
+    await owner.call('PATCH', joan.memberPath, { role: 'admin' });
+    await expect(joan.add).toBeVisible();
+    await owner.call('DELETE', joan.memberPath);
+    await expect(joan.page.getByRole('heading', { name: 'You are no longer a member of ‘Shared’.' })).toBeVisible();
+
+    const { guest, page } = await join('jean@example.com');
+    await owner.call('DELETE', `/api/projects/${shared.id}`, { name: 'Shared' });
+    await expect(page.getByRole('heading', { name: '‘Shared’ was deleted.' })).toBeVisible();
+    await page.getByRole('link', { name: /^Go to / }).click();
+    await page.waitForURL(projectUrl(guest, 'dashboard'));
+  });
+
   await t.test('an invitation opened without a session says who invites, and returns after the sign-in', async (t) => {
     const email = 'linus@example.com';
     await createPerson(product, email);

@@ -172,6 +172,8 @@ async function changeMember(deps: ProjectDeps, context: CallContext<'changeMembe
     return member;
   });
   deps.jobs.wake();
+  // Open live views tell the new role, which may also be a higher one.
+  tellNarrowed(deps.bus, row.id);
   return toMember({ ...row, role }, caller.userId);
 }
 

@@ -1,4 +1,5 @@
-// Announces that a user or a project lost rights: live views check theirs at once, not at their next regular check.
+// Announces that a user or a project lost rights, or that a role changed: live views check theirs at once, not at their next regular
+// check.
 
 import type { Bus } from './bus.ts';
 

@@ -106,7 +106,22 @@ describe('live events after the right to them is lost', () => {
     // Batches begin after the last line of the present state.
     for (let turns = 0; turns < 5; turns++) await nextTurn();
     mock.timers.tick(500);
-    assert.equal(await restOf(reader), '');
+    assert.equal(await restOf(reader), 'event: membership\ndata: {"is":"removed"}\n\n');
+  });
+
+  it('tell a new role at once and go on, and tell a deleted project from a lost membership', async () => {
+    const person = await member();
+    const project = await ann.call<{ id: string }>('POST', '/api/projects', { name: `gone-${++count}` });
+    await test.addMember(project.id, person.userId, 'admin');
+    const reader = await openStream(person);
+    const ofGone = (await person.send('GET', `/api/events?project=${project.id}`)).body!.getReader();
+    for (const role of ['viewer', 'member']) {
+      await ann.call('PATCH', membersPath(person), { role });
+      await readUntil(reader, /event: membership\ndata: {"is":"changed"}/);
+    }
+    await ann.call('DELETE', `/api/projects/${project.id}`, { name: `gone-${count}` });
+    assert.match(await restOf(ofGone), /event: membership\ndata: {"is":"deleted"}/);
+    await reader.cancel();
   });
 });
 

@@ -1,7 +1,7 @@
 // Live status for the dashboard: server-sent `tunnel` events of one project. First one for each tunnel, then one for each change;
-// and a `list` event when tunnels were made or deleted. A brief stream begins with one event for all tunnels.
+// a `list` event when tunnels were made or deleted, and a `membership` event when the reader's role changes or ends. A brief stream begins with one event for all tunnels.
 
-import type { TunnelGroup } from '@underpass/rules/entity/resource.ts';
+import type { MembershipNews, TunnelGroup } from '@underpass/rules/entity/resource.ts';
 import type { FeedPort } from '../../edges/feed/port.ts';
 import type { Bus } from '../../platform/bus/bus.ts';
 import { hearNarrowed } from '../../platform/bus/narrowed-rights.ts';
@@ -15,7 +15,7 @@ import { isClosed } from '../../request/caller/passkey-rule.ts';
 import { parseFlag } from '../../request/http/flag.ts';
 import { Refusal } from '../../request/http/refusal.ts';
 import { readLive } from './list.ts';
-import { type LiveSource, LiveStream } from './live-stream.ts';
+import { type LiveSource, LiveStream, type Right } from './live-stream.ts';
 import type { TunnelReadDeps } from './tunnels.ts';
 
 // A browser has a handful of tabs open; a script does not need more.
@@ -83,10 +83,28 @@ export interface EventDeps extends TunnelReadDeps, IdentifyDeps {
 
 type Context = CallContext<'streamEvents'>;
 
-async function isStillPermitted(deps: EventDeps, { request, membership }: Context): Promise<boolean> {
-  const caller = await findCaller(deps, request.headers, deps.clock());
-  const now = caller && (await findMembership(deps.store.db, caller, membership.id));
-  return !!caller && !!now && !isClosed(now, caller);
+const renderMembership = (is: MembershipNews): string => `event: membership\ndata: ${JSON.stringify({ is })}\n\n`;
+
+async function existsProject({ store: { db } }: EventDeps, id: string): Promise<boolean> {
+  return (await db.selectFrom('projects').select('id').where('id', '=', id).executeTakeFirst()) !== undefined;
+}
+
+/** Tells the reader each change of their role, and why the stream ends if it is the project that has gone. */
+function createRight(deps: EventDeps, { request, membership }: Context): () => Promise<Right> {
+  let { role } = membership;
+  return async () => {
+    const caller = await findCaller(deps, request.headers, deps.clock());
+    if (!caller) return { isPermitted: false, event: '' };
+    const now = await findMembership(deps.store.db, caller, membership.id);
+    if (!now) {
+      const event = renderMembership((await existsProject(deps, membership.id)) ? 'removed' : 'deleted');
+      return { isPermitted: false, event };
+    }
+    const isPermitted = !isClosed(now, caller);
+    const isChanged = !isPermitted || now.role !== role;
+    role = now.role;
+    return { isPermitted, event: isChanged ? renderMembership('changed') : '' };
+  };
 }
 
 const tooMany = 'Too many live views are open.';
@@ -135,7 +153,7 @@ export function createEventStreams(deps: EventDeps): EventStreams {
     const stream = new LiveStream({
       listen: (listener) => deps.feed.onMoved(listener),
       ...createLiveView(deps, context.query),
-      isStillPermitted: () => isStillPermitted(deps, context),
+      readRight: createRight(deps, context),
       onEnd: () => forget(caller.userId, kept),
     });
     open.set(caller.userId, own.add(kept));

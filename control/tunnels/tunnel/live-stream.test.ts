@@ -39,7 +39,7 @@ function open() {
       moved.push(reading);
       return reading.promise;
     },
-    isStillPermitted: async () => true,
+    readRight: async () => ({ isPermitted: true, event: '' }),
     onEnd: () => ends++,
   });
   const reader = stream.body.getReader();

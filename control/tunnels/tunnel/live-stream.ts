@@ -13,6 +13,12 @@ const waitingChunksMost = 64;
 /** Browsers drop an event without a data line. */
 const beat = 'event: beat\ndata:\n\n';
 
+export interface Right {
+  readonly isPermitted: boolean;
+  /** The event that tells the reader of a change of their right; empty without one. */
+  readonly event: string;
+}
+
 export interface LiveSource {
   /** Returns a function that stops listening. */
   readonly listen: (onMoved: (ids: readonly string[]) => void) => () => void;
@@ -20,7 +26,7 @@ export interface LiveSource {
   readonly renderAll: () => Promise<string>;
   /** The events for the tunnels that changed. */
   readonly render: (ids: readonly string[]) => Promise<string>;
-  readonly isStillPermitted: () => Promise<boolean>;
+  readonly readRight: () => Promise<Right>;
   readonly onEnd: () => void;
 }
 
@@ -71,12 +77,14 @@ export class LiveStream {
     this.#moved.clear();
     const text = ids.length === 0 ? '' : await this.#source.render(ids);
     if (text === '') return;
-    if (await this.#source.isStillPermitted()) this.#write(text);
-    else this.end();
+    if (await this.#checkRight()) this.#write(text);
   }
 
-  async #checkRight(): Promise<void> {
-    if (!(await this.#source.isStillPermitted())) this.end();
+  async #checkRight(): Promise<boolean> {
+    const { isPermitted, event } = await this.#source.readRight();
+    this.#write(event);
+    if (!isPermitted) this.end();
+    return isPermitted;
   }
 
   #write(text: string): void {
@@ -91,7 +99,7 @@ export class LiveStream {
   }
 
   /** Never runs `work` twice at once, so that events stay in order. */
-  #every(ms: number, work: () => Promise<void>): void {
+  #every(ms: number, work: () => Promise<unknown>): void {
     let busy = false;
     const run = async (): Promise<void> => {
       if (busy) return;
