@@ -11,7 +11,7 @@ export function endFirstLoad(): void {
   isFirst = false;
 }
 
-/** Before the first page, the loader also waits for what it promises, for a moment. */
+/** Makes the loader of the first page wait a moment for what it promises. */
 export const withFirstData =
   <Args, Data>(loader: (args: Args) => Data) =>
   async (args: Args): Promise<Awaited<Data>> => {

@@ -100,7 +100,7 @@ const slowNetwork = { offline: false, latency: 562.5, downloadThroughput: 180_00
 const largestPaint = `new Promise((done) => new PerformanceObserver((list) => done(list.getEntries().at(-1).startTime))
   .observe({ type: 'largest-contentful-paint', buffered: true }))`;
 
-/** With a quarter of the CPU. Asserts nothing: on a busy machine it takes twice as long. */
+/** Measures with a quarter of the CPU. Asserts nothing: on a busy machine it takes twice as long. */
 async function timeSlowLoad(t: TestContext, stage: DashboardStage, load: Load) {
   const { browser, product, account } = stage;
   const viewport = sizes[0];

@@ -12,7 +12,7 @@ export interface MenuProps {
 }
 
 export interface MenuFrameProps extends MenuProps {
-  /** Of the trigger. */
+  /** The id of the trigger. */
   readonly id: string;
   readonly opensAtOnce: boolean;
 }
