@@ -3,10 +3,11 @@
 import { resolve } from 'node:path';
 import type { Tunnel } from '@underpass/rules/entity/entity.ts';
 import { durations } from '@underpass/rules/limits.ts';
+import type { ProjectAccount } from '../account/account.ts';
 import { requireVerified } from '../account/connectable.ts';
 import { openOrSignIn } from '../account/sign-in.ts';
 import type { TunnelUpstreams } from '../carry/api.ts';
-import { type LoadedTunnel, loadTunnel } from '../config/loaded-tunnel.ts';
+import { type InsideUpstream, type LoadedTunnel, loadTunnel } from '../config/loaded-tunnel.ts';
 import { type TunnelConfig, upstreamLines } from '../config/tunnel-config.ts';
 import { ClientError, exitCodes } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
@@ -15,7 +16,8 @@ import { type Gone, openQuickTunnel, parseFor, type QuickTunnel, quickDrainMs } 
 import { quickUpstreams } from '../quick/quick-upstreams.ts';
 import { renderLogLine } from '../terminal/log-line.ts';
 import type { Output } from '../terminal/output.ts';
-import { carryUntilStopped, isLive } from '../tunnels/carry-loop.ts';
+import { carryUntilStopped, isLive, type LoopOptions } from '../tunnels/carry-loop.ts';
+import { insideUpstreams } from '../tunnels/inside-server.ts';
 import { inspectOf, tlsOf } from './carry.ts';
 import { outputOf, type Shell } from './command-line.ts';
 import type { QuickFlags } from './quick-options.ts';
@@ -39,7 +41,7 @@ export async function serveFolder(shell: Shell, folder: string, flags: ServeFlag
   try {
     const upstream = { scheme: 'http', host: '127.0.0.1', port: server.port } as const;
     const sentHost = `localhost:${server.port}`;
-    await carryUpstreams(shell, { type: 'http', list: [{ domain: null, upstream, sentHost }] }, path, flags);
+    await carryUpstreams(shell, { type: 'http', list: [{ domain: null, upstream, sentHost }] }, path, flags, {});
   } finally {
     server.close();
   }
@@ -47,7 +49,22 @@ export async function serveFolder(shell: Shell, folder: string, flags: ServeFlag
 
 export async function carryQuick(shell: Shell, target: string, flags: QuickFlags): Promise<void> {
   const sent = quickUpstreams(target, flags.upstreamHost);
-  await carryUpstreams(shell, sent, shell.io.cwd, flags, hostNote(sent, flags));
+  await carryUpstreams(shell, sent, shell.io.cwd, flags, { note: hostNote(sent, flags) });
+}
+
+/** Carries a part of this process. */
+export async function carryInside(shell: Shell, inside: InsideUpstream, flags: QuickFlags, around: Around): Promise<void> {
+  await carryUpstreams(shell, insideUpstreams, shell.io.cwd, flags, { ...around, inside });
+}
+
+/** What differs between the commands that carry a quick tunnel. */
+interface Around {
+  /** Shown with the address. */
+  readonly note?: string | undefined;
+  readonly inside?: InsideUpstream;
+  /** Returns the access policy without which the tunnel must not be carried. */
+  readonly chooseAccess?: (account: ProjectAccount) => Promise<string>;
+  readonly onReport?: LoopOptions['onReport'];
 }
 
 function hostNote({ list: [first] }: TunnelUpstreams, flags: QuickFlags): string | undefined {
@@ -55,34 +72,39 @@ function hostNote({ list: [first] }: TunnelUpstreams, flags: QuickFlags): string
   return `The service gets Host: ${first.sentHost}; --upstream-host same keeps the public name.`;
 }
 
-/** The tunnel is that of the folder: the same person gets the same address in it again. `note` is shown with the address. */
+/** The tunnel is that of the folder: the same person gets the same address in it again. */
 async function carryUpstreams(
   shell: Shell,
   upstreams: TunnelUpstreams,
   folder: string,
   flags: QuickFlags,
-  note?: string,
+  around: Around,
 ): Promise<void> {
   const output = outputOf(shell, flags);
   const lastsSeconds = parseFor(flags.for);
   const inspect = inspectOf(shell, 'http', flags, true);
   if (inspect !== undefined && inspect.mayFail !== true) await (await import('../inspect/inspector.ts')).checkInspector(inspect);
   const account = await openOrSignIn(shell.io, flags, output);
-  const quick = await openQuickTunnel(shell.io, { account, folder, lastsSeconds }, flags);
+  const access = await around.chooseAccess?.(account);
+  const quick = await openQuickTunnel(
+    shell.io,
+    { account, folder, lastsSeconds },
+    access === undefined ? flags : { ...flags, access },
+  );
   try {
-    if (note !== undefined) output.notice(note);
-    await announce(shell, quick.tunnel, upstreams, output);
-    await carryAndDelete(shell, quick, upstreams, flags);
+    if (around.note !== undefined) output.notice(around.note);
+    await announce(shell, quick.tunnel, around.inside?.lines ?? upstreamLines(upstreams), output);
+    await carryAndDelete(shell, quick, flags, { upstreams, access, ...around });
   } finally {
     await quick.release();
   }
 }
 
 /** The live status shows the addresses as well; this stays above it, and in the log. */
-async function announce({ io }: Shell, tunnel: Tunnel, upstreams: TunnelUpstreams, output: Output): Promise<void> {
+async function announce({ io }: Shell, tunnel: Tunnel, upstreams: readonly string[], output: Output): Promise<void> {
   const urls = tunnel.ingressDomains.map(({ url }) => url);
   if (!isLive(io, output.json)) {
-    const upstream = upstreamLines(upstreams).join(', ');
+    const upstream = upstreams.join(', ');
     const event = { tunnel: tunnel.name, event: 'opened' as const, urls, upstream };
     io.stdout.write(renderLogLine(event, io.now(), output.json));
     return warnOfUnverified(tunnel, output);
@@ -127,10 +149,10 @@ function localTime(iso: string): string {
 }
 
 /** A tunnel that could not be carried, as with a port in use, is deleted too. */
-async function carryAndDelete(shell: Shell, quick: QuickTunnel, upstreams: TunnelUpstreams, flags: QuickFlags): Promise<void> {
+async function carryAndDelete(shell: Shell, quick: QuickTunnel, flags: QuickFlags, carried: Carried): Promise<void> {
   let gone: Gone | undefined;
   try {
-    gone = await carry(shell, quick, upstreams, flags);
+    gone = await carry(shell, quick, flags, carried);
   } finally {
     const isOurs = gone === undefined && shell.exitCode !== exitCodes.forced;
     if (isOurs) await remove(quick, outputOf(shell, flags));
@@ -138,10 +160,20 @@ async function carryAndDelete(shell: Shell, quick: QuickTunnel, upstreams: Tunne
   if (gone !== undefined) throw gone.error ?? new ClientError('tunnel-deleted', quick.tunnel.name);
 }
 
-async function carry(shell: Shell, quick: QuickTunnel, upstreams: TunnelUpstreams, flags: QuickFlags): Promise<Gone | undefined> {
+interface Carried extends Around {
+  readonly upstreams: TunnelUpstreams;
+  readonly access: string | undefined;
+}
+
+async function carry(shell: Shell, quick: QuickTunnel, flags: QuickFlags, carried: Carried): Promise<Gone | undefined> {
   const { io } = shell;
   const output = outputOf(shell, flags);
-  const load = (each: Tunnel): Promise<LoadedTunnel> => loadTunnel(io, quickConfig(shell, each, upstreams, flags), output);
+  const { upstreams, access, inside, onReport } = carried;
+  const load = async (each: Tunnel): Promise<LoadedTunnel> => {
+    requireAccess(each, access);
+    const loaded = await loadTunnel(io, quickConfig(shell, each, upstreams, flags), output);
+    return inside === undefined ? loaded : { ...loaded, inside };
+  };
   let gone: Gone | undefined;
   const steer = quick.steer(load, (found) => {
     gone = found;
@@ -150,9 +182,26 @@ async function carry(shell: Shell, quick: QuickTunnel, upstreams: TunnelUpstream
   const tunnels = [await load(quick.tunnel)];
   if (shell.printUrl !== undefined) requireVerified(quick.tunnel);
   const ready = { ...quick.readiness, print: shell.printUrl };
-  const options = { output, tunnels, health: flags.health, inspect, drainMs: quickDrainMs, steer, ready };
+  const options = {
+    output,
+    tunnels,
+    health: flags.health,
+    inspect,
+    drainMs: quickDrainMs,
+    steer,
+    ready,
+    ...(onReport && { onReport }),
+  };
   shell.exitCode = await carryUntilStopped(io, options);
   return gone;
+}
+
+/** An older server, or somebody since, may have left the tunnel without its policy. */
+function requireAccess({ name, accessPolicy }: Tunnel, access: string | undefined): void {
+  if (access === undefined || accessPolicy === access) return;
+  throw new ClientError('request-refused', `the tunnel ${name} does not have access policy ${access}`, {
+    fix: `Run "underpass tunnels update ${name} --access ${access}", or start the command again.`,
+  });
 }
 
 async function remove({ tunnel: { name, expiresAt }, remove }: QuickTunnel, output: Output): Promise<void> {

@@ -17,15 +17,21 @@ export interface QuickFlags extends CommonFlags, UpstreamFlags {
 
 export const quickOptions = ['name', 'domain', 'keep', 'for', 'group', 'access', 'region', 'server', 'project'] as const;
 
-/** `lead` says which of a command's forms the options belong to. */
-export function withQuickOptions(command: Command, lead = ''): Command {
-  return withProject(command)
+interface Form {
+  /** Says which of a command's forms the options belong to. */
+  readonly lead?: string;
+  /** Whether an inspector can show its requests. */
+  readonly inspects?: boolean;
+}
+
+export function withQuickOptions(command: Command, { lead = '', inspects = true }: Form = {}): Command {
+  withProject(command)
     .option('--name <name>', `${lead}name of the tunnel, and of its address where the operator permits it (default: generated)`)
     .option('--domain <name>', `${lead}ingress domain of yours; may be repeated (default: generated)`, collect)
     .option('--group <name>', `${lead}security group`)
     .option('--access <policy>', `${lead}access policy: who may visit`)
     .option('--region <name>', `${lead}region (default: the first available one)`)
-    .addOption(new Option('--keep', `${lead}do not delete the tunnel at the end`).conflicts('for'))
-    .option('--no-inspect', `${lead}without the inspector`)
-    .option('--for <time>', `${lead}end after this time, such as 30m, 2h or 1d`);
+    .addOption(new Option('--keep', `${lead}do not delete the tunnel at the end`).conflicts('for'));
+  if (inspects) command.option('--no-inspect', `${lead}without the inspector`);
+  return command.option('--for <time>', `${lead}end after this time, such as 30m, 2h or 1d`);
 }

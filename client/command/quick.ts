@@ -12,10 +12,9 @@ export function addQuickCommands(program: Command, shell: Shell): void {
   addCarryCommands(program, shell);
   const http = program.commands.find((command) => command.name() === 'http')!;
   addServe(program, shell);
-  withQuickOptions(
-    http.argument('[port]', 'PORT, HOST:PORT or URL: makes a quick tunnel for this folder'),
-    'with a port: ',
-  ).action(async (port: string | undefined, flags: CarryFlags & QuickFlags) => {
+  withQuickOptions(http.argument('[port]', 'PORT, HOST:PORT or URL: makes a quick tunnel for this folder'), {
+    lead: 'with a port: ',
+  }).action(async (port: string | undefined, flags: CarryFlags & QuickFlags) => {
     if (port === undefined) return withPrint(shell, flags.print, (inner) => carryGiven(inner, flags));
     refuseOptions(flags, ['url', 'tokenFile', 'upstream'], 'not for a quick tunnel');
     const { carryQuick } = await import('./carry-quick.ts');

@@ -1,8 +1,7 @@
 // The library of the npm package: `listen` and `forward`. Everything that lasts belongs to one tunnel; nothing is global.
 
-import type { Server } from 'node:http';
-import type { InsideUpstream } from '../config/loaded-tunnel.ts';
 import { quickUpstreams } from '../quick/quick-upstreams.ts';
+import { insideOf, insideUpstreams } from '../tunnels/inside-server.ts';
 import { type Carried, CarriedTunnel } from './carried-tunnel.ts';
 import { serverOf } from './handler.ts';
 import { createLibraryIo } from './library-io.ts';
@@ -10,12 +9,8 @@ import { type Source, sourceOf } from './options.ts';
 import { openSource } from './source.ts';
 import type * as api from './underpass.d.ts';
 import { LibraryError, underpassError } from './underpass-error.ts';
-import { connectVisitor } from './visitor-socket.ts';
 
 export { LibraryError as UnderpassError };
-
-/** Names the handler where an address would stand. Nothing dials it. */
-const handlerUpstream = { scheme: 'http', host: 'handler.invalid', port: 80 } as const;
 
 export async function listen(handler: api.Handler, options: api.ListenOptions = {}): Promise<api.Tunnel> {
   return open(options, ['signal'], (onError) => {
@@ -23,8 +18,7 @@ export async function listen(handler: api.Handler, options: api.ListenOptions = 
     const end = () => {
       if (own) server.close();
     };
-    const upstreams = { type: 'http', list: [{ domain: null, upstream: handlerUpstream }] } as const;
-    return { upstreams, inside: insideOf(server), endIdle: () => server.closeIdleConnections(), end };
+    return { upstreams: insideUpstreams, inside: insideOf(server, 'handler'), endIdle: () => server.closeIdleConnections(), end };
   });
 }
 
@@ -34,17 +28,6 @@ export async function forward(upstream: number | string, options: api.ForwardOpt
     const upstreams = quickUpstreams(String(upstream), upstreamHost === undefined ? undefined : [upstreamHost]);
     return { upstreams, end: () => {} };
   });
-}
-
-function insideOf(server: Server): InsideUpstream {
-  return {
-    lines: ['handler'],
-    openInside(request) {
-      const { relayed, socket } = connectVisitor(request);
-      server.emit('connection', socket);
-      return relayed;
-    },
-  };
 }
 
 type Prepare = (onError: (error: unknown) => void) => Carried;
