@@ -34,6 +34,7 @@ const local = (...argv: readonly string[]): Row => ({ argv, reaches: [] });
 
 const pin = '5c'.repeat(32);
 const upstream = ['--upstream', 'http://127.0.0.1:9'];
+const mcpServer = fileURLToPath(new URL('./mcp/fixture/server.mjs', import.meta.url));
 
 /** REGION, SSH, CONFIG and FOREIGN stand for what a test starts. No service is installed: root would write to the system. */
 const rows: Readonly<Record<string, Row>> = {
@@ -47,6 +48,7 @@ const rows: Readonly<Record<string, Row>> = {
   check: local('check', '--config', 'CONFIG'),
   inspect: { argv: ['inspect', '--json'], reaches: ['inspector'] },
   replay: { argv: ['replay', '1', '--json'], reaches: ['inspector'] },
+  mcp: lasting(['mcp', '--', process.execPath, mcpServer, 'session'], 'server', 'region'),
   'ssh serve': lasting(['ssh', 'serve', 'ssh', '--host', 'box=127.0.0.1'], 'server', 'region'),
   'ssh connect': { argv: ['ssh', 'connect', '--pin', pin, 'SSH'], reaches: ['region'] },
   login: calls('login', '--with-token'),
@@ -205,11 +207,14 @@ async function startWorld(t: TestContext, names?: { readonly server: string; rea
 function bodyOf({ method, url = '' }: IncomingMessage, region: string): unknown {
   if (url === '/api/user') return accountRoutes['GET /api/user'].body;
   if (url === '/api/projects') return accountRoutes['GET /api/projects'].body;
+  if (url.startsWith('/api/access-policies/')) return { ...policy, name: 'mcp-members', members: true };
   if (url === '/api/regions' || url === '/api/releases') return [];
   const isTunnel = /^\/api\/tunnels\/(shop|ssh)(\?|$)/.test(url) && method === 'GET';
   if (isTunnel || (method === 'POST' && /quick/.test(url))) return tunnelOf(/ssh/.test(url) ? 'ssh' : 'shop', region);
   return undefined;
 }
+
+const policy = { people: [], provider: null, password: false, tokenCount: 0, linkCount: 0, rules: [] };
 
 const tunnelOf = (name: string, url: string) => ({
   name,
@@ -222,6 +227,7 @@ const tunnelOf = (name: string, url: string) => ({
   dataPlaneHost: 'edge.localhost',
   proxyProtocol: '',
   securityGroup: 'default',
+  accessPolicy: 'mcp-members',
   updatedAt: '2026-11-20T10:00:00.000Z',
   token: 'secret',
   url,

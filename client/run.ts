@@ -116,6 +116,7 @@ const groups: readonly Group[] = [
   [['import'], async () => (await import('./command/import.ts')).addImportCommand],
   [['run', 'check'], async () => (await import('./command/run-config.ts')).addConfigCommands],
   [['inspect', 'replay'], async () => (await import('./command/inspect.ts')).addInspectCommands],
+  [['mcp'], async () => (await import('./command/mcp.ts')).addMcpCommand],
   [['ssh'], async () => (await import('./command/ssh.ts')).addSshCommands],
   [['login', 'logout', 'whoami', 'projects', 'regions'], async () => (await import('./command/account.ts')).addAccountCommands],
   [['tunnels'], async () => (await import('./command/tunnels.ts')).addTunnelCommands],

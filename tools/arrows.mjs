@@ -48,7 +48,7 @@ export const layers = {
     ['terminal', 'carry'],
     ['config'],
     ['account', 'inspect', 'tunnels'],
-    ['doctor', 'import', 'listening', 'quick', 'service', 'ssh'],
+    ['doctor', 'import', 'listening', 'mcp', 'quick', 'service', 'ssh'],
     ['command', 'library'],
     ['.'],
   ],

@@ -237,6 +237,11 @@ export const errors = {
     fix: 'Restore it, or delete it: a new one is made, and every visitor then needs new lines for ~/.ssh/config.',
     exit: 'local',
   },
+  'mcp-server-silent': {
+    title: 'The MCP server does not answer',
+    fix: 'Run its command by itself, and check that it speaks MCP on standard input and output.',
+    exit: 'local',
+  },
   'service-missing': { title: 'No such service is installed', fix: 'Run "underpass service install".', exit: 'notFound' },
 } as const satisfies Record<string, ErrorEntry>;
 

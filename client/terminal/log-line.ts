@@ -19,7 +19,9 @@ export interface LogEvent {
     | 'traffic'
     | 'ssh-opened'
     | 'ssh-refused'
-    | 'ssh-failed';
+    | 'ssh-failed'
+    | 'server-log'
+    | 'server-ended';
   readonly edge?: string;
   readonly address?: string;
   /** Public addresses of the tunnel. */

@@ -2,61 +2,24 @@
 // discovery, registration, sign-in, consent, token, tool call. UNDERPASS_SHOW=1 prints what went over the wire, for docs/access.md.
 
 import assert from 'node:assert/strict';
-import { createServer, type IncomingMessage, request as requestPlain } from 'node:http';
-import { createServer as createSecureServer, request as requestTls } from 'node:https';
+import { createServer } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { Readable } from 'node:stream';
 import { type TestContext, test } from 'node:test';
-import { type OAuthClientProvider, UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
+import { UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
-import type { OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
 import { createCli } from '@underpass/client/test-kit.ts';
 import type { DocumentNet } from '@underpass/control/visitors/programs/document.ts';
 import type { Tunnel } from '@underpass/rules/entity/entity.ts';
 import { createTestAuthority } from '@underpass/wire/fixture/certificate.ts';
 import { connectClient } from '../helpers/dashboard.ts';
+import { authorize, createFetch, createProgram, type Program, password, show } from '../helpers/mcp-program.ts';
 import { type Account, type Product, startProduct, tunnelCreated } from '../helpers/product.ts';
 
-const password = 'correct horse battery';
-const callback = 'http://127.0.0.1:3118/callback';
 const documentHost = 'scribe.example';
-
-function show(line: string): void {
-  if (process.env.UNDERPASS_SHOW === '1') process.stdout.write(`${line}\n`);
-}
-
-/** Fetches, but every host is this machine, and its https hosts have certificates of the local authority. */
-const createFetch =
-  (caPem: string): typeof fetch =>
-  async (input, init) => {
-    const sent = new Request(input as string, init);
-    const url = new URL(sent.url);
-    const body = Buffer.from(await sent.arrayBuffer());
-    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-    const options = {
-      method: sent.method,
-      headers: { ...Object.fromEntries(sent.headers), 'content-length': body.length },
-      signal: sent.signal,
-      lookup: ((_: string, { all }: { all?: boolean }, done: (...found: unknown[]) => void) =>
-        all ? done(null, [{ address: '127.0.0.1', family: 4 }]) : done(null, '127.0.0.1', 4)) as never,
-    };
-    const request = url.protocol === 'https:' ? requestTls(url, { ...options, ca: caPem }) : requestPlain(url, options);
-    request.on('response', resolve).on('error', reject).end(body);
-    const answer = await promise;
-    const status = answer.statusCode ?? 0;
-    const challenge = answer.headers['www-authenticate'];
-    show(
-      `${sent.method} ${sent.url.replace(/\?.*/, '?…')} → ${status}${challenge === undefined ? '' : `\n    WWW-Authenticate: ${challenge}`}`,
-    );
-    const headers = new Headers();
-    for (const [name, values] of Object.entries(answer.headersDistinct))
-      for (const value of values ?? []) headers.append(name, value);
-    const hasBody = ![204, 304].includes(status) && sent.method !== 'HEAD';
-    return new Response(hasBody ? (Readable.toWeb(answer) as ReadableStream) : null, { status, headers });
-  };
 
 /** An MCP server with one tool, which says whom the tunnel vouches for. */
 async function startMcpServer(t: TestContext): Promise<string> {
@@ -93,80 +56,6 @@ async function startDocumentSite(t: TestContext): Promise<{ readonly url: string
   t.after(() => site.close());
   const url = `https://${documentHost}:${(site.address() as AddressInfo).port}/program.json`;
   return { url, net: { addressesOf: async () => ['127.0.0.1'], isAllowed: () => true, ca: authority.certificatePem } };
-}
-
-interface Program extends OAuthClientProvider {
-  /** Where it sends its user. */
-  asked: URL | undefined;
-  kept: OAuthTokens | undefined;
-}
-
-function createProgram(documentUrl?: string): Program {
-  let information: OAuthClientInformationMixed | undefined;
-  let verifier = '';
-  return {
-    asked: undefined,
-    kept: undefined,
-    redirectUrl: callback,
-    clientMetadata: { client_name: 'Scribe', redirect_uris: [callback] },
-    ...(documentUrl === undefined ? {} : { clientMetadataUrl: documentUrl }),
-    state: () => 'the-state',
-    clientInformation: () => information,
-    saveClientInformation: (given) => {
-      information = given;
-    },
-    tokens() {
-      return this.kept;
-    },
-    saveTokens(given) {
-      this.kept = given;
-    },
-    redirectToAuthorization(url) {
-      this.asked = url;
-    },
-    saveCodeVerifier: (given) => {
-      verifier = given;
-    },
-    codeVerifier: () => verifier,
-    invalidateCredentials(which) {
-      if (which === 'tokens') this.kept = undefined;
-    },
-  };
-}
-
-const fieldsIn = (page: string): Record<string, string> =>
-  Object.fromEntries(
-    [...page.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)"/g)].map(([, name, value]) => [name!, value!]),
-  );
-
-/** A visitor with a browser: follows the program's address, signs in by the password, and allows it. Returns where the program is called back. */
-async function visit(visitorFetch: typeof fetch, start: URL): Promise<URL> {
-  const jar = new Map<string, string>();
-  const open = async (url: URL, form?: Record<string, string>): Promise<{ url: URL; page: string }> => {
-    const response = await visitorFetch(url, {
-      redirect: 'manual',
-      ...(form === undefined ? {} : { method: 'POST', body: new URLSearchParams(form) }),
-      headers: {
-        cookie: [...jar.values()].join('; '),
-        'sec-fetch-site': form ? 'same-origin' : 'cross-site',
-        accept: 'text/html',
-      },
-    });
-    for (const line of response.headers.getSetCookie()) jar.set(line.split('=')[0]!, line.split(';')[0]!);
-    const page = await response.text();
-    const next = response.headers.get('location') ?? /content="0;url=([^"]+)"/.exec(page)?.[1]?.replaceAll('&amp;', '&');
-    if (next === undefined) return { url, page };
-    const target = new URL(next, url);
-    return target.href.startsWith(callback) ? { url: target, page } : open(target);
-  };
-  const action = (page: string, part: string): string =>
-    new RegExp(`action="([^"]*${part}[^"]*)"`).exec(page)?.[1] ?? assert.fail(`no form for ${part}: ${page}`);
-  const signIn = await open(start);
-  const path = action(signIn.page, 'password');
-  const consent = await open(new URL(path, signIn.url), { ...fieldsIn(signIn.page), password });
-  assert.match(consent.page, /Allow Scribe to use/);
-  const allow = action(consent.page, 'consent');
-  return (await open(new URL(allow, consent.url), { ...fieldsIn(consent.page), decision: 'allow' })).url;
 }
 
 interface Stage {
@@ -207,19 +96,9 @@ async function connect({ wireFetch }: Stage, address: URL, program: Program) {
   return { client, transport };
 }
 
-/** Does what a program does: it is refused, sends its user to the sign-in, takes the code, and connects again. */
-async function authorize(stage: Stage, program: Program): Promise<void> {
-  const transport = new StreamableHTTPClientTransport(stage.notes, { authProvider: program, fetch: stage.wireFetch });
-  const client = new Client({ name: 'scribe', version: '1.0.0' });
-  await assert.rejects(client.connect(transport as never), UnauthorizedError);
-  show('— the visitor signs in and allows the program —');
-  const answer = await visit(stage.wireFetch, program.asked!);
-  assert.deepEqual(
-    [answer.searchParams.get('state'), answer.searchParams.get('iss')],
-    ['the-state', `${stage.product.origin}/access/oauth`],
-  );
-  show('— the program is called back —');
-  await transport.finishAuth(answer.searchParams.get('code')!);
+async function authorizeAtNotes(stage: Stage, program: Program): Promise<void> {
+  const issuer = await authorize({ wireFetch: stage.wireFetch, address: stage.notes }, program);
+  assert.equal(issuer, `${stage.product.origin}/access/oauth`);
 }
 
 async function callWho(stage: Stage, program: Program): Promise<string> {
@@ -240,14 +119,14 @@ test('a real MCP client connects through sign-in and consent, and a sign-out end
   const { account, product, notes, other } = stage;
 
   const program = createProgram();
-  await authorize(stage, program);
+  await authorizeAtNotes(stage, program);
   const text = await callWho(stage, program);
   assert.match(text, /^\S+ without a token$/, 'the upstream gets the visitor, and not the token');
   show(`— the tool answers: ${text} —`);
 
   show('— a program whose id is a document —');
   const documented = createProgram(stage.documentUrl);
-  await authorize(stage, documented);
+  await authorizeAtNotes(stage, documented);
   assert.match(await callWho(stage, documented), /without a token$/);
   const { client_id } = (await documented.clientInformation()) as { client_id: string };
   assert.equal(client_id, stage.documentUrl);

@@ -1,0 +1,238 @@
+// Which server answers which visitor: one for each session and one for each visitor's requests without a session, or with --shared
+// one for all. Servers start when they are needed, and again after they ended.
+
+import { randomBytes } from 'node:crypto';
+import { type Era, statusOf } from './core/check.ts';
+import { codes, errorOf, type Message, type Request } from './core/message.ts';
+import { createSeats, type Seat } from './core/seats.ts';
+import { createStartGate } from './core/start-gate.ts';
+import type { McpLimits } from './limits.ts';
+import { createLink, type Link, type LinkEnd, type Party } from './link.ts';
+import type { Outlet } from './outlet.ts';
+import { type Opened, openServer, requestStateless, sharedInitialize } from './prepared.ts';
+import type { ProcessEvents, ServerProcess } from './server-process.ts';
+import { createSession, type Session } from './session.ts';
+
+export interface BridgeOptions {
+  readonly start: (events: ProcessEvents) => ServerProcess;
+  readonly isShared: boolean;
+  readonly limits: McpLimits;
+  readonly now: () => number;
+  /** A line of a server, for the log. */
+  readonly onLog: (line: string) => void;
+  readonly onEnd: (end: LinkEnd) => void;
+}
+
+export interface Refusal {
+  readonly status: number;
+  readonly text: string;
+  readonly retryMs?: number;
+}
+
+export interface Bridge {
+  /** Starts a server, to see that it works. Returns what is known of it. */
+  readonly check: () => Promise<Opened | undefined>;
+  readonly openSession: (visitor: string, request: Request, outlet: Outlet, primes: boolean) => Promise<Refusal | undefined>;
+  readonly session: (id: string, visitor: string) => Session | undefined;
+  readonly endSession: (session: Session) => void;
+  readonly requestStateless: (visitor: string, request: Request, outlet: Outlet) => Promise<Refusal | undefined>;
+  readonly end: () => Promise<void>;
+}
+
+/** A server that this program opened, for requests of several clients. */
+interface Prepared extends Seat {
+  readonly link: Link;
+  readonly opened: Promise<Opened | undefined>;
+  readonly end: () => Promise<void>;
+}
+
+type Owner = Session | Prepared;
+type Unasked = Exclude<Message, { kind: 'answer' }>;
+
+const sessionIdBytes = 24;
+/** Notifications that say nothing of one client. */
+const forAll = /^notifications\/(tools|prompts|resources)\/list_changed$/;
+const statelessId = (visitor: string): string => `stateless ${visitor}`;
+/** A server that refuses one revision is no failure of the other. */
+const gateKey = (visitor: string, era: Era = 'stateless'): string => `${era} ${visitor}`;
+/** The visitor of a server that all share. No visitor's name is empty. */
+const everybody = '';
+
+const full: Refusal = { status: 503, text: 'Too many MCP servers run. Close a session, or try again later.', retryMs: 30_000 };
+
+const notOpened: Refusal = { status: 503, text: 'The MCP server did not open.', retryMs: 5_000 };
+
+export function createBridge(options: BridgeOptions): Bridge {
+  const { isShared, limits, now } = options;
+  const seats = createSeats<Owner>(isShared ? limits.sharedSeats : limits.seats);
+  /** Servers that all share. They have no seat: nobody's place is taken by them. */
+  const shared = new Map<string, Prepared>();
+  const gate = createStartGate();
+  const links = new Set<Link>();
+  let era: Era | undefined;
+  const sweeper = setInterval(sweep, limits.sweepMs);
+  sweeper.unref();
+
+  function sweep(): void {
+    for (const link of links) link.sweep();
+    for (const owner of seats.idle(now())) drop(owner);
+  }
+
+  function drop(owner: Owner): void {
+    seats.remove(owner);
+    void owner.end();
+  }
+
+  /** `key`: who waits if it ends early. */
+  function startLink(key: string, onOther: (link: Link, message: Unasked) => void, onEnd: () => void): Link {
+    const link = createLink({
+      ...options,
+      onOther: (message) => onOther(link, message),
+      onEnd(end) {
+        links.delete(link);
+        if (end.how === 'early') gate.failed(key, now());
+        if (end.how === 'late') gate.worked(key);
+        onEnd();
+        options.onEnd(end);
+      },
+    });
+    links.add(link);
+    return link;
+  }
+
+  /** Why no server may start now. */
+  function refuseStart(key: string): Refusal | undefined {
+    const retryMs = gate.waitMs(key, now());
+    return retryMs === 0 ? undefined : { status: 503, text: 'The MCP server ended at its start. Try again later.', retryMs };
+  }
+
+  function refuseSeat(visitor: string): Refusal | undefined {
+    const room = seats.room(visitor);
+    if (room === 'full') return full;
+    if (room !== 'free') drop(room);
+    return undefined;
+  }
+
+  function prepare(visitor: string, wanted: Era | undefined, forget: () => void): Prepared {
+    const link = startLink(gateKey(visitor, wanted), takeShared, forget);
+    const opened = openServer(link, limits, wanted).then((found) => {
+      if (found === undefined) {
+        forget();
+        void link.end();
+      }
+      return found;
+    });
+    return { id: statelessId(visitor), visitor, usedMs: now(), link, opened, isBusy: link.isBusy, end: link.end };
+  }
+
+  /** What a server of several clients says of itself: it may tell all of them what concerns all, and ask none. */
+  function takeShared(link: Link, message: Unasked): void {
+    const { kind, method, body } = message;
+    if (kind === 'request') {
+      const { id } = message;
+      link.send(
+        method === 'ping' ? { jsonrpc: '2.0', id, result: {} } : errorOf(id, codes.unknownMethod, `Method not found: ${method}`),
+      );
+    } else if (isShared && forAll.test(method)) {
+      for (const owner of seats.all()) if ('take' in owner) owner.take({ kind, method, body });
+    }
+  }
+
+  function forgetShared(prepared: Prepared): void {
+    for (const [kind, each] of shared) if (each === prepared) shared.delete(kind);
+  }
+
+  function sharedServer(wanted: Era): Prepared {
+    const kind = era === 'session' ? 'session' : wanted;
+    const running = shared.get(kind);
+    if (running !== undefined) return running;
+    const prepared = prepare(everybody, kind, () => forgetShared(prepared));
+    shared.set(kind, prepared);
+    return prepared;
+  }
+
+  async function openShared(visitor: string, request: Request, outlet: Outlet, primes: boolean): Promise<Refusal | undefined> {
+    const { link, opened } = sharedServer('session');
+    const found = await opened;
+    if (found === undefined) return notOpened;
+    const refusal = refuseSeat(visitor);
+    if (refusal !== undefined) return refusal;
+    const session = addSession(visitor, link, outlet);
+    session.answer(request, outlet, primes, sharedInitialize(request, found));
+    return undefined;
+  }
+
+  function addSession(visitor: string, link: Link, outlet: Outlet): Session {
+    const id = randomBytes(sessionIdBytes).toString('base64url');
+    const onRefused = () => drop(session);
+    const session = createSession({ id, visitor, link, isShared, limits, now, onRefused });
+    seats.add(session);
+    outlet.setHeader('mcp-session-id', id);
+    return session;
+  }
+
+  function openOwn(visitor: string, request: Request, outlet: Outlet, primes: boolean): void {
+    const onOther = (_: Link, message: Unasked) => session.take(message);
+    const link = startLink(gateKey(visitor, 'session'), onOther, () => drop(session));
+    const session = addSession(visitor, link, outlet);
+    session.request(request, outlet, primes);
+  }
+
+  function statelessServer(visitor: string): Prepared | Refusal {
+    if (isShared) return sharedServer('stateless');
+    const found = seats.find(statelessId(visitor), visitor, now());
+    if (found !== undefined && 'opened' in found) return found;
+    const refusal = refuseSeat(visitor);
+    if (refusal !== undefined) return refusal;
+    const prepared = prepare(visitor, era, () => seats.remove(prepared));
+    seats.add(prepared);
+    return prepared;
+  }
+
+  return {
+    async check() {
+      const probe = prepare(everybody, undefined, () => forgetShared(probe));
+      const found = await probe.opened;
+      era = found?.era;
+      if (isShared && found !== undefined) shared.set(found.era, probe);
+      else void probe.end();
+      return found;
+    },
+    async openSession(visitor, request, outlet, primes) {
+      const refusal = refuseStart(gateKey(isShared ? everybody : visitor, 'session'));
+      if (refusal !== undefined) return refusal;
+      if (isShared) return openShared(visitor, request, outlet, primes);
+      const noSeat = refuseSeat(visitor);
+      if (noSeat === undefined) openOwn(visitor, request, outlet, primes);
+      return noSeat;
+    },
+    session(id, visitor) {
+      const found = seats.find(id, visitor, now());
+      return found !== undefined && 'request' in found ? found : undefined;
+    },
+    endSession: drop,
+    async requestStateless(visitor, request, outlet) {
+      const refusal = refuseStart(gateKey(isShared ? everybody : visitor, era));
+      if (refusal !== undefined) return refusal;
+      const server = statelessServer(visitor);
+      if ('status' in server) return server;
+      const opened = await server.opened;
+      if (opened === undefined) return notOpened;
+      sendStateless(server.link, opened, request, { id: statelessId(visitor) }, outlet);
+      return undefined;
+    },
+    async end() {
+      clearInterval(sweeper);
+      await Promise.all([...links].map((link) => link.end()));
+    },
+  };
+}
+
+/** A client that leaves cancels its request (MCP 2026-07-28, Cancellation). */
+function sendStateless(link: Link, opened: Opened, request: Request, party: Party, outlet: Outlet): void {
+  outlet.open({ at: 'later' });
+  requestStateless(link, opened, request, party, (body, isAnswer) =>
+    outlet.send({ data: JSON.stringify(body), isLast: isAnswer, status: statusOf(body) }),
+  );
+  outlet.onGone(() => void link.cancel(party, request.id));
+}
