@@ -26,12 +26,12 @@ export const mcpLimits = {
   /** An answer that comes sooner is one JSON object; a later one comes on an event stream. */
   streamAfterMs: 1_000,
   keepAliveMs: 25_000,
-  /** From a request, or the last word on its progress, to its answer. */
+  /** The time from a request, or the last word on its progress, to its answer. */
   answerMs: 10 * 60_000,
   longestAnswerMs: 60 * 60_000,
-  /** From the start of a server to its first answer: `npx` may download it first. */
+  /** The time from the start of a server to its first answer: `npx` may download it first. */
   startMs: 60_000,
-  /** After the end of its input and after SIGTERM, until the next means. */
+  /** The time after the end of its input, and after SIGTERM, until the next means. */
   endMs: 2_000,
   sweepMs: 5_000,
   /** The log: the longest line, and lines in a second. */

@@ -22,7 +22,7 @@ export interface LinkOptions {
 
 export interface LinkEnd {
   readonly reason: string;
-  /** It was asked to end, or it ended by itself: soon after its start, or later. */
+  /** Whether it was asked to end, or ended by itself: soon after its start, or later. */
   readonly how: 'asked' | 'early' | 'late';
 }
 
@@ -44,7 +44,7 @@ interface Deadline {
   nextMs: number;
 }
 
-/** It waits for changes, without an end. */
+/** The method that waits for changes, without an end. */
 const endless = 'subscriptions/listen';
 
 export function createLink({ start, limits, now, onLog, onOther, onEnd }: LinkOptions): Link {

@@ -79,10 +79,10 @@ async function messagesOf(response: Response): Promise<readonly Json[]> {
   return [...text.matchAll(/^data: (.+)$/gm)].map(([, data]) => JSON.parse(data!) as Json);
 }
 
-const textIn = (message: Json | undefined): string => {
+function textIn(message: Json | undefined): string {
   const { result, error } = message as { result?: { content: { text: string }[] }; error?: { message: string } };
   return result?.content[0]?.text ?? `error: ${error?.message}`;
-};
+}
 
 async function open(stage: Stage, visitor = 'ann') {
   const answer = await stage.post(initialize, { 'x-underpass-user': visitor });
@@ -114,13 +114,13 @@ async function readUntil(response: Response, pattern: RegExp): Promise<string> {
   return text;
 }
 
-const stateless = (name: string, body: ReturnType<typeof request>, more: Headers = {}) => {
+function stateless(name: string, body: ReturnType<typeof request>, more: Headers = {}) {
   const meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': {} };
   const params = { ...body.params, _meta: { ...(body.params._meta as Json), ...meta } };
   const named = name === '' ? {} : { 'mcp-name': name };
   const headers: Headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': body.method, ...named, ...more };
   return [{ ...body, params }, headers] as const;
-};
+}
 
 test('a session has a server of its own, and ends it with DELETE', async (t) => {
   const stage = await startStage(t);

@@ -5,7 +5,7 @@ import type { McpLimits } from './limits.ts';
 
 export interface OutletEvent {
   readonly data: string;
-  /** For a client that comes back. Missing: it cannot. */
+  /** The place from which a client may go on. Missing: it cannot. */
   readonly id?: string;
   /** The answer: it ends the stream. */
   readonly isLast: boolean;

@@ -50,7 +50,7 @@ export function startServerProcess(command: ServerCommand, limits: McpLimits, ev
   };
 }
 
-/** Its last words may be read after its exit; but a process that it started may hold its output open for longer. */
+/** The time for its last words, which may be read after its exit; a process that it started may hold its output open for longer. */
 const lastWordsMs = 500;
 
 /** Resolves with the reason. */
@@ -101,7 +101,7 @@ async function endsWithin(ended: Promise<string>, ms: number): Promise<boolean> 
   return isEnded;
 }
 
-/** Its whole group: `npx` starts the server as a process of its own. */
+/** Sends the signal to its whole group: `npx` starts the server as a process of its own. */
 function kill(child: ChildProcess, signal: NodeJS.Signals): void {
   if (child.pid === undefined) return;
   try {

@@ -21,7 +21,7 @@ export type Checked =
 export const statelessVersion = '2026-07-28';
 export const sessionVersions: readonly string[] = ['2025-11-25', '2025-06-18', '2025-03-26'];
 const versions: readonly string[] = [statelessVersion, ...sessionVersions];
-/** Before 2025-06-18 clients sent no header. */
+/** The version of clients that send no header: there was none before 2025-06-18. */
 const unnamedVersion = '2025-03-26';
 
 export const versionKey = 'io.modelcontextprotocol/protocolVersion';
