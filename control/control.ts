@@ -1,6 +1,8 @@
 // createControl: the API and everything that it needs, made only from deps. It opens no sockets: server/ brings requests and edges.
 
 import type { Registry } from 'prom-client';
+import { createAlertCalls } from './alerts/calls.ts';
+import { createAlertPasses } from './alerts/passes.ts';
 import { type Connection, createApp } from './api/app.ts';
 import { createControlMetrics } from './api/metrics.ts';
 import { renderOpenApi } from './api/openapi.ts';
@@ -53,6 +55,7 @@ function createHandlers(parts: Parts, events: EventStreams): Handlers {
     ...createProgramCalls(parts),
     ...createOperatorCalls(parts),
     ...createOverviewCalls(parts),
+    ...createAlertCalls(parts),
     ...createSiteCalls({ version, origin, operator, ...mailboxOf(parts) }, createReleases(releases)),
   };
 }
@@ -63,14 +66,16 @@ async function darkenAgain({ store, feed }: ControlDeps): Promise<void> {
   if (tunnelIds.length > 0) feed.tunnelsChanged(tunnelIds);
 }
 
-function createBackground(deps: ControlDeps, onLost: Control['onDomainLost']): readonly BackgroundWork[] {
+function createBackground(deps: Parts, onLost: Control['onDomainLost']): readonly BackgroundWork[] {
   const { store, clock, log } = deps;
-  const recheck = createRecheck({ ...deps, withLease: createWithLease(store, clock), onLost });
+  const withLease = createWithLease(store, clock);
+  const recheck = createRecheck({ ...deps, withLease, onLost });
   return [
     { name: 'sweeping', everyMs: 10 * minuteMs, atStart: true, run: () => sweepStore(store, clock(), log) },
     { name: 'quick tunnels: expiring', everyMs: minuteMs, atStart: true, run: () => expireTunnels(deps) },
     { name: 'blocks: names', everyMs: minuteMs, atStart: true, run: () => darkenAgain(deps) },
     { name: 'dns: the re-check', everyMs: 5 * minuteMs, run: recheck.run },
+    ...createAlertPasses({ ...deps, withLease }),
   ];
 }
 
@@ -98,7 +103,7 @@ export function createControl(deps: ControlDeps): Control {
     start: (more = []) => {
       isRunning = true;
       jobs.start();
-      stopBackground = startBackground([...createBackground(deps, onDomainLost), ...more], deps.log);
+      stopBackground = startBackground([...createBackground(parts, onDomainLost), ...more], deps.log);
     },
     settle: () => jobs.drain(),
     beginStop: () => {

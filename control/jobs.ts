@@ -2,6 +2,7 @@
 
 import { createHmac } from 'node:crypto';
 import { hourMs } from '@underpass/rules/limits.ts';
+import { sendAlertMail } from './alerts/alert-mail.ts';
 import type { ControlDeps } from './deps.ts';
 import { createLoginLink, loginUrl, proofUrl } from './people/auth/login-link.ts';
 import { byActiveMember, findApprover, listFor, type OpenInvitation, renewFor } from './people/invitation/invitations.ts';
@@ -191,6 +192,7 @@ export const createJobHandlers = (deps: Deps): JobHandlers => ({
   'registration-mail': (payload) => sendRegistrationMail(deps, payload),
   'operator-mail': (mail) => send(deps, deps.settings.operatorEmail, mail),
   invitation: (payload) => sendInvitation(deps, payload),
+  'alert-mail': (payload) => sendAlertMail(deps, payload),
   notice: ({ email, ...mail }) => send(deps, email, mail),
   'account-deleted': ({ email, firstName }) => send(deps, email, accountDeletedMail(firstName)),
   'domain-lost': ({ email, apexName }) => send(deps, email, domainLostMail(apexName, deps.settings.origin)),

@@ -1,6 +1,7 @@
 // What answers besides the calls of the table: the webhook, the pages on which visitors sign in, the site, and in development
 // the mailbox.
 
+import { addUnsubscribe } from './alerts/unsubscribe.ts';
 import type { App } from './api/app.ts';
 import type { Parts } from './parts.ts';
 import { takeSubscriptionWebhook } from './people/registration/webhook.ts';
@@ -32,5 +33,6 @@ export function addPages(app: App, parts: Parts, isRunning: () => boolean): void
     readDocument: createDocumentReader(documentNet),
   });
   addVisits(app, { ...parts, production: settings.production, providerNetworks: settings.providerNetworks, programs });
+  addUnsubscribe(app, parts);
   addSite(app, { ...parts, isRunning });
 }

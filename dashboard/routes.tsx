@@ -65,6 +65,7 @@ const beyondTheSpec: RouteObject[] = [
   { path: 'projects/:projectID/access', lazy: page(() => import('./pages/access/policies.tsx')) },
   { path: 'projects/:projectID/access/policies/:policy', lazy: page(() => import('./pages/access/policy.tsx')) },
   { path: 'projects/:projectID/access/sign-ins', lazy: page(() => import('./pages/access/sign-ins.tsx')) },
+  { path: 'projects/:projectID/alerts', lazy: page(() => import('./pages/alerts/alerts.tsx')) },
   { path: 'projects/:projectID/members', lazy: page(() => import('./pages/project/members.tsx')) },
   { path: 'projects/:projectID/tokens', lazy: page(() => import('./pages/project/tokens.tsx')) },
   { path: 'projects/:projectID/audit', lazy: page(() => import('./pages/project/audit.tsx')) },

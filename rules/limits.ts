@@ -15,6 +15,23 @@ export const overviewLimits = {
 /** What the operators' first screen shows. */
 export const serviceOverviewLimits = { attention: 12, regions: 24, edgesOfRegion: 8 } as const;
 
+/** Alerts of a project. */
+export const alertLimits = {
+  /** How long a tunnel may be down before its people hear of it. */
+  waitSeconds: 120,
+  waitSecondsLeast: 30,
+  waitSecondsMost: 86_400,
+  /** The time after a mail in which all news waits for one more mail. */
+  digestMinutes: 15,
+  /** Lines of one mail; it counts the rest. */
+  mailLines: 50,
+  /** What the page shows: all open ones up to this number, and as many of the others. */
+  shown: 100,
+  keptDays: 30,
+  /** How long the link in a mail can end the mails. Old mails are deleted or forgotten. */
+  unsubscribeDays: 90,
+} as const;
+
 export const limits = {
   projectNameChars: 63,
   apiTokenNameChars: 63,
@@ -110,7 +127,7 @@ export const highestQuotas: ProjectQuotas = {
   apiTokens: 1_000,
 };
 
-const quotaNouns: Readonly<Record<QuotaName, string>> = {
+export const quotaNouns: Readonly<Record<QuotaName, string>> = {
   tunnels: 'tunnels',
   domains: 'domains',
   securityGroups: 'security groups',

@@ -2,7 +2,7 @@
 // refuses expired rows already, so sweeping changes no answer. A sweep cannot be undone, so it waits while the time is in doubt, and before it empties a table.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { dayMs, durations, hourMs, retentionDays } from '@underpass/rules/limits.ts';
+import { alertLimits, dayMs, durations, hourMs, retentionDays } from '@underpass/rules/limits.ts';
 import { policyLimits } from '@underpass/rules/visit/policy-limits.ts';
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Logger } from 'pino';
@@ -77,6 +77,7 @@ const rules: readonly Rule[] = [
   // What follows is kept as long as the privacy policy says. The log by id, which begins with the time: it is the largest
   // table, and has no index by time.
   { table: 'audit', lasting: true, expired: (now) => before('id', endOfIds(now - retentionDays.auditLog * dayMs)) },
+  { table: 'alerts', expired: (now) => before('closed_at', now - alertLimits.keptDays * dayMs) },
   { table: 'access_sign_ins', lasting: true, expired: (now) => before('at', now - retentionDays.accessSignIn * dayMs) },
   {
     table: 'registrations',

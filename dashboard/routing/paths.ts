@@ -30,6 +30,7 @@ export const paths = {
   accessPolicies: (projectId: string) => inProject(projectId, 'access'),
   accessPolicy: (projectId: string, name: string) => inProject(projectId, `access/policies/${seg(name)}`),
   accessSignIns: (projectId: string) => inProject(projectId, 'access/sign-ins'),
+  alerts: (projectId: string) => inProject(projectId, 'alerts'),
   members: (projectId: string) => inProject(projectId, 'members'),
   tokens: (projectId: string) => inProject(projectId, 'tokens'),
   audit: (projectId: string) => inProject(projectId, 'audit'),

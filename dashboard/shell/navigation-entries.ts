@@ -4,6 +4,7 @@ import { may } from '@underpass/rules/people/permission.ts';
 import {
   BadgeCheck,
   Ban,
+  Bell,
   DoorOpen,
   Flag,
   FolderKanban,
@@ -57,6 +58,7 @@ const specEntries = (projectId: string): readonly NavigationEntry[] => [
 ];
 
 const projectEntries = ({ id: projectId, role }: Project): readonly NavigationEntry[] => [
+  { label: 'Alerts', to: paths.alerts(projectId), icon: Bell },
   { label: 'Members', to: paths.members(projectId), icon: Users },
   ...(may(role, 'api-token.read') ? [{ label: 'API tokens', to: paths.tokens(projectId), icon: KeyRound }] : []),
   ...(may(role, 'audit.read') ? [{ label: 'Audit log', to: paths.audit(projectId), icon: ScrollText }] : []),

@@ -2,6 +2,7 @@
 
 import { accessCalls } from './access-calls.ts';
 import { accountCalls } from './account-calls.ts';
+import { alertCalls } from './alert-calls.ts';
 import { domainCalls } from './domain-calls.ts';
 import { operatorCalls } from './operator-calls.ts';
 import { passkeyCalls } from './passkey-calls.ts';
@@ -19,6 +20,7 @@ export const calls = {
   ...securityGroupCalls,
   ...accessCalls,
   ...projectCalls,
+  ...alertCalls,
   ...accountCalls,
   ...passkeyCalls,
   ...operatorCalls,

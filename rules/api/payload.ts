@@ -16,7 +16,7 @@ import {
   transportsField,
   wordField,
 } from '../entity/schema.ts';
-import { highestQuotas, limits } from '../limits.ts';
+import { alertLimits, highestQuotas, limits } from '../limits.ts';
 import { blockReasonMaxChars } from '../names/block.ts';
 import { abuseTextMaxChars } from '../people/abuse-report.ts';
 import { botCheckField, botCheckMaxChars } from '../people/bot-check.ts';
@@ -263,3 +263,8 @@ export const RegionChange = z.object({
   wildcardIngressDomain: optionalField(textField(wildcard)),
 });
 export const AbuseReportChange = z.object({ state: wordField(AbuseReportState) });
+
+export const AlertMailChange = z.object({ mail: booleanField() });
+export const AlertSettings = z.object({
+  waitSeconds: numberField({ minimum: alertLimits.waitSecondsLeast, maximum: alertLimits.waitSecondsMost }),
+});

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { projectQuotas, type QuotaName } from '../limits.ts';
 import { dnsProviderNames } from '../names/dns-provider.ts';
 import { userCodePattern } from '../people/device-code.ts';
+import { type AlertKind, alertKinds } from '../tunnel/alert.ts';
 import { type AttentionKind, attentionKinds } from '../tunnel/attention.ts';
 import { type ClientErrorName, clientErrors } from '../tunnel/client-error.ts';
 import { type ServiceKind, serviceKinds, serviceParts } from '../tunnel/service-attention.ts';
@@ -241,12 +242,50 @@ export const AttentionItem = entity({
   domain: maybe(hostname()),
   /** The name of an API token. */
   tokenName: maybe(string()),
+  region: maybe(string()),
+  quota: maybe(z.enum(Object.keys(projectQuotas) as QuotaName[])),
   since: maybe(time()),
   until: maybe(time()),
   error: maybe(ClientTrouble),
   affected: maybe(count()),
   total: maybe(count()),
 });
+
+/** What the people of a project were told. The kind decides which of the others are there. */
+export const Alert = entity({
+  id: string(),
+  kind: z.enum(Object.keys(alertKinds) as AlertKind[]),
+  state: z.enum(['open', 'closed']),
+  tone: z.enum(['positive', 'negative', 'warning', 'waiting', 'neutral']),
+  /** A sentence without its full stop. */
+  title: string(),
+  text: string(),
+  openedAt: time(),
+  closedAt: nullable(time()),
+  /** When it began: before it opened. */
+  since: maybe(time()),
+  /** When it ends, or gets worse. */
+  until: maybe(time()),
+  tunnel: maybe(string()),
+  region: maybe(string()),
+  domain: maybe(hostname()),
+  /** The name of an API token. */
+  tokenName: maybe(string()),
+  quota: maybe(z.enum(Object.keys(projectQuotas) as QuotaName[])),
+  /** The last error of a client. */
+  error: maybe(ClientTrouble),
+});
+export type Alert = Described<typeof Alert>;
+
+export const AlertPage = entity({
+  /** The caller gets mails about the alerts of this project. */
+  mail: boolean(),
+  /** How long a tunnel may be down before an alert opens. */
+  waitSeconds: count(),
+  /** The open ones first, then the closed ones of the last days; the newest first. */
+  alerts: array(Alert),
+});
+export type AlertPage = Described<typeof AlertPage>;
 
 const conditionCounts = Object.fromEntries(Object.keys(tunnelConditions).map((name) => [name, count()]));
 

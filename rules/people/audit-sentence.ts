@@ -35,6 +35,7 @@ type DetailName =
   | 'suspended'
   | 'to'
   | 'token'
+  | 'waitSeconds'
   | 'why';
 export type AuditDetail = Readonly<Partial<Record<DetailName, unknown>>>;
 
@@ -156,6 +157,8 @@ export const auditPhrases = {
   'project.delete': about('deleted the project'),
   'project.require-passkeys': ({ detail }) =>
     detail.required === false ? 'no longer requires passkeys of members' : 'now requires passkeys of members',
+  'alert.change': ({ detail: { waitSeconds } }) =>
+    `changed the waiting time of alerts${typeof waitSeconds === 'number' ? ` to ${waitSeconds} s` : ''}`,
   'member.change': ({ target, detail }) => {
     const [from, to] = [textOf(detail.from), textOf(detail.to)];
     return `changed the role of ${target}${from && ` from ${from}`}${to && ` to ${to}`}`;

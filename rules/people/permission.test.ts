@@ -56,6 +56,8 @@ const expected: Record<Action, string> = {
   'api-token.create': 'oam-',
   'api-token.delete': 'oam-',
   'device.approve': 'oamv',
+  'alert.read': 'oamv',
+  'alert.change': 'oa--',
   'audit.read': 'oa--',
 };
 

@@ -58,6 +58,8 @@ export const permissions = {
   'api-token.create': 'member',
   'api-token.delete': 'member',
   'device.approve': 'viewer',
+  'alert.read': 'viewer',
+  'alert.change': 'admin',
   'audit.read': 'admin',
 } as const satisfies Readonly<Record<string, Role>>;
 

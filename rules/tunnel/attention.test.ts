@@ -9,6 +9,7 @@ import {
   decideAttention,
   describeAttention,
   describeConditions,
+  noFacts,
   type ProjectFacts,
   type TunnelFacts,
 } from './attention.ts';
@@ -19,9 +20,10 @@ const now = Date.parse('2026-11-20T12:00:00Z');
 const ago = (minutes: number) => new Date(now - minutes * 60_000).toISOString();
 const inDays = (days: number) => new Date(now + days * 86_400_000).toISOString();
 
-const none: ProjectFacts = { tunnels: [], hosts: [], missedDomains: [], failedOrders: [], tokens: [] };
+const none = noFacts;
 const tunnel = (over: Partial<TunnelFacts>): TunnelFacts => ({
   name: 'shop',
+  region: 'eu',
   condition: 'working',
   clients: 1,
   failing: 0,
@@ -109,8 +111,16 @@ test('each kind has a title for each error, and no gap in it', () => {
   for (const kind of Object.keys(attentionKinds) as AttentionItem['kind'][])
     for (const code of [undefined, ...(Object.keys(clientErrors) as (keyof typeof clientErrors)[])]) {
       const error = code === undefined ? {} : { error: { ...refusal(1), code } };
-      const { title, text } = describeAttention({ kind, tunnel: 'shop', domain: 'a.com', tokenName: 'ci', ...error });
-      assert.match(`${title}. ${text}`, /^[^.]*(shop|a\.com|ci)/, kind);
+      const { title, text } = describeAttention({
+        kind,
+        tunnel: 'shop',
+        domain: 'a.com',
+        tokenName: 'ci',
+        region: 'eu',
+        quota: 'members',
+        ...error,
+      });
+      assert.match(`${title}. ${text}`, /^[^.]*(shop|a\.com|ci|eu|members)/, kind);
       assert.doesNotMatch(`${title} ${text}`, / {2}|undefined/, kind);
     }
 });

@@ -1,7 +1,7 @@
 // What in a project needs its people: decided from facts, the most urgent first. Pages list it; a notice by mail or webhook can tell
 // the same.
 
-import { dayMs, hourMs } from '../limits.ts';
+import { dayMs, hourMs, type QuotaName, quotaNouns } from '../limits.ts';
 import { counted } from '../text/counted.ts';
 import { type ClientErrorName, clientErrors, isRefusal } from './client-error.ts';
 import type { TunnelCondition } from './tunnel-condition.ts';
@@ -9,6 +9,7 @@ import type { StatusTone } from './tunnel-status.ts';
 
 /** Kinds from the most to the least urgent. `negative`: visitors get an error now. `waiting`: it is being set up. `warning`: soon. */
 export const attentionKinds = {
+  'region-down': { tone: 'negative' },
   'tunnel-down': { tone: 'negative' },
   'upstream-failing': { tone: 'negative' },
   'tunnel-suspended': { tone: 'negative' },
@@ -19,6 +20,8 @@ export const attentionKinds = {
   'domain-losing': { tone: 'warning' },
   'certificate-ending': { tone: 'warning' },
   'token-ending': { tone: 'warning' },
+  'quota-full': { tone: 'warning' },
+  'quota-near': { tone: 'warning' },
 } as const satisfies Readonly<Record<string, { readonly tone: StatusTone | 'warning' }>>;
 
 export type AttentionKind = keyof typeof attentionKinds;
@@ -36,19 +39,22 @@ export interface AttentionItem {
   readonly domain?: string;
   /** The name of an API token. */
   readonly tokenName?: string;
+  readonly region?: string;
+  readonly quota?: QuotaName;
   /** When it began. */
   readonly since?: string;
   /** When it ends, or gets worse. */
   readonly until?: string;
   /** The last error of a client. */
   readonly error?: ClientTrouble;
-  /** Clients or tunnels that it concerns, and how many there are. */
+  /** Clients or tunnels that it concerns, and how many there are; of a quota, what is used and the most. */
   readonly affected?: number;
   readonly total?: number;
 }
 
 export interface TunnelFacts {
   readonly name: string;
+  readonly region: string;
   readonly condition: TunnelCondition;
   readonly since?: string | undefined;
   readonly error?: ClientTrouble | undefined;
@@ -72,13 +78,29 @@ export interface ProjectFacts {
   readonly failedOrders: readonly { readonly tunnel: string; readonly host: string; readonly until: string | undefined }[];
   /** API tokens with an end. */
   readonly tokens: readonly { readonly name: string; readonly until: string }[];
+  /** Regions without a connected edge, and the tunnels that would work there. */
+  readonly downRegions: readonly { readonly region: string; readonly since: string | undefined; readonly affected: number }[];
+  readonly quotas: readonly QuotaUse[];
 }
+
+export interface QuotaUse {
+  readonly quota: QuotaName;
+  readonly used: number;
+  readonly most: number;
+}
+
+/** A project without facts of other kinds. */
+export const noFacts: ProjectFacts = {
+  ...{ tunnels: [], hosts: [], missedDomains: [], failedOrders: [], tokens: [], downRegions: [], quotas: [] },
+};
 
 /** A tunnel that fell longer ago has been given up by its people; lists still show it. */
 const downMostDays = 30;
 /** A client that was refused longer ago does not try any more: it dials at least once a minute. */
 const refusedMostMs = hourMs;
 const endsSoonDays = 7;
+/** The part of a quota from which the project should know. */
+export const quotaNearShare = 0.8;
 
 const msAgo = (iso: string, nowMs: number): number => nowMs - Date.parse(iso);
 function endsSoon(iso: string, nowMs: number): boolean {
@@ -87,16 +109,28 @@ function endsSoon(iso: string, nowMs: number): boolean {
 }
 
 export function decideAttention(facts: ProjectFacts, nowMs: number): readonly AttentionItem[] {
+  const isDown = new Set(facts.downRegions.map(({ region }) => region));
   const items = [
-    ...facts.tunnels.flatMap((tunnel) => ofTunnel(tunnel, nowMs)),
+    ...facts.downRegions.map(
+      ({ region, since, affected }): AttentionItem => ({ kind: 'region-down', region, affected, ...(since && { since }) }),
+    ),
+    // One item stands for all tunnels of a region that is down.
+    ...facts.tunnels.filter(({ region }) => !isDown.has(region)).flatMap((tunnel) => ofTunnel(tunnel, nowMs)),
     ...ofHosts(facts.hosts),
     ...facts.failedOrders.map(ofOrder),
     ...facts.missedDomains.map(({ domain, until }): AttentionItem => ({ kind: 'domain-losing', domain, until })),
     ...facts.tokens
       .filter(({ until }) => endsSoon(until, nowMs))
       .map(({ name, until }): AttentionItem => ({ kind: 'token-ending', tokenName: name, until })),
+    ...facts.quotas.flatMap(ofQuota),
   ];
   return items.sort((one, other) => rankOf(one) - rankOf(other) || byTime(one, other));
+}
+
+function ofQuota({ quota, used, most }: QuotaUse): readonly AttentionItem[] {
+  // An operator sets a quota to 0 to switch the thing off.
+  if (most === 0 || used < most * quotaNearShare) return [];
+  return [{ kind: used >= most ? 'quota-full' : 'quota-near', quota, affected: used, total: most }];
 }
 
 const order = Object.keys(attentionKinds);
@@ -112,9 +146,10 @@ function ofTunnel(tunnel: TunnelFacts, nowMs: number): readonly AttentionItem[] 
   const { name, condition, since, error, clients, failing } = tunnel;
   const when = since === undefined ? {} : { since };
   if (condition === 'suspended') return [{ kind: 'tunnel-suspended', tunnel: name, ...when }];
-  if (failing > 0) return [{ kind: 'upstream-failing', tunnel: name, affected: failing, total: clients }];
+  const trouble = error === undefined ? {} : { error };
+  if (failing > 0) return [{ kind: 'upstream-failing', tunnel: name, affected: failing, total: clients, ...trouble }];
   if (condition === 'down' && (since === undefined || msAgo(since, nowMs) <= downMostDays * dayMs))
-    return [{ kind: 'tunnel-down', tunnel: name, ...when, ...(error && { error }) }];
+    return [{ kind: 'tunnel-down', tunnel: name, ...when, ...trouble }];
   if (error === undefined || !isRefusal(error.code) || msAgo(error.at, nowMs) > refusedMostMs) return [];
   return [{ kind: 'client-refused', tunnel: name, since: error.at, error }];
 }
@@ -163,11 +198,18 @@ export function describeAttention({
   tunnel = '',
   domain = '',
   tokenName = '',
+  region = '',
+  quota = 'tunnels',
   error,
   affected = 1,
   total = 1,
 }: AttentionItem): AttentionText {
   switch (kind) {
+    case 'region-down':
+      return {
+        title: `Region ${region} does not answer`,
+        text: `No edge of the region is connected. ${counted(affected, 'tunnel')} of this project may be down.`,
+      };
     case 'tunnel-down':
       return {
         title: `${tunnel} is down`,
@@ -205,6 +247,13 @@ export function describeAttention({
       return { title: `The certificate of ${domain} is not renewed`, text: 'The order failed and is tried again.' };
     case 'token-ending':
       return { title: `The API token ‘${tokenName}’ ends`, text: 'Create another one before that.' };
+    case 'quota-full':
+      return {
+        title: `No room for more ${quotaNouns[quota]}`,
+        text: `All ${total} are used. Delete some, or ask the operator for more.`,
+      };
+    case 'quota-near':
+      return { title: `Little room for more ${quotaNouns[quota]}`, text: `${affected} of ${total} are used.` };
   }
 }
 

@@ -69,21 +69,23 @@ async function refuseLastOperator(trx: Queries, user: UsersTable): Promise<void>
   if (others.length === 0) refuse('conflict', lastOperatorMessage);
 }
 
-/** Details list people whom the change of an access policy added or removed. */
-async function anonymiseDetails(trx: Queries, email: string): Promise<void> {
+/** Details list people whom the change of an access policy added or removed; alerts name a new owner. */
+async function anonymiseJson(trx: Queries, email: string): Promise<void> {
   const [held, shown] = [JSON.stringify(email), JSON.stringify(deletedUser)];
-  const detail = sql<string>`replace(detail, ${held}, ${shown})`;
-  await trx
-    .updateTable('audit')
-    .set({ detail })
-    .where(sql<boolean>`detail like ${containing(held)} escape '\\'`)
-    .execute();
+  for (const [table, column] of [
+    ['audit', 'detail'],
+    ['alerts', 'facts'],
+  ] as const) {
+    const text = sql.ref(column);
+    const names = sql<boolean>`${text} like ${containing(held)} escape '\\'`;
+    await sql`update ${sql.table(table)} set ${text} = replace(${text}, ${held}, ${shown}) where ${names}`.execute(trx);
+  }
 }
 
 async function anonymise(trx: Queries, email: string): Promise<void> {
   await trx.updateTable('audit').set({ actor: deletedUser, address: '' }).where('actor', '=', email).execute();
   await trx.updateTable('audit').set({ target: deletedUser }).where('target', '=', email).execute();
-  await anonymiseDetails(trx, email);
+  await anonymiseJson(trx, email);
   for (const table of ['access_tokens', 'access_links', 'blocks'] as const)
     await trx.updateTable(table).set({ created_by: deletedUser }).where('created_by', '=', email).execute();
   await trx.updateTable('access_sign_ins').set({ who: deletedUser, address: '' }).where('who', '=', email).execute();

@@ -149,6 +149,7 @@ onBothDatabases((database, skip, open) => {
         access_sign_outs: { policy_id: policy.id, subject: email, at: 1 },
         certificate_attempts: { id, owner_id: ann.userId, ...attempt },
         abuse_reports: { id, host: 'bad.test', email, text: 'It lies.', state: 'closed', address: '192.0.2.78', created_at: 1 },
+        alert_mailings: { ...project, user_id: ann.userId, mail: 1, told_until: 1, mailed_at: 1, waiting: 0 },
         blocks: { id, kind: 'name', value: `bad-${count}.test`, reason: 'phishing', ...made },
       };
       for (const [table, row] of Object.entries(rows))

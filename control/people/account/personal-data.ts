@@ -151,6 +151,13 @@ export const personalData: { readonly [Table in keyof Schema]: Holding<Table> | 
     },
     added: { project_name: projectName('api_tokens') },
   },
+  alert_mailings: {
+    section: 'alertMails',
+    of: byId,
+    key: 'project_id',
+    columns: { project_id: 'text', user_id: own, mail: 'claim', told_until: internal, mailed_at: 'time', waiting: internal },
+    added: { project_name: projectName('alert_mailings') },
+  },
   device_logins: {
     section: 'terminals',
     of: byId,
@@ -250,6 +257,7 @@ export const personalData: { readonly [Table in keyof Schema]: Holding<Table> | 
   history_quarters: ofProject,
   tunnel_routes: ofProject,
   last_clients: ofProject,
+  alerts: ofProject,
   released_names: ofProject,
   access_clients: ofService,
   regions: ofService,

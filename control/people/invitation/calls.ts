@@ -18,7 +18,7 @@ import { userShare } from '../../request/caller/allowance.ts';
 import { auditCall, writeAudit } from '../../request/caller/audit.ts';
 import type { CallContext, Handlers } from '../../request/caller/call.ts';
 import { findMembership, refuseStopped } from '../../request/caller/membership.ts';
-import { addNotices, ownersOf } from '../../request/caller/notice.ts';
+import { tellNewOwner } from '../../request/caller/notice.ts';
 import { expectPasskey, hasPasskey } from '../../request/caller/passkey-rule.ts';
 import { lockProject } from '../../request/caller/project-lock.ts';
 import { expectFreshProof } from '../../request/caller/proof-rule.ts';
@@ -175,7 +175,7 @@ async function acceptInvitation(deps: InvitationDeps, context: CallContext<'acce
     const membership = orMissing(await findMembership(trx, caller, projectId), 'Project');
     refuseStopped(membership);
     const mail = newOwnerMail(caller.email, caller.email, membership.name, deps.origin);
-    if (role === 'owner') await addNotices(trx, await ownersOf(trx, projectId), mail, nowMs);
+    if (role === 'owner') await tellNewOwner(trx, { projectId, owner: caller.email }, mail, nowMs);
     return { project: toProject(membership, caller), tunnelIds: await guardedTunnels(trx, [projectId]) };
   });
   deps.feed.tunnelsChanged(joined.tunnelIds);

@@ -18,7 +18,7 @@ import type { Queries, Store } from '../../platform/store/store.ts';
 import { auditCall, writeAudit } from '../../request/caller/audit.ts';
 import type { CallContext, Handlers } from '../../request/caller/call.ts';
 import { findMembership, refuseStopped } from '../../request/caller/membership.ts';
-import { addNotices, ownersOf } from '../../request/caller/notice.ts';
+import { tellNewOwner } from '../../request/caller/notice.ts';
 import { lockProject } from '../../request/caller/project-lock.ts';
 import { lockUser } from '../../request/caller/user-lock.ts';
 import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
@@ -168,7 +168,7 @@ async function changeMember(deps: ProjectDeps, context: CallContext<'changeMembe
     await withdrawInvitations(trx, membership.id, member.email, role);
     await auditCall(trx, context, 'member.change', member.email, { from: member.role, to: role });
     const mail = newOwnerMail(member.email, caller.email, membership.name, deps.origin);
-    if (tells && member.role !== 'owner') await addNotices(trx, await ownersOf(trx, membership.id), mail, nowMs);
+    if (tells && member.role !== 'owner') await tellNewOwner(trx, { projectId: membership.id, owner: member.email }, mail, nowMs);
     return member;
   });
   deps.jobs.wake();

@@ -10,6 +10,7 @@ import type { JobQueue } from '../../platform/job/queue.ts';
 import { hasRoom, type Limiter } from '../../platform/limit/limiter.ts';
 import { newTokenMail } from '../../platform/mail/mails.ts';
 import type { Queries, Store } from '../../platform/store/store.ts';
+import { recordAlert } from '../../request/caller/alert.ts';
 import { createApiToken } from '../../request/caller/api-token.ts';
 import { auditCall, writeAudit } from '../../request/caller/audit.ts';
 import type { CallContext, Handlers } from '../../request/caller/call.ts';
@@ -76,7 +77,10 @@ async function createToken(deps: TokenDeps, context: CallContext<'createApiToken
     );
     await auditCall(trx, context, 'api-token.create', name, { role, expiresInDays });
     const mail = newTokenMail({ name, role, projectName: membership.name, cli: false, address, nowMs }, deps.origin);
-    if (tells) await addNotices(trx, [caller.email], mail, nowMs);
+    if (tells) {
+      await addNotices(trx, [caller.email], mail, nowMs);
+      await recordAlert(trx, membership.id, { kind: 'token-created', person: caller.email, tokenName: name }, nowMs);
+    }
     return token;
   });
   deps.jobs.wake();

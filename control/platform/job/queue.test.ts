@@ -30,6 +30,7 @@ const handlersWith = (
   invitation: unexpected,
   'domain-lost': unexpected,
   notice: unexpected,
+  'alert-mail': unexpected,
   'account-deleted': unexpected,
 });
 const createQueue = (handlers: JobHandlers) =>

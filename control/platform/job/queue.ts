@@ -55,6 +55,13 @@ export interface JobPayloads {
   'domain-lost': { readonly email: string; readonly apexName: string };
   /** Tells a person what changed in their account or project. One job per recipient. */
   notice: { readonly email: string; readonly subject: string; readonly text: string };
+  /** `text` is without the links, which the job makes. */
+  'alert-mail': {
+    readonly projectId: string;
+    readonly userId: string;
+    readonly subject: string;
+    readonly text: string;
+  };
   'account-deleted': { readonly email: string; readonly firstName: string };
 }
 export type JobKind = keyof JobPayloads;
@@ -70,6 +77,7 @@ const lifeMs: Readonly<Record<JobKind, number>> = {
   invitation: dayMs,
   'domain-lost': 3 * dayMs,
   notice: 3 * dayMs,
+  'alert-mail': dayMs,
   'account-deleted': 3 * dayMs,
 };
 

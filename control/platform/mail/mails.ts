@@ -1,7 +1,9 @@
 // The text of every mail: a subject and plain text, made by pure functions. Without HTML there is nothing to sanitise or to track.
 
-import { durations } from '@underpass/rules/limits.ts';
+import { alertLimits, durations } from '@underpass/rules/limits.ts';
+import { counted } from '@underpass/rules/text/counted.ts';
 import { productName } from '@underpass/rules/text/text.ts';
+import { type AlertEnd, type AlertFacts, describeAlert } from '@underpass/rules/tunnel/alert.ts';
 
 export interface MailText {
   readonly subject: string;
@@ -263,4 +265,78 @@ export const domainLostMail = (apexName: string, origin: string): MailText =>
     'Hello,',
     `The DNS record that proves you own ${apexName} has been missing for three days, so tunnels no longer serve this domain.`,
     `To verify it again, set the record and press Refresh on the domain's page: ${origin}`,
+  );
+
+/** What happened to one alert: it opened, or it closed too. */
+export interface AlertNews {
+  readonly facts: AlertFacts;
+  readonly openedMs: number;
+  readonly closedMs?: number;
+  readonly end: AlertEnd;
+}
+
+interface AlertMailFacts {
+  readonly project: string;
+  /** The oldest first; at least one. */
+  readonly news: readonly AlertNews[];
+  /** The time of the mail before: what opened before it was in that one. */
+  readonly afterMs: number;
+}
+
+/** `2026-11-27 13:17 UTC` */
+const atMinute = (at: number | string): string => `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+
+/** The name of a token is what somebody typed. */
+const inMail = ({ tokenName, ...facts }: AlertFacts): AlertFacts =>
+  tokenName === undefined ? facts : { ...facts, tokenName: plainName(tokenName) || '(not shown here)' };
+
+function renderNews({ facts, openedMs, closedMs, end }: AlertNews, afterMs: number): string {
+  const began = atMinute(facts.since ?? openedMs);
+  if (closedMs === undefined) {
+    const { title, text } = describeAlert(inMail(facts));
+    const until = facts.until === undefined ? '' : ` Until ${atMinute(facts.until)}.`;
+    return `${title}. ${text}${until || ` Since ${began}.`}`;
+  }
+  const over = describeAlert(inMail(facts), end);
+  const before = openedMs > afterMs ? ` ${describeAlert(inMail(facts)).text}` : '';
+  return `${over.title}.${over.text && ` ${over.text}`} From ${began} to ${atMinute(closedMs)}.${before}`;
+}
+
+/** The tunnels that news is about, if it is about nothing else. */
+function countTunnels(news: readonly AlertNews[], isOver: boolean): number {
+  const alike = news.every(({ facts, closedMs }) => facts.kind === 'tunnel-down' && (closedMs !== undefined) === isOver);
+  return alike ? news.length : 0;
+}
+
+function alertSubject(project: string, news: readonly AlertNews[]): string {
+  const place = quoted(project, 'your project');
+  const { facts, closedMs, end } = news[0]!;
+  const { title } = describeAlert(inMail(facts), closedMs === undefined ? undefined : end);
+  if (news.length === 1) return `${title} (${place})`;
+  if (countTunnels(news, false) > 0) return `${counted(news.length, 'tunnel')} are down (${place})`;
+  if (countTunnels(news, true) > 0) return `${counted(news.length, 'tunnel')} are back (${place})`;
+  return `${title}, and ${counted(news.length - 1, 'other alert')} (${place})`;
+}
+
+/** The job adds the links: to the alerts, and to end the mails. */
+export function alertMail({ project, news, afterMs }: AlertMailFacts): MailText {
+  const lines = news.slice(0, alertLimits.mailLines).map((each) => `* ${renderNews(each, afterMs)}`);
+  const more = news.length - lines.length;
+  return {
+    subject: alertSubject(project, news),
+    text: [...lines, ...(more > 0 ? [`And ${counted(more, 'more alert')}.`] : [])].join('\n\n'),
+  };
+}
+
+export interface AlertMailLinks {
+  readonly alerts: string;
+  readonly unsubscribe: string;
+}
+
+export const withAlertLinks = ({ subject, text }: MailText, { alerts, unsubscribe }: AlertMailLinks): MailText =>
+  compose(
+    subject,
+    text,
+    `All alerts of the project: ${alerts}`,
+    `You get at most one such mail in ${alertLimits.digestMinutes} minutes. To get none of this project: ${unsubscribe}`,
   );

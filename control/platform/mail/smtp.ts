@@ -2,7 +2,7 @@
 
 import { createTransport } from 'nodemailer';
 import type { Dependency } from '../dependency/dependency.ts';
-import type { SendMail } from './mail.ts';
+import { type SendMail, unsubscribeFields } from './mail.ts';
 import { NoSuchAddress } from './no-such-address.ts';
 
 const timeoutMs = 15_000;
@@ -34,10 +34,11 @@ export function createSmtpMail(url: string, from: string, dependency?: Dependenc
     { from, disableFileAccess: true, disableUrlAccess: true, headers: { 'Auto-Submitted': 'auto-generated' } },
   );
   return {
-    send: async ({ to, subject, text }) => {
+    send: async (mail) => {
+      const { to, subject, text } = mail;
       // An address object is never parsed as a list of addresses.
       try {
-        await transport.sendMail({ to: { name: '', address: to }, subject, text });
+        await transport.sendMail({ to: { name: '', address: to }, subject, text, headers: unsubscribeFields(mail) });
         dependency?.answered();
       } catch (error) {
         // A server that refuses one recipient answers.

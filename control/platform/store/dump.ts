@@ -51,6 +51,8 @@ const tables = {
   history_quarters: ['start_at', 'tunnel_id'],
   tunnel_routes: ['tunnel_id'],
   last_clients: ['tunnel_id'],
+  alerts: ['id'],
+  alert_mailings: ['project_id', 'user_id'],
   certificates: ['id'],
   certificate_attempts: ['id'],
   challenges: ['id'],

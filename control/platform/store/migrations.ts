@@ -272,6 +272,20 @@ const lastClients = [
       '', 0, '', '', 0 from tunnels t`,
 ];
 
+const alerts = [
+  'alter table projects add column alert_wait_seconds integer',
+  `create table alerts (
+    id text primary key, project_id text not null references projects (id) on delete cascade, kind text not null,
+    about text not null, facts text not null, observed_at bigint not null, opened_at bigint, closed_at bigint, ended text)`,
+  'create unique index alerts_open on alerts (project_id, kind, about) where closed_at is null',
+  'create index alerts_project on alerts (project_id, id)',
+  'create index alerts_closed on alerts (closed_at)',
+  `create table alert_mailings (
+    project_id text not null, user_id text not null, mail integer, told_until bigint not null, mailed_at bigint not null,
+    waiting integer not null, primary key (project_id, user_id),
+    foreign key (project_id, user_id) references members (project_id, user_id) on delete cascade)`,
+];
+
 const migration = (statements: readonly string[]): Migration => ({
   up: async (db: Kysely<unknown>) => {
     for (const statement of statements) await sql.raw(statement).execute(db);
@@ -303,4 +317,5 @@ export const migrations: Record<string, Migration> = {
   '0017-invited-accounts': migration(invitedAccounts),
   '0018-audit-actors': migration(auditActors),
   '0019-last-clients': migration(lastClients),
+  '0021-alerts': migration(alerts),
 };

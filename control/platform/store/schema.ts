@@ -2,6 +2,7 @@
 // Portable types only: text ids, integer milliseconds (`_at`), 0 or 1 for claims, JSON as text.
 
 import type { ProxyProtocol, Role } from '@underpass/rules/entity/entity.ts';
+import type { AlertEnd } from '@underpass/rules/tunnel/alert.ts';
 import type { TunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
 
 export type Flag = 0 | 1;
@@ -121,6 +122,8 @@ export interface ProjectsTable {
   suspended_at: number | null;
   /** Members need a passkey. */
   passkey_required: Flag;
+  /** How long a tunnel may be down before an alert opens; null for the default. */
+  alert_wait_seconds: number | null;
   /** Raised first in every write of the project: the row lock that serialises its quotas and owners. */
   revision: number;
   created_at: number;
@@ -469,6 +472,35 @@ export interface LastClientsTable {
   error_at: number;
 }
 
+/** What people are told about. One open row of a kind and `about` in a project. */
+export interface AlertsTable {
+  id: string;
+  project_id: string;
+  kind: string;
+  /** What it is about, within the kind: a tunnel, a domain, a region. */
+  about: string;
+  /** JSON of AlertFacts. */
+  facts: string;
+  observed_at: number;
+  /** Null while its waiting time runs. */
+  opened_at: number | null;
+  closed_at: number | null;
+  ended: AlertEnd | null;
+}
+
+/** A member's alert mails. No row: the default of the role, and no mail yet. */
+export interface AlertMailingsTable {
+  project_id: string;
+  user_id: string;
+  /** Null for the default of the role. */
+  mail: Flag | null;
+  /** News up to this time is in a mail. */
+  told_until: number;
+  mailed_at: number;
+  /** News is kept for the next mail. */
+  waiting: Flag;
+}
+
 export interface CertificatesTable {
   id: string;
   /** The host or wildcard that it was made for. Unique: a renewal replaces it. */
@@ -577,6 +609,8 @@ export interface Schema {
   history_quarters: HistoryTable;
   tunnel_routes: TunnelRoutesTable;
   last_clients: LastClientsTable;
+  alerts: AlertsTable;
+  alert_mailings: AlertMailingsTable;
   certificates: CertificatesTable;
   certificate_attempts: CertificateAttemptsTable;
   challenges: ChallengesTable;

@@ -8,7 +8,8 @@ import { lockProject } from './project-lock.ts';
 
 type Counted = Extract<QuotaName, 'tunnels' | 'domains' | 'securityGroups' | 'accessPolicies' | 'apiTokens' | 'members'>;
 
-const tableOf = {
+/** The quotas that count rows of a project, by table. */
+export const countedTables = {
   tunnels: 'tunnels',
   domains: 'domains',
   securityGroups: 'security_groups',
@@ -17,7 +18,7 @@ const tableOf = {
   members: 'members',
 } as const satisfies Record<Counted, string>;
 
-async function countRows(db: Queries, table: (typeof tableOf)[Counted], projectId: string): Promise<number> {
+async function countRows(db: Queries, table: (typeof countedTables)[Counted], projectId: string): Promise<number> {
   const row = await db
     .selectFrom(table)
     .select((eb) => eb.fn.countAll<number>().as('n'))
@@ -34,7 +35,7 @@ export function withinQuota(membership: Membership, name: QuotaName, count: numb
 /** Locks the project until the transaction ends, and refuses if `adding` more would exceed the quota. */
 export async function takeQuota(trx: Queries, membership: Membership, name: Counted, adding = 1): Promise<void> {
   await lockProject(trx, membership.id);
-  withinQuota(membership, name, (await countRows(trx, tableOf[name], membership.id)) + adding);
+  withinQuota(membership, name, (await countRows(trx, countedTables[name], membership.id)) + adding);
 }
 
 /** Room for one more member: invitations that have not expired count as members. */

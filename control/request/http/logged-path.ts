@@ -4,7 +4,7 @@ import { calls, secretNames } from '@underpass/rules/api/calls.ts';
 import { tokenLength } from '../../platform/secret/token.ts';
 
 /** Pages that mails link to; a token follows the name. */
-const pages = ['login', 'magiclink', 'confirm', 'invitations'];
+const pages = ['login', 'magiclink', 'confirm', 'invitations', 'alerts/unsubscribe'];
 
 const isSecret = (segment: string): boolean => (secretNames as readonly string[]).includes(segment.slice(1));
 

@@ -3,6 +3,7 @@
 import type { FeedPort } from '../../edges/feed/port.ts';
 import { addJob, type JobQueue } from '../../platform/job/queue.ts';
 import { isUniqueViolation, type Queries, type Store } from '../../platform/store/store.ts';
+import { recordAlert } from '../../request/caller/alert.ts';
 import { writeAudit } from '../../request/caller/audit.ts';
 import { lockProject } from '../../request/caller/project-lock.ts';
 import { refuse } from '../../request/http/refusal.ts';
@@ -78,6 +79,7 @@ export const createDomainLoss =
     const tunnelIds = await setLive(trx, domain, false);
     for (const email of await managerEmails(trx, projectId)) await addJob(trx, nowMs, 'domain-lost', { email, apexName });
     await writeAudit(trx, { projectId, actor: 'underpass', action: 'domain.lost', target: apexName, address: '' }, nowMs);
+    await recordAlert(trx, projectId, { kind: 'domain-lost', domain: apexName }, nowMs);
     return () => {
       feed.tunnelsChanged(tunnelIds);
       jobs.wake();

@@ -8,6 +8,7 @@ import { isTimeInDoubt } from '../../platform/store/known-time.ts';
 import { type Queries, type Store, takeProjectLock } from '../../platform/store/store.ts';
 import { writeAudit } from '../../request/caller/audit.ts';
 import { leaseFrom, quickLeaseMs } from './quick.ts';
+import { presenceOf } from './region-presence.ts';
 import { deleteTunnelRow } from './write-tunnel.ts';
 
 export interface ExpiryDeps {
@@ -17,14 +18,9 @@ export interface ExpiryDeps {
   readonly log: Logger;
 }
 
-/** An edge tells its clients within seconds of its first word; until then a region's tunnels may be carried or not. */
-const firstReportMs = 60_000;
-
 /** Whether the reports about this region say who is connected: its edges are there, and none is silent or has just come. */
-export function knowsClients(edges: readonly EdgeHealth[], region: string, nowMs: number): boolean {
-  const own = edges.filter((edge) => edge.region === region);
-  return own.length > 0 && own.every((edge) => edge.connected && nowMs - Date.parse(edge.since) > firstReportMs);
-}
+export const knowsClients = (edges: readonly EdgeHealth[], region: string, nowMs: number): boolean =>
+  presenceOf(edges, region, nowMs) === 'known';
 
 const expiring = (db: Queries) =>
   db

@@ -43,11 +43,15 @@ export interface Page {
   /** The browser goes there at once. Not by a redirect: `form-action` would hold for every redirect that follows. */
   readonly goesTo?: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** The foot of a page that has nothing to do with a visit. */
+  readonly foot?: Piece;
 }
 
 const logo: Markup = { markup: logoSvg };
 
-const document = ({ title, body, withScript = false, goesTo }: Page): Markup => html`<!doctype html>
+const visitFoot = html`${productName} checks who may visit this address. What you enter here goes to ${productName}, not to the service behind the address. <a href="/abuse">Report abuse</a>`;
+
+const document = ({ title, body, withScript = false, goesTo, foot = visitFoot }: Page): Markup => html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -65,7 +69,7 @@ ${goesTo === undefined ? null : html`<meta http-equiv="refresh" content="0;url=$
 ${body}
 </div>
 </main>
-<footer><p>${productName} checks who may visit this address. What you enter here goes to ${productName}, not to the service behind the address. <a href="/abuse">Report abuse</a></p></footer>
+<footer><p>${foot}</p></footer>
 </body>
 </html>
 `;

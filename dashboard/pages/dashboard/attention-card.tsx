@@ -21,7 +21,8 @@ export function AttentionCard({ overview }: { readonly overview: Pick<Overview, 
   return <AttentionList sentence={sentence} entries={entries} more={moreAttention} />;
 }
 
-const keyOf = ({ kind, tunnel, domain, tokenName }: AttentionItem): string => [kind, tunnel, domain, tokenName].join(' ');
+const keyOf = ({ kind, tunnel, domain, tokenName, region, quota }: AttentionItem): string =>
+  [kind, tunnel, domain, tokenName, region, quota].join(' ');
 
 function When({ item: { since, until } }: { readonly item: AttentionItem }) {
   if (until !== undefined) return <TimeLeft at={until} className="text-sm whitespace-nowrap text-ink-faint" />;
@@ -29,13 +30,18 @@ function When({ item: { since, until } }: { readonly item: AttentionItem }) {
 }
 
 /** Where it is mended. */
-function placeOf({ kind, tunnel = '', domain = '' }: AttentionItem, project: string): string {
+function placeOf({ kind, tunnel = '', domain = '', quota }: AttentionItem, project: string): string {
   switch (kind) {
     case 'domain-unverified':
     case 'domain-losing':
       return paths.domain(project, domain);
     case 'token-ending':
       return paths.tokens(project);
+    case 'region-down':
+      return paths.tunnels(project);
+    case 'quota-full':
+    case 'quota-near':
+      return placeOfQuota(quota, project);
     case 'tunnel-down':
     case 'upstream-failing':
     case 'tunnel-suspended':
@@ -45,4 +51,12 @@ function placeOf({ kind, tunnel = '', domain = '' }: AttentionItem, project: str
     case 'client-refused':
       return paths.tunnel(project, tunnel);
   }
+}
+
+function placeOfQuota(quota: AttentionItem['quota'], project: string): string {
+  if (quota === 'domains') return paths.domains(project);
+  if (quota === 'securityGroups') return paths.securityGroups(project);
+  if (quota === 'accessPolicies') return paths.accessPolicies(project);
+  if (quota === 'apiTokens') return paths.tokens(project);
+  return quota === 'members' ? paths.members(project) : paths.tunnels(project);
 }

@@ -1,0 +1,168 @@
+// What projects should hear of now, and what changes in their alerts by it. Reads only.
+
+import { dayMs, type QuotaName } from '@underpass/rules/limits.ts';
+import { type AlertFacts, type AlertKind, alertKinds, alertOf } from '@underpass/rules/tunnel/alert.ts';
+import { decideAttention, noFacts, type ProjectFacts, quotaNearShare } from '@underpass/rules/tunnel/attention.ts';
+import { sql } from 'kysely';
+import type { CertificatePort } from '../edges/certificate/port.ts';
+import type { FeedPort } from '../edges/feed/port.ts';
+import { readDomains, readFailedOrders, readQuotaUses, readTokens, toTunnelFacts } from '../overview/facts.ts';
+import type { Queries, Store } from '../platform/store/store.ts';
+import { readQuotas } from '../request/caller/membership.ts';
+import { countedTables } from '../request/caller/quota.ts';
+import { readStandings, type StandingTunnel } from '../tunnels/tunnel/list.ts';
+import { findDownRegions, firstReportMs, isExpected, presenceOf } from '../tunnels/tunnel/region-presence.ts';
+import { readOpen } from './alert-rows.ts';
+import { type AlertStep, type AlertView, type KnownAlert, nextAlerts } from './core/next-alerts.ts';
+import { readWaitMs } from './waiting-time.ts';
+
+export interface FindingDeps {
+  readonly store: Pick<Store, 'db'>;
+  readonly feed: FeedPort;
+  readonly certificates: Pick<CertificatePort, 'ofNames'>;
+}
+
+export interface ProjectSteps {
+  readonly projectId: string;
+  readonly steps: readonly AlertStep[];
+}
+
+/** Kinds that the edges' reports decide, and those that wait only to be told: looked at every few seconds. */
+const isQuick = (kind: AlertKind): boolean => kind === 'tunnel-down' || kind === 'region-down' || 'once' in alertKinds[kind];
+const { quick, slow } = Object.groupBy(Object.keys(alertKinds) as AlertKind[], (kind) =>
+  isQuick(kind) ? 'quick' : 'slow',
+) as Record<'quick' | 'slow', AlertKind[]>;
+
+/** Projects with a tunnel that should work and may not. Most tunnels work, so one query and a look at the reports rule them out. */
+async function readSuspects({ store, feed }: FindingDeps): Promise<readonly string[]> {
+  const rows = await store.db
+    .selectFrom('last_clients as l')
+    .innerJoin('tunnels as t', 't.id', 'l.tunnel_id')
+    .select(['t.id', 't.project_id'])
+    .where('l.on_purpose', '=', 0)
+    .where('l.seen_at', '>', 0)
+    .execute();
+  const isWorking = (id: string): boolean => feed.clientCount(id) > 0 && feed.clients(id).some(({ healthy }) => healthy);
+  return rows.filter(({ id }) => !isWorking(id)).map(({ project_id }) => project_id);
+}
+
+export async function findTunnelSteps(deps: FindingDeps, nowMs: number): Promise<readonly ProjectSteps[]> {
+  const open = await readOpen(deps.store.db, quick);
+  const projects = new Set([...(await readSuspects(deps)), ...open.keys()]);
+  return stepsOf(projects, async (projectId) => {
+    const waitMs = await readWaitMs(deps.store.db, projectId);
+    const tunnels = await readStandings(deps, projectId);
+    const facts = factsOfTunnels(deps, tunnels, nowMs);
+    return nextAlerts(facts, open.get(projectId) ?? [], viewOf(deps, tunnels, nowMs, waitMs));
+  });
+}
+
+async function stepsOf(
+  projects: Iterable<string>,
+  stepsIn: (projectId: string) => Promise<readonly AlertStep[]>,
+): Promise<readonly ProjectSteps[]> {
+  const found: ProjectSteps[] = [];
+  for (const projectId of projects) {
+    const steps = await stepsIn(projectId);
+    if (steps.length > 0) found.push({ projectId, steps });
+  }
+  return found;
+}
+
+function factsOfTunnels({ feed }: FindingDeps, tunnels: readonly StandingTunnel[], nowMs: number): readonly AlertFacts[] {
+  const downRegions = findDownRegions(tunnels, feed.edges(), nowMs, 'absent');
+  const items = decideAttention({ ...noFacts, tunnels: tunnels.map(toTunnelFacts), downRegions }, nowMs);
+  const regionOf = new Map(tunnels.map(({ name, region }) => [name, region]));
+  const reach = Map.groupBy(tunnels.filter(isExpected), ({ region }) => region);
+  return alertsAmong(items, nowMs).map((facts) => {
+    const region = regionOf.get(facts.tunnel ?? '');
+    if (region === undefined) return facts;
+    const inRegion = reach.get(region) ?? [];
+    const down = inRegion.filter(({ standing }) => standing.condition === 'down' || standing.condition === 'failing').length;
+    return { ...facts, region, inRegion: { down, total: inRegion.length } };
+  });
+}
+
+const alertsAmong = (items: ReturnType<typeof decideAttention>, nowMs: number): readonly AlertFacts[] =>
+  items.flatMap((item) => alertOf(item, nowMs) ?? []);
+
+/** A tunnel's alert changes only by what the edges are sure of: neither a restart of control nor one of an edge raises or ends one. */
+function viewOf({ feed }: FindingDeps, tunnels: readonly StandingTunnel[], nowMs: number, waitMs: number): AlertView {
+  const byName = new Map(tunnels.map((tunnel) => [tunnel.name, tunnel]));
+  const isHeld = ({ kind, tunnel: name = '' }: AlertFacts): boolean => {
+    const tunnel = kind === 'tunnel-down' ? byName.get(name) : undefined;
+    return tunnel !== undefined && !isCertain(feed, tunnel, nowMs, Math.min(firstReportMs, waitMs));
+  };
+  const endOf = ({ kind, tunnel = '' }: AlertFacts) =>
+    kind !== 'tunnel-down' || byName.get(tunnel)?.standing.condition === 'working' ? 'back' : 'gone';
+  return { nowMs, waitMs, isHeld, endOf };
+}
+
+function isCertain(feed: FeedPort, { region, standing }: StandingTunnel, nowMs: number, settleMs: number): boolean {
+  const { condition, last } = standing;
+  if (condition === 'unknown') return false;
+  if (condition !== 'down' && condition !== 'stopped') return true;
+  const presence = presenceOf(feed.edges(), region, nowMs, settleMs);
+  // One edge is silent: only a leave that another one saw is certain.
+  const hasLeft = last.left !== undefined && last.left.at >= (last.seen?.at ?? '');
+  return presence === 'known' || (presence === 'partial' && hasLeft);
+}
+
+const quotasNear = (db: Queries) =>
+  Promise.all(
+    Object.entries(countedTables).map(async ([name, table]) => {
+      const { rows } = await sql<{ id: string; limits: string | null; n: number }>`
+        select p.id, p.limits, c.n from projects p
+        join (select project_id, count(*) as n from ${sql.table(table)} group by project_id) c on c.project_id = p.id`.execute(
+        db,
+      );
+      return rows
+        .filter(({ limits, n }) => Number(n) >= readQuotas(limits)[name as QuotaName] * quotaNearShare)
+        .map(({ id }) => id);
+    }),
+  );
+
+/** Projects that something slow may concern: a few queries over all, and most projects are ruled out. */
+async function readSlowSuspects(db: Queries, nowMs: number): Promise<readonly string[]> {
+  const missed = db.selectFrom('domains').select('project_id').where('first_missed_at', 'is not', null);
+  const ending = db.selectFrom('api_tokens').select('project_id').where('cli', '=', 0);
+  const failed = db
+    .selectFrom('certificate_attempts as a')
+    .innerJoin('tunnel_hosts as h', 'h.host', 'a.name')
+    .select('h.project_id')
+    .distinct()
+    .where('a.outcome', '=', 'failed');
+  const [domains, tokens, orders, quotas] = await Promise.all([
+    missed.execute(),
+    ending
+      .where('expires_at', '>', nowMs)
+      .where('expires_at', '<=', nowMs + 8 * dayMs)
+      .execute(),
+    failed.execute(),
+    quotasNear(db),
+  ]);
+  return [...[...domains, ...tokens, ...orders].map(({ project_id }) => project_id), ...quotas.flat()];
+}
+
+async function readSlowFacts(deps: FindingDeps, projectId: string, nowMs: number): Promise<ProjectFacts> {
+  const { db } = deps.store;
+  const [domains, failedOrders, tokens, quotas] = await Promise.all([
+    readDomains(db, projectId),
+    readFailedOrders(deps, projectId),
+    readTokens(db, projectId, nowMs),
+    readQuotaUses(db, projectId),
+  ]);
+  return { ...noFacts, missedDomains: domains.missed, failedOrders, tokens, quotas };
+}
+
+/** What changes within days, looked at every few minutes: domains, certificates, tokens, quotas. */
+export async function findSlowSteps(deps: FindingDeps, nowMs: number): Promise<readonly ProjectSteps[]> {
+  const open = await readOpen(deps.store.db, slow);
+  const projects = new Set([...(await readSlowSuspects(deps.store.db, nowMs)), ...open.keys()]);
+  return stepsOf(projects, async (projectId) => {
+    const items = decideAttention(await readSlowFacts(deps, projectId, nowMs), nowMs);
+    const known: readonly KnownAlert[] = open.get(projectId) ?? [];
+    const view: AlertView = { nowMs, waitMs: 0, isHeld: () => false, endOf: () => 'back' };
+    return nextAlerts(alertsAmong(items, nowMs), known, view);
+  });
+}

@@ -1,0 +1,109 @@
+// The facts from which a project's needs for attention are decided (rules/tunnel/attention.ts): for its first screen and its alerts.
+
+import { dayMs, overviewLimits, type QuotaName } from '@underpass/rules/limits.ts';
+import type { ProjectFacts, QuotaUse, TunnelFacts } from '@underpass/rules/tunnel/attention.ts';
+import { sql } from 'kysely';
+import type { CertificatePort } from '../edges/certificate/port.ts';
+import { lostAfterMs } from '../edges/dns/core/ownership.ts';
+import type { Queries, Store } from '../platform/store/store.ts';
+import { readQuotas } from '../request/caller/membership.ts';
+import { countedTables } from '../request/caller/quota.ts';
+import type { StandingTunnel } from '../tunnels/tunnel/list.ts';
+
+export interface FactDeps {
+  readonly store: Pick<Store, 'db'>;
+  readonly certificates: Pick<CertificatePort, 'ofNames'>;
+}
+
+const iso = (ms: number): string => new Date(ms).toISOString();
+
+export const toTunnelFacts = ({ name, region, standing }: StandingTunnel): TunnelFacts => ({
+  ...standing,
+  ...{ name, region, error: standing.last.error ?? undefined },
+});
+
+/** Ingress domains that serve nobody. One project has few: those of a blocked or unverified domain. */
+export const readDarkHosts = (db: Queries, projectId: string): Promise<ProjectFacts['hosts']> =>
+  db
+    .selectFrom('tunnel_hosts as h')
+    .innerJoin('tunnels as t', 't.id', 'h.tunnel_id')
+    .select(['t.name as tunnel', 'h.host', 'h.apex_name as apexName', 'h.blocked'])
+    .where('h.project_id', '=', projectId)
+    // The words of the index `tunnel_hosts_waiting`.
+    .where((eb) => eb(eb.fn.coalesce('h.live_host', eb.val('')), '=', ''))
+    .orderBy('h.tunnel_id')
+    .limit(overviewLimits.factRows)
+    .execute()
+    .then((rows) => rows.map(({ blocked, ...row }) => ({ ...row, isBlocked: blocked === 1 })));
+
+export interface DomainFacts {
+  readonly verified: number;
+  readonly missed: ProjectFacts['missedDomains'];
+}
+
+export async function readDomains(db: Queries, projectId: string): Promise<DomainFacts> {
+  const verified = db.selectFrom('domains').where('project_id', '=', projectId).where('verified_at', 'is not', null);
+  const rows = await verified.select(['apex_name', 'first_missed_at']).execute();
+  const missed = rows.flatMap(({ apex_name, first_missed_at }) =>
+    first_missed_at === null ? [] : [{ domain: apex_name, until: iso(first_missed_at + lostAfterMs) }],
+  );
+  return { verified: rows.length, missed };
+}
+
+/** Hosts with a failed order are few: their certificates are looked up one by one. */
+export async function readFailedOrders(
+  { store: { db }, certificates }: FactDeps,
+  projectId: string,
+): Promise<ProjectFacts['failedOrders']> {
+  const rows = await db
+    .selectFrom('tunnel_hosts as h')
+    .innerJoin('tunnels as t', 't.id', 'h.tunnel_id')
+    .select(['h.host', 't.name as tunnel'])
+    .where('h.project_id', '=', projectId)
+    .where('h.live_host', 'is not', null)
+    .where((eb) =>
+      eb.exists(
+        eb
+          .selectFrom('certificate_attempts as a')
+          .select('a.id')
+          .whereRef('a.name', '=', 'h.host')
+          .where('a.outcome', '=', 'failed'),
+      ),
+    )
+    .limit(overviewLimits.factRows)
+    .execute();
+  const known = await certificates.ofNames(rows.map(({ host }) => host));
+  return rows.flatMap(({ host, tunnel }) => {
+    const certificate = known.get(host);
+    if (!certificate?.lastOrderFailed) return [];
+    return [{ tunnel, host, until: certificate.until === undefined ? undefined : iso(certificate.until) }];
+  });
+}
+
+/** A CLI token is prolonged by each use. */
+export async function readTokens(db: Queries, projectId: string, nowMs: number): Promise<ProjectFacts['tokens']> {
+  const rows = await db
+    .selectFrom('api_tokens')
+    .select(['name', 'expires_at'])
+    .where('project_id', '=', projectId)
+    .where('cli', '=', 0)
+    .where('expires_at', '>', nowMs)
+    .where('expires_at', '<=', nowMs + 8 * dayMs)
+    .limit(overviewLimits.factRows)
+    .execute();
+  return rows.map(({ name, expires_at }) => ({ name, until: iso(expires_at!) }));
+}
+
+/** What a project uses of each quota that counts rows. One query. */
+export async function readQuotaUses(db: Queries, projectId: string): Promise<readonly QuotaUse[]> {
+  const counts = Object.entries(countedTables).map(([name, table]) =>
+    sql<number>`(select count(*) from ${sql.table(table)} where project_id = ${projectId})`.as(name),
+  );
+  const row = await db.selectFrom('projects').select(['limits']).select(counts).where('id', '=', projectId).executeTakeFirst();
+  if (row === undefined) return [];
+  const quotas = readQuotas(row.limits);
+  return (Object.keys(countedTables) as QuotaName[]).map((quota) => ({
+    ...{ quota, most: quotas[quota] },
+    used: Number((row as Readonly<Record<string, unknown>>)[quota]),
+  }));
+}

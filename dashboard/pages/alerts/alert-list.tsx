@@ -1,0 +1,80 @@
+// Open and recent alerts, the open ones first.
+import type { Alert } from '@underpass/rules/entity/resource.ts';
+import { Badge, type Tone } from '../../ui/badge.tsx';
+import { Breakable } from '../../ui/breakable.tsx';
+import { DateTime } from '../../ui/date-time.tsx';
+import { EmptyState } from '../../ui/empty-state.tsx';
+import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
+import { dateColumn } from '../../ui/table/columns.tsx';
+import { DataTable } from '../../ui/table/data-table.tsx';
+import type { Column } from '../../ui/table/table-view.tsx';
+
+export function AlertList({ alerts }: { readonly alerts: readonly Alert[] }) {
+  if (alerts.length === 0) {
+    return (
+      <EmptyState
+        title="No Alerts"
+        text="Nothing has gone wrong in the last 30 days."
+        illustration={<NothingHereIllustration />}
+      />
+    );
+  }
+  return (
+    <DataTable
+      label="Alerts"
+      wide
+      columns={columns}
+      rows={alerts}
+      rowKey={({ id }) => id}
+      searchText={({ title, text }) => `${title} ${text}`}
+      noun="alerts"
+    />
+  );
+}
+
+const tones: Readonly<Record<Alert['tone'], Tone>> = {
+  positive: 'ok',
+  negative: 'danger',
+  warning: 'warn',
+  waiting: 'info',
+  neutral: 'neutral',
+};
+
+const columns: readonly Column<Alert>[] = [
+  {
+    key: 'what',
+    header: 'What',
+    width: 'minmax(0, 3fr)',
+    cell: ({ title, text, until }) => (
+      <div className="grid">
+        <span className="font-semibold">
+          <Breakable text={title} />
+        </span>
+        <span className="text-sm text-ink-soft">
+          {text} {until !== undefined && <Until at={until} />}
+        </span>
+      </div>
+    ),
+  },
+  {
+    key: 'state',
+    header: 'State',
+    width: '6rem',
+    cell: ({ state, tone }) =>
+      state === 'open' ? (
+        <Badge tone={tones[tone]} dot="cross">
+          Open
+        </Badge>
+      ) : (
+        <Badge>Over</Badge>
+      ),
+  },
+  dateColumn('since', 'Since', ({ since, openedAt }) => since ?? openedAt),
+  dateColumn('closed', 'Until', ({ closedAt }) => closedAt),
+];
+
+const Until = ({ at }: { readonly at: string }) => (
+  <>
+    Until <DateTime at={at} style="short" />.
+  </>
+);

@@ -1,0 +1,38 @@
+// The alerts of a project: what its people were told, and who hears of it how.
+import { alertCalls } from '@underpass/rules/api/alert-calls.ts';
+import type { AlertPage } from '@underpass/rules/entity/resource.ts';
+import { may } from '@underpass/rules/people/permission.ts';
+import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
+import { later } from '../../api/later.ts';
+import { Load } from '../../api/load.tsx';
+import { callApi } from '../../api/request.ts';
+import { useProject } from '../../session/session.ts';
+import { PageHeader } from '../../ui/page-header.tsx';
+import { AlertList } from './alert-list.tsx';
+import { MailCard, WaitingTimeCard } from './alert-settings.tsx';
+
+export function loader({ params, request }: LoaderFunctionArgs) {
+  return { page: later(callApi(alertCalls.getAlerts, { project: params.projectID! }, { signal: request.signal })) };
+}
+
+export function Component() {
+  const { page } = useLoaderData<typeof loader>();
+  return (
+    <>
+      <PageHeader title="Alerts" subtitle="What went wrong, or will soon, and who is told." />
+      <Load promise={page}>{(loaded) => <Alerts page={loaded} />}</Load>
+    </>
+  );
+}
+
+function Alerts({ page: { alerts, mail, waitSeconds } }: { readonly page: AlertPage }) {
+  const { id, role } = useProject();
+  const mayChange = may(role, 'alert.change');
+  return (
+    <div className="grid gap-6">
+      <AlertList alerts={alerts} />
+      <MailCard key={`mail ${id}`} mail={mail} />
+      {mayChange && <WaitingTimeCard key={`wait ${id}`} waitSeconds={waitSeconds} />}
+    </div>
+  );
+}
