@@ -76,5 +76,5 @@ function envOf(env: Io['env']): Io['env'] {
 function nameOf({ serverInfo, _meta }: Readonly<Record<string, unknown>>, otherwise: string): string {
   const info = isObject(serverInfo) ? serverInfo : isObject(_meta) ? _meta['io.modelcontextprotocol/serverInfo'] : undefined;
   if (!isObject(info) || typeof info.name !== 'string') return otherwise;
-  return `${info.name}${typeof info.version === 'string' ? ` ${info.version}` : ''}`.slice(0, 200);
+  return `${info.name} ${typeof info.version === 'string' ? info.version : ''}`.trim().slice(0, 200);
 }
