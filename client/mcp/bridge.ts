@@ -3,15 +3,16 @@
 
 import { randomBytes } from 'node:crypto';
 import { type Era, statusOf } from './core/check.ts';
-import { codes, errorOf, type Message, type Request } from './core/message.ts';
+import { codes, errorOf, type Json, type Request, resultOf, type Unasked } from './core/message.ts';
 import { createSeats, type Seat } from './core/seats.ts';
 import { createStartGate } from './core/start-gate.ts';
 import type { McpLimits } from './limits.ts';
 import { createLink, type Link, type LinkEnd, type Party } from './link.ts';
 import type { Outlet } from './outlet.ts';
-import { type Opened, openServer, requestStateless, sharedInitialize } from './prepared.ts';
+import { type Opened, openServer, sharedInitialize, takeTools } from './prepared.ts';
 import type { ProcessEvents, ServerProcess } from './server-process.ts';
 import { createSession, type Session } from './session.ts';
+import { clientCapabilitiesOf, createTranslation, type Translation } from './translation.ts';
 
 export interface BridgeOptions {
   readonly start: (events: ProcessEvents) => ServerProcess;
@@ -43,16 +44,18 @@ export interface Bridge {
 interface Prepared extends Seat {
   readonly link: Link;
   readonly opened: Promise<Opened | undefined>;
+  /** The translation of a server of a revision with sessions, once it is opened. */
+  readonly translation: () => Translation | undefined;
   readonly end: () => Promise<void>;
 }
 
 type Owner = Session | Prepared;
-type Unasked = Exclude<Message, { kind: 'answer' }>;
 
 const sessionIdBytes = 24;
 /** Notifications that say nothing of one client. */
 const forAll = /^notifications\/(tools|prompts|resources)\/list_changed$/;
-const statelessId = (visitor: string): string => `stateless ${visitor}`;
+/** Clients that can answer different questions of a server get one each. */
+const statelessId = (visitor: string, capabilities: Json): string => `stateless ${visitor} ${JSON.stringify(capabilities)}`;
 /** A server that refuses one revision is no failure of the other. */
 const gateKey = (visitor: string, era: Era = 'stateless'): string => `${era} ${visitor}`;
 /** The visitor of a server that all share. No visitor's name is empty. */
@@ -113,29 +116,36 @@ export function createBridge(options: BridgeOptions): Bridge {
     return undefined;
   }
 
-  function prepare(visitor: string, wanted: Era | undefined, forget: () => void): Prepared {
-    const link = startLink(gateKey(visitor, wanted), takeShared, forget);
-    const opened = openServer(link, limits, wanted).then((found) => {
-      if (found === undefined) {
-        forget();
-        void link.end();
-      }
-      return found;
+  function prepare(visitor: string, wanted: Era | undefined, capabilities: Json, forget: () => void): Prepared {
+    let translation: Translation | undefined;
+    const onOther = (from: Link, message: Unasked) => takeUnasked(from, message, translation);
+    const link = startLink(gateKey(visitor, wanted), onOther, () => {
+      forget();
+      translation?.end();
+      for (const owner of seats.all()) if (owner.link === link) drop(owner);
     });
-    return { id: statelessId(visitor), visitor, usedMs: now(), link, opened, isBusy: link.isBusy, end: link.end };
+    const opened = openServer(link, limits, capabilities, wanted).then((found) => {
+      if (found?.era === 'session') translation = createTranslation(link, found, capabilities, limits);
+      if (found !== undefined) return found;
+      forget();
+      void link.end();
+      return undefined;
+    });
+    const isBusy = () => link.isBusy() || translation?.isBusy() === true;
+    const id = statelessId(visitor, capabilities);
+    return { id, visitor, usedMs: now(), link, opened, translation: () => translation, isBusy, end: link.end };
   }
 
-  /** What a server of several clients says of itself: it may tell all of them what concerns all, and ask none. */
-  function takeShared(link: Link, message: Unasked): void {
-    const { kind, method, body } = message;
-    if (kind === 'request') {
-      const { id } = message;
-      link.send(
-        method === 'ping' ? { jsonrpc: '2.0', id, result: {} } : errorOf(id, codes.unknownMethod, `Method not found: ${method}`),
-      );
-    } else if (isShared && forAll.test(method)) {
-      for (const owner of seats.all()) if ('take' in owner) owner.take({ kind, method, body });
-    }
+  /** A server of several clients may tell all of them what concerns all, and ask none. */
+  function takeUnasked(link: Link, message: Unasked, translation: Translation | undefined): void {
+    const { kind, method } = message;
+    if (kind === 'notification') {
+      if (!forAll.test(method)) return;
+      translation?.take(message);
+      for (const owner of seats.all()) if ('take' in owner && owner.link === link) owner.take(message);
+    } else if (method === 'ping') link.send(resultOf(message.id, {}));
+    else if (isShared || translation?.take(message) !== true)
+      link.send(errorOf(message.id, codes.unknownMethod, `Method not found: ${method}`));
   }
 
   function forgetShared(prepared: Prepared): void {
@@ -146,7 +156,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     const kind = era === 'session' ? 'session' : wanted;
     const running = shared.get(kind);
     if (running !== undefined) return running;
-    const prepared = prepare(everybody, kind, () => forgetShared(prepared));
+    const prepared = prepare(everybody, kind, {}, () => forgetShared(prepared));
     shared.set(kind, prepared);
     return prepared;
   }
@@ -178,20 +188,21 @@ export function createBridge(options: BridgeOptions): Bridge {
     session.request(request, outlet, primes);
   }
 
-  function statelessServer(visitor: string): Prepared | Refusal {
+  function statelessServer(visitor: string, request: Request): Prepared | Refusal {
     if (isShared) return sharedServer('stateless');
-    const found = seats.find(statelessId(visitor), visitor, now());
+    const capabilities = era === 'session' ? clientCapabilitiesOf(request) : {};
+    const found = seats.find(statelessId(visitor, capabilities), visitor, now());
     if (found !== undefined && 'opened' in found) return found;
     const refusal = refuseSeat(visitor);
     if (refusal !== undefined) return refusal;
-    const prepared = prepare(visitor, era, () => seats.remove(prepared));
+    const prepared = prepare(visitor, era, capabilities, () => seats.remove(prepared));
     seats.add(prepared);
     return prepared;
   }
 
   return {
     async check() {
-      const probe = prepare(everybody, undefined, () => forgetShared(probe));
+      const probe = prepare(everybody, undefined, {}, () => forgetShared(probe));
       const found = await probe.opened;
       era = found?.era;
       if (isShared && found !== undefined) shared.set(found.era, probe);
@@ -214,11 +225,11 @@ export function createBridge(options: BridgeOptions): Bridge {
     async requestStateless(visitor, request, outlet) {
       const refusal = refuseStart(gateKey(isShared ? everybody : visitor, era));
       if (refusal !== undefined) return refusal;
-      const server = statelessServer(visitor);
+      const server = statelessServer(visitor, request);
       if ('status' in server) return server;
       const opened = await server.opened;
       if (opened === undefined) return notOpened;
-      sendStateless(server.link, opened, request, { id: statelessId(visitor) }, outlet);
+      sendStateless(server, request, { id: `stateless ${visitor}` }, outlet);
       return undefined;
     },
     async end() {
@@ -229,10 +240,15 @@ export function createBridge(options: BridgeOptions): Bridge {
 }
 
 /** A client that leaves cancels its request (MCP 2026-07-28, Cancellation). */
-function sendStateless(link: Link, opened: Opened, request: Request, party: Party, outlet: Outlet): void {
-  outlet.open({ at: 'later' });
-  requestStateless(link, opened, request, party, (body, isAnswer) =>
+function sendStateless({ link, translation }: Prepared, request: Request, party: Party, outlet: Outlet): void {
+  const take = takeTools(request, (body, isAnswer) =>
     outlet.send({ data: JSON.stringify(body), isLast: isAnswer, status: statusOf(body) }),
   );
-  outlet.onGone(() => void link.cancel(party, request.id));
+  outlet.open({ at: 'later' });
+  const translated = translation();
+  if (translated !== undefined) outlet.onGone(translated.request(request, party, take));
+  else {
+    link.request(request, party, take);
+    outlet.onGone(() => void link.cancel(party, request.id));
+  }
 }

@@ -24,7 +24,8 @@ interface Visit {
 }
 
 export function createMcpHandler(bridge: Bridge, limits: McpLimits): Handle {
-  let bodies = 0;
+  /** Messages that are read or wait for their server, of each visitor. */
+  const arriving = new Map<string, number>();
 
   return async (request, response) => {
     const visitor = header(request, visitorHeader);
@@ -47,11 +48,19 @@ export function createMcpHandler(bridge: Bridge, limits: McpLimits): Handle {
     if (!isJson(request)) return void refuse(response, 415, 'Content-Type must be application/json');
     if (!accepts(request, 'application/json') || !accepts(request, 'text/event-stream'))
       return refuse(response, 406, 'Accept must list application/json and text/event-stream');
-    if (bodies >= limits.bodies) return void refuse(response, 503, 'Too many messages arrive at once');
-    bodies += 1;
-    const body = await readBody(request, limits).finally(() => {
-      bodies -= 1;
+    const count = arriving.get(visit.visitor) ?? 0;
+    if (count >= limits.arriving) return void refuse(response, 503, 'Too many messages arrive at once');
+    arriving.set(visit.visitor, count + 1);
+    await takeMessage(visit).finally(() => {
+      const rest = (arriving.get(visit.visitor) ?? 1) - 1;
+      if (rest > 0) arriving.set(visit.visitor, rest);
+      else arriving.delete(visit.visitor);
     });
+  }
+
+  async function takeMessage(visit: Visit): Promise<void> {
+    const { request, response } = visit;
+    const body = await readBody(request, limits);
     if (typeof body === 'number')
       return refuse(response, body, body === 413 ? tooLarge(limits) : 'The message did not arrive in time');
     const parsed = parseMessage(body);

@@ -4,8 +4,8 @@ export const mcpLimits = {
   /** A message of a client. */
   bodyBytes: 4 * 1024 * 1024,
   bodyMs: 30_000,
-  /** Bodies that are being read. */
-  bodies: 32,
+  /** Messages of one visitor that are read, or wait until a server is open. */
+  arriving: 32,
   /** A message of the server: screenshots are the largest. */
   lineBytes: 8 * 1024 * 1024,
   /** What waits for the server to read it. */

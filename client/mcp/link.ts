@@ -1,6 +1,6 @@
 // A server process with the requests that wait for its answers. It ends a wait after a time, and all of them when the server ends.
 
-import { codes, errorOf, type Id, type Json, type Message, notificationOf, type Request } from './core/message.ts';
+import { codes, errorOf, type Id, type Json, type Message, notificationOf, type Request, type Unasked } from './core/message.ts';
 import { createRouter, type Waiting } from './core/router.ts';
 import type { McpLimits } from './limits.ts';
 import type { ProcessEvents, ServerProcess } from './server-process.ts';
@@ -16,7 +16,7 @@ export interface LinkOptions {
   readonly now: () => number;
   readonly onLog: (line: string) => void;
   /** A request or notification of the server that belongs to no request of a client. */
-  readonly onOther: (message: Exclude<Message, { kind: 'answer' }>) => void;
+  readonly onOther: (message: Unasked) => void;
   readonly onEnd: (end: LinkEnd) => void;
 }
 

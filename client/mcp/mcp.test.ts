@@ -368,7 +368,7 @@ for (const speaks of ['session', 'stateless', 'both'])
     assert.equal(stage.opened?.era, speaks === 'session' ? 'session' : 'stateless');
     const found = await messagesOf(await stage.post(...stateless('', request(1, 'server/discover'))));
     const { supportedVersions, resultType } = found[0]!.result as Json;
-    assert.deepEqual([supportedVersions, resultType], [['2026-07-28'], 'complete']);
+    assert.deepEqual([(supportedVersions as string[])[0], resultType], ['2026-07-28', 'complete']);
     const listed = await messagesOf(await stage.post(...stateless('', request(2, 'tools/list'))));
     assert.doesNotMatch(JSON.stringify(listed), /x-mcp-header/);
     const pids = ['ann', 'ann', 'eve'].map(async (visitor) => {
@@ -400,6 +400,79 @@ test('a subscription names the id of its client', async (t) => {
   );
   const text = await readUntil(answer, /list_changed/);
   assert.equal([...text.matchAll(/"io.modelcontextprotocol\/subscriptionId":"sub"/g)].length, 2);
+});
+
+const asking = { 'io.modelcontextprotocol/clientCapabilities': { sampling: {}, roots: {} } };
+
+/** What a server of an older revision asks during a call, as the result of a client without a session. */
+async function askStateless(stage: Stage, visitor = 'ann') {
+  const [body, headers] = stateless('ask', call(1, 'ask'), { 'x-underpass-user': visitor });
+  const params = { ...body.params, _meta: { ...body.params._meta, ...asking } };
+  const [answer] = await messagesOf(await stage.post({ ...body, params }, headers));
+  const { resultType, inputRequests, requestState } = answer!.result as Json & { inputRequests: Json };
+  const [key = ''] = Object.keys(inputRequests);
+  const retry = async (change: Json = {}, as = visitor, id = 2) => {
+    const more = { requestState, inputResponses: { [key]: { role: 'assistant' } }, ...change };
+    const retried = { ...body, id, params: { ...params, ...more } };
+    return (await messagesOf(await stage.post(retried, { ...headers, 'x-underpass-user': as })))[0];
+  };
+  return { resultType, question: inputRequests[key] as Json, retry };
+}
+
+test('a question of an older server is a result that requires input, and the retry goes on with the call', async (t) => {
+  const stage = await startStage(t);
+  const { resultType, question, retry } = await askStateless(stage);
+  assert.deepEqual([resultType, question.method], ['input_required', 'sampling/createMessage']);
+  const again = (await retry({ inputResponses: {} }))!.result as Json;
+  assert.equal(again.resultType, 'input_required', 'it asks again for what is missing');
+  const { requestState, inputRequests } = again as { requestState: string; inputRequests: Json };
+  const inputResponses = { [Object.keys(inputRequests)[0]!]: { role: 'assistant' } };
+  assert.match(textIn(await retry({ requestState, inputResponses }, 'ann', 7)), /client said .*assistant/);
+  assert.match(textIn(await retry({ requestState, inputResponses }, 'ann', 8)), /not known/, 'a state works once');
+});
+
+test('the state of a call is for its visitor and its tool alone', async (t) => {
+  const stage = await startStage(t);
+  const ann = await askStateless(stage);
+  await askStateless(stage, 'eve');
+  assert.match(textIn(await ann.retry({}, 'eve')), /not known/);
+  assert.match(textIn(await ann.retry({ requestState: 'guessed' })), /not known/);
+  assert.match(textIn(await ann.retry()), /client said .*assistant/);
+});
+
+test('a client that cannot answer is not asked', async (t) => {
+  const stage = await startStage(t);
+  const [answer] = await messagesOf(await stage.post(...stateless('ask', call(1, 'ask'))));
+  assert.match(textIn(answer), /client said .*-32601/);
+});
+
+for (const isShared of [false, true])
+  test(`a client without a session hears of changes of an older server, shared: ${isShared}`, async (t) => {
+    const stage = await startStage(t, { isShared });
+    const wanted = { notifications: { toolsListChanged: true, promptsListChanged: true } };
+    const stream = await stage.post(...stateless('', request('sub', 'subscriptions/listen', wanted)));
+    assert.equal(textIn((await messagesOf(await stage.post(...stateless('change', call(2, 'change')))))[0]), 'changed');
+    const text = await readUntil(stream, /list_changed/);
+    assert.match(text, /acknowledged.*"notifications":\{"toolsListChanged":true\}/, 'without what the server does not offer');
+    assert.equal([...text.matchAll(/"io.modelcontextprotocol\/subscriptionId":"sub"/g)].length, 2);
+  });
+
+test('sessions of a shared server that ended do not exist any more', async (t) => {
+  const stage = await startStage(t, { isShared: true, limits: { earlyMs: 0 } });
+  const [ann, eve] = [await open(stage), await open(stage, 'eve')];
+  assert.match(await ann.call('crash'), /ended before it answered/);
+  assert.equal((await eve.post(call(1, 'pid'))).status, 404);
+  assert.match(await (await open(stage, 'eve')).call('pid'), /^\d+$/);
+});
+
+test('bounds the messages of a visitor that wait for a server', async (t) => {
+  const stage = await startStage(t, { args: ['silent'], check: false, limits: { arriving: 2, probeMs: 300, startMs: 300 } });
+  const statuses = ['ann', 'ann', 'ann', 'eve'].map(async (visitor) => {
+    const answer = await stage.post(...stateless('', request(1, 'tools/list'), { 'x-underpass-user': visitor }));
+    return answer.text();
+  });
+  const texts = (await Promise.all(statuses)).map((text) => (text.includes('Too many messages') ? 'full' : 'not open'));
+  assert.deepEqual(texts, ['not open', 'not open', 'full', 'not open']);
 });
 
 test('headers that differ from the body are refused in every revision', async (t) => {

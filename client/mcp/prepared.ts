@@ -1,5 +1,4 @@
 // A server that this program itself has opened, for requests of many clients: those without a session, and with --shared all.
-// A server of a revision with sessions is initialized once; requests of the stateless revision are then translated for it.
 
 import { type Era, sessionVersions, statelessVersion, versionKey } from './core/check.ts';
 import { codes, errorOf, isObject, type Json, notificationOf, objectAt, type Request, resultOf } from './core/message.ts';
@@ -17,10 +16,9 @@ export interface Opened {
 
 /** The bridge itself, as a client of the server. */
 const clientInfo = { name: 'underpass', version: '1' };
-const infoKey = 'io.modelcontextprotocol/serverInfo';
 
 /** Asks in the stateless revision first, unless the era is known. Undefined if the server answers neither. */
-export async function openServer(link: Link, limits: McpLimits, era?: Era): Promise<Opened | undefined> {
+export async function openServer(link: Link, limits: McpLimits, capabilities: Json, era?: Era): Promise<Opened | undefined> {
   if (era !== 'session') {
     const meta = { [versionKey]: statelessVersion, 'io.modelcontextprotocol/clientInfo': clientInfo };
     const params = { _meta: { ...meta, 'io.modelcontextprotocol/clientCapabilities': {} } };
@@ -28,7 +26,7 @@ export async function openServer(link: Link, limits: McpLimits, era?: Era): Prom
     if (isObject(answer?.result)) return { era: 'stateless', result: answer.result };
     if (era === 'stateless') return undefined;
   }
-  const params = { protocolVersion: sessionVersions[0], capabilities: {}, clientInfo };
+  const params = { protocolVersion: sessionVersions[0], capabilities, clientInfo };
   const answer = await ask(link, 'initialize', params, limits.startMs);
   if (!isObject(answer?.result)) return undefined;
   link.send(notificationOf('notifications/initialized', {}));
@@ -73,50 +71,8 @@ export function requestShared(link: Link, request: Request, party: Party, take: 
   link.request(request, party, take);
 }
 
-const refuseMethod = ({ id, method }: Request, take: Take): void =>
+export const refuseMethod = ({ id, method }: Request, take: Take): void =>
   take(errorOf(id, codes.unknownMethod, `Method not found: ${method}`), true);
-
-/** Sends a request of the stateless revision to a server of either. */
-export function requestStateless(link: Link, opened: Opened, request: Request, party: Party, take: Take): void {
-  if (opened.era === 'stateless') return void link.request(request, party, takeTools(request, take));
-  if (request.method === 'server/discover') return void take(resultOf(request.id, discoverOf(opened.result)), true);
-  if (request.method === 'subscriptions/listen') return void refuseMethod(request, take);
-  if (request.method === 'ping' || ownMethods.has(request.method)) return void refuseMethod(request, take);
-  const complete: Take = (body, isAnswer) => take(isAnswer ? completed(request, opened, body) : body, isAnswer);
-  link.request(request, party, takeTools(request, complete));
-}
-
-function discoverOf(initialized: Json): Json {
-  const { serverInfo, instructions } = initialized;
-  const { tools, prompts, resources, completions } = objectAt(initialized, 'capabilities');
-  const present = { tools, prompts, resources, completions };
-  const capabilities = Object.fromEntries(
-    Object.entries(present).flatMap(([name, value]) => (value === undefined ? [] : [[name, {}]])),
-  );
-  return {
-    ...{ resultType: 'complete', supportedVersions: [statelessVersion], capabilities },
-    ...(instructions === undefined ? {} : { instructions }),
-    ...{ _meta: { [infoKey]: serverInfo }, ...uncached },
-  };
-}
-
-const uncached = { ttlMs: 0, cacheScope: 'private' };
-
-const cachedMethods: ReadonlySet<string> = new Set([
-  'tools/list',
-  'prompts/list',
-  'resources/list',
-  'resources/templates/list',
-  'resources/read',
-]);
-
-/** Adds what results of 2026-07-28 must have and older ones lack. */
-function completed({ method }: Request, opened: Opened, body: Json): Json {
-  if (!isObject(body.result)) return body;
-  const meta = { [infoKey]: opened.result.serverInfo, ...objectAt(body, 'result', '_meta') };
-  const cache = cachedMethods.has(method) ? uncached : {};
-  return { ...body, result: { resultType: 'complete', ...cache, ...body.result, _meta: meta } };
-}
 
 /**
  * Removes `x-mcp-header` from tools: clients then send no `Mcp-Param-` headers, which nobody behind this program could compare with

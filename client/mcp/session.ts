@@ -1,6 +1,6 @@
 // A session of one visitor: its streams, and the server that it has for itself or shares.
 
-import { codes, errorOf, type Id, type Json, type Message, objectAt, type Request } from './core/message.ts';
+import { codes, errorOf, type Id, type Json, type Message, objectAt, type Request, type Unasked } from './core/message.ts';
 import type { Seat } from './core/seats.ts';
 import type { McpLimits } from './limits.ts';
 import type { Link } from './link.ts';
@@ -9,6 +9,7 @@ import { requestShared, type Take } from './prepared.ts';
 import { createSessionStreams } from './session-streams.ts';
 
 export interface Session extends Seat {
+  readonly link: Link;
   readonly request: (request: Request, outlet: Outlet, primes: boolean) => void;
   /** Sends an answer that the client has, once, under the headers of the request. */
   readonly answer: (request: Request, outlet: Outlet, primes: boolean, answer: Json) => void;
@@ -17,7 +18,7 @@ export interface Session extends Seat {
   readonly respond: (message: Extract<Message, { kind: 'answer' }>) => boolean;
   readonly listen: (outlet: Outlet, lastEventId: string | undefined, primes: boolean) => boolean;
   /** Takes what the server sends without a request of the client. */
-  readonly take: (message: Exclude<Message, { kind: 'answer' }>) => void;
+  readonly take: (message: Unasked) => void;
   readonly end: () => Promise<void>;
 }
 
@@ -41,7 +42,7 @@ export function createSession({ id, visitor, link, isShared, limits, now, onRefu
   const asked = new Set<Id>();
 
   const session: Session = {
-    ...{ id, visitor, usedMs: now() },
+    ...{ id, visitor, link, usedMs: now() },
     isBusy: streams.isBusy,
     request(request, outlet, primes) {
       const take = takeOf(request, outlet, primes);

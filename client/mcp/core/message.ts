@@ -9,6 +9,9 @@ export type Message =
   | { readonly kind: 'notification'; readonly method: string; readonly body: Json }
   | { readonly kind: 'answer'; readonly id: Id; readonly body: Json };
 
+/** What a server sends without a request of a client. */
+export type Unasked = Exclude<Message, { kind: 'answer' }>;
+
 export type Request = Extract<Message, { kind: 'request' }>;
 
 export type ParsedMessage =
@@ -20,6 +23,7 @@ export const codes = {
   parse: -32700,
   invalid: -32600,
   unknownMethod: -32601,
+  invalidParams: -32602,
   internal: -32603,
   ended: -32000,
   timeout: -32001,
