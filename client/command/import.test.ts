@@ -11,7 +11,7 @@ test('import writes the file of the folder once, tells what comes next, and leav
   assert.deepEqual([first.code, first.stderr], [0, '']);
   assert.match(first.stdout, /web → http:\/\/127\.0\.0\.1:80\n/);
   assert.match(first.stdout, /underpass tunnels add web --generate-domain --access web\n/);
-  assert.match(first.stdout, /line 4, proxies\.httpPassword: an access policy with a new password takes its place/);
+  assert.match(first.stdout, /line 4, web\.http_pwd: an access policy with a new password takes its place/);
   assert.match(await readFile(join(cli.home, 'underpass.yaml'), 'utf8'), /name: web\n/);
   const check = await cli.run(['check'], { cwd: cli.home });
   assert.equal(check.code, 0, check.stderr);

@@ -6,6 +6,7 @@ import { type Command, Option } from 'commander';
 import { configFileName, maxConfigBytes, parseConfig } from '../config/config-file.ts';
 import {
   commandsFor,
+  elsewhereOf,
   type Imported,
   importFile,
   type PeerName,
@@ -92,6 +93,7 @@ function renderReport(imported: Imported, path: string | undefined): string {
     ...tunnels.flatMap(({ name, upstreams }) => upstreams.map((upstream) => `  ${name} → ${upstream}`)),
     'Create the tunnels:',
     ...commandsFor(tunnels).map((line) => `  ${line}`),
+    ...elsewhereOf(from),
     ...(ownDomain ? ['A domain of your own must be verified first: underpass domains add --help'] : []),
     'Then: underpass run',
     ...(leftOut.length > 0 ? ['Without a counterpart:', ...leftOutLines(imported)] : []),

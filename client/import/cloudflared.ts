@@ -1,29 +1,31 @@
-// config.yml of cloudflared: one tunnel with a list of ingress rules, each with settings of its own.
+// config.yml of cloudflared: one tunnel with a list of ingress rules, each with settings of its own. The first rule that fits a
+// request answers it, so each rule is read with those before it.
 
 import { guardOf, type ImportedTunnel, ownDomains, tunnelIfValid, tunnelNameOf, upstreamUrl } from './imported-tunnel.ts';
 import type { Reasons, Settings } from './settings.ts';
 
 export const cloudflaredReasons: Reasons = [
   [
-    /^credentials-file$|^credentials-contents$|^origincert$|token(-file)?$/,
+    /^credentials[-_](file|contents)$|^origincert$|token(-file)?$/,
     'a secret of Cloudflare, not copied: sign in with "underpass login"',
   ],
   [/^warp-routing/, 'private networks are not available'],
   [/\.access\./, 'an access policy for members takes its place: see "underpass access update --help"'],
   [
-    /disableChunkedEncoding$|http2Origin$|keepAlive|Timeout$|noHappyEyeballs$/,
+    /disableChunkedEncoding$|http2Origin$|keepAlive|KeepAlive$|Timeout$|noHappyEyeballs$|matchSNItoHost$/,
     'nothing to set: the client forwards what the visitor sends',
   ],
   [/originServerName$/, 'an https service is checked by the name in its upstream URL'],
   [
-    /^(protocol|edge-ip-version|edge-bind-address|region|retries|ha-connections|no-autoupdate|autoupdate-freq)$/,
+    /^(protocol|edge-ip-version|edge-bind-address|region|retries|ha-connections|no-autoupdate|autoupdate-freq|post-quantum)$/,
     'nothing to set: the client finds its way itself',
   ],
   [/^(log|transport-log|metrics|pidfile|tag|grace-period)/, 'see "underpass run --help" for what the client logs and answers'],
 ];
 
 interface Rule {
-  readonly domain: string;
+  /** Undefined: the service answers for whatever name leads to it. */
+  readonly domain: string | undefined;
   readonly upstream: string;
   readonly sentHost: string | undefined;
   readonly ca: string | undefined;
@@ -31,28 +33,62 @@ interface Rule {
   readonly isGuarded: boolean;
 }
 
+/** What an earlier rule keeps from those after it. */
+interface Earlier {
+  readonly host: string;
+  readonly hasPath: boolean;
+}
+
 /** Rules of one tunnel share who may visit and how an https service is checked; rules that differ become tunnels of their own. */
 export function importCloudflared(file: Settings): readonly ImportedTunnel[] {
-  const name = tunnelNameOf(
-    /^[0-9a-f-]{36}$/.test(file.text('tunnel') ?? '') ? 'cloudflared' : (file.text('tunnel') ?? 'cloudflared'),
-  );
-  const shared = file.below('originRequest');
-  const rules = file.each('ingress').flatMap((settings) => readRule(settings, shared));
+  const name = nameOf(file.text('tunnel') ?? '');
+  const entries = file.each('ingress');
+  const earlier = entries.map((entry) => ({ host: entry.text('hostname')?.toLowerCase() ?? '', hasPath: hasPath(entry) }));
+  const rules = entries.flatMap((entry, index) => readRule(name, entry, file.below('originRequest'), earlier.slice(0, index)));
   const groups = Map.groupBy(rules, ({ ca, isInsecure, isGuarded }) => JSON.stringify([ca, isInsecure, isGuarded]));
-  const tunnels = [...groups.values()].flatMap((list) => tunnelIfValid(tunnelOf(name, list), file.below('ingress')));
-  const single = file.text('url');
-  if (single === undefined || single.startsWith('http_status:')) return tunnels;
-  return [...tunnels, ...tunnelIfValid({ name, type: 'http', upstreams: [upstreamUrl(single)], domains: [] }, file.below('url'))];
+  const tunnels = [...groups.values()].map((list) => tunnelOf(name, list));
+  if (entries.length > 0) file.leave('url', 'cloudflared does not read it either where "ingress" has rules');
+  return entries.length > 0 ? tunnels : importSingle(name, file);
+}
+
+/** A UUID says nothing, and what is longer than a name may be a token. */
+function nameOf(tunnel: string): string {
+  return tunnel === '' || /^[0-9a-f-]{36}$/.test(tunnel) || tunnel.length > 63 ? 'cloudflared' : tunnelNameOf(tunnel);
+}
+
+/** The older form: one service, at the root. */
+function importSingle(name: string, file: Settings): readonly ImportedTunnel[] {
+  const service = file.text('url');
+  if (service === undefined || service.startsWith('http_status:')) return [];
+  const flags: Readonly<Record<string, string>> = {
+    noTLSVerify: 'no-tls-verify',
+    caPool: 'origin-ca-pool',
+    httpHostHeader: 'http-host-header',
+  };
+  const shared = file.below('originRequest');
+  const readOrigin = (key: string): string | undefined => shared.text(key) ?? file.text(flags[key] ?? key);
+  const isOther = ['bastion', 'hello-world'].some((key) => file.text(key) === 'true') || readOrigin('bastionMode') === 'true';
+  const why = isOther ? unavailable('bastion') : unavailable(upstreamUrl(service));
+  if (why !== undefined) {
+    file.leave('url', why);
+    return [];
+  }
+  const [domain] = ownDomains(file, 'hostname', isPeerDomain);
+  return tunnelIfValid(
+    tunnelOf(name, [ruleOf(domain, upstreamUrl(service), readOrigin, shared.has('access'))]),
+    file.below('url'),
+  );
 }
 
 function tunnelOf(name: string, rules: readonly Rule[]): ImportedTunnel {
   const [{ ca, isInsecure, isGuarded }] = rules as readonly [Rule];
-  const hosts = rules.flatMap(({ domain, sentHost }) => (sentHost === undefined ? [] : [`${domain}=${sentHost}`]));
+  const forDomain = (domain: string | undefined, text: string): string => (domain === undefined ? text : `${domain}=${text}`);
+  const hosts = rules.flatMap(({ domain, sentHost }) => (sentHost === undefined ? [] : [forDomain(domain, sentHost)]));
   return {
     name,
     type: 'http',
-    upstreams: rules.map(({ domain, upstream }) => `${domain}=${upstream}`),
-    domains: rules.map(({ domain }) => domain),
+    upstreams: rules.map(({ domain, upstream }) => forDomain(domain, upstream)),
+    domains: rules.flatMap(({ domain }) => domain ?? []),
     ...(hosts.length > 0 && { upstreamHosts: hosts }),
     ...(ca !== undefined && { upstreamCa: ca }),
     isInsecure,
@@ -60,40 +96,74 @@ function tunnelOf(name: string, rules: readonly Rule[]): ImportedTunnel {
   };
 }
 
-function readRule(settings: Settings, shared: Settings): readonly Rule[] {
+function readRule(name: string, settings: Settings, shared: Settings, earlier: readonly Earlier[]): readonly Rule[] {
   const service = settings.text('service') ?? '';
-  const hostname = settings.text('hostname');
-  if (hostname === undefined) {
-    // What visitors of other names get: here the edge answers them.
-    if (/^http_status:(404|503)$/.test(service)) return [];
-    settings.leaveAll('the edge answers for names that no tunnel has');
-    return [];
-  }
-  const why = settings.has('path') ? 'a domain has one upstream for all its paths' : unavailable(service);
-  if (why !== undefined) {
-    settings.leaveAll(why);
-    return [];
-  }
   const own = settings.below('originRequest');
   const readOrigin = (key: string): string | undefined => {
     const ofAll = shared.text(key);
     return own.text(key) ?? ofAll;
   };
-  const [domain] = ownDomains(settings, 'hostname', (name) => /\.(trycloudflare|cfargotunnel)\.com$/.test(name));
-  if (domain === undefined) return [];
-  const rule = {
-    domain,
-    upstream: upstreamUrl(service),
-    sentHost: readOrigin('httpHostHeader'),
-    ca: readOrigin('caPool') || undefined,
-    isInsecure: readOrigin('noTLSVerify') === 'true',
-    isGuarded: own.has('access') || shared.has('access'),
-  };
-  return [rule];
+  const host = settings.text('hostname')?.toLowerCase() ?? '';
+  // What visitors of other names get: here the edge answers them.
+  if (isForAll(host) && !hasPath(settings) && /^http_status:(404|503)$/.test(service)) return [];
+  const kept = earlier.filter((rule) => fits(rule.host, host));
+  const why =
+    whyUnanswered(settings, host, earlier, kept) ?? unavailable(readOrigin('bastionMode') === 'true' ? 'bastion' : service);
+  if (why !== undefined) {
+    settings.leaveAll(why);
+    return [];
+  }
+  const [domain] = isForAll(host) ? [] : ownDomains(settings, 'hostname', isPeerDomain);
+  if (domain === undefined && !isForAll(host)) return [];
+  // An earlier rule keeps some paths from this service: they would be open here.
+  const isGuarded = own.has('access') || shared.has('access') || kept.length > 0;
+  const rule = ruleOf(domain, upstreamUrl(service), readOrigin, isGuarded);
+  return tunnelIfValid(tunnelOf(name, [rule]), settings).map(() => rule);
 }
 
+function whyUnanswered(
+  settings: Settings,
+  host: string,
+  earlier: readonly Earlier[],
+  kept: readonly Earlier[],
+): string | undefined {
+  if (hasPath(settings)) return 'a domain has one upstream for all its paths';
+  if (isForAll(host) && earlier.length > 0) return 'the edge answers for names that no tunnel has';
+  return kept.some((rule) => !rule.hasPath) ? 'an earlier rule answers for its name' : undefined;
+}
+
+function ruleOf(
+  domain: string | undefined,
+  upstream: string,
+  readOrigin: (key: string) => string | undefined,
+  isGuarded: boolean,
+): Rule {
+  return {
+    domain,
+    // A WebSocket is a request of HTTP.
+    upstream: upstream.replace(/^ws/, 'http'),
+    sentHost: readOrigin('httpHostHeader') || undefined,
+    ca: readOrigin('caPool') || undefined,
+    isInsecure: readOrigin('noTLSVerify') === 'true',
+    isGuarded,
+  };
+}
+
+/** Regular expressions that fit every path are no path. */
+function hasPath(settings: Settings): boolean {
+  return settings.has('path') && !['', '/', '^/', '/*', '.*', '/.*', '^/.*'].includes(settings.text('path') ?? '');
+}
+
+const isForAll = (host: string): boolean => host === '' || host === '*';
+
+function fits(pattern: string, host: string): boolean {
+  return isForAll(pattern) || pattern === host || (pattern.startsWith('*.') && host.endsWith(pattern.slice(1)));
+}
+
+const isPeerDomain = (name: string): boolean => /\.(trycloudflare|cfargotunnel)\.com$/.test(name);
+
 function unavailable(service: string): string | undefined {
-  if (/^https?:\/\//.test(service)) return undefined;
+  if (/^(http|ws)s?:\/\//.test(service)) return undefined;
   if (service.startsWith('ssh:')) return 'reach SSH hosts with "underpass ssh": see its help';
   if (/^unix(\+tls)?:/.test(service)) return 'an upstream is a URL with a port, not a socket file';
   if (/^(tcp|rdp|smb|bastion|socks)/.test(service)) return 'TCP services other than SSH are not available';

@@ -8,9 +8,10 @@ import type { ForeignFile, Path } from './settings.ts';
 
 export function readYaml(text: string): ForeignFile {
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true });
+  // `merge`: the other programs take `<<: *shared` too, and what it brings may close a tunnel.
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true, merge: true });
   const [error] = document.errors;
-  if (error !== undefined) throw wrongFile(lines.linePos(error.pos[0]).line, 'YAML');
+  if (error !== undefined) throw wrongFile(lines.linePos(error.pos[0]).line, 'YAML', text);
   const lineOf = (path: Path): number => {
     // The line of the key: a value may begin on the next one.
     const parent = path.length > 1 ? document.getIn(path.slice(0, -1), true) : document.contents;
@@ -18,6 +19,8 @@ export function readYaml(text: string): ForeignFile {
       ? parent.items.find((item) => isPair(item) && isScalar(item.key) && String(item.key.value) === path.at(-1))
       : undefined;
     const node = (pair?.key ?? document.getIn(path, true)) as Node | undefined;
+    // What an alias brings has the line of the entry that takes it.
+    if (node === undefined && path.length > 1) return lineOf(path.slice(0, -1));
     return lines.linePos(node?.range?.[0] ?? 0).line;
   };
   // Aliases may grow without bounds; these files need few.
@@ -29,7 +32,7 @@ export async function readToml(text: string): Promise<ForeignFile> {
   try {
     return { root: parse(text), lineOf: tomlLines(text) };
   } catch (error) {
-    if (error instanceof TomlError) throw wrongFile(error.line, 'TOML');
+    if (error instanceof TomlError) throw wrongFile(error.line, 'TOML', text);
     throw error;
   }
 }
@@ -84,37 +87,48 @@ const idOf = (path: Path): string => JSON.stringify(path);
 export function readFrpIni(text: string): ForeignFile {
   const root: Record<string, unknown> = { proxies: [], visitors: [] };
   const lines = new Map<string, number>();
+  const names = new Map<string, string>();
+  // A section that comes twice is one.
+  const opened = new Map<string, readonly [Path, Record<string, unknown>]>([['common', [[], root]]]);
+  let section = 'common';
   let place: Path = [];
   let target: Record<string, unknown> = {};
   const sections = text.split('\n').map((line) => line.trim());
   for (const [index, line] of sections.entries()) {
-    const name = /^\[(.+)\]$/.exec(line)?.[1];
-    const [, key, value = ''] = /^([^=;#]+?)\s*=\s*(.*)$/.exec(line) ?? [];
-    if (name === 'common') [place, target] = [[], root];
+    const name = /^\[(.+)\]\s*([#;].*)?$/.exec(line)?.[1];
+    const [, key, value = ''] = /^([^=:;#]+?)\s*[=:]\s*(.*)$/.exec(line) ?? [];
+    section = name ?? section;
+    const known = name === undefined ? undefined : opened.get(name);
+    if (known !== undefined) [place, target] = known;
     else if (name !== undefined) {
       const kind = isVisitor(sections, index) ? 'visitors' : 'proxies';
       const list = root[kind] as unknown[];
       place = [kind, list.length];
       target = { name };
       list.push(target);
+      opened.set(name, [place, target]);
+      names.set(idOf(place), name);
       lines.set(idOf(place), index + 1).set(idOf([...place, 'name']), index + 1);
     } else if (key !== undefined) {
-      const [path, set] = frpIniSetting(key, value);
+      const [path, set] = frpIniSetting(key, value.replace(/^(["'`])(.*)\1$/, '$2'));
       lines.set(idOf([...place, ...path]), index + 1);
+      names.set(idOf([...place, ...path]), `${section}.${key}`);
       const [first = '', second] = path as readonly string[];
       target[first] = second === undefined ? set : { ...(target[first] as object | undefined), [second]: set };
-    } else if (line !== '' && !/^[#;]/.test(line)) throw wrongFile(index + 1, 'INI');
+    } else if (line !== '' && !/^[#;]/.test(line)) throw wrongFile(index + 1, 'INI', text);
   }
-  return { root, lineOf: (path) => lines.get(idOf(path)) ?? 1 };
+  return { root, lineOf: (path) => lines.get(idOf(path)) ?? 1, nameOf: (path) => names.get(idOf(path)) };
 }
 
 function isVisitor(lines: readonly string[], header: number): boolean {
   const end = lines.findIndex((line, index) => index > header && line.startsWith('['));
-  return lines.slice(header, end === -1 ? undefined : end).some((line) => /^role\s*=\s*visitor$/.test(line));
+  return lines.slice(header, end === -1 ? undefined : end).some((line) => /^role\s*[=:]\s*["'`]?visitor\b/.test(line));
 }
 
-function wrongFile(line: number, form: string): ClientError {
+function wrongFile(line: number, form: string, text: string): ClientError {
   return new ClientError('config-invalid', `line ${line} is not ${form}`, {
-    fix: 'Correct the line, or let the other program check its file.',
+    fix: text.includes('{{')
+      ? 'The file is a template: fill in its variables first, and import the result.'
+      : 'Correct the line, or let the other program check its file.',
   });
 }

@@ -4,55 +4,112 @@ import { guardOf, type ImportedTunnel, ownDomains, tunnelIfValid, tunnelNameOf }
 import type { Path, Reasons, Settings } from './settings.ts';
 
 export const frpReasons: Reasons = [
-  [/^auth\.|(^|\.)(token|secretKey|sk)$|^user$/, 'a secret or name of frp, not copied: sign in with "underpass login"'],
-  [
-    /^(serverAddr|serverPort|serverPorts|natHoleStunServer|dnsServer)$/,
-    'sign in to your server with "underpass login --server URL"',
-  ],
-  [/^visitors\./, 'tunnels that only a client reaches are not available'],
+  [/^auth\.|(^|\.)(token|secretKey)$|^user$/, 'a secret or name of frp, not copied: sign in with "underpass login"'],
+  [/^(serverAddr|serverPort|serverPorts)$/, 'sign in to your server with "underpass login --server URL"'],
   [/subdomain$/, 'the region here generates a name, or add a domain of your own'],
   [/http(User|Password|Pwd)$|routeByHTTPUser$/, 'an access policy with a new password takes its place'],
-  [/(requestHeaders|responseHeaders)\./, 'the edge does not change header fields of your choice'],
+  [/(requestHeaders|responseHeaders)(\.|$)/, 'the edge does not change header fields of your choice'],
+  [/^transport\.(proxyURL|httpProxy)$/, 'set HTTPS_PROXY: the client takes it from the environment'],
+  [/remotePort$/, 'an http tunnel is visited on the ports 80 and 443'],
+  [/^includes$/, 'import each of these files too'],
+  [/^(virtualNet|featureGates)(\.|$)/, 'private networks are not available'],
   [/loadBalancer\./, 'nothing to set: several clients of one tunnel share its visitors'],
   [/healthCheck\./, 'nothing to set: clients watch their upstreams, and --health answers probes'],
   [/useEncryption$|useCompression$|^transport\./, 'nothing to set: the way to the edge is always TLS, and never compressed'],
   [/bandwidthLimit/, 'a tunnel has no limit of its own'],
   [
-    /^webServer\.|^log\.|^start$|^includes$|^loginFailExit$|^udpPacketSize$|metadatas\.|annotations\./,
+    /^webServer\.|^log\.|^(loginFailExit|udpPacketSize|natHoleStunServer|dnsServer|store\.path)$|metadatas\.|annotations\.|privilegeMode$/,
     'a setting of the frp program',
   ],
 ];
 
 export function importFrp(file: Settings): readonly ImportedTunnel[] {
-  return file.each('proxies').flatMap(importProxy);
+  const started = file.texts('start');
+  const isOff = (proxy: Settings): boolean =>
+    proxy.text('enabled') === 'false' || (started.length > 0 && !started.includes(proxy.text('name') ?? ''));
+  const all = file.each('proxies');
+  for (const proxy of all.filter(isOff)) proxy.leaveAll('switched off in this file');
+  const proxies = all.filter((proxy) => !isOff(proxy));
+  for (const visitor of file.each('visitors')) visitor.leaveAll(privateTunnel);
+  const parts = new Set(proxies.filter(isPart).flatMap(addressesOf));
+  const hasOtherPart = (proxy: Settings): boolean => addressesOf(proxy).some((address) => parts.has(address));
+  const plain = proxies.filter((proxy) => isPlain(proxy) && !hasOtherPart(proxy));
+  // The first of a name counts.
+  const byName = new Map(plain.toReversed().map((proxy) => [nameId(proxy), proxy]));
+  const halves = new Map(proxies.filter(passesTls).map((proxy) => [proxy, byName.get(nameId(proxy))]));
+  const taken = new Set(halves.values());
+  return proxies
+    .filter((proxy) => !taken.has(proxy))
+    .flatMap((proxy) => importProxy(proxy, halves.get(proxy), hasOtherPart(proxy)));
 }
+
+/** The names under which visitors find a proxy. */
+function addressesOf(proxy: Settings): readonly string[] {
+  return [
+    ...proxy.texts('customDomains').map((name) => name.toLowerCase()),
+    ...proxy.texts('subdomain').map((name) => `${name}.`),
+  ];
+}
+
+/** Whether a proxy answers for some paths alone. */
+function isPart(proxy: Settings): boolean {
+  const locations = proxy.texts('locations');
+  return locations.length > 0 && !locations.includes('/');
+}
+
+/** An https proxy and an http proxy of the same names are the ports 443 and 80 of one ingress tunnel. */
+const nameId = (proxy: Settings): string => JSON.stringify([addressesOf(proxy).toSorted(), proxyProtocolOf(proxy)]);
+
+function passesTls(proxy: Settings): boolean {
+  return proxy.text('type') === 'https' && !proxy.has('plugin');
+}
+
+/** Whether an http proxy has nothing that an ingress tunnel could not do. */
+function isPlain(proxy: Settings): boolean {
+  return (
+    proxy.text('type') === 'http' &&
+    !proxy.has('plugin', 'httpUser', 'httpPassword', 'routeByHTTPUser', 'hostHeaderRewrite', 'locations')
+  );
+}
+
+function proxyProtocolOf(proxy: Settings): 'v1' | 'v2' | undefined {
+  const version = proxy.below('transport').text('proxyProtocolVersion');
+  return version === 'v1' || version === 'v2' ? version : undefined;
+}
+
+function localAddress(proxy: Settings): string {
+  return `${bracketed(proxy.text('localIP') ?? '127.0.0.1')}:${proxy.text('localPort') ?? ''}`;
+}
+
+const privateTunnel = 'tunnels that only a client reaches are not available';
 
 const unavailableTypes: Readonly<Record<string, string>> = {
   tcp: 'public TCP ports are not available',
   udp: 'UDP is not available',
   tcpmux: 'TCP services behind one port are not available',
-  stcp: 'tunnels that only a client reaches are not available',
-  xtcp: 'tunnels that only a client reaches are not available',
+  stcp: privateTunnel,
+  xtcp: privateTunnel,
   sudp: 'UDP is not available',
 };
 
-function importProxy(settings: Settings): readonly ImportedTunnel[] {
+/** `plain`: the proxy of port 80 that belongs to it. `hasOtherPart`: another proxy answers for some paths of its names. */
+function importProxy(settings: Settings, plain: Settings | undefined, hasOtherPart: boolean): readonly ImportedTunnel[] {
   const type = settings.text('type') ?? 'tcp';
   const given = settings.text('name') ?? type;
   if (type !== 'http' && type !== 'https') return leave(settings, unavailableTypes[type] ?? `type ${type} is not available`);
-  const locations = settings.texts('locations');
-  if (locations.length > 0 && !locations.includes('/')) return leave(settings, 'a domain has one upstream for all its paths');
+  if (isPart(settings)) return leave(settings, 'a domain has one upstream for all its paths');
   const plugin = settings.below('plugin');
   const kind = plugin.text('type');
-  const local = `${bracketed(settings.text('localIP') ?? '127.0.0.1')}:${settings.text('localPort') ?? ''}`;
+  const local = localAddress(settings);
   const place = plugin.text('localAddr') ?? local;
-  const version = settings.below('transport').text('proxyProtocolVersion');
+  const version = proxyProtocolOf(settings);
   const host = settings.text('hostHeaderRewrite') ?? plugin.text('hostHeaderRewrite');
   const common = {
     name: tunnelNameOf(given),
     domains: ownDomains(settings, 'customDomains', () => false),
-    ...guardOf(type === 'http' && settings.has('httpUser', 'httpPassword'), false),
-    ...((version === 'v1' || version === 'v2') && ({ proxyProtocol: version } as const)),
+    // Paths that another proxy has would be open here, and so would those for one user.
+    ...(type === 'http' && guardOf(settings.has('httpUser', 'httpPassword'), hasOtherPart || settings.has('routeByHTTPUser'))),
+    ...(version && { proxyProtocol: version }),
   };
   const http = (scheme: string): readonly ImportedTunnel[] =>
     tunnelIfValid(
@@ -75,7 +132,9 @@ function importProxy(settings: Settings): readonly ImportedTunnel[] {
   if (kind === 'static_file') return leave(settings, 'serve a folder with "underpass serve FOLDER"');
   if (kind !== undefined && kind !== 'http2http') return leave(settings, `the plugin ${kind} is not available`);
   if (type === 'http') return http('http');
-  return tunnelIfValid({ ...common, type: 'ingress', upstreams: [`443=${local}`] }, settings);
+  const upstreams = [...(plain === undefined ? [] : [`80=${localAddress(plain)}`]), `443=${local}`];
+  plain?.skip('name', 'customDomains', 'subdomain');
+  return tunnelIfValid({ ...common, type: 'ingress', upstreams }, settings);
 }
 
 function bracketed(host: string): string {
@@ -106,7 +165,7 @@ const renamed: Readonly<Record<string, Path>> = {
   plugin_host_header_rewrite: ['plugin', 'hostHeaderRewrite'],
 };
 
-const lists = new Set(['custom_domains', 'locations']);
+const lists = new Set(['custom_domains', 'locations', 'start']);
 
 /** Where a line of frpc.ini stands in the newer file, and its value there. */
 export function frpIniSetting(key: string, value: string): readonly [path: Path, value: unknown] {
@@ -115,10 +174,25 @@ export function frpIniSetting(key: string, value: string): readonly [path: Path,
 }
 
 function prefixed(key: string): Path | undefined {
-  const [, kind = '', name = ''] = /^(header|plugin|health_check|log|admin)_(.+)$/.exec(key) ?? [];
-  const group = { header: 'requestHeaders', plugin: 'plugin', health_check: 'healthCheck', log: 'log', admin: 'webServer' }[kind];
-  return group === undefined ? undefined : [group, kind === 'header' ? name : camelCase(name)];
+  const [, kind, name = ''] = /^(plugin_header|header|plugin|health_check|log|admin|meta)_(.+)$/.exec(key) ?? [];
+  if (kind === 'plugin_header') return ['plugin', `requestHeaders.${name}`];
+  if (kind !== undefined) return [groups[kind]!, kind === 'header' || kind === 'meta' ? name : camelCase(name)];
+  if (/^(oidc_|authenticat)/.test(key)) return ['auth', camelCase(key)];
+  if (/^(pprof_enable|disable_log_color)$/.test(key)) return ['log', camelCase(key)];
+  return ofTransport.test(key) ? ['transport', camelCase(key)] : undefined;
 }
+
+const groups: Readonly<Record<string, string>> = {
+  header: 'requestHeaders',
+  plugin: 'plugin',
+  health_check: 'healthCheck',
+  log: 'log',
+  admin: 'webServer',
+  meta: 'metadatas',
+};
+
+const ofTransport =
+  /^(tls_|tcp_mux|quic_|heartbeat_|dial_server_|pool_count$|protocol$|http_proxy$|connect_server_local_ip$|disable_custom_tls_first_byte$|bandwidth_limit_mode$)/;
 
 function camelCase(key: string): string {
   return key.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());

@@ -192,11 +192,250 @@ describe('a file of frp', () => {
     const file = await imported('frpc.ini');
     assert.deepEqual(commandsFor(file.tunnels), ['underpass tunnels add web --domain a.example.com --domain b.example.com']);
     assert.deepEqual(file.tunnels[0]?.upstreamHosts, ['inner.example']);
-    assert.deepEqual(leftLines(file).slice(0, 3), ['2 serverAddr', '3 auth.token', '9 proxies.requestHeaders.X-From']);
+    assert.deepEqual(leftLines(file).slice(0, 3), ['2 common.server_addr', '3 common.token', '9 web.header_X-From']);
   });
 });
 
+/** What each file becomes: `NAME=UPSTREAM …`, with whom it admits, and what is left out. */
+const cases = [
+  {
+    claim: 'admits members alone where an earlier rule keeps paths from a service',
+    path: 'config.yml',
+    text: `ingress:
+  - {hostname: shop.example.com, path: ^/staff, service: "http_status:403"}
+  - {hostname: shop.example.com, service: "http://localhost:3000"}
+  - {path: /metrics, service: "http_status:404"}
+  - {hostname: blog.example.com, service: "http://localhost:4000"}
+  - {hostname: wiki.example.com, path: /, service: "http://localhost:5000"}
+  - service: http_status:404
+`,
+    tunnels: [
+      'cloudflared shop.example.com=http://localhost:3000 blog.example.com=http://localhost:4000 wiki.example.com=http://localhost:5000 members',
+    ],
+    left: ['2 ingress', '4 ingress'],
+  },
+  {
+    claim: 'leaves out a rule whose name an earlier rule has, also by a wildcard',
+    path: 'config.yml',
+    text: `ingress:
+  - {hostname: "*.lab.example.com", service: "http_status:403"}
+  - {hostname: a.lab.example.com, service: "http://localhost:1"}
+  - {hostname: b.example.com, service: "http://localhost:2"}
+  - {hostname: B.example.com, service: "http://localhost:3"}
+  - {hostname: c.example.com, service: "http://{{ host }}:4"}
+  - service: http_status:404
+`,
+    tunnels: ['cloudflared b.example.com=http://localhost:2'],
+    left: ['2 ingress', '3 ingress', '5 ingress', '6 ingress'],
+  },
+  {
+    claim: 'takes a WebSocket service, and leaves out a bastion',
+    path: 'config.yml',
+    text: `ingress:
+  - {hostname: chat.example.com, service: "ws://localhost:7000"}
+  - {hostname: hop.example.com, service: "http://localhost:7001", originRequest: {bastionMode: true}}
+  - service: http_status:503
+url: http://localhost:9
+`,
+    tunnels: ['cloudflared chat.example.com=http://localhost:7000'],
+    left: ['3 ingress', '5 url'],
+  },
+  {
+    claim: 'takes the one service for all names, and no token for a name',
+    path: 'config.yml',
+    text: `tunnel: ${'eyJ'.repeat(40)}\ningress:\n  - service: https://localhost:8443\n    originRequest: {noTLSVerify: true}\n`,
+    tunnels: ['cloudflared https://localhost:8443 insecure'],
+    left: [],
+  },
+  {
+    claim: 'takes the older form of cloudflared with its host and its flag',
+    path: 'config.yml',
+    text: 'tunnel: den\nhostname: den.example.com\nurl: https://localhost:8443\nno-tls-verify: true\n',
+    tunnels: ['den den.example.com=https://localhost:8443 insecure'],
+    left: [],
+  },
+  {
+    claim: 'opens no endpoint that the public did not reach',
+    path: 'ngrok.yml',
+    text: `endpoints:
+  - {name: a, url: "https://a.internal", upstream: {url: 1}}
+  - {name: b, url: "https://b.example.com", bindings: [kubernetes], upstream: {url: 2}}
+  - {name: c, url: [c.internal], upstream: {url: 3}}
+  - {name: d, url: "https://", bindings: [public], upstream: {url: "https://"}}
+`,
+    tunnels: ['d https://localhost insecure'],
+    left: ['2 endpoints', '3 endpoints', '4 endpoints'],
+  },
+  {
+    claim: 'admits members alone where ngrok checks certificates, browsers or a policy of another file',
+    path: 'ngrok.yml',
+    text: `tunnels:
+  a: {proto: http, addr: 1, mutual_tls_cas: ca.pem}
+  b: {proto: http, addr: 2, user_agent_filter: {deny: [bot]}}
+endpoints:
+  - {name: c, upstream: {url: 3}, traffic_policy_file: policy.yml}
+`,
+    tunnels: ['a http://localhost:1 members', 'b http://localhost:2 members', 'c http://localhost:3 members'],
+    left: ['2 tunnels.a.mutual_tls_cas', '3 tunnels.b.user_agent_filter.deny', '5 endpoints.traffic_policy_file'],
+  },
+  {
+    claim: 'reads what an anchor of YAML brings, a password among it',
+    path: 'ngrok.yml',
+    text: `tunnels:
+  a: &base {proto: http, addr: 1, basic_auth: ["ann:a-secret"]}
+  b:
+    <<: *base
+    addr: 2
+`,
+    tunnels: ['a http://localhost:1 password', 'b http://localhost:2 password'],
+    left: ['2 tunnels.a.basic_auth', '3 tunnels.b.basic_auth'],
+  },
+  {
+    claim: 'leaves out what ends TLS at the agent, speaks TCP behind a WebSocket or names no protocol',
+    path: 'ngrok.yml',
+    text: `tunnels:
+  a: {proto: tls, addr: 1, crt: a.crt, key: a.key}
+  b: {proto: tls, addr: 2, terminate_at: edge}
+  c: {proto: http, addr: 3, websocket_tcp_converter: true}
+  d: {proto: {http: 80}}
+  e: {labels: [edge=x], addr: 5}
+endpoints:
+  - {url: "tls://f.example.com", upstream: {url: "tls://localhost:6"}, agent_tls_termination: {server_certificate: a.crt}}
+`,
+    tunnels: [],
+    left: ['2 tunnels.a', '3 tunnels.b', '4 tunnels.c', '5 tunnels.d', '6 tunnels.e', '8 endpoints'],
+  },
+  {
+    claim: 'gives a domain to one tunnel, and quotes no upstream with a password',
+    path: 'ngrok.yml',
+    text: `tunnels:
+  a: {proto: http, addr: 1, domain: www.example.com}
+  b: {proto: http, addr: 2, domain: www.example.com}
+  c: {proto: http, addr: "http://ann:a-secret@localhost:3"}
+  d: {proto: http, addr: "http://localhost:4/?key=a-secret"}
+`,
+    tunnels: ['a http://localhost:1'],
+    left: ['3 tunnels.b', '4 tunnels.c', '5 tunnels.d'],
+  },
+  {
+    claim: 'opens no proxy that is switched off',
+    path: 'frpc.toml',
+    text: `start = ["a", "b"]
+[[proxies]]
+name = "a"
+type = "http"
+localPort = 1
+[[proxies]]
+name = "b"
+type = "http"
+localPort = 2
+enabled = false
+[[proxies]]
+name = "c"
+type = "http"
+localPort = 3
+`,
+    tunnels: ['a http://127.0.0.1:1'],
+    left: ['6 proxies', '11 proxies'],
+  },
+  {
+    claim: 'makes one ingress tunnel of the two proxies for the ports 80 and 443 of a name',
+    path: 'frpc.toml',
+    text: `[[proxies]]
+name = "plain"
+type = "http"
+localPort = 80
+customDomains = ["www.example.com"]
+[[proxies]]
+name = "tls"
+type = "https"
+localPort = 443
+customDomains = ["WWW.example.com"]
+[[proxies]]
+name = "again"
+type = "http"
+localPort = 8080
+customDomains = ["www.example.com"]
+`,
+    tunnels: ['tls 80=127.0.0.1:80 443=127.0.0.1:443'],
+    left: ['11 proxies'],
+  },
+  {
+    claim: 'admits members alone where another proxy has some paths or one user has the proxy',
+    path: 'frpc.toml',
+    text: `[[proxies]]
+name = "site"
+type = "http"
+localPort = 1
+customDomains = ["www.example.com"]
+[[proxies]]
+name = "staff"
+type = "http"
+localPort = 2
+customDomains = ["www.example.com"]
+locations = ["/staff"]
+[[proxies]]
+name = "tls"
+type = "https"
+localPort = 5
+customDomains = ["www.example.com"]
+[[proxies]]
+name = "ann"
+type = "http"
+localPort = 3
+routeByHTTPUser = "ann"
+[[proxies]]
+name = "typed"
+type = "http"
+localPort = 4
+httpuser = "ann"
+`,
+    tunnels: ['site http://127.0.0.1:1 members', 'ann http://127.0.0.1:3 members', 'typed http://127.0.0.1:4 password'],
+    left: ['6 proxies', '12 proxies', '21 proxies.routeByHTTPUser', '26 proxies.httpuser'],
+  },
+  {
+    claim: 'reads the old form of frp under each name, with quotes, colons and a section that comes twice',
+    path: 'frpc.toml',
+    text: `[common]
+tls_enable = true
+oidc_client_secret = a-secret
+[web] # the shop
+type = "http"
+local_port: 80
+[range:many]
+type = tcp
+local_port = 6000-6003
+[web]
+http_pwd = a-secret
+`,
+    tunnels: ['web http://127.0.0.1:80 password'],
+    left: ['2 common.tls_enable', '3 common.oidc_client_secret', '7 range:many', '11 web.http_pwd'],
+  },
+  {
+    claim: 'reads TOML under the name of the old form',
+    path: 'frpc.ini.example',
+    text: '[[proxies]]\nname = "web"\ntype = "http"\nlocalPort = 80\n',
+    tunnels: ['web http://127.0.0.1:80'],
+    left: [],
+  },
+] as const;
+
 describe('every import', () => {
+  for (const { claim, path, text, tunnels, left } of cases) {
+    it(claim, async () => {
+      // Windows writes a mark and other line ends.
+      for (const form of [text, `\uFEFF${text.replaceAll('\n', '\r\n')}`]) {
+        const file = await importFile(path, form);
+        assert.ok(file !== undefined);
+        const became = file.tunnels.map(({ name, upstreams, isInsecure, guard }) =>
+          [name, ...upstreams, isInsecure && 'insecure', guard].filter(Boolean).join(' '),
+        );
+        assert.deepEqual([became, leftLines(file)], [tunnels, left]);
+        assert.doesNotMatch(JSON.stringify([file, renderImported(file)]), /a-secret|eyJ/i);
+      }
+    });
+  }
+
   it('writes a file that `underpass run` accepts, and shows no secret', async () => {
     for (const path of Object.keys(files) as (keyof typeof files)[]) {
       const file = await imported(path);
@@ -239,6 +478,7 @@ describe('every import', () => {
       ['ngrok.yml', 'version: 2\nauthtoken: "a-secret\n'],
       ['frpc.toml', 'serverPort = 1\nauth.token = a-secret\n'],
       ['frpc.ini', '[common]\na-secret\n'],
+      ['frpc.toml', 'serverPort = 1\nserverAddr = {{ .Envs.A }} # a-secret\n'],
     ] as const) {
       await assert.rejects(importFile(path, text), ({ message, fix }: Error & { fix: string }) => {
         assert.doesNotMatch(message + fix, /a-secret/);

@@ -14,6 +14,8 @@ interface Peer {
   readonly knows: (keys: readonly string[]) => boolean;
   readonly importTunnels: (file: Settings) => readonly ImportedTunnel[];
   readonly reasons: Reasons;
+  /** What decides who may visit there and stands in no file. */
+  readonly elsewhere?: string;
 }
 
 export const peers = {
@@ -28,6 +30,7 @@ export const peers = {
     knows: (keys) => ['ingress', 'tunnel', 'credentials-file', 'warp-routing'].some((key) => keys.includes(key)),
     importTunnels: importCloudflared,
     reasons: cloudflaredReasons,
+    elsewhere: 'Access applications are not in this file: guard tunnels that had one with "underpass access add --help".',
   },
   frp: {
     title: 'frp',
@@ -40,6 +43,12 @@ export const peers = {
 export type PeerName = keyof typeof peers;
 export const peerNames = Object.keys(peers) as readonly PeerName[];
 
+/** A sentence about what decides who may visit there and stands in no file, or nothing. */
+export function elsewhereOf(name: PeerName): readonly string[] {
+  const { elsewhere }: Peer = peers[name];
+  return elsewhere === undefined ? [] : [elsewhere];
+}
+
 export interface Imported {
   readonly from: PeerName;
   readonly tunnels: readonly ImportedTunnel[];
@@ -48,7 +57,7 @@ export interface Imported {
 
 /** `from`: the program whose file it is; undefined finds out. Undefined if it is no program's that is known. */
 export async function importFile(path: string, text: string, from?: PeerName): Promise<Imported | undefined> {
-  const file = await readForeign(path, text);
+  const file = await readForeign(path, text.replace(/^\uFEFF/, ''));
   const keys = Object.keys((file.root as object | null) ?? {});
   const name = from ?? peerNames.find((each) => peers[each].knows(keys));
   if (name === undefined) return undefined;
@@ -57,9 +66,11 @@ export async function importFile(path: string, text: string, from?: PeerName): P
   return { from: name, tunnels, leftOut: leftOut(peers[name].reasons) };
 }
 
+/** frp reads each form under each name, so what the text says comes first. */
 function readForeign(path: string, text: string): Promise<ForeignFile> | ForeignFile {
-  if (path.endsWith('.toml')) return readToml(text);
-  return path.endsWith('.ini') ? readFrpIni(text) : readYaml(text);
+  if (/^\s*\[common\]/m.test(text)) return readFrpIni(text);
+  if (/^\s*\[\[\w+\]\]|^serverAddr\s*=/m.test(text) || /\.toml\b/.test(path)) return readToml(text);
+  return /\.ini\b/.test(path) ? readFrpIni(text) : readYaml(text);
 }
 
 /** Our file, as `underpass run` reads it: no secret, each tunnel that of its name in the account. */

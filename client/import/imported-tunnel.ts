@@ -55,17 +55,30 @@ export function withUniqueNames(tunnels: readonly ImportedTunnel[]): readonly Im
   });
 }
 
-/** The tunnel, unless our own file would refuse it: then the setting that holds its upstream is named. */
+/** The tunnel, unless our own file would refuse it or an earlier tunnel has its domain: then its settings are named. */
 export function tunnelIfValid(tunnel: ImportedTunnel, settings: Settings): readonly ImportedTunnel[] {
+  const why = whyInvalid(tunnel) ?? whyTaken(tunnel, settings);
+  if (why === undefined) return [tunnel];
+  settings.leaveAll(`not imported: ${why}`);
+  return [];
+}
+
+function whyInvalid(tunnel: ImportedTunnel): string | undefined {
+  // A message of a parser quotes the URL: name and password, or a key behind "?", stay unsaid.
+  if (tunnel.upstreams.some((text) => /[@?#]/.test(text))) return 'an upstream is a URL without name, password and query';
   const upstreams = parseUpstreams(tunnel.type, tunnel.upstreams);
   const parsed = upstreams.ok ? parseUpstreamHosts(upstreams.value, tunnel.upstreamHosts ?? []) : upstreams;
-  if (parsed.ok) return [tunnel];
-  settings.leaveAll(`not imported: ${parsed.message}`);
-  return [];
+  return parsed.ok ? undefined : parsed.message;
+}
+
+function whyTaken({ domains }: ImportedTunnel, settings: Settings): string | undefined {
+  const taken = [...new Set(domains)].filter((domain) => !settings.claim(domain));
+  return taken.length === 0 ? undefined : `${taken.join(', ')} belongs to an earlier tunnel of this file`;
 }
 
 /** The address of a local service: a port, HOST:PORT or URL. */
 export function upstreamUrl(address: string): string {
+  if (/^https?:\/\/$/.test(address)) return `${address}localhost`;
   if (/^\d+$/.test(address)) return `http://localhost:${address}`;
   return /^[a-z][a-z0-9+.-]*:\/\//i.test(address) ? address.replace(/\/+$/, '') : `http://${address}`;
 }

@@ -22,10 +22,14 @@ export function importNgrok(file: Settings): readonly ImportedTunnel[] {
 
 export const ngrokReasons: Reasons = [
   [/authtoken$|api_key$/, 'a secret of ngrok, not copied: sign in with "underpass login"'],
+  [
+    /(^|\.)(heartbeat_(interval|tolerance)|connect_(timeout|interface|cas)|dns_resolver_ips|crl_noverify|remote_management)$/,
+    'nothing to set: the client finds its way itself',
+  ],
   [/(^|\.)region$|server_addr$|connect_url$/, 'choose with "underpass tunnels add --region"; "underpass regions" lists them'],
   [/basic_auth$|\.auth$/, 'an access policy with a new password takes its place'],
   [
-    /\.(oauth|oidc|saml|traffic_policy|policy|webhook_verification)(\.|$)/,
+    /\.(oauth|oidc|saml|(traffic_)?policy(_\w+)?|webhook_verification|user_agent_filter)(\.|$)/,
     'an access policy for members takes its place: see "underpass access update --help"',
   ],
   [/subdomain$/, 'an address of ngrok; the region here generates a name, or add a domain of your own'],
@@ -35,11 +39,11 @@ export const ngrokReasons: Reasons = [
   [/(request|response)_header/, 'the edge does not change header fields of your choice'],
   [/compression$/, 'the edge does not compress; let your service do it'],
   [/verify_webhook/, 'give the secret to "underpass http --inspect" with --webhook-secret-file'],
-  [/inspect$|inspect_db_size$|web_addr$/, 'add --inspect to "underpass run" for the inspector'],
+  [/inspect$|inspect_db_size$|web_addr$|web_allow_hosts$/, 'add --inspect to "underpass run" for the inspector'],
   [/proxy_url$/, 'set HTTPS_PROXY: the client takes it from the environment'],
   [/root_cas$/, 'the client trusts the CAs of the system, and "ca" in underpass.yaml names more'],
   [/metadata$|description$/, 'only a note'],
-  [/pooling_enabled$/, 'nothing to set: several clients of one tunnel share its visitors'],
+  [/pooling[_-]enabled$/, 'nothing to set: several clients of one tunnel share its visitors'],
 ];
 
 const ngrokDomain = (name: string): boolean => /(^|\.)ngrok(-free)?\.(io|app|dev|pizza|pro)$/i.test(name);
@@ -48,7 +52,8 @@ const noTcp = 'public TCP ports are not available';
 
 function importTunnel(given: string, settings: Settings): readonly ImportedTunnel[] {
   const proto = settings.text('proto') ?? (settings.texts('schemes').length > 0 ? 'http' : undefined);
-  if (proto === undefined) return leave(settings, 'a labelled tunnel of an edge of ngrok; it has no address of its own here');
+  if (settings.has('labels')) return leave(settings, 'a labelled tunnel of an edge of ngrok; it has no address of its own here');
+  if (proto === undefined) return leave(settings, 'it names no protocol, as "proto: http" does');
   if (!['http', 'https', 'tls'].includes(proto))
     return leave(settings, proto === 'tcp' ? noTcp : `protocol ${proto} is not available`);
   const domains = ['hostname', 'domain'].flatMap((key) => ownDomains(settings, key, ngrokDomain));
@@ -62,9 +67,13 @@ function importTunnel(given: string, settings: Settings): readonly ImportedTunne
 }
 
 function importEndpoint(settings: Settings, index: number): readonly ImportedTunnel[] {
-  const [, scheme = 'https', host = ''] = /^(?:([a-z]+):\/\/)?([^/:]*)/.exec(settings.text('url') ?? '') ?? [];
+  const urls = settings.texts('url');
+  const [, scheme = 'https', host = ''] = /^(?:([a-z]+):\/\/)?([^/:]*)/.exec(urls[0] ?? '') ?? [];
   if (!['http', 'https', 'tls'].includes(scheme))
     return leave(settings, scheme === 'tcp' ? noTcp : `${scheme} endpoints are not available`);
+  const isPublic =
+    !urls.some((url) => /\.internal(:\d+)?\/?$/i.test(url)) && settings.texts('bindings').every((text) => text === 'public');
+  if (!isPublic) return leave(settings, 'an endpoint that the public does not reach; a tunnel here is public');
   const domains = host === '' ? [] : ownDomains(settings, 'url', ngrokDomain, [host]);
   const upstream = settings.below('upstream');
   if (upstream.text('protocol') === 'http2') upstream.leave('protocol', 'upstreams are spoken to in HTTP/1.1');
@@ -85,6 +94,12 @@ function importUpstream(
   common: Pick<ImportedTunnel, 'name' | 'domains' | 'allow' | 'guard' | 'proxyProtocol'>,
 ): readonly ImportedTunnel[] {
   if (address.startsWith('file:')) return leave(settings, 'serve a folder with "underpass serve FOLDER"');
+  if (settings.text('websocket_tcp_converter') === 'true') return leave(settings, noTcp);
+  if (passesThrough && endsTls(settings))
+    return leave(
+      settings,
+      'ngrok ends TLS for this service; an ingress tunnel passes it through, so give the service the certificate',
+    );
   if (passesThrough && common.guard !== undefined)
     return leave(settings, 'an ingress tunnel cannot ask its visitors for anything');
   if (passesThrough) {
@@ -105,8 +120,17 @@ function importUpstream(
 
 function asksElse(settings: Settings): boolean {
   return (
-    settings.has('oauth', 'oidc', 'saml', 'traffic_policy', 'policy', 'webhook_verification', 'verify_webhook') ||
+    settings.has('oauth', 'oidc', 'saml', 'webhook_verification', 'verify_webhook', 'mutual_tls_cas', 'user_agent_filter') ||
+    settings.has('traffic_policy', 'traffic_policy_file', 'traffic_policy_url', 'policy', 'policy_file') ||
     settings.below('ip_restriction').has('deny_cidrs')
+  );
+}
+
+/** The service gets plain bytes there, and perhaps only from visitors whose certificate ngrok has checked. */
+function endsTls(settings: Settings): boolean {
+  return (
+    settings.has('crt', 'key', 'mutual_tls_cas', 'agent_tls_termination') ||
+    !['upstream', undefined].includes(settings.text('terminate_at'))
   );
 }
 

@@ -5,6 +5,8 @@
 export interface ForeignFile {
   readonly root: unknown;
   readonly lineOf: (path: Path) => number;
+  /** The name of a setting in the file, where it is not its path. */
+  readonly nameOf?: (path: Path) => string | undefined;
 }
 
 export type Path = readonly (string | number)[];
@@ -36,6 +38,8 @@ export interface Settings {
   /** Names one setting, or all of these together, as without a counterpart. */
   leave(key: string, why: string): void;
   leaveAll(why: string): void;
+  /** Whether no earlier tunnel of the file took this domain; from now on it is taken. */
+  claim(domain: string): boolean;
 }
 
 export interface OpenedSettings {
@@ -43,49 +47,56 @@ export interface OpenedSettings {
   readonly leftOut: (reasons: Reasons) => readonly LeftOut[];
 }
 
-export function openSettings({ root, lineOf }: ForeignFile): OpenedSettings {
+export function openSettings({ root, lineOf, nameOf }: ForeignFile): OpenedSettings {
   const read = new Set<string>();
+  const taken = new Set<string>();
   const named: LeftOut[] = [];
   const idOf = (path: Path): string => JSON.stringify(path);
   const keyOf = (path: Path): string => path.filter((part) => typeof part === 'string').join('.');
   const leave = (path: Path, why: string): void => {
     read.add(idOf(path));
-    named.push({ line: lineOf(path), key: keyOf(path), why });
+    named.push({ line: lineOf(path), key: nameOf?.(path) ?? keyOf(path), why });
   };
   const settingsAt = (path: Path, value: unknown): Settings => {
     const map = isMap(value) ? value : {};
+    // frp takes its keys in any case, and a password may stand behind one.
+    const spelled = new Map(Object.keys(map).map((key) => [key.toLowerCase(), key]));
+    const at = (key: string): Path => [...path, spelled.get(key.toLowerCase()) ?? key];
+    const get = (key: string): unknown => map[spelled.get(key.toLowerCase()) ?? ''];
+    const has = (key: string): boolean => spelled.has(key.toLowerCase());
     const take = (key: string): unknown => {
-      read.add(idOf([...path, key]));
-      return map[key];
+      read.add(idOf(at(key)));
+      return get(key);
     };
     const entriesOf = (key: string): readonly Settings[] => {
-      const list = map[key];
-      return Array.isArray(list) ? list.map((item, index) => settingsAt([...path, key, index], item)) : [];
+      const list = get(key);
+      return Array.isArray(list) ? list.map((item, index) => settingsAt([...at(key), index], item)) : [];
     };
     return {
-      has: (...keys) => keys.some((key) => Object.hasOwn(map, key)),
-      text: (key) => (isScalar(map[key]) ? String(take(key)).trim() : undefined),
+      has: (...keys) => keys.some(has),
+      text: (key) => (isScalar(get(key)) ? String(take(key)).trim() : undefined),
       texts: (key) =>
-        [map[key]].flat().every(isScalar) && Object.hasOwn(map, key) ? [take(key)].flat().map((item) => String(item).trim()) : [],
-      below: (key) => settingsAt([...path, key], map[key]),
+        [get(key)].flat().every(isScalar) && has(key) ? [take(key)].flat().map((item) => String(item).trim()) : [],
+      below: (key) => settingsAt(at(key), get(key)),
       each: entriesOf,
       named: (key) => {
-        const entries = map[key];
-        return isMap(entries) ? Object.keys(entries).map((name) => [name, settingsAt([...path, key, name], entries[name])]) : [];
+        const entries = get(key);
+        return isMap(entries) ? Object.keys(entries).map((name) => [name, settingsAt([...at(key), name], entries[name])]) : [];
       },
       skip: (...keys) => keys.forEach(take),
-      leave: (key, why) => (Object.hasOwn(map, key) ? leave([...path, key], why) : undefined),
+      leave: (key, why) => (has(key) ? leave(at(key), why) : undefined),
       leaveAll: (why) => leave(path, why),
+      claim: (domain) => !taken.has(domain) && taken.add(domain) !== undefined,
     };
   };
   const restOf = (path: Path, value: unknown, reasons: Reasons): LeftOut[] => {
-    if (read.has(idOf(path))) return [];
+    if (read.has(idOf(path)) || value === null) return [];
     if (isMap(value)) return Object.keys(value).flatMap((key) => restOf([...path, key], value[key], reasons));
     if (Array.isArray(value) && !(value.length > 0 && value.every(isScalar)))
       return value.flatMap((item, index) => restOf([...path, index], item, reasons));
     const key = keyOf(path);
     const why = reasons.find(([pattern]) => pattern.test(key))?.[1] ?? 'Underpass has no such setting';
-    return [{ line: lineOf(path), key, why }];
+    return [{ line: lineOf(path), key: nameOf?.(path) ?? key, why }];
   };
   return {
     settings: settingsAt([], root),
