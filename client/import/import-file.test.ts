@@ -387,7 +387,7 @@ routeByHTTPUser = "ann"
 [[proxies]]
 name = "typed"
 type = "http"
-localPort = 4
+localport = 4
 httpuser = "ann"
 `,
     tunnels: ['site http://127.0.0.1:1 members', 'ann http://127.0.0.1:3 members', 'typed http://127.0.0.1:4 password'],

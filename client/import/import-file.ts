@@ -57,7 +57,7 @@ export interface Imported {
 
 /** `from`: the program whose file it is; undefined finds out. Undefined if it is no program's that is known. */
 export async function importFile(path: string, text: string, from?: PeerName): Promise<Imported | undefined> {
-  const file = await readForeign(path, text.replace(/^\uFEFF/, ''));
+  const file = await readForeign(path, text);
   const keys = Object.keys((file.root as object | null) ?? {});
   const name = from ?? peerNames.find((each) => peers[each].knows(keys));
   if (name === undefined) return undefined;
