@@ -25,6 +25,7 @@ import { darkenMissed } from './tunnels/domain/blocked-names.ts';
 import { createDomainLoss } from './tunnels/domain/ownership.ts';
 import { createEventStreams, type EventStreams } from './tunnels/tunnel/events.ts';
 import { expireTunnels } from './tunnels/tunnel/expiry.ts';
+import { createHostRecheck } from './tunnels/tunnel/host-recheck.ts';
 import { createPolicyCalls } from './visitors/policies/calls.ts';
 import { createProgramCalls } from './visitors/programs/program-calls.ts';
 
@@ -75,6 +76,7 @@ function createBackground(deps: Parts, onLost: Control['onDomainLost']): readonl
     { name: 'quick tunnels: expiring', everyMs: minuteMs, atStart: true, run: () => expireTunnels(deps) },
     { name: 'blocks: names', everyMs: minuteMs, atStart: true, run: () => darkenAgain(deps) },
     { name: 'dns: the re-check', everyMs: 5 * minuteMs, run: recheck.run },
+    { name: 'dns: the hosts', everyMs: 5 * minuteMs, run: createHostRecheck({ ...deps, withLease }) },
     ...createAlertPasses({ ...deps, withLease }),
   ];
 }

@@ -36,6 +36,19 @@ export const readDarkHosts = (db: Queries, projectId: string): Promise<ProjectFa
     .execute()
     .then((rows) => rows.map(({ blocked, ...row }) => ({ ...row, isBlocked: blocked === 1 })));
 
+/** Twice in a row: the second check may have found a mended record. */
+export const readStrayHosts = (db: Queries, projectId: string): Promise<ProjectFacts['strayHosts']> =>
+  db
+    .selectFrom('tunnel_hosts as h')
+    .innerJoin('tunnels as t', 't.id', 'h.tunnel_id')
+    .select(['t.name as tunnel', 'h.host', 'h.dns_missing_since'])
+    .where('h.project_id', '=', projectId)
+    .where('h.live_host', 'is not', null)
+    .whereRef('h.dns_checked_at', '>', 'h.dns_missing_since')
+    .limit(overviewLimits.factRows)
+    .execute()
+    .then((rows) => rows.map(({ tunnel, host, dns_missing_since }) => ({ tunnel, host, since: iso(dns_missing_since!) })));
+
 export interface DomainFacts {
   readonly verified: number;
   readonly missed: ProjectFacts['missedDomains'];

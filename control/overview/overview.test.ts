@@ -104,6 +104,20 @@ const suite: StoreSuite = (name, skip, open) =>
       assert.deepEqual([last?.actorName, last?.action, last?.target], ['Ann', 'tunnel.create', 'waits']);
     });
 
+    it('names a domain that led elsewhere twice, with its tunnel', async () => {
+      const since = test.time.now - 60_000;
+      const note = (dns_missing_since: number | null, dns_checked_at: number) =>
+        store.db.updateTable('tunnel_hosts').set({ dns_missing_since, dns_checked_at }).where('apex_name', '=', '').execute();
+      const found = async () => (await overviewOf(ann)).attention.filter(({ kind }) => kind === 'domain-elsewhere');
+      await note(since, since);
+      assert.deepEqual(await found(), [], 'once may be a moment');
+      await note(since, since + 1);
+      const [first] = await found();
+      assert.deepEqual([first?.since, typeof first?.tunnel], [new Date(since).toISOString(), 'string']);
+      await note(null, since + 2);
+      assert.deepEqual(await found(), []);
+    });
+
     it('is refused to strangers, and gives a viewer no changes', async () => {
       const vic = await test.signUp('vic@example.com');
       assert.equal((await vic.send('GET', `/api/overview?project=${ann.projectId}`)).status, 404);

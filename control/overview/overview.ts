@@ -15,7 +15,15 @@ import { countHosts, readStandings, type StandingTunnel } from '../tunnels/tunne
 import { findDownRegions } from '../tunnels/tunnel/region-presence.ts';
 import { readHosts, toIngressDomain } from '../tunnels/tunnel/tunnels.ts';
 import { readChanges } from './changes.ts';
-import { readDarkHosts, readDomains, readFailedOrders, readQuotaUses, readTokens, toTunnelFacts } from './facts.ts';
+import {
+  readDarkHosts,
+  readDomains,
+  readFailedOrders,
+  readQuotaUses,
+  readStrayHosts,
+  readTokens,
+  toTunnelFacts,
+} from './facts.ts';
 
 export interface OverviewDeps {
   readonly store: Pick<Store, 'db'>;
@@ -83,9 +91,10 @@ async function readSteps(
 async function getOverview(deps: OverviewDeps, { membership, caller, nowMs }: CallContext<'getOverview'>): Promise<Overview> {
   const { db } = deps.store;
   const { id, role } = membership;
-  const [tunnels, hosts, domains, failedOrders, tokens, changes, upstreamDomains, quotas] = await Promise.all([
+  const [tunnels, hosts, strayHosts, domains, failedOrders, tokens, changes, upstreamDomains, quotas] = await Promise.all([
     readStandings(deps, id),
     readDarkHosts(db, id),
+    readStrayHosts(db, id),
     readDomains(db, id),
     readFailedOrders(deps, id),
     may(role, 'api-token.read') ? readTokens(db, id, nowMs) : [],
@@ -94,8 +103,8 @@ async function getOverview(deps: OverviewDeps, { membership, caller, nowMs }: Ca
     readQuotaUses(db, id),
   ]);
   const downRegions = findDownRegions(tunnels, deps.feed.edges(), nowMs);
-  const facts = { tunnels: tunnels.map(toTunnelFacts), hosts, missedDomains: domains.missed, failedOrders, tokens };
-  const attention = decideAttention({ ...facts, downRegions, quotas }, nowMs);
+  const dark = { hosts, strayHosts, missedDomains: domains.missed, failedOrders };
+  const attention = decideAttention({ tunnels: tunnels.map(toTunnelFacts), ...dark, tokens, downRegions, quotas }, nowMs);
   const { shown, more } = bound(attention, overviewLimits.attention);
   const [rows, steps] = await Promise.all([
     readShown(deps, failingFirst(tunnels).slice(0, overviewLimits.tunnels)),

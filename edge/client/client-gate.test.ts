@@ -7,9 +7,12 @@ import type { TLSSocket } from 'node:tls';
 import { eventually } from '@underpass/rules/test-kit.ts';
 import type { Stream } from '@underpass/wire/api.ts';
 import type { GoawayCode } from '@underpass/wire/core/code.ts';
-import type { Info } from '@underpass/wire/core/hello.ts';
+import { frameType } from '@underpass/wire/core/frame.ts';
+import { encodeHello, type Info } from '@underpass/wire/core/hello.ts';
+import { carrierPath, carrierProtocol, clientIdHeader, softwareHeader } from '@underpass/wire/core/upgrade.ts';
 import type { FeedTunnel } from '@underpass/wire/feed.ts';
-import { HandshakeError } from '@underpass/wire/handshake.ts';
+import { encodeNaive } from '@underpass/wire/fixture/naive-codec.ts';
+import { HandshakeError, requestUpgrade } from '@underpass/wire/handshake.ts';
 import { createRig, hashOf, type Rig, readUntil, regionHost, type TestClient, tunnelOf } from '../fixture/rig.ts';
 import { ProjectWindows } from './project-windows.ts';
 
@@ -82,6 +85,23 @@ describe('a refusal is reported to control', () => {
       ['s', 'tunnel-suspended', '127.0.0.1'],
       ['t', 'token-refused', '127.0.0.1'],
     ]);
+  });
+
+  it('of a client without a protocol version in common, which says its versions after the upgrade', async () => {
+    await using rig = await createRig([tunnelOf('t')]);
+    const told = rig.control.next('report', ({ tunnels }) => tunnels.some(({ refused }) => refused));
+    const socket = rig.connectTls(regionHost, { ALPNProtocols: ['http/1.1'] });
+    await once(socket, 'secureConnect');
+    const headers = { [clientIdHeader]: '0'.repeat(32), [softwareHeader]: 'underpass/9.0.0' };
+    const upgrade = { host: regionHost, path: carrierPath, protocol: carrierProtocol, token: 'token-t', headers };
+    await requestUpgrade(socket, { ...upgrade, timeoutMs: 60_000 });
+    const hello = encodeHello({ oldest: 9, newest: 9, maxStreams: 1, windowBytes: 65_536, info: {} });
+    socket.write(encodeNaive({ type: frameType.hello, stream: 0, fin: false, payload: Buffer.from(hello) }));
+    const { tunnels } = await told;
+    assert.deepEqual(
+      tunnels.map(({ refused }) => [refused?.code, refused?.address]),
+      [['version', '127.0.0.1']],
+    );
   });
 
   it('but not of the fifth token before, of a token that no tunnel had, and of a deleted tunnel', async () => {

@@ -152,6 +152,8 @@ export class ClientGate {
       this.#windows.give(projectId);
       // It has said goodbye first, and its streams are over.
       const onPurpose = code === 'closed' && !client.isSentAway;
+      // The versions are in its HELLO, so this refusal comes after the upgrade.
+      if (code === 'version') tunnel.refuse({ code, address: facts.address, atMs: Date.now() });
       tunnel.removeClient(client, { atMs: Date.now(), onPurpose });
       this.#options.log.info({ tunnel: tunnel.feed.name, client: facts.clientId, code, by, detail }, 'carrier closed');
       onPresence();

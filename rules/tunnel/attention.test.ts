@@ -73,6 +73,9 @@ test('an unverified domain is one item, however many tunnels wait for it; a bloc
 test('a failed order is urgent only without a certificate', () => {
   const order = { tunnel: 'shop', host: 'shop.example.com' };
   assert.deepEqual(kindsOf({ failedOrders: [{ ...order, until: undefined }] }), ['certificate-missing']);
+  const stray = { tunnel: order.tunnel, host: order.host, since: ago(40) };
+  const both = { failedOrders: [{ ...order, until: undefined }], strayHosts: [stray] };
+  assert.deepEqual(kindsOf(both), ['domain-elsewhere'], 'a name that leads elsewhere gets no certificate');
   assert.deepEqual(kindsOf({ failedOrders: [{ ...order, until: inDays(9) }] }), ['certificate-ending']);
 });
 

@@ -13,6 +13,7 @@ export const attentionKinds = {
   'tunnel-down': { tone: 'negative' },
   'upstream-failing': { tone: 'negative' },
   'tunnel-suspended': { tone: 'negative' },
+  'domain-elsewhere': { tone: 'negative' },
   'certificate-missing': { tone: 'negative' },
   'domain-blocked': { tone: 'negative' },
   'domain-unverified': { tone: 'waiting' },
@@ -72,6 +73,8 @@ export interface ProjectFacts {
     readonly apexName: string;
     readonly isBlocked: boolean;
   }[];
+  /** Ingress domains that twice in a row led to no address of their region. */
+  readonly strayHosts: readonly { readonly tunnel: string; readonly host: string; readonly since: string }[];
   /** Verified domains whose TXT record was not found, with the end of the patience. */
   readonly missedDomains: readonly { readonly domain: string; readonly until: string }[];
   /** Hosts whose last order failed, and the end of the certificate that they have. */
@@ -91,7 +94,7 @@ export interface QuotaUse {
 
 /** A project without facts of other kinds. */
 export const noFacts: ProjectFacts = {
-  ...{ tunnels: [], hosts: [], missedDomains: [], failedOrders: [], tokens: [], downRegions: [], quotas: [] },
+  ...{ tunnels: [], hosts: [], strayHosts: [], missedDomains: [], failedOrders: [], tokens: [], downRegions: [], quotas: [] },
 };
 
 /** A tunnel that fell longer ago has been given up by its people; lists still show it. */
@@ -117,7 +120,9 @@ export function decideAttention(facts: ProjectFacts, nowMs: number): readonly At
     // One item stands for all tunnels of a region that is down.
     ...facts.tunnels.filter(({ region }) => !isDown.has(region)).flatMap((tunnel) => ofTunnel(tunnel, nowMs)),
     ...ofHosts(facts.hosts),
-    ...facts.failedOrders.map(ofOrder),
+    ...facts.strayHosts.map(({ host, ...stray }): AttentionItem => ({ kind: 'domain-elsewhere', domain: host, ...stray })),
+    // A name that leads elsewhere gets no certificate: one item says why.
+    ...facts.failedOrders.filter(({ host }) => !facts.strayHosts.some((stray) => stray.host === host)).map(ofOrder),
     ...facts.missedDomains.map(({ domain, until }): AttentionItem => ({ kind: 'domain-losing', domain, until })),
     ...facts.tokens
       .filter(({ until }) => endsSoon(until, nowMs))
@@ -224,6 +229,8 @@ export function describeAttention({
       };
     case 'tunnel-suspended':
       return { title: `${tunnel} is suspended`, text: 'Please write to the operator of this service.' };
+    case 'domain-elsewhere':
+      return { title: `${domain} does not lead here`, text: 'Its DNS record is missing or names other addresses.' };
     case 'certificate-missing':
       return {
         title: `${domain} has no certificate`,

@@ -5,6 +5,7 @@ export const clientErrors = {
   'token-refused': 'token refused',
   'tunnel-suspended': 'tunnel suspended',
   'too-many-clients': 'too many clients',
+  version: 'client version not supported',
   'upstream-down': 'upstream does not answer',
 } as const;
 

@@ -272,6 +272,12 @@ const lastClients = [
       '', 0, '', '', 0 from tunnels t`,
 ];
 
+// The last DNS check of a host by the clock, and since when it has led elsewhere; null where it leads here or is not known.
+const hostChecks = [
+  'alter table tunnel_hosts add column dns_checked_at bigint',
+  'alter table tunnel_hosts add column dns_missing_since bigint',
+];
+
 const alerts = [
   'alter table projects add column alert_wait_seconds integer',
   `create table alerts (
@@ -317,5 +323,6 @@ export const migrations: Record<string, Migration> = {
   '0017-invited-accounts': migration(invitedAccounts),
   '0018-audit-actors': migration(auditActors),
   '0019-last-clients': migration(lastClients),
+  '0020-host-checks': migration(hostChecks),
   '0021-alerts': migration(alerts),
 };

@@ -214,6 +214,10 @@ export interface TunnelHostsTable {
   position: number;
   /** 1 while a block holds the name: the host is not live then. */
   blocked: number | null;
+  /** The last check by the clock; null before the first. */
+  dns_checked_at: number | null;
+  /** The first of the checks without a break that found the host leading elsewhere. */
+  dns_missing_since: number | null;
 }
 
 export interface TunnelTokensTable {

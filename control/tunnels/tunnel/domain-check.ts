@@ -3,6 +3,7 @@
 
 import type { CheckedDomain, TunnelDomains } from '@underpass/rules/entity/resource.ts';
 import { parseHostname } from '@underpass/rules/names/hostname.ts';
+import { decideDnsOutcome } from '@underpass/rules/screen/domain-state.ts';
 import { tunnelTypes } from '@underpass/rules/tunnel/tunnel-type.ts';
 import type { CertificatePort, NameCertificate } from '../../edges/certificate/port.ts';
 import type { SilentZones } from '../../edges/dns/core/silent-zones.ts';
@@ -13,6 +14,7 @@ import { parseFlag } from '../../request/http/flag.ts';
 import { orMissing, refuse } from '../../request/http/refusal.ts';
 import { isUnderNew } from '../domain/look-up-right.ts';
 import { createHostLookUps, type Found, type HostLookUps, type LookUpDeps } from './host-look-ups.ts';
+import { noteMended } from './host-recheck.ts';
 import { findTunnelRow, readHosts } from './tunnels.ts';
 
 export interface DomainCheckDeps extends LookUpDeps {
@@ -76,6 +78,11 @@ const toCertificate = ({ until, lastOrderFailed }: NameCertificate): Pick<Checke
   certificate: { lastOrderFailed, ...(until === undefined ? {} : { until: new Date(until).toISOString() }) },
 });
 
+const findMended = (hosts: readonly TunnelHostsTable[], answer: TunnelDomains): readonly string[] => {
+  const fine = new Set(answer.domains.filter((each) => decideDnsOutcome(each, answer) === 'dns_ok').map(({ name }) => name));
+  return hosts.filter(({ host, dns_missing_since }) => dns_missing_since !== null && fine.has(host)).map(({ host }) => host);
+};
+
 async function checkDomains(deps: DomainCheckDeps, context: CallContext<'checkTunnelDomains'>): Promise<TunnelDomains> {
   const { membership, caller, segments, query, nowMs } = context;
   const { db } = deps.store;
@@ -97,7 +104,9 @@ async function checkDomains(deps: DomainCheckDeps, context: CallContext<'checkTu
       lookUps.shared(dataPlaneHost, dataPlaneHost),
       checkSilentLast(hosts, deps.silentZones, check),
     ]);
-    return { dataPlaneHost, ...(ours.ips && { dataPlaneIps: ours.ips }), domains };
+    const answer: TunnelDomains = { dataPlaneHost, ...(ours.ips && { dataPlaneIps: ours.ips }), domains };
+    await noteMended(db, findMended(hosts, answer));
+    return answer;
   } finally {
     lookUps.end();
   }

@@ -68,6 +68,8 @@ const hostRow = (
   live_host: isLive && !isBlocked ? host : null,
   position,
   blocked: isBlocked ? 1 : null,
+  dns_checked_at: null,
+  dns_missing_since: null,
 });
 
 /** A tunnel keeps a host that was blocked after it got it, so that its owner can change the rest. */

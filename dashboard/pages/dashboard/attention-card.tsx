@@ -35,6 +35,8 @@ function placeOf({ kind, tunnel = '', domain = '', quota }: AttentionItem, proje
     case 'domain-unverified':
     case 'domain-losing':
       return paths.domain(project, domain);
+    case 'domain-elsewhere':
+      return paths.tunnelDomain(project, tunnel, domain);
     case 'token-ending':
       return paths.tokens(project);
     case 'region-down':
