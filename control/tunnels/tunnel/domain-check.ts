@@ -78,10 +78,10 @@ const toCertificate = ({ until, lastOrderFailed }: NameCertificate): Pick<Checke
   certificate: { lastOrderFailed, ...(until === undefined ? {} : { until: new Date(until).toISOString() }) },
 });
 
-const findMended = (hosts: readonly TunnelHostsTable[], answer: TunnelDomains): readonly string[] => {
+function findMended(hosts: readonly TunnelHostsTable[], answer: TunnelDomains): readonly string[] {
   const fine = new Set(answer.domains.filter((each) => decideDnsOutcome(each, answer) === 'dns_ok').map(({ name }) => name));
   return hosts.filter(({ host, dns_missing_since }) => dns_missing_since !== null && fine.has(host)).map(({ host }) => host);
-};
+}
 
 async function checkDomains(deps: DomainCheckDeps, context: CallContext<'checkTunnelDomains'>): Promise<TunnelDomains> {
   const { membership, caller, segments, query, nowMs } = context;
