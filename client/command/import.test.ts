@@ -27,11 +27,11 @@ test('import writes the file of the folder once, tells what comes next, and leav
 test('import refuses what is no file of a known program, or has no tunnel to carry, and says why', async (t) => {
   const cli = await createCli(t);
   await writeFile(join(cli.home, 'other.yml'), 'services: {}\n');
-  await writeFile(join(cli.home, 'ngrok.yml'), 'tunnels:\n  ssh: {proto: tcp, addr: 22}\n');
+  await writeFile(join(cli.home, 'ngrok.yml'), 'tunnels:\n  "ssh\\e[2J": {proto: tcp, addr: 22}\n');
   const other = await cli.run(['import', 'other.yml'], { cwd: cli.home });
   assert.deepEqual([other.code, /--from: ngrok, cloudflared, frp/.test(other.stderr)], [3, true]);
   const empty = await cli.run(['import', 'ngrok.yml'], { cwd: cli.home });
-  assert.deepEqual([empty.code, /line 2, tunnels\.ssh: public TCP ports/.test(empty.stderr)], [3, true]);
+  assert.deepEqual([empty.code, /line 2, tunnels\.ssh\?\[2J: public TCP ports/.test(empty.stderr)], [3, true]);
   const missing = await cli.run(['import', 'missing.yml'], { cwd: cli.home });
   assert.deepEqual([missing.code, /no such file/.test(missing.stderr)], [3, true]);
 });

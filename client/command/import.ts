@@ -101,5 +101,6 @@ function renderReport(imported: Imported, path: string | undefined): string {
 }
 
 function leftOutLines({ leftOut }: Imported): readonly string[] {
-  return leftOut.map(({ line, key, why }) => `  line ${line}, ${key}: ${why}`);
+  // Keys and values of the file may move the cursor of a terminal.
+  return leftOut.map(({ line, key, why }) => `  line ${line}, ${key}: ${why}`.replace(/\p{Cc}/gu, '?'));
 }

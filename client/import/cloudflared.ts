@@ -17,7 +17,7 @@ export const cloudflaredReasons: Reasons = [
   ],
   [/originServerName$/, 'an https service is checked by the name in its upstream URL'],
   [
-    /^(protocol|edge-ip-version|edge-bind-address|region|retries|ha-connections|no-autoupdate|autoupdate-freq|post-quantum)$/,
+    /^(protocol|edge-ip-version|edge-bind-address|region|retries|ha-connections|no-autoupdate|autoupdate-freq|post-quantum|proxy-(keepalive|connect).*)$/,
     'nothing to set: the client finds its way itself',
   ],
   [/^(log|transport-log|metrics|pidfile|tag|grace-period)/, 'see "underpass run --help" for what the client logs and answers'],
@@ -45,11 +45,23 @@ export function importCloudflared(file: Settings): readonly ImportedTunnel[] {
   const entries = file.each('ingress');
   const earlier = entries.map((entry) => ({ host: entry.text('hostname')?.toLowerCase() ?? '', hasPath: hasPath(entry) }));
   const rules = entries.flatMap((entry, index) => readRule(name, entry, file.below('originRequest'), earlier.slice(0, index)));
-  const groups = Map.groupBy(rules, ({ ca, isInsecure, isGuarded }) => JSON.stringify([ca, isInsecure, isGuarded]));
-  const tunnels = [...groups.values()].map((list) => tunnelOf(name, list));
+  const tunnels = groupsOf(rules).map((list) => tunnelOf(name, list));
   if (entries.length > 0) file.leave('url', 'cloudflared does not read it either where "ingress" has rules');
   return entries.length > 0 ? tunnels : importSingle(name, file);
 }
+
+/** A service without TLS has nothing to check, so its rule joins the first group that admits the same visitors. */
+function groupsOf(rules: readonly Rule[]): readonly (readonly Rule[])[] {
+  const ways = new Map<boolean, string>();
+  const wayOf = ({ isGuarded, ca, isInsecure }: Rule): string => JSON.stringify([isGuarded, ca, isInsecure]);
+  for (const rule of rules.filter(isHttps)) if (!ways.has(rule.isGuarded)) ways.set(rule.isGuarded, wayOf(rule));
+  const groups = Map.groupBy(rules, (rule) =>
+    isHttps(rule) ? wayOf(rule) : (ways.get(rule.isGuarded) ?? String(rule.isGuarded)),
+  );
+  return [...groups.values()];
+}
+
+const isHttps = ({ upstream }: Rule): boolean => upstream.startsWith('https:');
 
 /** A UUID says nothing, and what is longer than a name may be a token. */
 function nameOf(tunnel: string): string {
@@ -81,7 +93,8 @@ function importSingle(name: string, file: Settings): readonly ImportedTunnel[] {
 }
 
 function tunnelOf(name: string, rules: readonly Rule[]): ImportedTunnel {
-  const [{ ca, isInsecure, isGuarded }] = rules as readonly [Rule];
+  const [first] = rules as readonly [Rule];
+  const { ca, isInsecure, isGuarded } = rules.find(isHttps) ?? { ...first, ca: undefined, isInsecure: false };
   const forDomain = (domain: string | undefined, text: string): string => (domain === undefined ? text : `${domain}=${text}`);
   const hosts = rules.flatMap(({ domain, sentHost }) => (sentHost === undefined ? [] : [forDomain(domain, sentHost)]));
   return {

@@ -1,7 +1,7 @@
 // Reads the files of other programs as plain values that know their lines: YAML, TOML and INI. Messages about wrong files name a line
 // and quote nothing, for the files hold secrets.
 
-import { isMap, isPair, isScalar, LineCounter, type Node, parseDocument } from 'yaml';
+import { type Document, isCollection, isMap, isPair, isScalar, LineCounter, type Node, parseDocument, visit } from 'yaml';
 import { ClientError } from '../process/error.ts';
 import { frpIniSetting } from './frp.ts';
 import type { ForeignFile, Path } from './settings.ts';
@@ -11,7 +11,8 @@ export function readYaml(text: string): ForeignFile {
   // `merge`: the other programs take `<<: *shared` too, and what it brings may close a tunnel.
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true, merge: true });
   const [error] = document.errors;
-  if (error !== undefined) throw wrongFile(lines.linePos(error.pos[0]).line, 'YAML', text);
+  const wrongAt = error?.pos[0] ?? notPlainAt(document);
+  if (wrongAt !== undefined) throw wrongFile(lines.linePos(wrongAt).line, 'YAML', text);
   const lineOf = (path: Path): number => {
     // The line of the key: a value may begin on the next one.
     const parent = path.length > 1 ? document.getIn(path.slice(0, -1), true) : document.contents;
@@ -23,8 +24,44 @@ export function readYaml(text: string): ForeignFile {
     if (node === undefined && path.length > 1) return lineOf(path.slice(0, -1));
     return lines.linePos(node?.range?.[0] ?? 0).line;
   };
-  // Aliases may grow without bounds; these files need few.
-  return { root: document.toJS({ maxAliasCount: 100 }), lineOf };
+  const root = plainOf(document);
+  if (root === undefined) throw wrongFile(1, 'YAML with few aliases', text);
+  return { root, lineOf };
+}
+
+/** One alias for each host of a long file. */
+const maxAliases = 500;
+
+/**
+ * Where the file has no plain values: a map as the key of another, as YAML reads `{{ name }}`, whose setting would count as missing;
+ * an alias without an anchor, as YAML reads `*.example.com`; an alias within its own anchor, which has no end.
+ */
+function notPlainAt(document: Document.Parsed): number | undefined {
+  let found: number | undefined;
+  let aliases = 0;
+  const stopAt = (node: { readonly range?: readonly [number, ...unknown[]] | null }): symbol => {
+    found = node.range?.[0] ?? 0;
+    return visit.BREAK;
+  };
+  visit(document, {
+    Pair: (_, { key }) => (isCollection(key) ? stopAt(key) : undefined),
+    Alias: (_, alias, parents) => {
+      // To resolve one is to walk the file.
+      const target = ++aliases > maxAliases ? undefined : alias.resolve(document);
+      return target === undefined || parents.includes(target) ? stopAt(alias) : undefined;
+    },
+  });
+  return found;
+}
+
+/** Undefined where the aliases grow without bounds; these files need few. */
+function plainOf(document: Document.Parsed): unknown {
+  try {
+    return document.toJS({ maxAliasCount: maxAliases });
+  } catch (error) {
+    if (error instanceof ReferenceError) return undefined;
+    throw error;
+  }
 }
 
 export async function readToml(text: string): Promise<ForeignFile> {
@@ -85,14 +122,14 @@ const idOf = (path: Path): string => JSON.stringify(path);
 
 /** frpc.ini as the newer file would say it: `[common]` at its root, each other section a proxy or, by its role, a visitor. */
 export function readFrpIni(text: string): ForeignFile {
-  const root: Record<string, unknown> = { proxies: [], visitors: [] };
+  const root = ownKeys({ proxies: [], visitors: [] });
   const lines = new Map<string, number>();
   const names = new Map<string, string>();
   // A section that comes twice is one.
   const opened = new Map<string, readonly [Path, Record<string, unknown>]>([['common', [[], root]]]);
   let section = 'common';
   let place: Path = [];
-  let target: Record<string, unknown> = {};
+  let target = ownKeys({});
   const sections = text.split('\n').map((line) => line.trim());
   for (const [index, line] of sections.entries()) {
     const name = /^\[(.+)\]\s*([#;].*)?$/.exec(line)?.[1];
@@ -104,7 +141,7 @@ export function readFrpIni(text: string): ForeignFile {
       const kind = isVisitor(sections, index) ? 'visitors' : 'proxies';
       const list = root[kind] as unknown[];
       place = [kind, list.length];
-      target = { name };
+      target = ownKeys({ name });
       list.push(target);
       opened.set(name, [place, target]);
       names.set(idOf(place), name);
@@ -118,6 +155,11 @@ export function readFrpIni(text: string): ForeignFile {
     } else if (line !== '' && !/^[#;]/.test(line)) throw wrongFile(index + 1, 'INI', text);
   }
   return { root, lineOf: (path) => lines.get(idOf(path)) ?? 1, nameOf: (path) => names.get(idOf(path)) };
+}
+
+/** A key may have the name of what every object has, such as `__proto__`. */
+function ownKeys(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.assign(Object.create(null) as Record<string, unknown>, values);
 }
 
 function isVisitor(lines: readonly string[], header: number): boolean {

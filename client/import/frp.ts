@@ -83,20 +83,20 @@ function localAddress(proxy: Settings): string {
 
 const privateTunnel = 'tunnels that only a client reaches are not available';
 
-const unavailableTypes: Readonly<Record<string, string>> = {
-  tcp: 'public TCP ports are not available',
-  udp: 'UDP is not available',
-  tcpmux: 'TCP services behind one port are not available',
-  stcp: privateTunnel,
-  xtcp: privateTunnel,
-  sudp: 'UDP is not available',
-};
+const unavailableTypes: ReadonlyMap<string, string> = new Map([
+  ['tcp', 'public TCP ports are not available'],
+  ['udp', 'UDP is not available'],
+  ['tcpmux', 'TCP services behind one port are not available'],
+  ['stcp', privateTunnel],
+  ['xtcp', privateTunnel],
+  ['sudp', 'UDP is not available'],
+]);
 
 /** `plain`: the proxy of port 80 that belongs to it. `hasOtherPart`: another proxy answers for some paths of its names. */
 function importProxy(settings: Settings, plain: Settings | undefined, hasOtherPart: boolean): readonly ImportedTunnel[] {
   const type = settings.text('type') ?? 'tcp';
   const given = settings.text('name') ?? type;
-  if (type !== 'http' && type !== 'https') return leave(settings, unavailableTypes[type] ?? `type ${type} is not available`);
+  if (type !== 'http' && type !== 'https') return leave(settings, unavailableTypes.get(type) ?? `type ${type} is not available`);
   if (isPart(settings)) return leave(settings, 'a domain has one upstream for all its paths');
   const plugin = settings.below('plugin');
   const kind = plugin.text('type');
@@ -169,7 +169,7 @@ const lists = new Set(['custom_domains', 'locations', 'start']);
 
 /** Where a line of frpc.ini stands in the newer file, and its value there. */
 export function frpIniSetting(key: string, value: string): readonly [path: Path, value: unknown] {
-  const path = renamed[key] ?? prefixed(key) ?? [camelCase(key)];
+  const path = (Object.hasOwn(renamed, key) ? renamed[key] : undefined) ?? prefixed(key) ?? [camelCase(key)];
   return [path, lists.has(key) ? value.split(',').map((item) => item.trim()) : value];
 }
 

@@ -44,7 +44,7 @@ originRequest:
   noTLSVerify: true
 ingress:
   - hostname: git.example.com
-    service: http://localhost:80
+    service: https://localhost:8000
   - hostname: git.example.org
     service: https://localhost:8001
     originRequest: {noTLSVerify: false, httpHostHeader: inner.local, caPool: /etc/ca.pem}
@@ -157,9 +157,9 @@ describe('a file of cloudflared', () => {
         [name, ...upstreams, upstreamHosts, upstreamCa, isInsecure, guard].filter(Boolean),
       ),
       [
-        ['home', 'git.example.com=http://localhost:80', true],
+        ['home', 'git.example.com=https://localhost:8000', true],
         ['home-2', 'git.example.org=https://localhost:8001', ['git.example.org=inner.local'], '/etc/ca.pem'],
-        ['home-3', 'staff.example.org=http://localhost:8003', true, 'members'],
+        ['home-3', 'staff.example.org=http://localhost:8003', 'members'],
       ],
     );
     assert.deepEqual(leftLines(file), [
@@ -227,6 +227,21 @@ const cases = [
 `,
     tunnels: ['cloudflared b.example.com=http://localhost:2'],
     left: ['2 ingress', '3 ingress', '5 ingress', '6 ingress'],
+  },
+  {
+    claim: 'keeps services without TLS beside checked ones, and takes a name that ends with the dot of the root',
+    path: 'config.yml',
+    text: `originRequest: {noTLSVerify: true}
+ingress:
+  - {hostname: a.example.com, service: "http://a.svc.local.:80"}
+  - {hostname: b.example.com, service: "https://b.local"}
+  - {hostname: c.example.com, service: "http://c.local", originRequest: {noTLSVerify: false}}
+  - service: http_status:404
+`,
+    tunnels: [
+      'cloudflared a.example.com=http://a.svc.local:80 b.example.com=https://b.local c.example.com=http://c.local insecure',
+    ],
+    left: [],
   },
   {
     claim: 'takes a WebSocket service, and leaves out a bastion',
@@ -421,6 +436,12 @@ http_pwd = a-secret
 ] as const;
 
 describe('every import', () => {
+  it('takes a key with the name of what every object has for a key', async () => {
+    const file = await importFile('frpc.ini', '[common]\n__proto__ = 1\n[constructor]\ntype = constructor\n');
+    assert.deepEqual(leftLines(file!), ['2 common.__proto__', '3 constructor']);
+    assert.equal(file!.leftOut.at(-1)?.why, 'type constructor is not available');
+  });
+
   for (const { claim, path, text, tunnels, left } of cases) {
     it(claim, async () => {
       // Windows writes a mark and other line ends.
@@ -478,6 +499,11 @@ describe('every import', () => {
       ['ngrok.yml', 'version: 2\nauthtoken: "a-secret\n'],
       ['frpc.toml', 'serverPort = 1\nauth.token = a-secret\n'],
       ['frpc.ini', '[common]\na-secret\n'],
+      ['config.yml', 'tunnel: a-secret\ningress: [{hostname: *.example.com}]\n'],
+      ['config.yml', 'tunnel: a-secret\noriginRequest: &all {access: *all}\n'],
+      ['ngrok.yml', `tunnels: [&a a-secret,\n${'*a, '.repeat(600)}]\n`],
+      ['config.yml', 'ingress:\n  - {hostname: {{ a-secret }}, service: "http://localhost:1"}\n'],
+      ['ngrok.yml', 'tunnels:\n  {{ a-secret }}: {addr: 1, proto: http}\n'],
       ['frpc.toml', 'serverPort = 1\nserverAddr = {{ .Envs.A }} # a-secret\n'],
     ] as const) {
       await assert.rejects(importFile(path, text), ({ message, fix }: Error & { fix: string }) => {

@@ -80,7 +80,9 @@ function whyTaken({ domains }: ImportedTunnel, settings: Settings): string | und
 export function upstreamUrl(address: string): string {
   if (/^https?:\/\/$/.test(address)) return `${address}localhost`;
   if (/^\d+$/.test(address)) return `http://localhost:${address}`;
-  return /^[a-z][a-z0-9+.-]*:\/\//i.test(address) ? address.replace(/\/+$/, '') : `http://${address}`;
+  const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(address) ? address.replace(/\/+$/, '') : `http://${address}`;
+  // Kubernetes names often end with the dot of the root.
+  return url.replace(/\.(:\d+)?$/, '$1');
 }
 
 /** The domains that a tunnel here can have. If there are others, their setting is named. */

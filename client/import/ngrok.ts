@@ -109,7 +109,7 @@ function importUpstream(
   }
   const upstream = upstreamUrl(address);
   const host = settings.text('host_header');
-  const sent = { rewrite: 'upstream', preserve: 'same' }[host ?? 'preserve'] ?? host!;
+  const sent = host === 'rewrite' ? 'upstream' : host === undefined || host === 'preserve' ? 'same' : host;
   // An https service is not checked there.
   const isInsecure = upstream.startsWith('https:') && settings.text('verify_upstream_tls') !== 'true';
   return tunnelIfValid(
