@@ -3,6 +3,8 @@
 import type { Registry } from 'prom-client';
 import { createAlertCalls } from './alerts/calls.ts';
 import { createAlertPasses } from './alerts/passes.ts';
+import { createWebhookCalls } from './alerts/webhook/calls.ts';
+import { createWebhookWork } from './alerts/webhook/deliver.ts';
 import { type Connection, createApp } from './api/app.ts';
 import { createControlMetrics } from './api/metrics.ts';
 import { renderOpenApi } from './api/openapi.ts';
@@ -57,6 +59,7 @@ function createHandlers(parts: Parts, events: EventStreams): Handlers {
     ...createOperatorCalls(parts),
     ...createOverviewCalls(parts),
     ...createAlertCalls(parts),
+    ...createWebhookCalls(parts),
     ...createSiteCalls({ version, origin, operator, ...mailboxOf(parts) }, createReleases(releases)),
   };
 }
@@ -78,6 +81,7 @@ function createBackground(deps: Parts, onLost: Control['onDomainLost']): readonl
     { name: 'dns: the re-check', everyMs: 5 * minuteMs, run: recheck.run },
     { name: 'dns: the hosts', everyMs: 5 * minuteMs, run: createHostRecheck({ ...deps, withLease }) },
     ...createAlertPasses({ ...deps, withLease }),
+    createWebhookWork({ ...deps, withLease }),
   ];
 }
 

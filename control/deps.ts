@@ -31,6 +31,8 @@ export interface ControlSettings extends SiteSettings {
   readonly trustedProxies: readonly string[];
   /** Private networks where identity providers of access policies may be. */
   readonly providerNetworks: readonly string[];
+  /** Private networks where webhooks of alerts may be. */
+  readonly webhookNetworks: readonly string[];
   /** Left out, the self-hosted bot check is used. */
   readonly turnstile?: { readonly siteKey: string; readonly secret: string; readonly url: string };
   readonly subscriptionLookup?: SubscriptionLookup;

@@ -1,6 +1,7 @@
 // What the areas may ask for, made once from deps.ts. Each area takes the few things that its own deps name.
 
 import { limits, rateLimits } from '@underpass/rules/limits.ts';
+import { webhookLimits } from '@underpass/rules/tunnel/webhook.ts';
 import type { ControlDeps } from './deps.ts';
 import { createSilentZones } from './edges/dns/core/silent-zones.ts';
 import { createJobHandlers } from './jobs.ts';
@@ -11,6 +12,7 @@ import { createJobQueue } from './platform/job/queue.ts';
 import { createLimiter } from './platform/limit/limiter.ts';
 import { createTurns } from './platform/limit/turns.ts';
 import { cookieNames } from './request/http/cookie.ts';
+import { createGuardedFetch, createGuardedNet } from './request/http/guarded-fetch.ts';
 
 // A name server that never answers occupies two of the resolver's 32 places for 5 s. The page of a tunnel asks for all of its domains.
 const dnsAtOnce = 4;
@@ -23,6 +25,9 @@ const chooseBotCheck = ({ settings, store, keyRing, clock, log }: ControlDeps): 
     ? createTurnstile({ ...settings.turnstile, origin: settings.origin, log })
     : createAltcha({ store, clock, secrets: () => keyRing.derive('altcha'), cost: 5_000 });
 
+const webhookNet = ({ settings: { production, webhookNetworks: networks }, dns }: ControlDeps) =>
+  createGuardedNet({ production, networks, dns });
+
 export const createParts = (deps: ControlDeps, limiter = deps.limiter ?? createLimiter(deps.store)) => ({
   ...deps,
   origin: deps.settings.origin,
@@ -34,6 +39,7 @@ export const createParts = (deps: ControlDeps, limiter = deps.limiter ?? createL
   operatorName: deps.settings.operatorIdentity.name,
   botCheck: deps.botCheck ?? chooseBotCheck(deps),
   cookies: cookieNames(deps.settings.origin),
+  webhookFetch: createGuardedFetch(webhookNet(deps), webhookLimits.answerBytes),
   jobs: createJobQueue({ ...deps, handlers: createJobHandlers({ ...deps, limiter }) }),
   limiter,
   silentZones: createSilentZones(silentZonesMost),

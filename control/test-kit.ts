@@ -209,6 +209,7 @@ const baseSettings: ControlSettings = {
   securityContact: 'mailto:security@example.com',
   trustedProxies: [],
   providerNetworks: [],
+  webhookNetworks: [],
   quickTunnels: 100,
   chosenNames: false,
   invitationsApprove: false,

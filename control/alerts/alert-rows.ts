@@ -35,22 +35,31 @@ export async function readOpen(db: Queries, kinds: readonly AlertKind[]): Promis
 const close = (trx: Queries, { id }: KnownAlert, ended: AlertEnd | null, nowMs: number) =>
   trx.updateTable('alerts').set({ closed_at: nowMs, ended }).where('id', '=', id).where('closed_at', 'is', null).execute();
 
-async function insert(trx: Queries, projectId: string, facts: AlertFacts, openedAt: number | null, nowMs: number): Promise<void> {
+async function insert(
+  trx: Queries,
+  projectId: string,
+  facts: AlertFacts,
+  openedAt: number | null,
+  nowMs: number,
+): Promise<string> {
+  const id = createId(nowMs);
   const times = { observed_at: nowMs, opened_at: openedAt, closed_at: null, ended: null };
-  const row = { id: createId(nowMs), project_id: projectId, kind: facts.kind, about: subjectOf(facts) };
-  const values = { ...row, facts: JSON.stringify(facts), ...times };
+  const row = { id, project_id: projectId, kind: facts.kind, about: subjectOf(facts), facts: JSON.stringify(facts), ...times };
   // Another pass may have written it.
   await trx
     .insertInto('alerts')
-    .values(values)
+    .values(row)
     .onConflict((conflict) => conflict.doNothing())
     .execute();
+  return id;
 }
 
-export async function applyStep(trx: Queries, projectId: string, step: AlertStep, nowMs: number): Promise<void> {
+/** The id of an alert that opened or closed; undefined if there is nothing to tell. */
+export async function applyStep(trx: Queries, projectId: string, step: AlertStep, nowMs: number): Promise<string | undefined> {
   switch (step.step) {
     case 'observe':
-      return insert(trx, projectId, step.facts, null, nowMs);
+      await insert(trx, projectId, step.facts, null, nowMs);
+      return undefined;
     case 'open': {
       const { known, facts } = step;
       if (known === undefined) return insert(trx, projectId, facts, nowMs, nowMs);
@@ -60,14 +69,19 @@ export async function applyStep(trx: Queries, projectId: string, step: AlertStep
         ...('once' in alertKinds[facts.kind] && { closed_at: nowMs }),
       };
       await trx.updateTable('alerts').set(set).where('id', '=', known.id).where('opened_at', 'is', null).execute();
-      return;
+      return known.id;
     }
     case 'close':
-      return void (await close(trx, step.known, step.end, nowMs));
+      await close(trx, step.known, step.end, nowMs);
+      return step.known.id;
     case 'drop':
       await trx.deleteFrom('alerts').where('id', '=', step.known.id).where('opened_at', 'is', null).execute();
+      return undefined;
   }
 }
+
+export const readAlerts = async (trx: Queries, ids: readonly string[]): Promise<readonly AlertsTable[]> =>
+  ids.length === 0 ? [] : trx.selectFrom('alerts').selectAll().where('id', 'in', ids).orderBy('id').execute();
 
 /** Shows a row that has been opened. */
 export function toAlert(row: AlertsTable): Alert {

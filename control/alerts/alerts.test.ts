@@ -8,7 +8,7 @@ import { createId } from '../platform/store/id.ts';
 import { createWithLease } from '../platform/store/lease.ts';
 import type { LastClientsTable } from '../platform/store/schema.ts';
 import type { Store } from '../platform/store/store.ts';
-import { createTestControl, type SignedUp, type TestControl } from '../test-kit.ts';
+import { createTestControl, type SignedUp, type TestControl, testOrigin } from '../test-kit.ts';
 import { onBothDatabases, type StoreSuite } from '../test-kit-databases.ts';
 import { createAlertPasses } from './passes.ts';
 
@@ -51,7 +51,15 @@ const suite: StoreSuite = (name, skip, open) =>
     const pass = async (at: 'quick' | 'slow' = 'quick'): Promise<void> => {
       const certificates = { ofNames: async () => new Map() };
       const withLease = createWithLease(store, () => test.time.now);
-      const deps = { store, feed: test.feed, certificates, clock: () => test.time.now, withLease, jobs: { wake: () => {} } };
+      const deps = {
+        store,
+        feed: test.feed,
+        certificates,
+        clock: () => test.time.now,
+        withLease,
+        jobs: { wake: () => {} },
+        origin: testOrigin,
+      };
       const [quick, slow] = createAlertPasses(deps);
       await (at === 'quick' ? quick : slow)!.run();
       await test.control.settle();
@@ -314,7 +322,7 @@ const suite: StoreSuite = (name, skip, open) =>
       const counted = { ...store, write } as Store;
       const [quick] = createAlertPasses({
         ...{ store: counted, feed: test.feed, certificates: { ofNames: async () => new Map() }, clock: () => test.time.now },
-        ...{ withLease: createWithLease(counted, () => test.time.now), jobs: { wake: () => {} } },
+        ...{ withLease: createWithLease(counted, () => test.time.now), jobs: { wake: () => {} }, origin: testOrigin },
       });
       await quick!.run();
       assert.equal(writes, 0);

@@ -33,17 +33,22 @@ const { quick, slow } = Object.groupBy(Object.keys(alertKinds) as AlertKind[], (
   isQuick(kind) ? 'quick' : 'slow',
 ) as Record<'quick' | 'slow', AlertKind[]>;
 
-/** Projects with a tunnel that should work and may not. Most tunnels work, so one query and a look at the reports rule them out. */
+/**
+ * Projects with a tunnel that should work and may not. Most tunnels work, so one query and a look at the reports rule them out. The
+ * row of a client that has just come is not written yet.
+ */
 async function readSuspects({ store, feed }: FindingDeps): Promise<readonly string[]> {
   const rows = await store.db
-    .selectFrom('last_clients as l')
-    .innerJoin('tunnels as t', 't.id', 'l.tunnel_id')
-    .select(['t.id', 't.project_id'])
-    .where('l.on_purpose', '=', 0)
-    .where('l.seen_at', '>', 0)
+    .selectFrom('tunnels as t')
+    .leftJoin('last_clients as l', 'l.tunnel_id', 't.id')
+    .select(['t.id', 't.project_id', 'l.seen_at', 'l.on_purpose'])
     .execute();
   const isWorking = (id: string): boolean => feed.clientCount(id) > 0 && feed.clients(id).some(({ healthy }) => healthy);
-  return rows.filter(({ id }) => !isWorking(id)).map(({ project_id }) => project_id);
+  const wasThere = ({ id, seen_at, on_purpose }: (typeof rows)[number]): boolean => {
+    const { seen, left } = feed.lastClient(id);
+    return seen === null ? (seen_at ?? 0) > 0 && on_purpose === 0 : !left?.onPurpose;
+  };
+  return rows.filter((row) => !isWorking(row.id) && wasThere(row)).map(({ project_id }) => project_id);
 }
 
 export async function findTunnelSteps(deps: FindingDeps, nowMs: number): Promise<readonly ProjectSteps[]> {

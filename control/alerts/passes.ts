@@ -1,27 +1,44 @@
 // The background work of alerts: compares what needs attention with the open alerts, writes what changes, and mails the news. One
 // control process at a time does it, and only if something changes.
 
+import { type AlertKind, alertKinds } from '@underpass/rules/tunnel/alert.ts';
 import type { BackgroundWork } from '../platform/job/background.ts';
 import type { JobQueue } from '../platform/job/queue.ts';
 import type { WithLease } from '../platform/store/lease.ts';
+import type { AlertsTable } from '../platform/store/schema.ts';
 import type { Store } from '../platform/store/store.ts';
-import { applyStep } from './alert-rows.ts';
+import { applyStep, readAlerts, toAlert } from './alert-rows.ts';
 import { type FindingDeps, findSlowSteps, findTunnelSteps, type ProjectSteps } from './findings.ts';
 import { mailNews, readDue } from './mailing.ts';
+import { type NewDelivery, queueDelivery } from './webhook/rows.ts';
 
 export interface PassDeps extends FindingDeps {
   readonly store: Store;
   readonly clock: () => number;
   readonly withLease: WithLease;
   readonly jobs: Pick<JobQueue, 'wake'>;
+  readonly origin: string;
 }
 
 type Look = (deps: FindingDeps, nowMs: number) => Promise<readonly ProjectSteps[]>;
 
-async function apply({ store }: PassDeps, { projectId, steps }: ProjectSteps, nowMs: number): Promise<void> {
+function deliveryOf(origin: string, row: AlertsTable): NewDelivery {
+  const type =
+    'once' in alertKinds[row.kind as AlertKind] ? 'alert.noted' : row.closed_at === null ? 'alert.opened' : 'alert.closed';
+  const { project_id: projectId, kind, about } = row;
+  return { projectId, type, alert: toAlert(row), url: `${origin}/projects/${projectId}/alerts`, lane: `${kind} ${about}` };
+}
+
+async function apply({ store, origin }: PassDeps, { projectId, steps }: ProjectSteps, nowMs: number): Promise<void> {
   await store.write(async (trx) => {
-    for (const step of steps) await applyStep(trx, projectId, step, nowMs);
-    if (steps.some(({ step }) => step === 'open' || step === 'close')) await mailNews(trx, projectId, nowMs);
+    const changed: string[] = [];
+    for (const step of steps) {
+      const id = await applyStep(trx, projectId, step, nowMs);
+      if (id !== undefined) changed.push(id);
+    }
+    const rows = await readAlerts(trx, changed);
+    for (const row of rows) await queueDelivery(trx, deliveryOf(origin, row), nowMs);
+    if (rows.length > 0) await mailNews(trx, projectId, nowMs);
   });
 }
 

@@ -192,6 +192,18 @@ const recoveryCode: Prepare = async ({ owner }) => {
 };
 
 type Prepare = (world: World, caller: TestClient & { email?: string }) => Promise<PreparedCall>;
+/** A port that nothing listens on. */
+const webhook = { url: 'http://127.0.0.1:9/alerts', format: 'standard' };
+const inOwn = ({ owner }: World): string => `?project=${owner.projectId}`;
+async function makeWebhook(world: World): Promise<string> {
+  await world.owner.call('POST', `/api/alerts/webhook${inOwn(world)}`, webhook);
+  return '';
+}
+async function makeDelivery(world: World): Promise<string> {
+  await makeWebhook(world);
+  return (await world.owner.call<{ id: string }>('POST', `/api/alerts/webhook/test${inOwn(world)}`)).id;
+}
+
 const nothing: Prepare = async () => ({});
 const onceThereIs =
   (make: (world: World) => Promise<string>): Prepare =>
@@ -330,6 +342,15 @@ export const prepareCall: { readonly [Name in CallName]: Prepare } = {
   checkTunnelDomains: tunnelSegment,
   getOverview: nothing,
   getAlerts: nothing,
+  getAlertWebhook: onceThereIs(makeWebhook),
+  saveAlertWebhook: async (world) => {
+    await makeWebhook(world);
+    return { body: webhook };
+  },
+  rotateAlertWebhook: onceThereIs(makeWebhook),
+  deleteAlertWebhook: onceThereIs(makeWebhook),
+  testAlertWebhook: onceThereIs(makeWebhook),
+  resendAlertDelivery: async (world) => ({ segments: { id: await makeDelivery(world) } }),
   changeAlertMail: async () => ({ body: { mail: false } }),
   changeAlertSettings: async () => ({ body: { waitSeconds: 300 } }),
   getServiceOverview: nothing,

@@ -1,6 +1,7 @@
 // Every sealed text of the store: reads them all, and discards those whose key is lost.
 
 import { durations, hourMs } from '@underpass/rules/limits.ts';
+import { giveUpWebhooks, readSealedWebhooks } from '../alerts/webhook/sealed-webhooks.ts';
 import { giveUpPolicies, readSealedPolicies } from '../edges/policies/sealed-policies.ts';
 import type { KeyRing } from '../platform/secret/key-ring.ts';
 import { sealedSettings } from '../platform/secret/sealed-setting.ts';
@@ -15,13 +16,15 @@ export async function readSealed(db: Queries, nowMs: number): Promise<string[]> 
   const challenges = await open.execute();
   const settings = await sealedSettings(db);
   const policies = await readSealedPolicies(db, nowMs);
-  return [...tokens, ...certificates, ...challenges, ...settings, ...policies].map(({ sealed }) => sealed);
+  return [...tokens, ...certificates, ...challenges, ...settings, ...policies, ...(await readSealedWebhooks(db))].map(
+    ({ sealed }) => sealed,
+  );
 }
 
 /**
  * Replaces what keys that are lost for good have sealed. Tunnels get new tokens; the old ones keep working for the overlap of a
  * rotation, by their hashes. Upkeep then makes new certificates and a new account at the authority; quick tunnels get new
- * addresses; visitors sign in again.
+ * addresses; visitors sign in again; owners set webhooks again.
  */
 export async function giveUpSealed(trx: Queries, keyRing: KeyRing, nowMs: number): Promise<void> {
   await giveUpTunnelTokens(trx, keyRing, nowMs, nowMs + durations.tokenOverlapHours * hourMs);
@@ -31,6 +34,7 @@ export async function giveUpSealed(trx: Queries, keyRing: KeyRing, nowMs: number
   const challenges = await trx.selectFrom('challenges').select(['id', 'payload_sealed as sealed']).execute();
   for (const { id } of challenges.filter(isLost)) await trx.deleteFrom('challenges').where('id', '=', id).execute();
   await giveUpPolicies(trx, keyRing);
+  await giveUpWebhooks(trx, keyRing);
   for (const { name } of (await sealedSettings(trx)).filter(isLost))
     await trx.deleteFrom('settings').where('name', '=', name).execute();
 }

@@ -3,6 +3,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { alertLimits, dayMs, durations, hourMs, retentionDays } from '@underpass/rules/limits.ts';
+import { webhookLimits } from '@underpass/rules/tunnel/webhook.ts';
 import { policyLimits } from '@underpass/rules/visit/policy-limits.ts';
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Logger } from 'pino';
@@ -77,6 +78,10 @@ const rules: readonly Rule[] = [
   // What follows is kept as long as the privacy policy says. The log by id, which begins with the time: it is the largest
   // table, and has no index by time.
   { table: 'audit', lasting: true, expired: (now) => before('id', endOfIds(now - retentionDays.auditLog * dayMs)) },
+  {
+    table: 'alert_deliveries',
+    expired: (now) => sql`(state <> 'waiting' and ${before('tried_at', now - webhookLimits.logDays * dayMs)})`,
+  },
   { table: 'alerts', expired: (now) => before('closed_at', now - alertLimits.keptDays * dayMs) },
   { table: 'access_sign_ins', lasting: true, expired: (now) => before('at', now - retentionDays.accessSignIn * dayMs) },
   {

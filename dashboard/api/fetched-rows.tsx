@@ -8,7 +8,7 @@ import { messageOf } from './error.ts';
 import type { Fetched } from './use-fetched.ts';
 
 interface FetchedRowsProps<Row> {
-  readonly fetched: Fetched<readonly Row[]>;
+  readonly fetched: Omit<Fetched<readonly Row[]>, 'reloadBy'>;
   /** Plural: `share links`. */
   readonly what: string;
   readonly emptyText: string;

@@ -26,6 +26,7 @@ import { isoTime } from '../text/date.ts';
 import { objectNameMaxChars, objectNamePattern } from '../text/object-name.ts';
 import { lastsSecondsLeast, lastsSecondsMost } from '../tunnel/quick-tunnel.ts';
 import { tunnelNameMaxChars, tunnelNamePattern } from '../tunnel/tunnel-name.ts';
+import { type WebhookFormat, webhookFormats, webhookLimits } from '../tunnel/webhook.ts';
 import { pathActions } from '../visit/path-rule.ts';
 import { policyLimits } from '../visit/policy-limits.ts';
 
@@ -267,4 +268,8 @@ export const AbuseReportChange = z.object({ state: wordField(AbuseReportState) }
 export const AlertMailChange = z.object({ mail: booleanField() });
 export const AlertSettings = z.object({
   waitSeconds: numberField({ minimum: alertLimits.waitSecondsLeast, maximum: alertLimits.waitSecondsMost }),
+});
+export const AlertWebhookChange = z.object({
+  url: optionalField(textField({ format: 'uri', maxLength: webhookLimits.urlChars })),
+  format: wordField(z.enum(Object.keys(webhookFormats) as WebhookFormat[])),
 });

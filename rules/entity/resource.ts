@@ -10,6 +10,7 @@ import { type AttentionKind, attentionKinds } from '../tunnel/attention.ts';
 import { type ClientErrorName, clientErrors } from '../tunnel/client-error.ts';
 import { type ServiceKind, serviceKinds, serviceParts } from '../tunnel/service-attention.ts';
 import { type TunnelCondition as ConditionName, tunnelConditions } from '../tunnel/tunnel-condition.ts';
+import { deliveryStates, type WebhookFormat, webhookFormats } from '../tunnel/webhook.ts';
 import { Project, Role, TunnelCondition, TunnelMetrics, TunnelStatus, TunnelType } from './entity.ts';
 import {
   array,
@@ -286,6 +287,48 @@ export const AlertPage = entity({
   alerts: array(Alert),
 });
 export type AlertPage = Described<typeof AlertPage>;
+
+/** The webhook of a project. Only who set it knows the whole address. */
+export const AlertWebhook = entity({
+  /** The scheme, host and port of its address. */
+  site: z.url(),
+  format: z.enum(Object.keys(webhookFormats) as WebhookFormat[]),
+  /** When the first of the failures in a row happened. */
+  failingSince: nullable(time()),
+  /** When it was switched off after three days of failures. */
+  disabledAt: nullable(time()),
+  /** How long the old secret signs too. */
+  oldSecretUntil: nullable(time()),
+  updatedAt: time(),
+});
+export type AlertWebhook = Described<typeof AlertWebhook>;
+
+export const NewAlertWebhook = entity({
+  webhook: AlertWebhook,
+  /** Shown once: absent if it did not change. */
+  secret: maybe(secret()),
+});
+export type NewAlertWebhook = Described<typeof NewAlertWebhook>;
+
+export const AlertDelivery = entity({
+  id: string(),
+  type: string(),
+  title: string(),
+  /** When it happened. */
+  at: time(),
+  state: z.enum(deliveryStates),
+  attempts: count(),
+  /** The status of the last answer. */
+  status: nullable(count()),
+  /** Why the last attempt failed. */
+  error: nullable(string()),
+  triedAt: nullable(time()),
+  nextAt: nullable(time()),
+});
+export type AlertDelivery = Described<typeof AlertDelivery>;
+
+export const AlertWebhookPage = entity({ webhook: nullable(AlertWebhook), deliveries: array(AlertDelivery) });
+export type AlertWebhookPage = Described<typeof AlertWebhookPage>;
 
 const conditionCounts = Object.fromEntries(Object.keys(tunnelConditions).map((name) => [name, count()]));
 

@@ -20,7 +20,7 @@ export const auditGroups = {
   access: { label: 'Access policies', nouns: ['access-policy'], logs: project },
   people: { label: 'Members and invitations', nouns: ['member', 'invitation'], logs: project },
   tokens: { label: 'API tokens and terminals', nouns: ['api-token'], logs: project },
-  projects: { label: 'The project itself', nouns: ['project', 'alert'], logs: project },
+  projects: { label: 'The project itself', nouns: ['project', 'alert', 'alert-webhook'], logs: project },
   'sign-ins': { label: 'Sign-ins and passkeys', nouns: ['session', 'passkey', 'recovery-code', 'login-link'], logs: service },
   users: {
     label: 'Users and registrations',

@@ -32,6 +32,7 @@ type DetailName =
   | 'role'
   | 'securityGroup'
   | 'session'
+  | 'site'
   | 'suspended'
   | 'to'
   | 'token'
@@ -159,6 +160,10 @@ export const auditPhrases = {
     detail.required === false ? 'no longer requires passkeys of members' : 'now requires passkeys of members',
   'alert.change': ({ detail: { waitSeconds } }) =>
     `changed the waiting time of alerts${typeof waitSeconds === 'number' ? ` to ${waitSeconds} s` : ''}`,
+  'alert-webhook.change': ({ detail }) => `changed the webhook of alerts${textOf(detail.site) && ` to ${textOf(detail.site)}`}`,
+  'alert-webhook.rotate': () => 'made a new secret for the webhook of alerts',
+  'alert-webhook.delete': () => 'deleted the webhook of alerts',
+  'alert-webhook.disable': () => 'switched the webhook of alerts off, because it failed for three days',
   'member.change': ({ target, detail }) => {
     const [from, to] = [textOf(detail.from), textOf(detail.to)];
     return `changed the role of ${target}${from && ` from ${from}`}${to && ` to ${to}`}`;

@@ -1,6 +1,7 @@
 // Control in this process, from start to stop: state, API, feed, certificates, domains.
 
 import type { Server } from 'node:http';
+import { resealWebhooks } from '@underpass/control/alerts/webhook/sealed-webhooks.ts';
 import { resealCertificates } from '@underpass/control/edges/certificate/reseal.ts';
 import { resealPolicies } from '@underpass/control/edges/policies/sealed-policies.ts';
 import { createKeyRing } from '@underpass/control/platform/secret/key-ring.ts';
@@ -110,7 +111,7 @@ export async function useKeys(settings: Settings, state: State, text: string): P
 /** Seals with the newest key what older keys sealed, so that `keys prune` may remove those. Returns how many. */
 async function resealAll({ store, keyRing, log }: State): Promise<number> {
   let count = 0;
-  for (const reseal of [resealTunnelTokens, resealCertificates, resealSettings, resealPolicies])
+  for (const reseal of [resealTunnelTokens, resealCertificates, resealSettings, resealPolicies, resealWebhooks])
     count += await reseal(store.db, keyRing);
   if (count > 0) log.info({ count }, 'keys: sealed with the newest key');
   return count;

@@ -34,6 +34,7 @@ export function controlSettings(settings: Settings): ControlSettings {
     securityContact: settings.securityContact ?? `mailto:${settings.operatorEmail}`,
     trustedProxies: settings.trustedProxies,
     providerNetworks: settings.providerNetworks,
+    webhookNetworks: settings.webhookNetworks,
     quickTunnels: settings.quickTunnels,
     chosenNames: settings.chosenNames,
     invitationsApprove: settings.invitationsApprove,

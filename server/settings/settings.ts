@@ -248,6 +248,16 @@ export const settingTable = {
     [],
     'none: public addresses only',
   ),
+  webhookNetworks: setting<readonly string[]>(
+    'UNDERPASS_WEBHOOK_NETWORKS',
+    {
+      group: 'Addresses',
+      about: 'Private networks where webhooks of alerts may be. Owners and admins of every project can reach them.',
+      parse: list(parseRange),
+    },
+    [],
+    'none: public addresses only',
+  ),
   metricsPort: optional(
     'UNDERPASS_METRICS_PORT',
     { group: 'Addresses', about: 'Port of the Prometheus metrics; keep it private.', parse: parsePort },

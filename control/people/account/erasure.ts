@@ -75,6 +75,7 @@ async function anonymiseJson(trx: Queries, email: string): Promise<void> {
   for (const [table, column] of [
     ['audit', 'detail'],
     ['alerts', 'facts'],
+    ['alert_deliveries', 'event'],
   ] as const) {
     const text = sql.ref(column);
     const names = sql<boolean>`${text} like ${containing(held)} escape '\\'`;

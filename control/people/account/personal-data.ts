@@ -258,6 +258,8 @@ export const personalData: { readonly [Table in keyof Schema]: Holding<Table> | 
   tunnel_routes: ofProject,
   last_clients: ofProject,
   alerts: ofProject,
+  alert_webhooks: ofProject,
+  alert_deliveries: ofProject,
   released_names: ofProject,
   access_clients: ofService,
   regions: ofService,

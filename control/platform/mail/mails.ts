@@ -340,3 +340,12 @@ export const withAlertLinks = ({ subject, text }: MailText, { alerts, unsubscrib
     `All alerts of the project: ${alerts}`,
     `You get at most one such mail in ${alertLimits.digestMinutes} minutes. To get none of this project: ${unsubscribe}`,
   );
+
+export const webhookDisabledMail = (project: string, url: string): MailText =>
+  compose(
+    `The webhook of ${quoted(project, 'your project')} is switched off`,
+    'Hello,',
+    `Every delivery of alerts to the webhook of ${projectOf(project)} has failed for three days, or its receiver asked for no more. Nothing is sent to it now. Alert mails go on.`,
+    'Mend the receiver, then switch the webhook on again. The page shows what failed, and can send it again:',
+    url,
+  );

@@ -53,6 +53,8 @@ const tables = {
   last_clients: ['tunnel_id'],
   alerts: ['id'],
   alert_mailings: ['project_id', 'user_id'],
+  alert_webhooks: ['project_id'],
+  alert_deliveries: ['id'],
   certificates: ['id'],
   certificate_attempts: ['id'],
   challenges: ['id'],

@@ -292,6 +292,20 @@ const alerts = [
     foreign key (project_id, user_id) references members (project_id, user_id) on delete cascade)`,
 ];
 
+// The address of a webhook may be a secret itself: Slack's and Discord's are.
+const alertWebhooks = [
+  `create table alert_webhooks (
+    project_id text primary key references projects (id) on delete cascade, url_sealed text not null, format text not null,
+    secret_sealed text not null, old_secret_sealed text, old_until bigint, failing_since bigint, disabled_at bigint,
+    updated_at bigint not null)`,
+  `create table alert_deliveries (
+    id text primary key, project_id text not null references projects (id) on delete cascade, lane text not null,
+    event text not null, state text not null, attempts integer not null, due_at bigint not null, status integer, error text,
+    tried_at bigint)`,
+  "create index alert_deliveries_waiting on alert_deliveries (project_id, lane, id) where state = 'waiting'",
+  'create index alert_deliveries_project on alert_deliveries (project_id, id)',
+];
+
 const migration = (statements: readonly string[]): Migration => ({
   up: async (db: Kysely<unknown>) => {
     for (const statement of statements) await sql.raw(statement).execute(db);
@@ -325,4 +339,5 @@ export const migrations: Record<string, Migration> = {
   '0019-last-clients': migration(lastClients),
   '0020-host-checks': migration(hostChecks),
   '0021-alerts': migration(alerts),
+  '0022-alert-webhooks': migration(alertWebhooks),
 };

@@ -4,6 +4,7 @@
 import type { ProxyProtocol, Role } from '@underpass/rules/entity/entity.ts';
 import type { AlertEnd } from '@underpass/rules/tunnel/alert.ts';
 import type { TunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
+import type { DeliveryState, WebhookFormat } from '@underpass/rules/tunnel/webhook.ts';
 
 export type Flag = 0 | 1;
 
@@ -505,6 +506,37 @@ export interface AlertMailingsTable {
   waiting: Flag;
 }
 
+/** A project's webhook. Its address is a secret too. */
+export interface AlertWebhooksTable {
+  project_id: string;
+  url_sealed: string;
+  format: WebhookFormat;
+  secret_sealed: string;
+  /** Signs too until `old_until`. */
+  old_secret_sealed: string | null;
+  old_until: number | null;
+  /** When the first of the failures in a row happened. */
+  failing_since: number | null;
+  disabled_at: number | null;
+  updated_at: number;
+}
+
+export interface AlertDeliveriesTable {
+  id: string;
+  project_id: string;
+  /** Deliveries of a lane keep their order. */
+  lane: string;
+  /** JSON of WebhookEvent. */
+  event: string;
+  state: DeliveryState;
+  attempts: number;
+  due_at: number;
+  /** The last answer, or why there was none. */
+  status: number | null;
+  error: string | null;
+  tried_at: number | null;
+}
+
 export interface CertificatesTable {
   id: string;
   /** The host or wildcard that it was made for. Unique: a renewal replaces it. */
@@ -615,6 +647,8 @@ export interface Schema {
   last_clients: LastClientsTable;
   alerts: AlertsTable;
   alert_mailings: AlertMailingsTable;
+  alert_webhooks: AlertWebhooksTable;
+  alert_deliveries: AlertDeliveriesTable;
   certificates: CertificatesTable;
   certificate_attempts: CertificateAttemptsTable;
   challenges: ChallengesTable;

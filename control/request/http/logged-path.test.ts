@@ -30,7 +30,7 @@ const harmless = new Set(
     ...['dataPlaneHost', 'description', 'email', 'expiresAt', 'expiresInDays', 'first-name', 'fresh', 'from', 'github-link'],
     ...['host', 'httpPort', 'httpsPort', 'id', 'ingressDomains', 'last-name', 'limit', 'limits', 'metrics', 'name', 'operator'],
     ...['accessPolicy', 'address', 'expiresInHours', 'log', 'members', 'mostUses', 'people', 'policy', 'rules', 'sessionHours'],
-    ...['brief', 'mail', 'origins', 'tokenHeader', 'tunnel', 'url', 'waitSeconds'],
+    ...['brief', 'format', 'mail', 'origins', 'tokenHeader', 'tunnel', 'url', 'waitSeconds'],
     // Its clientSecret is read from the body alone, which no log has.
     'provider',
     ...['path', 'project', 'proxyProtocol', 'q', 'range', 'region', 'role', 'securityGroup', 'sort', 'state', 'status'],

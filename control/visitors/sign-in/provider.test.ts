@@ -12,9 +12,9 @@ import {
   providerClient,
   startIdentityProvider,
 } from '../../../tests/helpers/identity-provider.ts';
+import { createGuardedFetch, systemAddresses } from '../../request/http/guarded-fetch.ts';
 import { type TestClient, testOrigin } from '../../test-kit.ts';
 import { readPerson } from './provider-claims.ts';
-import { createProviderFetch, systemAddresses } from './provider-fetch.ts';
 import { openVisitStage, state, ticketUrlIn, type VisitStage } from './test-kit.ts';
 
 const bob = 'bob@firm.example';
@@ -233,6 +233,7 @@ describe('an ID token', () => {
 });
 
 describe('requests to providers', () => {
+  const createProviderFetch = (net: Parameters<typeof createGuardedFetch>[0]) => createGuardedFetch(net, 512 * 1024);
   const production = createProviderFetch({ addressesOf: systemAddresses, allowsLoopback: false, isAllowed: () => false });
   const options = { method: 'GET', headers: {}, body: null, redirect: 'manual' } as const;
   const inside = [

@@ -2,20 +2,19 @@
 // browser (OpenID Connect Core 3.1, RFC 9700).
 
 import { addressKey } from '@underpass/rules/address/address.ts';
-import { compileAllowList } from '@underpass/rules/address/allow-list.ts';
 import type { Provider } from '@underpass/rules/visit/parse-provider.ts';
 import { providerCallbackPath } from '@underpass/rules/visit/provider-callback.ts';
 import * as client from 'openid-client';
 import { providerSecretContext } from '../../edges/policies/policy-keys.ts';
 import { createTurns, type Turns } from '../../platform/limit/turns.ts';
 import { createToken } from '../../platform/secret/token.ts';
+import { createGuardedFetch, createGuardedNet } from '../../request/http/guarded-fetch.ts';
 import { seeOther } from '../../request/http/see-other.ts';
 import type { SignInPolicy } from '../policies/find-sign-in-policy.ts';
 import { claimsOf, finishSignIn, signInUrl } from './finish.ts';
 import { addFlow, isFlowBrowser, keepFlowBrowser, type SignInFlow } from './flow.ts';
 import { html, renderNote } from './page.ts';
 import { isIncomplete, type Person, readPerson } from './provider-claims.ts';
-import { createProviderFetch, type ProviderNet, systemAddresses } from './provider-fetch.ts';
 import { logSignIn } from './sign-in-log.ts';
 import type { SignInTarget } from './target.ts';
 import type { Visit, VisitDeps } from './visit-deps.ts';
@@ -40,19 +39,17 @@ export interface Providers {
 
 type ProviderDeps = Pick<VisitDeps, 'keyRing' | 'clock' | 'production' | 'providerNetworks' | 'dns'>;
 
-const netOf = ({ production, providerNetworks, dns }: ProviderDeps): ProviderNet => ({
-  addressesOf: production && providerNetworks.length === 0 ? (host) => dns.lookup(host) : systemAddresses,
-  allowsLoopback: !production,
-  isAllowed: compileAllowList(providerNetworks),
-});
+/** Sets of keys are the largest answers; Microsoft's has some 30 kB. */
+const answerMaxBytes = 512 * 1024;
 
 /** Reads what providers publish about themselves, and keeps it for some minutes. */
 export function createProviders(deps: ProviderDeps): Providers {
-  const { keyRing, clock, production } = deps;
+  const { keyRing, clock, production, providerNetworks: networks, dns } = deps;
+  const net = createGuardedNet({ production, networks, dns });
   const kept = new Map<string, { readonly metadata: client.ServerMetadata; readonly untilMs: number }>();
   const turns: Turns = createTurns(4, 20, 'Too many people sign in at the moment. Please try again soon.');
   const options = {
-    [client.customFetch]: createProviderFetch(netOf(deps)),
+    [client.customFetch]: createGuardedFetch(net, answerMaxBytes) as client.CustomFetch,
     timeout: requestSeconds,
     execute: production ? [] : [client.allowInsecureRequests],
   };

@@ -26,7 +26,8 @@ function useSaved<Value>(initial: Value, save: (value: Value) => Promise<unknown
   return { value, task };
 }
 
-const Failure = <Input extends readonly unknown[]>({ task }: { readonly task: Task<Input> }) =>
+/** The error of a task that failed. */
+export const Failure = <Input extends readonly unknown[]>({ task }: { readonly task: Task<Input> }) =>
   task.error === undefined ? null : (
     <Banner tone="danger" onDismiss={task.dismiss}>
       {messageOf(task.error)}

@@ -10,6 +10,7 @@ import { useProject } from '../../session/session.ts';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { AlertList } from './alert-list.tsx';
 import { MailCard, WaitingTimeCard } from './alert-settings.tsx';
+import { WebhookCard } from './webhook.tsx';
 
 export function loader({ params, request }: LoaderFunctionArgs) {
   return { page: later(callApi(alertCalls.getAlerts, { project: params.projectID! }, { signal: request.signal })) };
@@ -32,6 +33,7 @@ function Alerts({ page: { alerts, mail, waitSeconds } }: { readonly page: AlertP
     <div className="grid gap-6">
       <AlertList alerts={alerts} />
       <MailCard key={`mail ${id}`} mail={mail} />
+      {mayChange && <WebhookCard key={`webhook ${id}`} />}
       {mayChange && <WaitingTimeCard key={`wait ${id}`} waitSeconds={waitSeconds} />}
     </div>
   );

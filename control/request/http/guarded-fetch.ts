@@ -1,18 +1,17 @@
-// Requests to OpenID Connect providers. Members of projects choose the addresses, so they reach public ones only: control must not
-// become a way into the network that it runs in. `isReachable` decides at the moment of the connection, on the address itself.
+// Requests to addresses that members of projects choose: OpenID Connect providers and webhooks. They reach public addresses only:
+// control must not become a way into the network that it runs in. `isReachable` decides at the moment of the connection, on the
+// address itself.
 
 import { lookup } from 'node:dns/promises';
 import { request as requestPlain } from 'node:http';
 import { type RequestOptions, request as requestTls } from 'node:https';
 import { isIP } from 'node:net';
+import { compileAllowList } from '@underpass/rules/address/allow-list.ts';
 import { isLoopbackHost } from '@underpass/rules/tunnel/upstream.ts';
-import type { CustomFetch } from 'openid-client';
 import { isInside } from '../../edges/dns/inside.ts';
+import type { DnsPort } from '../../edges/dns/port.ts';
 
-/** Sets of keys are the largest answers; Microsoft's has some 30 kB. */
-const answerMaxBytes = 512 * 1024;
-
-export interface ProviderNet {
+export interface GuardedNet {
   /** The addresses of a name; none, or 'unknown', if there is no answer. */
   readonly addressesOf: (host: string) => Promise<readonly string[] | 'unknown'>;
   /** Private addresses that the operator allows. */
@@ -28,7 +27,7 @@ export interface ProviderNet {
 export const systemAddresses = async (host: string): Promise<readonly string[]> =>
   (await lookup(host, { all: true })).map(({ address }) => address);
 
-const isReachable = (address: string, { allowsLoopback, isAllowed }: ProviderNet): boolean =>
+const isReachable = (address: string, { allowsLoopback, isAllowed }: GuardedNet): boolean =>
   !isInside(address) || isAllowed(address) || (allowsLoopback && isLoopbackHost(address));
 
 class InsideAddress extends Error {
@@ -38,7 +37,7 @@ class InsideAddress extends Error {
 const refuseInside = (host: string): InsideAddress => new InsideAddress(`${host} is not a public address`);
 
 /** Fails unless every address is allowed, so that a name with two cannot get past. */
-async function reachableAddresses(host: string, net: ProviderNet): Promise<readonly string[]> {
+async function reachableAddresses(host: string, net: GuardedNet): Promise<readonly string[]> {
   const found = await net.addressesOf(host);
   if (found === 'unknown') throw new Error(`the name servers of ${host} do not answer`);
   if (found.length === 0 || !found.every((address) => isReachable(address, net))) throw refuseInside(host);
@@ -46,7 +45,7 @@ async function reachableAddresses(host: string, net: ProviderNet): Promise<reado
 }
 
 const guardedLookup =
-  (net: ProviderNet): NonNullable<RequestOptions['lookup']> =>
+  (net: GuardedNet): NonNullable<RequestOptions['lookup']> =>
   (host, options, done) => {
     const found = reachableAddresses(host, net).then((addresses) =>
       addresses.map((address) => ({ address, family: isIP(address) })),
@@ -58,7 +57,7 @@ const guardedLookup =
     );
   };
 
-function checkUrl(url: URL, net: ProviderNet): void {
+function checkUrl(url: URL, net: GuardedNet): void {
   const host = url.hostname.replace(/^\[|\]$/g, '');
   if (url.protocol !== 'https:' && !(net.allowsLoopback && url.protocol === 'http:')) throw new Error('only https is allowed');
   if (isIP(host) !== 0 && !isReachable(host, net)) throw refuseInside(host);
@@ -74,9 +73,32 @@ function answerOf(status: number, headers: Record<string, string | string[] | un
   return new Response(isEmpty ? null : new Uint8Array(body), { status, headers: copied });
 }
 
+export interface NetSettings {
+  readonly production: boolean;
+  /** Private networks that the operator allows. */
+  readonly networks: readonly string[];
+  readonly dns: Pick<DnsPort, 'lookup'>;
+}
+
+/** Reaches public addresses and the named networks; in development this machine too. */
+export const createGuardedNet = ({ production, networks, dns }: NetSettings): GuardedNet => ({
+  addressesOf: production && networks.length === 0 ? (host) => dns.lookup(host) : systemAddresses,
+  allowsLoopback: !production,
+  isAllowed: compileAllowList(networks),
+});
+
+export interface GuardedOptions {
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export type GuardedFetch = (address: string, options: GuardedOptions) => Promise<Response>;
+
 /** Follows no redirect, and reads no more than a bounded answer. Its caller's signal bounds the time. */
-export const createProviderFetch =
-  (net: ProviderNet): CustomFetch =>
+export const createGuardedFetch =
+  (net: GuardedNet, answerMaxBytes: number): GuardedFetch =>
   (address, { method, headers, body, signal }) => {
     const { promise, resolve, reject } = Promise.withResolvers<Response>();
     const url = new URL(address);
