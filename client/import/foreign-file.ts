@@ -122,14 +122,14 @@ const idOf = (path: Path): string => JSON.stringify(path);
 
 /** frpc.ini as the newer file would say it: `[common]` at its root, each other section a proxy or, by its role, a visitor. */
 export function readFrpIni(text: string): ForeignFile {
-  const root = ownKeys({ proxies: [], visitors: [] });
+  const root: Record<string, unknown> = { proxies: [], visitors: [] };
   const lines = new Map<string, number>();
   const names = new Map<string, string>();
   // A section that comes twice is one.
   const opened = new Map<string, readonly [Path, Record<string, unknown>]>([['common', [[], root]]]);
   let section = 'common';
   let place: Path = [];
-  let target = ownKeys({});
+  let target: Record<string, unknown> = {};
   const sections = text.split('\n').map((line) => line.trim());
   for (const [index, line] of sections.entries()) {
     const name = /^\[(.+)\]\s*([#;].*)?$/.exec(line)?.[1];
@@ -141,7 +141,7 @@ export function readFrpIni(text: string): ForeignFile {
       const kind = isVisitor(sections, index) ? 'visitors' : 'proxies';
       const list = root[kind] as unknown[];
       place = [kind, list.length];
-      target = ownKeys({ name });
+      target = { name };
       list.push(target);
       opened.set(name, [place, target]);
       names.set(idOf(place), name);
@@ -155,11 +155,6 @@ export function readFrpIni(text: string): ForeignFile {
     } else if (line !== '' && !/^[#;]/.test(line)) throw wrongFile(index + 1, 'INI', text);
   }
   return { root, lineOf: (path) => lines.get(idOf(path)) ?? 1, nameOf: (path) => names.get(idOf(path)) };
-}
-
-/** A key may have the name of what every object has, such as `__proto__`. */
-function ownKeys(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.assign(Object.create(null) as Record<string, unknown>, values);
 }
 
 function isVisitor(lines: readonly string[], header: number): boolean {

@@ -501,14 +501,14 @@ describe('every import', () => {
       ['frpc.ini', '[common]\na-secret\n'],
       ['config.yml', 'tunnel: a-secret\ningress: [{hostname: *.example.com}]\n'],
       ['config.yml', 'tunnel: a-secret\noriginRequest: &all {access: *all}\n'],
-      ['ngrok.yml', `tunnels: [&a a-secret,\n${'*a, '.repeat(600)}]\n`],
+      ['ngrok.yml', `tunnels:\n  - &a a-secret\n${'  - *a\n'.repeat(600)}`],
       ['config.yml', 'ingress:\n  - {hostname: {{ a-secret }}, service: "http://localhost:1"}\n'],
       ['ngrok.yml', 'tunnels:\n  {{ a-secret }}: {addr: 1, proto: http}\n'],
       ['frpc.toml', 'serverPort = 1\nserverAddr = {{ .Envs.A }} # a-secret\n'],
     ] as const) {
       await assert.rejects(importFile(path, text), ({ message, fix }: Error & { fix: string }) => {
         assert.doesNotMatch(message + fix, /a-secret/);
-        return /^line [23] is not (YAML|TOML|INI)$/.test(message);
+        return /^line ([23]|503) is not (YAML|TOML|INI)$/.test(message);
       });
     }
     assert.equal(await importFile('other.yml', 'services: {}\n'), undefined);
