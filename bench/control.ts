@@ -173,7 +173,12 @@ async function writeMinute({ store, time }: TestControl, index: number): Promise
   const tunnels = await store.db.selectFrom('tunnels').select('id').orderBy('id').limit(1_000).execute();
   const tally = new MinuteTally();
   const nowMs = time.now - index * 60_000;
-  for (const { id } of tunnels) tally.add(id, { rxBytes: 1, txBytes: 1, connections: 1 }, 1, nowMs);
+  for (const { id } of tunnels)
+    tally.add(
+      { tunnelId: id, projectId: undefined, clients: 1, isFirst: true },
+      { rxBytes: 1, txBytes: 1, connections: 1, requests: 1 },
+      nowMs,
+    );
   await writeTally(store, tally, nowMs, true);
 }
 

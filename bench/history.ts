@@ -206,7 +206,12 @@ async function measureCharts(store: Store, ids: readonly string[], nowMs: number
 async function measureMinute(database: Database, ids: readonly string[]): Promise<void> {
   const tally = new MinuteTally();
   const nowMs = Date.now();
-  for (const id of ids) tally.add(id, { rxBytes: 1_000, txBytes: 1_000, connections: 1 }, 1, nowMs);
+  for (const id of ids)
+    tally.add(
+      { tunnelId: id, projectId: 'p', clients: 1, isFirst: true },
+      { rxBytes: 1_000, txBytes: 1_000, connections: 1, requests: 1 },
+      nowMs,
+    );
   print('writing a minute', await costOf(database, () => writeTally(database.store, tally, nowMs, true)));
 }
 

@@ -28,6 +28,9 @@ import { createDomainLoss } from './tunnels/domain/ownership.ts';
 import { createEventStreams, type EventStreams } from './tunnels/tunnel/events.ts';
 import { expireTunnels } from './tunnels/tunnel/expiry.ts';
 import { createHostRecheck } from './tunnels/tunnel/host-recheck.ts';
+import { tellUsage } from './usage/billing.ts';
+import { createUsageCalls } from './usage/calls.ts';
+import { holdToTrafficLimits } from './usage/traffic-limit.ts';
 import { createPolicyCalls } from './visitors/policies/calls.ts';
 import { createProgramCalls } from './visitors/programs/program-calls.ts';
 
@@ -60,6 +63,7 @@ function createHandlers(parts: Parts, events: EventStreams): Handlers {
     ...createOverviewCalls(parts),
     ...createAlertCalls(parts),
     ...createWebhookCalls(parts),
+    ...createUsageCalls(parts),
     ...createSiteCalls({ version, origin, operator, ...mailboxOf(parts) }, createReleases(releases)),
   };
 }
@@ -70,18 +74,20 @@ async function darkenAgain({ store, feed }: ControlDeps): Promise<void> {
   if (tunnelIds.length > 0) feed.tunnelsChanged(tunnelIds);
 }
 
-function createBackground(deps: Parts, onLost: Control['onDomainLost']): readonly BackgroundWork[] {
-  const { store, clock, log } = deps;
+function createBackground(parts: Parts, onLost: Control['onDomainLost']): readonly BackgroundWork[] {
+  const { store, clock, log } = parts;
   const withLease = createWithLease(store, clock);
-  const recheck = createRecheck({ ...deps, withLease, onLost });
+  const recheck = createRecheck({ ...parts, withLease, onLost });
   return [
     { name: 'sweeping', everyMs: 10 * minuteMs, atStart: true, run: () => sweepStore(store, clock(), log) },
-    { name: 'quick tunnels: expiring', everyMs: minuteMs, atStart: true, run: () => expireTunnels(deps) },
-    { name: 'blocks: names', everyMs: minuteMs, atStart: true, run: () => darkenAgain(deps) },
+    { name: 'quick tunnels: expiring', everyMs: minuteMs, atStart: true, run: () => expireTunnels(parts) },
+    { name: 'blocks: names', everyMs: minuteMs, atStart: true, run: () => darkenAgain(parts) },
+    { name: 'usage: billing', everyMs: minuteMs, run: () => withLease('usage-billing', () => tellUsage(parts)) },
+    { name: 'usage: limits of a month', everyMs: minuteMs, atStart: true, run: () => holdToTrafficLimits(parts) },
     { name: 'dns: the re-check', everyMs: 5 * minuteMs, run: recheck.run },
-    { name: 'dns: the hosts', everyMs: 5 * minuteMs, run: createHostRecheck({ ...deps, withLease }) },
-    ...createAlertPasses({ ...deps, withLease }),
-    createWebhookWork({ ...deps, withLease }),
+    { name: 'dns: the hosts', everyMs: 5 * minuteMs, run: createHostRecheck({ ...parts, withLease }) },
+    ...createAlertPasses({ ...parts, withLease }),
+    createWebhookWork({ ...parts, withLease }),
   ];
 }
 

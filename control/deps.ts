@@ -14,6 +14,7 @@ import type { KeptMail, SendMail } from './platform/mail/mail.ts';
 import type { KeyRing } from './platform/secret/key-ring.ts';
 import type { Store } from './platform/store/store.ts';
 import type { SiteSettings } from './site/site.ts';
+import type { UsageWebhook } from './usage/billing.ts';
 import type { DocumentNet } from './visitors/programs/document.ts';
 
 export interface ControlSettings extends SiteSettings {
@@ -37,6 +38,8 @@ export interface ControlSettings extends SiteSettings {
   readonly turnstile?: { readonly siteKey: string; readonly secret: string; readonly url: string };
   readonly subscriptionLookup?: SubscriptionLookup;
   readonly subscriptionWebhookSecret?: string;
+  /** Where an operator's billing system takes what projects used. */
+  readonly usageWebhook?: UsageWebhook;
   /** Who runs the service; shown on the legal pages and in the footer. */
   readonly operatorIdentity: OperatorIdentity;
 }

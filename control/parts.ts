@@ -36,6 +36,7 @@ export const createParts = (deps: ControlDeps, limiter = deps.limiter ?? createL
   quickTunnels: deps.settings.quickTunnels,
   chosenNames: deps.settings.chosenNames,
   invitationsApprove: deps.settings.invitationsApprove,
+  usageWebhook: deps.settings.usageWebhook,
   operatorName: deps.settings.operatorIdentity.name,
   botCheck: deps.botCheck ?? chooseBotCheck(deps),
   cookies: cookieNames(deps.settings.origin),

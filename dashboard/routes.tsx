@@ -69,6 +69,7 @@ const beyondTheSpec: RouteObject[] = [
   { path: 'projects/:projectID/members', lazy: page(() => import('./pages/project/members.tsx')) },
   { path: 'projects/:projectID/tokens', lazy: page(() => import('./pages/project/tokens.tsx')) },
   { path: 'projects/:projectID/audit', lazy: page(() => import('./pages/project/audit.tsx')) },
+  { path: 'projects/:projectID/usage', lazy: page(() => import('./pages/project/usage.tsx')) },
   { path: 'projects/:projectID/settings', lazy: page(() => import('./pages/project/settings.tsx')) },
   { path: 'new-project', lazy: page(() => import('./pages/project/new-project.tsx')) },
   { path: 'no-project', lazy: page(() => import('./pages/no-project.tsx')) },

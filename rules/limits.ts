@@ -84,6 +84,8 @@ export const durations = {
 export const retentionDays = {
   auditLog: 365,
   accessSignIn: 30,
+  /** Thirteen months: a bill can be compared with that of a year before. */
+  usage: 396,
   /** Registrations that were not approved. */
   registration: 365,
   closedAbuseReport: 730,
@@ -113,6 +115,8 @@ export const projectQuotas = {
   ingressDomainsPerTunnel: 50,
   members: 100,
   apiTokens: 50,
+  /** Bytes to and from visitors. This is more than any project uses, so it is no limit. */
+  gigabytesPerMonth: 1_000_000,
 } as const;
 
 /** The most that the operator can allow: more would not fit into one request or feed message. */
@@ -125,6 +129,7 @@ export const highestQuotas: ProjectQuotas = {
   ingressDomainsPerTunnel: limits.ingressDomainsPerTunnel,
   members: 10_000,
   apiTokens: 1_000,
+  gigabytesPerMonth: projectQuotas.gigabytesPerMonth,
 };
 
 export const quotaNouns: Readonly<Record<QuotaName, string>> = {
@@ -136,6 +141,7 @@ export const quotaNouns: Readonly<Record<QuotaName, string>> = {
   ingressDomainsPerTunnel: 'ingress domains on a tunnel',
   members: 'members and invitations',
   apiTokens: 'API tokens',
+  gigabytesPerMonth: 'gigabytes of traffic in a month',
 };
 
 /** The text of the refusal, or null while the quota has room. `count` includes what is being added. */

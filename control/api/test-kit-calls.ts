@@ -221,6 +221,8 @@ export const callsOfInvited: ReadonlySet<CallName> = new Set(['checkInvitation',
 export const prepareCall: { readonly [Name in CallName]: Prepare } = {
   getUser: nothing,
   listProjects: nothing,
+  getUsage: nothing,
+  exportUsage: nothing,
   redeemLoginLink: async (world, caller) => ({ body: new URLSearchParams({ token: await makeLink(world, caller) }) }),
   logOut: async () => ({ headers: { 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'cors' } }),
   requestLoginLink: async (world) => ({ body: loginForm(world.owner.email) }),

@@ -653,6 +653,7 @@ describe('projects and tunnels', () => {
         ingressDomainsPerTunnel: 50,
         members: 100,
         apiTokens: 50,
+        gigabytesPerMonth: 1_000_000,
       },
     );
     await operator.call('PATCH', path, { limits: { domains: 7 } });

@@ -25,7 +25,7 @@ const dayMs = 24 * hourMs;
 
 const minute = (tunnelId: string, minuteMs: number, rxBytes = 1, clients = 1) => ({
   ...{ tunnelId, minuteMs, rxBytes, clients },
-  ...{ txBytes: 2 * rxBytes, connections: 1 },
+  ...{ txBytes: 2 * rxBytes, connections: 1, requests: 0, connectedMinutes: 0, projectId: undefined },
 });
 
 const totalOf = ({ points, stepSeconds }: TunnelHistory): number =>
@@ -62,6 +62,7 @@ onBothDatabases((name, skip, open) =>
         await writeMinutes(
           store,
           [0, 1, 14, 15, 29, 44].map((at) => minute(id, start + at * minuteMs, at + 1, at)),
+          0,
         );
       const seen = [];
       do {
@@ -84,7 +85,7 @@ onBothDatabases((name, skip, open) =>
 
     it('adds what other processes write for the same minute, and keeps the most clients', async () => {
       const { store, one } = await fresh();
-      for (const clients of [2, 5, 3]) await writeMinutes(store, [minute(one, start, 10, clients)]);
+      for (const clients of [2, 5, 3]) await writeMinutes(store, [minute(one, start, 10, clients)], 0);
       const { points } = await readHistory(store, one, 'hour', start);
       assert.deepEqual([points.at(-1)?.rx, points.at(-1)?.clients], [0.5, 5]);
     });
@@ -92,18 +93,18 @@ onBothDatabases((name, skip, open) =>
     it('adds minutes that come late to their quarter, even in the middle of a roll-up', async () => {
       const { store, one, two } = await fresh();
       const nowMs = start + 2 * quarterMs;
-      for (const id of [one, two]) await writeMinutes(store, [minute(id, start)]);
+      for (const id of [one, two]) await writeMinutes(store, [minute(id, start)], 0);
       await rollUp(store, nowMs, 1);
       const late = [one, two].flatMap((id) => [minute(id, start, 10), minute(id, start + minuteMs, 100)]);
-      await writeMinutes(store, late);
+      await writeMinutes(store, late, 0);
       while (await rollUp(store, nowMs, 1));
-      await writeMinutes(store, late);
+      await writeMinutes(store, late, 0);
       for (const id of [one, two]) assert.deepEqual((await totals(store, id, nowMs)).slice(1), [221, 221]);
     });
 
     it('is rolled up once by processes that sweep at the same time', async () => {
       const { store, one } = await fresh();
-      await writeMinutes(store, [minute(one, start, 7)]);
+      await writeMinutes(store, [minute(one, start, 7)], 0);
       await Promise.all([1, 2, 3].map(() => sweepStore(store, start + hourMs, silentLog)));
       assert.deepEqual(await totals(store, one, start + hourMs), [0, 7, 7]);
     });
@@ -115,7 +116,7 @@ onBothDatabases((name, skip, open) =>
         .insertInto('metric_minutes')
         .values([0, 5 * hourMs, 3 * dayMs].map((ago) => ({ ...row, minute_at: start - ago })))
         .execute();
-      await writeMinutes(store, [minute(one, start)]);
+      await writeMinutes(store, [minute(one, start)], 0);
       assert.deepEqual(await totals(store, one, start), [6, 11, 16]);
     });
 
@@ -129,7 +130,7 @@ onBothDatabases((name, skip, open) =>
       };
       for (let at = start; at < endMs; at += 3 * hourMs) {
         await sweep(at);
-        await writeMinutes(store, [minute(one, at + 2 * hourMs + 30 * minuteMs)]);
+        await writeMinutes(store, [minute(one, at + 2 * hourMs + 30 * minuteMs)], 0);
       }
       await sweep(endMs);
       assert.deepEqual(await totals(store, one, endMs), [1, 8, 56]);
@@ -143,7 +144,7 @@ onBothDatabases((name, skip, open) =>
     it('is not rolled up or deleted while the time is in doubt', async () => {
       const { store, one } = await fresh();
       await sweepStore(store, start, silentLog);
-      await writeMinutes(store, [minute(one, start)]);
+      await writeMinutes(store, [minute(one, start)], 0);
       await sweepStore(store, start + 400 * dayMs, silentLog);
       assert.deepEqual([await countRows(store, 'history_minutes'), await countRows(store, 'history_quarters')], [1, 0]);
       assert.deepEqual(await totals(store, one, start), [1, 1, 1]);
@@ -151,9 +152,9 @@ onBothDatabases((name, skip, open) =>
 
     it('comes back from a backup', async () => {
       const { store, one } = await fresh();
-      await writeMinutes(store, [minute(one, start)]);
+      await writeMinutes(store, [minute(one, start)], 0);
       await sweepStore(store, start + hourMs, silentLog);
-      await writeMinutes(store, [minute(one, start + hourMs)]);
+      await writeMinutes(store, [minute(one, start + hourMs)], 0);
       const folder = mkdtempSync(join(tmpdir(), 'underpass-history-'));
       await dumpStore(store, join(folder, 'backup'));
       const other = await open();
@@ -178,7 +179,7 @@ onBothDatabases((name, skip, open) =>
         return (await named.execute(store.db)).rows.map((row) => row.name.slice('history_minutes_'.length));
       };
       await sweepStore(store, start, silentLog);
-      await writeMinutes(store, [minute(one, start)]);
+      await writeMinutes(store, [minute(one, start)], 0);
       assert.deepEqual(await partitions(), ['2026_09_21_00', '2026_09_21_01', '2026_09_21_02']);
       assert.equal(await countRows(store, 'history_minutes_rest'), 0);
       const told: string[] = [];
@@ -189,7 +190,7 @@ onBothDatabases((name, skip, open) =>
       });
       assert.match(told[0] ?? '', /the next sweep tries again/);
       assert.deepEqual(await partitions(), ['2026_09_21_00', '2026_09_21_01', '2026_09_21_02']);
-      await writeMinutes(store, [minute(one, start + 3 * hourMs)]);
+      await writeMinutes(store, [minute(one, start + 3 * hourMs)], 0);
       assert.equal(await countRows(store, 'history_minutes_rest'), 1, 'without a partition');
       await sweepStore(store, start + 3 * hourMs, silentLog);
       assert.deepEqual(await partitions(), ['2026_09_21_01', '2026_09_21_02', '2026_09_21_04', '2026_09_21_05']);

@@ -67,6 +67,7 @@ const rules: readonly Rule[] = [
     key: ['tunnel_id', 'minute_at'],
     expired: (now) => sql`minute_at < ${now - historyKeptMs}`,
   },
+  { table: 'usage_hours', key: ['hour_at', 'project_id'], expired: (now) => sql`hour_at < ${now - retentionDays.usage * dayMs}` },
   { table: 'access_flows', expired: (now) => before('expires_at', now) },
   // A row outlives the longest session that it ends.
   { table: 'access_sign_outs', key: ['policy_id', 'subject'], expired: (now) => before('at', now - longestVisitMs) },

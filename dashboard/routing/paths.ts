@@ -34,6 +34,7 @@ export const paths = {
   members: (projectId: string) => inProject(projectId, 'members'),
   tokens: (projectId: string) => inProject(projectId, 'tokens'),
   audit: (projectId: string) => inProject(projectId, 'audit'),
+  usage: (projectId: string) => inProject(projectId, 'usage'),
   settings: (projectId: string) => inProject(projectId, 'settings'),
   newProject: () => '/new-project',
 

@@ -5,6 +5,7 @@ import {
   BadgeCheck,
   Ban,
   Bell,
+  ChartColumn,
   DoorOpen,
   Flag,
   FolderKanban,
@@ -62,6 +63,7 @@ const projectEntries = ({ id: projectId, role }: Project): readonly NavigationEn
   { label: 'Members', to: paths.members(projectId), icon: Users },
   ...(may(role, 'api-token.read') ? [{ label: 'API tokens', to: paths.tokens(projectId), icon: KeyRound }] : []),
   ...(may(role, 'audit.read') ? [{ label: 'Audit log', to: paths.audit(projectId), icon: ScrollText }] : []),
+  { label: 'Usage', to: paths.usage(projectId), icon: ChartColumn },
   { label: 'Settings', to: paths.settings(projectId), icon: Settings },
 ];
 

@@ -53,6 +53,7 @@ const listQuery = (rules: ListRules) => ({ project, ...pageQuery(rules) });
 const status = ({ statuses }: ListRules) => textField({ enum: statuses }).optional();
 
 export const InProject = z.object({ project });
+export const UsageQuery = z.object({ project, month: textField({ pattern: '^20\\d\\d-(0[1-9]|1[0-2])$' }).optional() });
 export const TunnelListQuery = z.object({ ...listQuery(tunnelList), status: status(tunnelList) });
 export const DomainListQuery = z.object({ ...listQuery(domainList), status: status(domainList) });
 export const SecurityGroupListQuery = z.object(listQuery(securityGroupList));

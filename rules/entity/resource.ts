@@ -394,6 +394,30 @@ export type HistoryPoint = Described<typeof HistoryPoint>;
 export const TunnelHistory = entity({ stepSeconds: count(), points: array(HistoryPoint) });
 export type TunnelHistory = Described<typeof TunnelHistory>;
 
+const usageCounts = {
+  rxBytes: count(),
+  txBytes: count(),
+  requests: count(),
+  connections: count(),
+  /** Hours in which a tunnel had a client, of all tunnels. */
+  tunnelHours: rate(),
+  /** Sign-ins of visitors at access policies. */
+  signIns: count(),
+};
+
+/** What a project used in one month (UTC). */
+export const ProjectUsage = entity({
+  month: string(),
+  total: entity(usageCounts),
+  /** Days with any usage. */
+  days: array(entity({ day: string(), ...usageCounts })),
+  /** Absent: no limit. */
+  gigabytesPerMonth: maybe(count()),
+  /** When the tunnels stopped, because the limit is used up. */
+  stoppedSince: maybe(time()),
+});
+export type ProjectUsage = Described<typeof ProjectUsage>;
+
 /** Data of a `tunnel` event on the event stream. */
 export interface TunnelEvent {
   readonly name: string;

@@ -51,10 +51,15 @@ export function controlSettings(settings: Settings): ControlSettings {
     ...(settings.subscriptionWebhookSecret === undefined
       ? {}
       : { subscriptionWebhookSecret: settings.subscriptionWebhookSecret }),
+    ...usageWebhookOf(settings),
     dashboard: dashboardOf(settings),
     releases: releasesOf(settings),
     installers: join(root, 'deploy', 'installer'),
   };
+}
+
+function usageWebhookOf({ usageWebhookUrl: url, usageWebhookSecret: secret }: Settings) {
+  return url === undefined || secret === undefined ? {} : { usageWebhook: { url, secret } };
 }
 
 /** Fails at the start instead of answering "Page not found" later without a reason. */

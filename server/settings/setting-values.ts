@@ -141,6 +141,13 @@ export const parseSecret =
   (text) =>
     text.length >= minLength && text.length <= 4096 ? good(text) : bad(`must have at least ${minLength} characters`);
 
+/** A secret of Standard Webhooks. */
+export const parseWebhookSecret: ParseValue<string> = (text) => {
+  const key = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(text)?.[1];
+  const bytes = key === undefined ? 0 : Buffer.from(key, 'base64').length;
+  return bytes >= 24 && bytes <= 64 ? good(text) : bad('must be whsec_ and Base64 of 24 to 64 bytes');
+};
+
 /** One or more keys, separated by commas: the first encrypts, all decrypt. */
 export const parseKeys =
   (bytes: number): ParseValue<string> =>

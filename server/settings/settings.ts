@@ -25,6 +25,7 @@ import {
   parseText,
   parseUrl,
   parseUrls,
+  parseWebhookSecret,
   parseWhole,
 } from './setting-values.ts';
 
@@ -409,6 +410,16 @@ export const settingTable = {
     },
     'the webhook is off',
   ),
+  usageWebhookUrl: optional('UNDERPASS_USAGE_WEBHOOK_URL', {
+    group: 'Registration and operator',
+    about: 'URL of a billing system that gets what each project used in each hour.',
+    parse: parseUrl('https', 'http'),
+  }),
+  usageWebhookSecret: secret('UNDERPASS_USAGE_WEBHOOK_SECRET', {
+    group: 'Registration and operator',
+    about: 'Signs what the billing system gets (Standard Webhooks): whsec_ and 24 to 64 bytes in Base64.',
+    parse: parseWebhookSecret,
+  }),
 
   region: setting(
     'UNDERPASS_REGION',
@@ -791,6 +802,10 @@ const requirements: readonly Requirement[] = [
   {
     problem: 'UNDERPASS_TURNSTILE_SITE_KEY and UNDERPASS_TURNSTILE_SECRET must be set together',
     broken: (s) => countSet(s, ['turnstileSiteKey', 'turnstileSecret']) === 1,
+  },
+  {
+    problem: 'UNDERPASS_USAGE_WEBHOOK_URL and UNDERPASS_USAGE_WEBHOOK_SECRET must be set together',
+    broken: (s) => countSet(s, ['usageWebhookUrl', 'usageWebhookSecret']) === 1,
   },
   {
     problem: 'UNDERPASS_ACME_EAB_KEY_ID and UNDERPASS_ACME_EAB_HMAC must be set together',

@@ -1,6 +1,7 @@
 // The screens before the sign-in, of the account, of a project's people and of the operator, in all their states.
 import { test } from 'node:test';
 import type { Page } from '@playwright/test';
+import type { ProjectUsage } from '@underpass/rules/entity/resource.ts';
 import { expect } from '../helpers/browser.ts';
 import { openStage, projectUrl } from '../helpers/dashboard.ts';
 import { createPerson, registerPerson, registrationStored } from '../helpers/people.ts';
@@ -114,6 +115,25 @@ test('screens of the operator', async (t) => {
   for (const screen of operatorScreens) await checkScreen(t, stage, screen);
 });
 
+const used = (rxBytes: number) => ({
+  ...{ rxBytes, txBytes: rxBytes * 9, requests: 12_345, connections: 1_234, tunnelHours: 47.5, signIns: 12 },
+});
+const usage: ProjectUsage = {
+  month: '2026-11',
+  total: used(5.2e9),
+  days: ['2026-11-01', '2026-11-02', '2026-11-26'].map((day, index) => ({ day, ...used(1.2e9 * (index + 1)) })),
+  gigabytesPerMonth: 50,
+  stoppedSince: '2026-11-26T10:00:00.000Z',
+};
+
+/** A month in which a limit was used up: nothing passes so many bytes in a test. */
+async function usageReady(page: Page): Promise<void> {
+  await page.route('**/api/usage?*', (route) => route.fulfill({ json: usage }));
+  await page.reload();
+  await expect(page.getByText('The traffic of this month is used up.')).toBeVisible();
+  await expect(page.getByText('52.0 GB of 50 GB per month')).toBeVisible();
+}
+
 test('screens of an account and of the people in a project', async (t) => {
   const stage = await openStage(t, { UNDERPASS_RELEASES: await makeReleases(t) });
   const guest = await createPerson(stage.product, 'grace@example.com', 'Grace');
@@ -131,6 +151,8 @@ test('screens of an account and of the people in a project', async (t) => {
     { name: 'token-panel', path: project('tokens'), ready: opened('Create token', 'Create API token') },
     { name: 'audit-log', path: project('audit'), ready: table('Audit log') },
     { name: 'audit-log-nothing', path: `${project('audit')}?q=nothing-like-this`, ready: heading('No Entries Found') },
+    { name: 'usage-empty', path: project('usage'), ready: (page) => expect(page.getByText(/^Nothing passed/)).toBeVisible() },
+    { name: 'usage', path: project('usage'), ready: usageReady },
     { name: 'settings', path: project('settings'), ready: heading('Project settings') },
     { name: 'new-project', path: '/new-project', ready: heading('New project') },
     { name: 'account', path: '/account', ready: accountReady },

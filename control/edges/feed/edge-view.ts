@@ -3,10 +3,10 @@
 
 import type { TunnelMetrics } from '@underpass/rules/entity/entity.ts';
 import type { FeedClient, FeedCopy, FeedTunnelReport } from '@underpass/wire/feed.ts';
-import { type Baseline, isTraffic, trafficSince } from './core/counter.ts';
+import { type Baseline, isTraffic, nothing, type Passed, trafficSince } from './core/counter.ts';
 import { type LastSeen, nextLastSeen } from './core/last-client.ts';
 import type { ReportedClients } from './core/presence.ts';
-import { addTraffic, createRateWindow, isQuiet, type RateWindow, ratesOf, type Traffic } from './core/rate-window.ts';
+import { addTraffic, createRateWindow, isQuiet, type RateWindow, ratesOf } from './core/rate-window.ts';
 
 /** What an edge says about itself. */
 export interface EdgeAbout {
@@ -46,7 +46,6 @@ export interface EdgeTunnel {
   readonly rates: TunnelMetrics;
 }
 
-const noTraffic: Traffic = { rxBytes: 0, txBytes: 0, connections: 0 };
 const noRates: TunnelMetrics = { rx: 0, tx: 0, tcpConnectionRate: 0 };
 
 export class EdgeView {
@@ -73,7 +72,7 @@ export class EdgeView {
   }
 
   /** Takes a report; returns what passed since the last one, for every tunnel whose view changed. */
-  apply(report: EdgeReport, nowMs: number): ReadonlyMap<string, Traffic> {
+  apply(report: EdgeReport, nowMs: number): ReadonlyMap<string, Passed> {
     this.hear(report.about, nowMs);
     this.#lastReport = { atMs: report.atMs, receivedAtMs: nowMs };
     const counted = report.tunnels.filter(isTraffic);
@@ -82,7 +81,7 @@ export class EdgeView {
     const named = new Set(counted.map((tunnel) => tunnel.tunnelId));
     for (const [tunnelId, entry] of this.#counts) {
       if (named.has(tunnelId)) continue;
-      if (entry.clients.length > 0) changed.set(tunnelId, noTraffic);
+      if (entry.clients.length > 0) changed.set(tunnelId, nothing);
       entry.clients = [];
       if (entry.window !== undefined && isQuiet(ratesOf(entry.window, nowMs))) entry.window = undefined;
     }
@@ -114,12 +113,12 @@ export class EdgeView {
     this.#counts.delete(tunnelId);
   }
 
-  #count(report: EdgeReport, { tunnelId, clients, refused, left, ...tunnel }: FeedTunnelReport, nowMs: number): Traffic {
-    const { rxBytes, txBytes, connections } = tunnel;
-    const baseline = { rxBytes, txBytes, connections, startedAtMs: report.about.startedAtMs };
+  #count(report: EdgeReport, { tunnelId, clients, refused, left, ...tunnel }: FeedTunnelReport, nowMs: number): Passed {
+    const { rxBytes, txBytes, connections, requests } = tunnel;
+    const baseline = { rxBytes, txBytes, connections, requests, startedAtMs: report.about.startedAtMs };
     const known = this.#counts.get(tunnelId);
     const isCounted = known !== undefined || this.#startsFromZero(report);
-    const passed = isCounted ? trafficSince(known?.baseline, baseline) : noTraffic;
+    const passed = isCounted ? trafficSince(known?.baseline, baseline) : nothing;
     const window =
       passed.rxBytes + passed.txBytes + passed.connections > 0 ? (known?.window ?? createRateWindow()) : known?.window;
     if (window !== undefined) addTraffic(window, nowMs, passed);

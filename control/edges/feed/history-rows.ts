@@ -6,6 +6,7 @@ import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries, Store } from '../../platform/store/store.ts';
 import { minuteMs, quarterMs, startOf } from './core/history-points.ts';
 import type { TunnelMinute } from './minute-tally.ts';
+import { addUsage, usageOfMinutes } from './usage-rows.ts';
 
 type HistoryTableName = 'history_minutes' | 'history_quarters';
 
@@ -76,7 +77,7 @@ function sumByQuarter(minutes: readonly TunnelMinute[]): readonly TunnelMinute[]
   const groups = Map.groupBy(minutes, (row) => `${quarterOf(row)}/${row.tunnelId}`);
   return [...groups.values()].map((rows) =>
     rows.reduce((sum, row) => ({
-      tunnelId: row.tunnelId,
+      ...row,
       minuteMs: quarterOf(row),
       rxBytes: sum.rxBytes + row.rxBytes,
       txBytes: sum.txBytes + row.txBytes,
@@ -87,13 +88,14 @@ function sumByQuarter(minutes: readonly TunnelMinute[]): readonly TunnelMinute[]
 }
 
 /** A minute that is rolled up already is added to its quarter: only the chart of the last hour lacks it. */
-export async function writeMinutes(store: Store, minutes: readonly TunnelMinute[]): Promise<void> {
+export async function writeMinutes(store: Store, minutes: readonly TunnelMinute[], nowMs: number): Promise<void> {
   await store.write(async (trx) => {
     const rolledUp = await readRolledUp(trx);
     const isLate = (row: TunnelMinute): boolean => row.minuteMs < rolledUpUntil(rolledUp, row.tunnelId);
     const { late = [], timely = [] } = Object.groupBy(minutes, (row) => (isLate(row) ? 'late' : 'timely'));
     await addRows(trx, 'history_minutes', timely);
     await addRows(trx, 'history_quarters', sumByQuarter(late));
+    await addUsage(trx, usageOfMinutes(minutes), nowMs);
   });
 }
 

@@ -303,7 +303,12 @@ export class FeedHub implements FeedPort {
     const now = this.#deps.clock();
     const passed = this.#board.apply(report);
     this.#lastClients.moved(passed.keys());
-    for (const [tunnelId, traffic] of passed) this.#tally.add(tunnelId, traffic, this.#board.clientCount(tunnelId), now);
+    const { region, edgeId } = report.about;
+    for (const [tunnelId, counts] of passed) {
+      const isFirst = this.#board.firstEdge(tunnelId) === edgeId;
+      const projectId = this.#regions.get(region)?.state.projectOf(tunnelId);
+      this.#tally.add({ tunnelId, projectId, clients: this.#board.clientCount(tunnelId), isFirst }, counts, now);
+    }
     const subject = report.partial ? 'feed.partial' : 'feed.report';
     for (const part of cutReport(report, this.#bus.self)) this.#bus.publish(subject, { part });
   }

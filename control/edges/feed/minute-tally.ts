@@ -1,12 +1,19 @@
 // Adds up what passed through each tunnel, minute by minute, until it is written to the store.
 
-import type { MinuteRow } from './core/history-points.ts';
-import { minuteMs, startOf } from './core/history-points.ts';
-import type { Traffic } from './core/rate-window.ts';
+import type { Passed } from './core/counter.ts';
+import { type MinuteRow, minuteMs, startOf } from './core/history-points.ts';
 
+/** What is counted of one tunnel in one minute. Its usage is that of its project. */
 export interface TunnelMinute extends MinuteRow {
   readonly tunnelId: string;
+  /** Undefined for a tunnel that has left the region. */
+  readonly projectId: string | undefined;
+  readonly requests: number;
+  /** 1 if a client was connected and no other process counts that. */
+  readonly connectedMinutes: number;
 }
+
+type Counted = Pick<TunnelMinute, 'tunnelId' | 'projectId' | 'clients'> & { readonly isFirst: boolean };
 
 /** Rows of one statement: six parameters each, far under both databases' limits. One commit for each. */
 const takenAtOnce = 500;
@@ -20,13 +27,16 @@ const keyOf = ({ minuteMs: start, tunnelId }: TunnelMinute): string => `${start}
 export class MinuteTally {
   readonly #rows = new Map<string, Row>();
 
-  add(tunnelId: string, traffic: Traffic, clients: number, nowMs: number): void {
-    if (clients === 0 && traffic.rxBytes + traffic.txBytes + traffic.connections === 0) return;
+  add({ tunnelId, projectId, clients, isFirst }: Counted, passed: Passed, nowMs: number): void {
+    if (clients === 0 && passed.rxBytes + passed.txBytes + passed.connections === 0) return;
     const row = this.#rowOf(tunnelId, nowMs);
-    row.rxBytes += traffic.rxBytes;
-    row.txBytes += traffic.txBytes;
-    row.connections += traffic.connections;
+    row.projectId = projectId ?? row.projectId;
+    row.rxBytes += passed.rxBytes;
+    row.txBytes += passed.txBytes;
+    row.connections += passed.connections;
+    row.requests += passed.requests;
     row.clients = Math.max(row.clients, clients);
+    if (isFirst) row.connectedMinutes = 1;
   }
 
   /** Takes out one batch of the minutes that are over; at the end also of the running one. Empty when none is left. */
@@ -44,7 +54,8 @@ export class MinuteTally {
   }
 
   #rowOf(tunnelId: string, nowMs: number): Row {
-    const empty = { tunnelId, minuteMs: startOf(minuteMs, nowMs), rxBytes: 0, txBytes: 0, connections: 0, clients: 0 };
+    const none = { rxBytes: 0, txBytes: 0, connections: 0, requests: 0, clients: 0, connectedMinutes: 0 };
+    const empty: Row = { tunnelId, projectId: undefined, minuteMs: startOf(minuteMs, nowMs), ...none };
     const known = this.#rows.get(keyOf(empty));
     if (known !== undefined) return known;
     const oldest = this.#rows.size >= maxRows ? this.#rows.keys().next().value : undefined;

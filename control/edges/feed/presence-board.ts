@@ -5,9 +5,10 @@ import type { TunnelMetrics } from '@underpass/rules/entity/entity.ts';
 import type { ConnectedClient, EdgeHealth, LastClient } from '@underpass/rules/entity/resource.ts';
 import { durations } from '@underpass/rules/limits.ts';
 import type { FeedPeer } from '@underpass/wire/feed.ts';
+import type { Passed } from './core/counter.ts';
 import { latest } from './core/last-client.ts';
 import { connectedClients, type LiveClient, type ReportedClients } from './core/presence.ts';
-import { addRates, type Traffic } from './core/rate-window.ts';
+import { addRates } from './core/rate-window.ts';
 import type { KnownEdge } from './edge-notes.ts';
 import { type EdgeAbout, type EdgeReport, EdgeView } from './edge-view.ts';
 
@@ -55,7 +56,7 @@ export class PresenceBoard {
   }
 
   /** Returns what passed since the edge's last report. */
-  apply(report: EdgeReport): ReadonlyMap<string, Traffic> {
+  apply(report: EdgeReport): ReadonlyMap<string, Passed> {
     const passed = this.#viewOf(report.about).apply(report, this.#steady());
     this.notify([...passed.keys()]);
     return passed;
@@ -78,6 +79,13 @@ export class PresenceBoard {
       rttMs: client.rttMs,
       healthy: client.healthy,
     }));
+  }
+
+  /** The edge that stands for the tunnel's clients, so that what several edges report counts once; undefined without clients. */
+  firstEdge(tunnelId: string): string | undefined {
+    return this.#liveClients(tunnelId)
+      .map(({ edgeId }) => edgeId)
+      .sort()[0];
   }
 
   clientCount(tunnelId: string): number {

@@ -42,6 +42,7 @@ interface TunnelRow {
   data_plane_host: string;
   tunnel_suspended_at: number | null;
   project_suspended_at: number | null;
+  over_limit_at: number | null;
 }
 
 const tunnelQuery = (db: Queries) =>
@@ -53,7 +54,12 @@ const tunnelQuery = (db: Queries) =>
     .leftJoin('tunnel_routes as r', 'r.tunnel_id', 't.id')
     .select(['t.id', 't.project_id', 't.name', 't.type', 't.region', 't.proxy_protocol', 'g.allow_list', 'r.hosts as mark'])
     .select('t.access_policy_id')
-    .select(['t.suspended_at as tunnel_suspended_at', 'p.suspended_at as project_suspended_at', 'regions.data_plane_host']);
+    .select([
+      't.suspended_at as tunnel_suspended_at',
+      'p.suspended_at as project_suspended_at',
+      'p.over_limit_at',
+      'regions.data_plane_host',
+    ]);
 
 /** An unreadable list denies. */
 function readAllowList(text: string): readonly string[] {
@@ -153,6 +159,9 @@ const toVisit = (policy: ReadPolicy, allowList: readonly string[], origin: strin
 const rulesForEdges = (rules: readonly PathRule[]): Pick<FeedVisit, 'rules' | 'callRules'> =>
   rules.some(isCallRule) ? { rules: withoutCalls(rules), callRules: rules } : { rules };
 
+const isSuspended = (row: TunnelRow): boolean =>
+  row.tunnel_suspended_at !== null || row.project_suspended_at !== null || row.over_limit_at !== null;
+
 async function complete(db: Queries, source: TunnelSource, nowMs: number, rows: readonly TunnelRow[]): Promise<StoredTunnel[]> {
   if (rows.length === 0) return [];
   const ids = rows.map((row) => row.id);
@@ -175,7 +184,7 @@ async function complete(db: Queries, source: TunnelSource, nowMs: number, rows: 
       tokens: tokens.get(row.id) ?? [],
       ...visitRulesOf(row, policies, source.origin),
       proxyProtocol: row.proxy_protocol,
-      suspended: row.tunnel_suspended_at !== null || row.project_suspended_at !== null || orphaned.has(row.project_id),
+      suspended: isSuspended(row) || orphaned.has(row.project_id),
     },
   }));
 }

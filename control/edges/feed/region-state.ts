@@ -89,6 +89,10 @@ export class RegionState {
     return this.#index[part].keys();
   }
 
+  projectOf(tunnelId: string): string | undefined {
+    return this.#routes.get(tunnelId)?.tunnel.projectId;
+  }
+
   isLive(tunnelId: string): boolean {
     return this.#routes.get(tunnelId)?.live ?? false;
   }

@@ -260,6 +260,7 @@ export const personalData: { readonly [Table in keyof Schema]: Holding<Table> | 
   alerts: ofProject,
   alert_webhooks: ofProject,
   alert_deliveries: ofProject,
+  usage_hours: ofProject,
   released_names: ofProject,
   access_clients: ofService,
   regions: ofService,

@@ -55,6 +55,7 @@ const tables = {
   alert_mailings: ['project_id', 'user_id'],
   alert_webhooks: ['project_id'],
   alert_deliveries: ['id'],
+  usage_hours: ['hour_at', 'project_id'],
   certificates: ['id'],
   certificate_attempts: ['id'],
   challenges: ['id'],

@@ -312,6 +312,26 @@ const migration = (statements: readonly string[]): Migration => ({
   },
 });
 
+const usage = [
+  `create table usage_hours (
+    hour_at bigint not null,
+    project_id text not null,
+    rx_bytes bigint not null,
+    tx_bytes bigint not null,
+    requests bigint not null,
+    connections bigint not null,
+    tunnel_minutes bigint not null,
+    sign_ins bigint not null,
+    changed_at bigint not null,
+    told smallint not null,
+    primary key (hour_at, project_id)
+  )`,
+  'create index usage_hours_project on usage_hours (project_id, hour_at)',
+  'create index usage_hours_untold on usage_hours (hour_at, project_id) where told = 0',
+  // The project has used up its traffic of this month.
+  'alter table projects add column over_limit_at bigint',
+];
+
 /** Migrates tables that only one database can partition. */
 const migrationByKind = (statements: Readonly<Record<'sqlite' | 'postgres', readonly string[]>>): Migration => ({
   up: (db) => migration(statements[db.getExecutor().adapter instanceof PostgresAdapter ? 'postgres' : 'sqlite']).up(db),
@@ -340,4 +360,5 @@ export const migrations: Record<string, Migration> = {
   '0020-host-checks': migration(hostChecks),
   '0021-alerts': migration(alerts),
   '0022-alert-webhooks': migration(alertWebhooks),
+  '0025-usage': migration(usage),
 };

@@ -127,6 +127,8 @@ export interface ProjectsTable {
   alert_wait_seconds: number | null;
   /** Raised first in every write of the project: the row lock that serialises its quotas and owners. */
   revision: number;
+  /** Set while the traffic of this month is used up: the project's tunnels stand still. */
+  over_limit_at: number | null;
   created_at: number;
 }
 
@@ -444,6 +446,24 @@ export interface HistoryTable {
   clients: number;
 }
 
+/** What a project used in one hour. It stays when the project is deleted: an operator's bill may need it. */
+export interface UsageHoursTable {
+  /** Start of the hour, ms. */
+  hour_at: number;
+  project_id: string;
+  rx_bytes: number;
+  tx_bytes: number;
+  requests: number;
+  connections: number;
+  /** Minutes in which a tunnel had a client, of all tunnels. */
+  tunnel_minutes: number;
+  /** Sign-ins of visitors at access policies. */
+  sign_ins: number;
+  changed_at: number;
+  /** The operator's billing system has this row. */
+  told: Flag;
+}
+
 /** The history as the previous release writes it. */
 export interface MetricMinutesTable {
   tunnel_id: string;
@@ -641,6 +661,7 @@ export interface Schema {
   blocks: BlocksTable;
   jobs: JobsTable;
   metric_minutes: MetricMinutesTable;
+  usage_hours: UsageHoursTable;
   history_minutes: HistoryTable;
   history_quarters: HistoryTable;
   tunnel_routes: TunnelRoutesTable;

@@ -127,7 +127,7 @@ export async function readStandings(
 ): Promise<readonly StandingTunnel[]> {
   const suspendedAt = sql<
     number | null
-  >`coalesce(t.suspended_at, (select p.suspended_at from projects p where p.id = t.project_id))`;
+  >`coalesce(t.suspended_at, (select coalesce(p.suspended_at, p.over_limit_at) from projects p where p.id = t.project_id))`;
   const all = rowsOf(db, projectId)
     .select(['t.name', 't.type', 't.region', suspendedAt.as('suspended_at')])
     .orderBy('t.id');

@@ -31,7 +31,7 @@ const tunnelRows = (db: Queries) =>
     .select(['t.id', 't.name', 't.type', 't.region', 't.proxy_protocol', 't.updated_at', 'g.name as security_group'])
     .select(['r.description as region_description', 'r.data_plane_host', 'r.https_port'])
     .select(['q.expires_at', 'q.ends_at', 'a.name as access_policy'])
-    .select((eb) => eb.fn.coalesce('t.suspended_at', 'p.suspended_at').as('suspended_at'))
+    .select((eb) => eb.fn.coalesce('t.suspended_at', 'p.suspended_at', 'p.over_limit_at').as('suspended_at'))
     .orderBy('t.id');
 
 type TunnelRow = Awaited<ReturnType<ReturnType<typeof tunnelRows>['execute']>>[number];

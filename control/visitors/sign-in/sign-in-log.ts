@@ -1,6 +1,7 @@
 // Writes the sign-in log: who signed in where and how, and who was refused and why. The policy can switch it off.
 
 import type { AccessSignIn } from '@underpass/rules/visit/access-policy.ts';
+import { addSignIn } from '../../edges/feed/usage-rows.ts';
 import { hasRoom, type Limiter } from '../../platform/limit/limiter.ts';
 import { createId } from '../../platform/store/id.ts';
 import type { Store } from '../../platform/store/store.ts';
@@ -28,6 +29,7 @@ export async function logSignIn(
   { who, method, reason }: SignInOutcome,
 ): Promise<void> {
   const { policy, address, nowMs } = attempt;
+  if (reason === '') await addSignIn(store.db, policy.projectId, nowMs);
   if (!policy.log || !(await isLogged(limiter, attempt, reason))) return;
   await store.db
     .insertInto('access_sign_ins')

@@ -20,6 +20,7 @@ const labels: Readonly<Record<QuotaName, string>> = {
   ingressDomainsPerTunnel: 'Ingress domains per tunnel',
   members: 'Members and invitations',
   apiTokens: 'API tokens',
+  gigabytesPerMonth: 'Gigabytes per month',
 };
 const names = Object.keys(labels) as QuotaName[];
 

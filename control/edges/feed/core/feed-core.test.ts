@@ -56,16 +56,16 @@ describe('counters of an edge', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.boolean(), someTraffic), { minLength: 1, maxLength: 50 }), (steps) => {
         let run = 1;
-        let counter = { rxBytes: 0, txBytes: 0, connections: 0 };
+        let counter = { rxBytes: 0, txBytes: 0, connections: 0, requests: 0 };
         let last: Parameters<typeof trafficSince>[0];
         let counted = 0;
         let passed = 0;
         for (const [restarts, traffic] of steps) {
           if (restarts) {
             run += 1;
-            counter = { rxBytes: 0, txBytes: 0, connections: 0 };
+            counter = { rxBytes: 0, txBytes: 0, connections: 0, requests: 0 };
           }
-          counter = { rxBytes: counter.rxBytes + traffic.rxBytes, txBytes: 0, connections: 0 };
+          counter = { rxBytes: counter.rxBytes + traffic.rxBytes, txBytes: 0, connections: 0, requests: 0 };
           passed += traffic.rxBytes;
           const now = { ...counter, startedAtMs: run };
           counted += trafficSince(last, now).rxBytes;
@@ -77,7 +77,7 @@ describe('counters of an edge', () => {
   });
 
   test('recognises a restart by lower counters when the edge does not report its start', () => {
-    const last = { rxBytes: 100, txBytes: 100, connections: 1, startedAtMs: undefined };
+    const last = { rxBytes: 100, txBytes: 100, connections: 1, requests: 0, startedAtMs: undefined };
     assert.equal(trafficSince(last, { ...last, rxBytes: 40 }).rxBytes, 40);
   });
 });

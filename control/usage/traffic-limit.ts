@@ -1,0 +1,56 @@
+// The traffic that a project may have in a month. Beyond it the project's tunnels stand still, as if they were suspended, until the
+// month ends or an operator raises the limit.
+
+import { projectQuotas } from '@underpass/rules/limits.ts';
+import { monthAt } from '@underpass/rules/text/month.ts';
+import { sql } from 'kysely';
+import type { FeedPort } from '../edges/feed/port.ts';
+import type { Queries, Store } from '../platform/store/store.ts';
+import { readQuotas } from '../request/caller/membership.ts';
+
+export const gigabyte = 1e9;
+/** The default is more than any project uses: no limit. */
+export const hasTrafficLimit = (gigabytes: number): boolean => gigabytes < projectQuotas.gigabytesPerMonth;
+
+interface LimitDeps {
+  readonly store: Store;
+  readonly feed: Pick<FeedPort, 'tunnelsChanged'>;
+  readonly clock: () => number;
+}
+
+/** Few projects have a limit of their own; only these are summed. */
+const readLimited = (db: Queries) =>
+  db
+    .selectFrom('projects')
+    .select(['id', 'limits', 'over_limit_at'])
+    .where((eb) => eb.or([eb('limits', 'like', '%"gigabytesPerMonth"%'), eb('over_limit_at', 'is not', null)]))
+    .execute();
+
+async function readBytes(db: Queries, projectIds: readonly string[], fromMs: number): Promise<ReadonlyMap<string, number>> {
+  const rows = await db
+    .selectFrom('usage_hours')
+    .select(['project_id', sql<number>`sum(rx_bytes + tx_bytes)`.as('bytes')])
+    .where('project_id', 'in', projectIds)
+    .where('hour_at', '>=', fromMs)
+    .groupBy('project_id')
+    .execute();
+  return new Map(rows.map((row) => [row.project_id, Number(row.bytes)]));
+}
+
+/** Looks at every project with a limit. A minute of traffic beyond the limit passes. */
+export async function holdToTrafficLimits({ store, feed, clock }: LimitDeps): Promise<void> {
+  const limited = await readLimited(store.db);
+  if (limited.length === 0) return;
+  const ids = limited.map(({ id }) => id);
+  const bytes = await readBytes(store.db, ids, monthAt(clock()).startMs);
+  const changed = limited.filter(({ id, limits, over_limit_at }) => {
+    const most = readQuotas(limits).gigabytesPerMonth;
+    return (hasTrafficLimit(most) && (bytes.get(id) ?? 0) >= most * gigabyte) !== (over_limit_at !== null);
+  });
+  for (const { id, over_limit_at } of changed) {
+    const over = over_limit_at === null ? clock() : null;
+    await store.db.updateTable('projects').set({ over_limit_at: over }).where('id', '=', id).execute();
+    const tunnels = await store.db.selectFrom('tunnels').select('id').where('project_id', '=', id).execute();
+    feed.tunnelsChanged(tunnels.map((tunnel) => tunnel.id));
+  }
+}

@@ -1,0 +1,205 @@
+// What a project used: counted once, shown against its limit, and held to it.
+
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, it, type TestContext } from 'node:test';
+import type { ProjectUsage } from '@underpass/rules/entity/resource.ts';
+import type { Logger } from 'pino';
+import { Webhook } from 'standardwebhooks';
+import type { TunnelMinute } from '../edges/feed/minute-tally.ts';
+import { readTunnels } from '../edges/feed/region-content.ts';
+import { addSignIn, addUsage, usageOfMinutes } from '../edges/feed/usage-rows.ts';
+import { createMemoryBus } from '../platform/bus/memory.ts';
+import { createKeyRing } from '../platform/secret/key-ring.ts';
+import type { Store } from '../platform/store/store.ts';
+import { createTestControl, type SignedUp, type TestControl } from '../test-kit.ts';
+import { onBothDatabases } from '../test-kit-databases.ts';
+import { tellUsage } from './billing.ts';
+import { holdToTrafficLimits } from './traffic-limit.ts';
+
+const at = Date.UTC(2026, 10, 20, 10, 7);
+const hourMs = 3_600_000;
+const keyRing = createKeyRing([randomBytes(32)]);
+const minute = (projectId: string | undefined, minuteMs: number, over: Partial<TunnelMinute> = {}): TunnelMinute => ({
+  ...{ tunnelId: 't', projectId, minuteMs, rxBytes: 10, txBytes: 20, requests: 3, connections: 1, clients: 1 },
+  ...{ connectedMinutes: 1, ...over },
+});
+
+onBothDatabases((database, skip, openStore) => {
+  describe(`usage on ${database}`, { skip }, () => {
+    let store: Store;
+    let test: TestControl;
+    let ann: SignedUp;
+    const add = (rows: readonly TunnelMinute[]) => addUsage(store.db, usageOfMinutes(rows), test.time.now);
+    const usage = (query = '') => ann.call<ProjectUsage>('GET', `/api/usage?project=${ann.projectId}${query}`);
+    const hold = () => holdToTrafficLimits({ ...test, clock: () => test.time.now, store });
+    const limitTo = (gigabytesPerMonth: number) =>
+      store.db
+        .updateTable('projects')
+        .set({ limits: JSON.stringify({ gigabytesPerMonth }) })
+        .execute();
+
+    beforeEach(async () => {
+      store = await openStore();
+      test = await createTestControl({ store, keyRing });
+      ann = await test.signUp('ann@example.com');
+    });
+    afterEach(async () => {
+      await test.close();
+      await store.close();
+    });
+
+    it('sums the tunnels of a project by hour, and adds what comes later', async () => {
+      const own = ann.projectId;
+      await add([minute(own, at), minute(own, at, { tunnelId: 'u' }), minute('other', at), minute(undefined, at)]);
+      await add([minute(own, at), minute(own, at + hourMs), minute(own, at - 40 * 24 * hourMs)]);
+      await addSignIn(store.db, own, at);
+      const { month, total, days } = await usage();
+      assert.equal(month, '2026-11');
+      assert.deepEqual(total, { rxBytes: 40, txBytes: 80, requests: 12, connections: 4, tunnelHours: 0.1, signIns: 1 });
+      assert.deepEqual(days, [{ day: '2026-11-20', ...total }]);
+      assert.equal((await usage('&month=2026-10')).total.rxBytes, 10);
+    });
+
+    it('is a file with a line for each hour', async () => {
+      await add([minute(ann.projectId, at), minute(ann.projectId, at + hourMs)]);
+      const answer = await ann.send('GET', `/api/usage/export?project=${ann.projectId}&month=2026-11`);
+      assert.equal(answer.headers.get('content-disposition'), 'attachment; filename="usage-2026-11.csv"');
+      assert.deepEqual((await answer.text()).split('\r\n'), [
+        'hour,rxBytes,txBytes,requests,connections,tunnelHours,signIns',
+        '2026-11-20T10:00:00.000Z,10,20,3,1,0,0',
+        '2026-11-20T11:00:00.000Z,10,20,3,1,0,0',
+        '',
+      ]);
+    });
+
+    it('refuses a month that is none', async () => {
+      for (const month of ['2026-13', '26-01', "2026-11'"])
+        assert.equal((await ann.send('GET', `/api/usage?project=${ann.projectId}&month=${month}`)).status, 400, month);
+    });
+
+    it('stops the tunnels of a project beyond its limit, and starts them when it is raised or the month ends', async () => {
+      const tunnel = { name: 'shop', region: 'local', type: 'http', ingressDomains: [], proxyProtocol: '' };
+      await ann.call('POST', `/api/tunnels?project=${ann.projectId}`, tunnel);
+      const [id] = (await store.db.selectFrom('tunnels').select('id').execute()).map((row) => row.id);
+      const isStopped = async () => (await readTunnels(store.db, { keyRing, origin: '' }, [id!], at))[0]!.tunnel.suspended;
+      await add([minute(ann.projectId, at, { rxBytes: 9e8 })]);
+      await limitTo(1);
+      await hold();
+      assert.equal(await isStopped(), false);
+      await add([minute(ann.projectId, at, { txBytes: 1e8 })]);
+      test.feed.changed.length = 0;
+      await hold();
+      assert.equal(await isStopped(), true);
+      assert.deepEqual(test.feed.changed, [id]);
+      const { gigabytesPerMonth, stoppedSince } = await usage();
+      assert.deepEqual([gigabytesPerMonth, stoppedSince], [1, new Date(test.time.now).toISOString()]);
+      await limitTo(2);
+      await hold();
+      assert.equal(await isStopped(), false);
+      await limitTo(1);
+      await hold();
+      test.time.now = Date.UTC(2026, 11, 1);
+      await hold();
+      assert.equal(await isStopped(), false);
+    });
+  });
+});
+
+describe('the webhook of usage', () => {
+  const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
+  interface Received {
+    readonly headers: Readonly<Record<string, string>>;
+    readonly body: string;
+  }
+
+  /** A receiver on loopback that answers as told, and keeps what it got. */
+  async function receive(t: TestContext, answer: () => { readonly status: number; readonly body?: string }) {
+    const got: Received[] = [];
+    const server = createServer(async (request, response) => {
+      let body = '';
+      for await (const chunk of request.setEncoding('utf8')) body += chunk;
+      got.push({ headers: request.headers as Record<string, string>, body });
+      const answered = answer();
+      response.writeHead(answered.status).end(answered.body);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    t.after(() => server.close());
+    return { got, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/usage` };
+  }
+
+  async function setUp(t: TestContext, answer: () => { readonly status: number; readonly body?: string }) {
+    const { got, url } = await receive(t, answer);
+    const test = await createTestControl();
+    t.after(() => test.close());
+    const ann = await test.signUp('ann@example.com');
+    const { store } = test;
+    const logged: unknown[] = [];
+    const log = { warn: (facts: unknown) => logged.push(facts) } as unknown as Logger;
+    const needs = { store, feed: test.feed, bus: createMemoryBus(() => {}), jobs: { wake() {} } };
+    const who = { origin: '', operatorEmail: '', operatorName: '' };
+    const tell = () => tellUsage({ ...needs, ...who, usageWebhook: { url, secret }, clock: () => test.time.now, log });
+    const add = (rows: readonly TunnelMinute[]) => addUsage(store.db, usageOfMinutes(rows), test.time.now);
+    return { got, test, ann, tell, add, logged };
+  }
+  const hoursIn = ({ body }: Received) => JSON.parse(body).data.hours as readonly { id: string; rxBytes: number }[];
+
+  it('sends each hour once it is over, signed, and again with the same id if it grows', async (t) => {
+    const { got, test, ann, tell, add } = await setUp(t, () => ({ status: 204 }));
+    await add([minute(ann.projectId, at), minute(ann.projectId, at - hourMs)]);
+    test.time.now = at + hourMs;
+    await tell();
+    assert.deepEqual(
+      got.flatMap(hoursIn).map(({ id }) => id),
+      [`${ann.projectId}/2026-11-20T09:00:00.000Z`],
+    );
+    const { headers, body } = got[0]!;
+    t.mock.timers.enable({ apis: ['Date'], now: test.time.now });
+    new Webhook(secret).verify(body, headers as Record<string, string>);
+    assert.throws(() => new Webhook(secret).verify(`${body} `, headers as Record<string, string>));
+    t.mock.timers.reset();
+    await tell();
+    assert.equal(got.length, 1, 'nothing is new');
+    test.time.now += 1;
+    await add([minute(ann.projectId, at - hourMs)]);
+    await tell();
+    assert.deepEqual(
+      got.flatMap(hoursIn).map(({ rxBytes }) => rxBytes),
+      [10, 20],
+    );
+    assert.notEqual(got[0]!.headers['webhook-id'], got[1]!.headers['webhook-id']);
+  });
+
+  it('sends again what the receiver did not take, with the same id', async (t) => {
+    let status = 500;
+    const { got, test, ann, tell, add } = await setUp(t, () => ({ status }));
+    await add([minute(ann.projectId, at)]);
+    test.time.now = at + 3 * hourMs;
+    await assert.rejects(tell(), /answered 500/);
+    status = 200;
+    await tell();
+    assert.equal(got[0]!.headers['webhook-id'], got[1]!.headers['webhook-id']);
+    await tell();
+    assert.equal(got.length, 2);
+  });
+
+  it('takes limits from the answer, and no others than there are', async (t) => {
+    let own = '';
+    const answer = () => ({
+      status: 200,
+      body: JSON.stringify({
+        limits: { [own]: { gigabytesPerMonth: 5, tunnels: 3 }, nobody: { tunnels: 1 }, x: { tunnels: '9' } },
+      }),
+    });
+    const { test, ann, tell, add, logged } = await setUp(t, answer);
+    own = ann.projectId;
+    await add([minute(own, at)]);
+    test.time.now = at + 3 * hourMs;
+    await tell();
+    const row = await test.store.db.selectFrom('projects').select('limits').where('id', '=', own).executeTakeFirstOrThrow();
+    assert.deepEqual(JSON.parse(row.limits!), { gigabytesPerMonth: 5, tunnels: 3 });
+    assert.equal(logged.length, 2);
+  });
+});
