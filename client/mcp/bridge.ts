@@ -7,9 +7,9 @@ import { codes, errorOf, type Json, type Request, resultOf, type Unasked } from 
 import { createSeats, type Seat } from './core/seats.ts';
 import { createStartGate } from './core/start-gate.ts';
 import type { McpLimits } from './limits.ts';
-import { createLink, type Link, type LinkEnd, type Party } from './link.ts';
 import type { Outlet } from './outlet.ts';
 import { type Opened, openServer, sharedInitialize, takeTools } from './prepared.ts';
+import { type Party, type RunningServer, runServer, type ServerEnd } from './running-server.ts';
 import type { ProcessEvents, ServerProcess } from './server-process.ts';
 import { createSession, type Session } from './session.ts';
 import { clientCapabilitiesOf, createTranslation, type Translation } from './translation.ts';
@@ -21,7 +21,7 @@ export interface BridgeOptions {
   readonly now: () => number;
   /** A line of a server, for the log. */
   readonly onLog: (line: string) => void;
-  readonly onEnd: (end: LinkEnd) => void;
+  readonly onEnd: (end: ServerEnd) => void;
 }
 
 export interface Refusal {
@@ -42,7 +42,7 @@ export interface Bridge {
 
 /** A server that this program opened, for requests of several clients. */
 interface Prepared extends Seat {
-  readonly link: Link;
+  readonly server: RunningServer;
   readonly opened: Promise<Opened | undefined>;
   /** The translation of a server of a revision with sessions, once it is opened. */
   readonly translation: () => Translation | undefined;
@@ -71,13 +71,13 @@ export function createBridge(options: BridgeOptions): Bridge {
   /** Servers that all share. They have no seat: nobody's place is taken by them. */
   const shared = new Map<string, Prepared>();
   const gate = createStartGate();
-  const links = new Set<Link>();
+  const servers = new Set<RunningServer>();
   let era: Era | undefined;
   const sweeper = setInterval(sweep, limits.sweepMs);
   sweeper.unref();
 
   function sweep(): void {
-    for (const link of links) link.sweep();
+    for (const server of servers) server.sweep();
     for (const owner of seats.idle(now())) drop(owner);
   }
 
@@ -87,20 +87,24 @@ export function createBridge(options: BridgeOptions): Bridge {
   }
 
   /** `key`: who waits if it ends early. */
-  function startLink(key: string, onOther: (link: Link, message: Unasked) => void, onEnd: () => void): Link {
-    const link = createLink({
+  function startServer(
+    key: string,
+    onOther: (server: RunningServer, message: Unasked) => void,
+    onEnd: () => void,
+  ): RunningServer {
+    const server = runServer({
       ...options,
-      onOther: (message) => onOther(link, message),
+      onOther: (message) => onOther(server, message),
       onEnd(end) {
-        links.delete(link);
+        servers.delete(server);
         if (end.how === 'early') gate.failed(key, now());
         if (end.how === 'late') gate.worked(key);
         onEnd();
         options.onEnd(end);
       },
     });
-    links.add(link);
-    return link;
+    servers.add(server);
+    return server;
   }
 
   /** Why no server may start now. */
@@ -118,34 +122,34 @@ export function createBridge(options: BridgeOptions): Bridge {
 
   function prepare(visitor: string, wanted: Era | undefined, capabilities: Json, forget: () => void): Prepared {
     let translation: Translation | undefined;
-    const onOther = (from: Link, message: Unasked) => takeUnasked(from, message, translation);
-    const link = startLink(gateKey(visitor, wanted), onOther, () => {
+    const onOther = (from: RunningServer, message: Unasked) => takeUnasked(from, message, translation);
+    const server = startServer(gateKey(visitor, wanted), onOther, () => {
       forget();
       translation?.end();
-      for (const owner of seats.all()) if (owner.link === link) drop(owner);
+      for (const owner of seats.all()) if (owner.server === server) drop(owner);
     });
-    const opened = openServer(link, limits, capabilities, wanted).then((found) => {
-      if (found?.era === 'session') translation = createTranslation(link, found, capabilities, limits);
+    const opened = openServer(server, limits, capabilities, wanted).then((found) => {
+      if (found?.era === 'session') translation = createTranslation(server, found, capabilities, limits);
       if (found !== undefined) return found;
       forget();
-      void link.end();
+      void server.end();
       return undefined;
     });
-    const isBusy = () => link.isBusy() || translation?.isBusy() === true;
+    const isBusy = () => server.isBusy() || translation?.isBusy() === true;
     const id = statelessId(visitor, capabilities);
-    return { id, visitor, usedMs: now(), link, opened, translation: () => translation, isBusy, end: link.end };
+    return { id, visitor, usedMs: now(), server, opened, translation: () => translation, isBusy, end: server.end };
   }
 
   /** A server of several clients may tell all of them what concerns all, and ask none. */
-  function takeUnasked(link: Link, message: Unasked, translation: Translation | undefined): void {
+  function takeUnasked(server: RunningServer, message: Unasked, translation: Translation | undefined): void {
     const { kind, method } = message;
     if (kind === 'notification') {
       if (!forAll.test(method)) return;
       translation?.take(message);
-      for (const owner of seats.all()) if ('take' in owner && owner.link === link) owner.take(message);
-    } else if (method === 'ping') link.send(resultOf(message.id, {}));
+      for (const owner of seats.all()) if ('take' in owner && owner.server === server) owner.take(message);
+    } else if (method === 'ping') server.send(resultOf(message.id, {}));
     else if (isShared || translation?.take(message) !== true)
-      link.send(errorOf(message.id, codes.unknownMethod, `Method not found: ${method}`));
+      server.send(errorOf(message.id, codes.unknownMethod, `Method not found: ${method}`));
   }
 
   function forgetShared(prepared: Prepared): void {
@@ -162,29 +166,29 @@ export function createBridge(options: BridgeOptions): Bridge {
   }
 
   async function openShared(visitor: string, request: Request, outlet: Outlet, primes: boolean): Promise<Refusal | undefined> {
-    const { link, opened } = sharedServer('session');
+    const { server, opened } = sharedServer('session');
     const found = await opened;
     if (found === undefined) return notOpened;
     const refusal = refuseSeat(visitor);
     if (refusal !== undefined) return refusal;
-    const session = addSession(visitor, link, outlet);
+    const session = addSession(visitor, server, outlet);
     session.answer(request, outlet, primes, sharedInitialize(request, found));
     return undefined;
   }
 
-  function addSession(visitor: string, link: Link, outlet: Outlet): Session {
+  function addSession(visitor: string, server: RunningServer, outlet: Outlet): Session {
     const id = randomBytes(sessionIdBytes).toString('base64url');
     const onRefused = () => drop(session);
-    const session = createSession({ id, visitor, link, isShared, limits, now, onRefused });
+    const session = createSession({ id, visitor, server, isShared, limits, now, onRefused });
     seats.add(session);
     outlet.setHeader('mcp-session-id', id);
     return session;
   }
 
   function openOwn(visitor: string, request: Request, outlet: Outlet, primes: boolean): void {
-    const onOther = (_: Link, message: Unasked) => session.take(message);
-    const link = startLink(gateKey(visitor, 'session'), onOther, () => drop(session));
-    const session = addSession(visitor, link, outlet);
+    const onOther = (_: RunningServer, message: Unasked) => session.take(message);
+    const server = startServer(gateKey(visitor, 'session'), onOther, () => drop(session));
+    const session = addSession(visitor, server, outlet);
     session.request(request, outlet, primes);
   }
 
@@ -225,22 +229,22 @@ export function createBridge(options: BridgeOptions): Bridge {
     async requestStateless(visitor, request, outlet) {
       const refusal = refuseStart(gateKey(isShared ? everybody : visitor, era));
       if (refusal !== undefined) return refusal;
-      const server = statelessServer(visitor, request);
-      if ('status' in server) return server;
-      const opened = await server.opened;
+      const prepared = statelessServer(visitor, request);
+      if ('status' in prepared) return prepared;
+      const opened = await prepared.opened;
       if (opened === undefined) return notOpened;
-      sendStateless(server, request, { id: `stateless ${visitor}` }, outlet);
+      sendStateless(prepared, request, { id: `stateless ${visitor}` }, outlet);
       return undefined;
     },
     async end() {
       clearInterval(sweeper);
-      await Promise.all([...links].map((link) => link.end()));
+      await Promise.all([...servers].map((server) => server.end()));
     },
   };
 }
 
 /** A client that leaves cancels its request (MCP 2026-07-28, Cancellation). */
-function sendStateless({ link, translation }: Prepared, request: Request, party: Party, outlet: Outlet): void {
+function sendStateless({ server, translation }: Prepared, request: Request, party: Party, outlet: Outlet): void {
   const take = takeTools(request, (body, isAnswer) =>
     outlet.send({ data: JSON.stringify(body), isLast: isAnswer, status: statusOf(body) }),
   );
@@ -248,7 +252,7 @@ function sendStateless({ link, translation }: Prepared, request: Request, party:
   const translated = translation();
   if (translated !== undefined) outlet.onGone(translated.request(request, party, take));
   else {
-    link.request(request, party, take);
-    outlet.onGone(() => void link.cancel(party, request.id));
+    server.request(request, party, take);
+    outlet.onGone(() => void server.cancel(party, request.id));
   }
 }

@@ -4,7 +4,7 @@ import { type Era, sessionVersions, statelessVersion, versionKey } from './core/
 import { codes, errorOf, isObject, type Json, notificationOf, objectAt, type Request, resultOf } from './core/message.ts';
 import type { Waiting } from './core/router.ts';
 import type { McpLimits } from './limits.ts';
-import type { Link, Party } from './link.ts';
+import type { Party, RunningServer } from './running-server.ts';
 
 export type Take = Waiting<Party>['take'];
 
@@ -18,31 +18,36 @@ export interface Opened {
 const clientInfo = { name: 'underpass', version: '1' };
 
 /** Asks in the stateless revision first, unless the era is known. Undefined if the server answers neither. */
-export async function openServer(link: Link, limits: McpLimits, capabilities: Json, era?: Era): Promise<Opened | undefined> {
+export async function openServer(
+  server: RunningServer,
+  limits: McpLimits,
+  capabilities: Json,
+  era?: Era,
+): Promise<Opened | undefined> {
   if (era !== 'session') {
     const meta = { [versionKey]: statelessVersion, 'io.modelcontextprotocol/clientInfo': clientInfo };
     const params = { _meta: { ...meta, 'io.modelcontextprotocol/clientCapabilities': {} } };
-    const answer = await ask(link, 'server/discover', params, era === undefined ? limits.probeMs : limits.startMs);
+    const answer = await ask(server, 'server/discover', params, era === undefined ? limits.probeMs : limits.startMs);
     if (isObject(answer?.result)) return { era: 'stateless', result: answer.result };
     if (era === 'stateless') return undefined;
   }
   const params = { protocolVersion: sessionVersions[0], capabilities, clientInfo };
-  const answer = await ask(link, 'initialize', params, limits.startMs);
+  const answer = await ask(server, 'initialize', params, limits.startMs);
   if (!isObject(answer?.result)) return undefined;
-  link.send(notificationOf('notifications/initialized', {}));
+  server.send(notificationOf('notifications/initialized', {}));
   return { era: 'session', result: answer.result };
 }
 
 /** Undefined if no answer comes in time. */
-function ask(link: Link, method: string, params: Json, waitMs: number): Promise<Json | undefined> {
+function ask(server: RunningServer, method: string, params: Json, waitMs: number): Promise<Json | undefined> {
   const party = { id: 'underpass' };
   return new Promise((resolve) => {
     const timer = setTimeout(() => {
-      link.leave(party);
+      server.leave(party);
       resolve(undefined);
     }, waitMs);
     const body = { jsonrpc: '2.0', id: 0, method, params };
-    link.request({ kind: 'request', id: 0, method, body }, party, (answer, isAnswer) => {
+    server.request({ kind: 'request', id: 0, method, body }, party, (answer, isAnswer) => {
       if (!isAnswer) return;
       clearTimeout(timer);
       resolve(answer);
@@ -66,9 +71,9 @@ export function sharedInitialize(request: Request, { result }: Opened): Json {
 }
 
 /** Sends a session's request to a server that it shares. */
-export function requestShared(link: Link, request: Request, party: Party, take: Take): void {
+export function requestShared(server: RunningServer, request: Request, party: Party, take: Take): void {
   if (ownMethods.has(request.method)) return void refuseMethod(request, take);
-  link.request(request, party, take);
+  server.request(request, party, take);
 }
 
 export const refuseMethod = ({ id, method }: Request, take: Take): void =>

@@ -11,7 +11,7 @@ import { createBridge } from './bridge.ts';
 import { isObject } from './core/message.ts';
 import { createMcpHandler } from './http.ts';
 import { mcpLimits } from './limits.ts';
-import type { LinkEnd } from './link.ts';
+import type { ServerEnd } from './running-server.ts';
 import { createServerLog } from './server-log.ts';
 import { startServerProcess } from './server-process.ts';
 
@@ -34,7 +34,7 @@ export async function startMcpUpstream(io: Io, { command, isShared, report }: Mc
   const env = envOf(io.env);
   const write = (text: string) => report({ tunnel: '*', event: 'server-log', text });
   const log = createServerLog({ env, limits: mcpLimits, now: io.now, write });
-  let last: LinkEnd | undefined;
+  let last: ServerEnd | undefined;
   const bridge = createBridge({
     start: (events) => startServerProcess({ file, args, cwd: io.cwd, env }, mcpLimits, events),
     ...{ isShared, limits: mcpLimits, now: io.now, onLog: log },

@@ -3,13 +3,13 @@
 import { codes, errorOf, type Id, type Json, type Message, objectAt, type Request, type Unasked } from './core/message.ts';
 import type { Seat } from './core/seats.ts';
 import type { McpLimits } from './limits.ts';
-import type { Link } from './link.ts';
 import type { Outlet } from './outlet.ts';
 import { requestShared, type Take } from './prepared.ts';
+import type { RunningServer } from './running-server.ts';
 import { createSessionStreams } from './session-streams.ts';
 
 export interface Session extends Seat {
-  readonly link: Link;
+  readonly server: RunningServer;
   readonly request: (request: Request, outlet: Outlet, primes: boolean) => void;
   /** Sends an answer that the client has, once, under the headers of the request. */
   readonly answer: (request: Request, outlet: Outlet, primes: boolean, answer: Json) => void;
@@ -25,7 +25,7 @@ export interface Session extends Seat {
 interface SessionOptions {
   readonly id: string;
   readonly visitor: string;
-  readonly link: Link;
+  readonly server: RunningServer;
   readonly isShared: boolean;
   readonly limits: McpLimits;
   readonly now: () => number;
@@ -36,27 +36,27 @@ interface SessionOptions {
 /** What a session that shares its server tells that server: the rest is about one client. */
 const cancelledMethod = 'notifications/cancelled';
 
-export function createSession({ id, visitor, link, isShared, limits, now, onRefused }: SessionOptions): Session {
+export function createSession({ id, visitor, server, isShared, limits, now, onRefused }: SessionOptions): Session {
   const streams = createSessionStreams(limits);
   /** Ids of the server's requests that the client has not answered. */
   const asked = new Set<Id>();
 
   const session: Session = {
-    ...{ id, visitor, link, usedMs: now() },
+    ...{ id, visitor, server, usedMs: now() },
     isBusy: streams.isBusy,
     request(request, outlet, primes) {
       const take = takeOf(request, outlet, primes);
-      if (isShared) requestShared(link, request, session, take);
-      else link.request(request, session, take);
+      if (isShared) requestShared(server, request, session, take);
+      else server.request(request, session, take);
     },
     answer: (request, outlet, primes, answer) => takeOf(request, outlet, primes)(answer, true),
     notify({ method, body }) {
       const { requestId, reason } = objectAt(body, 'params');
       if (method === cancelledMethod) cancel(requestId, reason);
-      else if (!isShared) link.send(body);
+      else if (!isShared) server.send(body);
     },
     respond({ id: answered, body }) {
-      return asked.delete(answered) && link.send(body);
+      return asked.delete(answered) && server.send(body);
     },
     listen: streams.listen,
     take(message) {
@@ -65,8 +65,8 @@ export function createSession({ id, visitor, link, isShared, limits, now, onRefu
     },
     async end() {
       streams.end();
-      link.leave(session);
-      if (!isShared) await link.end();
+      server.leave(session);
+      if (!isShared) await server.end();
     },
   };
 
@@ -81,12 +81,12 @@ export function createSession({ id, visitor, link, isShared, limits, now, onRefu
 
   function cancel(requestId: unknown, reason: unknown): void {
     if (typeof requestId !== 'string' && typeof requestId !== 'number') return;
-    if (link.cancel(session, requestId, reason)) streams.cancelled(requestId);
+    if (server.cancel(session, requestId, reason)) streams.cancelled(requestId);
   }
 
   function admitRequest({ id: asking }: Request): boolean {
     if (asked.size >= limits.requests) {
-      link.send(errorOf(asking, codes.ended, 'Too many requests wait for an answer'));
+      server.send(errorOf(asking, codes.ended, 'Too many requests wait for an answer'));
       return false;
     }
     asked.add(asking);

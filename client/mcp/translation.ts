@@ -18,8 +18,8 @@ import {
 } from './core/message.ts';
 import { subscriptionKey } from './core/router.ts';
 import type { McpLimits } from './limits.ts';
-import type { Link, Party } from './link.ts';
 import { type Opened, refuseMethod, type Take } from './prepared.ts';
+import type { Party, RunningServer } from './running-server.ts';
 
 export interface Translation {
   /** Returns what cancels the request. */
@@ -95,7 +95,7 @@ export function clientCapabilitiesOf(request: Request): Json {
   return JSON.stringify(capabilities).length > maxCapabilityChars ? {} : capabilities;
 }
 
-export function createTranslation(link: Link, opened: Opened, capabilities: Json, limits: McpLimits): Translation {
+export function createTranslation(server: RunningServer, opened: Opened, capabilities: Json, limits: McpLimits): Translation {
   const calls = new Set<Call>();
   const listeners = new Set<Listener>();
 
@@ -115,7 +115,7 @@ export function createTranslation(link: Link, opened: Opened, capabilities: Json
     const { name, uri } = objectAt(body, 'params');
     const call: Call = { method, name: name ?? uri, party, firstId: id, request: asked, take, state: '', questions: new Map() };
     calls.add(call);
-    link.request(asked, party, (answer, isAnswer) => {
+    server.request(asked, party, (answer, isAnswer) => {
       if (isAnswer) calls.delete(call);
       call.take?.(isAnswer ? completed(call.request, opened, answer) : progressed(call.request, answer), isAnswer);
     });
@@ -123,7 +123,7 @@ export function createTranslation(link: Link, opened: Opened, capabilities: Json
   }
 
   function cancel(call: Call): void {
-    if (calls.delete(call)) link.cancel(call.party, call.firstId);
+    if (calls.delete(call)) server.cancel(call.party, call.firstId);
   }
 
   function goOn(asked: Request, state: string, take: Take): () => void {
@@ -140,7 +140,7 @@ export function createTranslation(link: Link, opened: Opened, capabilities: Json
       const answer = Object.hasOwn(given, key) ? given[key] : undefined;
       if (!isObject(answer)) continue;
       call.questions.delete(key);
-      link.send(resultOf(id, answer));
+      server.send(resultOf(id, answer));
     }
     if (call.questions.size > 0) requireInput(call);
     return () => call.request === asked && call.take !== undefined && cancel(call);

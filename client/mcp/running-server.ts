@@ -10,23 +10,23 @@ export interface Party {
   readonly id: string;
 }
 
-export interface LinkOptions {
+export interface RunOptions {
   readonly start: (events: ProcessEvents) => ServerProcess;
   readonly limits: McpLimits;
   readonly now: () => number;
   readonly onLog: (line: string) => void;
   /** A request or notification of the server that belongs to no request of a client. */
   readonly onOther: (message: Unasked) => void;
-  readonly onEnd: (end: LinkEnd) => void;
+  readonly onEnd: (end: ServerEnd) => void;
 }
 
-export interface LinkEnd {
+export interface ServerEnd {
   readonly reason: string;
   /** Whether it was asked to end, or ended by itself: soon after its start, or later. */
   readonly how: 'asked' | 'early' | 'late';
 }
 
-export interface Link {
+export interface RunningServer {
   readonly request: (request: Request, party: Party, take: Waiting<Party>['take']) => void;
   /** False if the server does not take it. */
   readonly send: (body: Json) => boolean;
@@ -47,13 +47,13 @@ interface Deadline {
 /** The method that waits for changes, without an end. */
 const endless = 'subscriptions/listen';
 
-export function createLink({ start, limits, now, onLog, onOther, onEnd }: LinkOptions): Link {
+export function runServer({ start, limits, now, onLog, onOther, onEnd }: RunOptions): RunningServer {
   const router = createRouter<Party>();
   const startedMs = now();
   let hasSpoken = false;
   let isAsked = false;
   const deadlines = new Map<number, Deadline>();
-  const server = start({ onMessage: receive, onCut: refuseCut, onLog, onEnd: endAll });
+  const child = start({ onMessage: receive, onCut: refuseCut, onLog, onEnd: endAll });
 
   function settle(ours: number, code: number, text: string): void {
     deadlines.delete(ours);
@@ -71,7 +71,7 @@ export function createLink({ start, limits, now, onLog, onOther, onEnd }: LinkOp
   }
 
   function endAll(reason: string): void {
-    // An answer with an error may have this link ended.
+    // An answer with an error may have this server ended.
     const isEarly = !hasSpoken || now() - startedMs < limits.earlyMs;
     const how = isAsked ? 'asked' : isEarly ? 'early' : 'late';
     for (const ours of [...router.waiting.keys()]) settle(ours, codes.ended, 'The MCP server ended before it answered');
@@ -95,18 +95,18 @@ export function createLink({ start, limits, now, onLog, onOther, onEnd }: LinkOp
     ours = sent.ours;
     if (message.method !== endless)
       deadlines.set(ours, { nextMs: now() + limits.answerMs, lastMs: now() + limits.longestAnswerMs });
-    if (!server.send(sent.body)) settle(ours, codes.ended, 'The MCP server does not read messages now');
+    if (!child.send(sent.body)) settle(ours, codes.ended, 'The MCP server does not read messages now');
   }
 
   function cancel(party: Party, id: Id, reason?: unknown): boolean {
     const cancelled = router.cancel(party, id, reason);
-    if (cancelled !== undefined) server.send(cancelled);
+    if (cancelled !== undefined) child.send(cancelled);
     return cancelled !== undefined;
   }
 
   return {
     request,
-    send: server.send,
+    send: child.send,
     cancel,
     leave(party) {
       for (const { id } of router.of(party)) cancel(party, id);
@@ -116,14 +116,14 @@ export function createLink({ start, limits, now, onLog, onOther, onEnd }: LinkOp
       for (const [ours, { nextMs, lastMs }] of deadlines) {
         if (!router.waiting.has(ours)) deadlines.delete(ours);
         else if (now() >= Math.min(nextMs, lastMs)) {
-          server.send(notificationOf('notifications/cancelled', { requestId: ours, reason: 'timeout' }));
+          child.send(notificationOf('notifications/cancelled', { requestId: ours, reason: 'timeout' }));
           settle(ours, codes.timeout, 'The MCP server did not answer in time');
         }
       }
     },
     end() {
       isAsked = true;
-      return server.end();
+      return child.end();
     },
   };
 }
