@@ -42,6 +42,8 @@ export function startServerProcess(command: ServerCommand, limits: McpLimits, ev
   return {
     pid: child.pid,
     send(body) {
+      // It did not start: its end, which follows, says why.
+      if (child.pid === undefined) return true;
       if (!child.stdin.writable || child.stdin.writableLength > limits.unreadBytes) return false;
       child.stdin.write(`${JSON.stringify(body)}\n`);
       return true;
