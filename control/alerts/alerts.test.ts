@@ -281,10 +281,17 @@ const suite: StoreSuite = (name, skip, open) =>
         .set({ limits: '{"tunnels":5,"domains":1}' })
         .where('id', '=', ann.projectId)
         .execute();
-      for (const each of ['a', 'b', 'c', 'd']) await make(each);
+      const [stray] = [await make('a'), await make('b'), await make('c'), await make('d')];
+      const host = { tunnel_id: stray, project_id: ann.projectId, host: `a${count}.test`, apex_name: '', position: 0 };
+      const missing = { dns_missing_since: test.time.now - 2, dns_checked_at: test.time.now - 1 };
+      await store.db
+        .insertInto('tunnel_hosts')
+        .values({ ...host, blocked: null, live_host: host.host, ...missing })
+        .execute();
       for (let round = 0; round < 2; round += 1) await pass('slow');
       const expected = [
         `open: a${count}.example will be unverified`,
+        `open: a${count}.test does not lead here`,
         'open: Little room for more tunnels',
         'open: No room for more domains',
         'open: The API token ‘nightly’ ends',
@@ -292,7 +299,7 @@ const suite: StoreSuite = (name, skip, open) =>
       assert.deepEqual((await titles()).toSorted(), expected.toSorted());
       await store.db.updateTable('domains').set({ first_missed_at: null }).where('project_id', '=', ann.projectId).execute();
       await pass('slow');
-      assert.equal((await titles()).filter((title) => title.startsWith('open')).length, 3);
+      assert.equal((await titles()).filter((title) => title.startsWith('open')).length, 4);
       assert.equal(mailsTo(ann).length, 2, 'the end of a warning is no news; the other mail is the notice');
     });
 

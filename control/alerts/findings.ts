@@ -6,7 +6,7 @@ import { decideAttention, noFacts, type ProjectFacts, quotaNearShare } from '@un
 import { sql } from 'kysely';
 import type { CertificatePort } from '../edges/certificate/port.ts';
 import type { FeedPort } from '../edges/feed/port.ts';
-import { readDomains, readFailedOrders, readQuotaUses, readTokens, toTunnelFacts } from '../overview/facts.ts';
+import { readDomains, readFailedOrders, readQuotaUses, readStrayHosts, readTokens, toTunnelFacts } from '../overview/facts.ts';
 import type { Queries, Store } from '../platform/store/store.ts';
 import { readQuotas } from '../request/caller/membership.ts';
 import { countedTables } from '../request/caller/quota.ts';
@@ -137,8 +137,10 @@ async function readSlowSuspects(db: Queries, nowMs: number): Promise<readonly st
     .select('h.project_id')
     .distinct()
     .where('a.outcome', '=', 'failed');
-  const [domains, tokens, orders, quotas] = await Promise.all([
+  const stray = db.selectFrom('tunnel_hosts').select('project_id').distinct().where('dns_missing_since', 'is not', null);
+  const [domains, hosts, tokens, orders, quotas] = await Promise.all([
     missed.execute(),
+    stray.execute(),
     ending
       .where('expires_at', '>', nowMs)
       .where('expires_at', '<=', nowMs + 8 * dayMs)
@@ -146,18 +148,19 @@ async function readSlowSuspects(db: Queries, nowMs: number): Promise<readonly st
     failed.execute(),
     quotasNear(db),
   ]);
-  return [...[...domains, ...tokens, ...orders].map(({ project_id }) => project_id), ...quotas.flat()];
+  return [...[...domains, ...hosts, ...tokens, ...orders].map(({ project_id }) => project_id), ...quotas.flat()];
 }
 
 async function readSlowFacts(deps: FindingDeps, projectId: string, nowMs: number): Promise<ProjectFacts> {
   const { db } = deps.store;
-  const [domains, failedOrders, tokens, quotas] = await Promise.all([
+  const [strayHosts, domains, failedOrders, tokens, quotas] = await Promise.all([
+    readStrayHosts(db, projectId),
     readDomains(db, projectId),
     readFailedOrders(deps, projectId),
     readTokens(db, projectId, nowMs),
     readQuotaUses(db, projectId),
   ]);
-  return { ...noFacts, missedDomains: domains.missed, failedOrders, tokens, quotas };
+  return { ...noFacts, strayHosts, missedDomains: domains.missed, failedOrders, tokens, quotas };
 }
 
 /** What changes within days, looked at every few minutes: domains, certificates, tokens, quotas. */

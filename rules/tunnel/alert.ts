@@ -22,6 +22,7 @@ export const alertKinds = {
   'region-down': { tone: 'negative', ends: true },
   'tunnel-down': { tone: 'negative', ends: true },
   'certificate-missing': { tone: 'negative', ends: true },
+  'domain-elsewhere': { tone: 'negative' },
   'domain-lost': { tone: 'negative', once: true, noticed: true },
   'domain-losing': { tone: 'warning' },
   'certificate-ending': { tone: 'warning' },
@@ -52,6 +53,7 @@ const kindOf: Readonly<Partial<Record<AttentionKind, AlertKind>>> = {
   'region-down': 'region-down',
   'tunnel-down': 'tunnel-down',
   'upstream-failing': 'tunnel-down',
+  'domain-elsewhere': 'domain-elsewhere',
   'certificate-missing': 'certificate-missing',
   'certificate-ending': 'certificate-ending',
   'domain-losing': 'domain-losing',
@@ -76,6 +78,7 @@ export const subjectOf = ({ kind, tunnel = '', domain = '', tokenName = '', regi
   ({
     'region-down': region,
     'tunnel-down': tunnel,
+    'domain-elsewhere': domain,
     'certificate-missing': domain,
     'certificate-ending': domain,
     'domain-losing': domain,
