@@ -170,7 +170,7 @@ const suite: StoreSuite = (name, skip, open) =>
     });
 
     it('tells nothing while the edges do not say who is connected', async () => {
-      const shop = await make('shop', { left_at: test.time.now - 10 * minute });
+      const shop = await make('shop', { seen_at: test.time.now - 10 * minute });
       for (const [why, edges] of [
         ['its edge has just come back', [edge('e1', { since: iso(test.time.now - 30 * second) })]],
         ['one of two edges is silent, and the other saw no leave', [edge('e1'), edge('e2', { connected: false })]],
@@ -185,12 +185,14 @@ const suite: StoreSuite = (name, skip, open) =>
       await pass();
       assert.deepEqual(await titles(), [], 'its route is new');
       test.feed.serving.add(shop);
-      test.time.now += minute;
       await pass();
       assert.deepEqual(await titles(), ['open: shop is down']);
       test.feed.knownEdges.splice(0, Infinity, edge('e1', { since: iso(test.time.now) }));
       await pass();
       assert.deepEqual(await titles(), ['open: shop is down'], 'a restart closes nothing');
+      test.feed.serving.delete(shop);
+      await pass();
+      assert.deepEqual(await titles(), ['open: shop is down'], 'nor does a new route');
     });
 
     it('names a region once, with the number of its tunnels, and no tunnel of it', async () => {
