@@ -30,8 +30,8 @@ export interface LoadProps<T> {
   readonly fallbackHeader?: ReactNode;
   /** Replaces the generic error panel, and the old content when a refresh fails. */
   readonly failed?: ReactNode;
-  /** What the page shows, for a page that it has shown and that somebody then deleted. */
-  readonly thing?: Thing;
+  /** What the page shows, for a page that it has shown and that somebody then deleted. The error may tell which of two is gone. */
+  readonly thing?: Thing | ((error: unknown) => Thing);
   /** A header above the error panel. */
   readonly failedHeader?: ReactNode;
   /** Back shows the last value at once, where it was, while it loads again. For one part of a page. */
@@ -124,7 +124,7 @@ function Loaded<T>({ outcome, failed, failedHeader, thing, isKept: keeps, childr
   // Only what is typed could be worth keeping after the end of the session, or of the thing itself.
   const isKept = result.ok || (failed === undefined && wasShown && (hasUnsaved || isTemporary(result.error)));
   if (!result.ok && !isKept && thing && wasShown && isDeleted(result.error)) {
-    return <Deleted {...thing} header={failedHeader} />;
+    return <Deleted {...(typeof thing === 'function' ? thing(result.error) : thing)} header={failedHeader} />;
   }
   if (!result.ok && !isKept) return failed ?? <LoadFailed error={result.error} header={failedHeader} />;
   return (

@@ -44,10 +44,20 @@ export function Component() {
 
 const title = 'Join a project';
 
+/** The address too: people choose their names. */
+const Inviter = ({ inviterName, invitedBy }: Pick<OpenOffer, 'inviterName' | 'invitedBy'>) =>
+  !inviterName ? (
+    <Breakable text={invitedBy} />
+  ) : (
+    <span className="wrap-anywhere">
+      {inviterName} (<Breakable text={invitedBy} />)
+    </span>
+  );
+
 const Invited = ({ offer }: { readonly offer: OpenOffer }) => (
   <>
-    <Breakable text={offer.invitedBy} /> invited you to join{' '}
-    <strong className="wrap-anywhere text-ink">{offer.projectName}</strong> as {roleLabels[offer.role]}.
+    <Inviter {...offer} /> invited you to join <strong className="wrap-anywhere text-ink">{offer.projectName}</strong> as{' '}
+    {roleLabels[offer.role]}.
   </>
 );
 

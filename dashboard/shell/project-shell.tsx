@@ -89,7 +89,7 @@ interface PageProps extends Pick<LoaderData, 'projects' | 'project' | 'unknownPr
 
 function Page({ projects, project, unknownProject, onCaughtUp }: PageProps) {
   const { projectID } = useParams();
-  const tunnel = useMatch(tunnelPattern)?.params.name;
+  const tunnel = useMatch({ path: tunnelPattern, end: false })?.params.name;
   const { lost, onMembership } = useLostProject(projectID === undefined || unknownProject ? undefined : project, onCaughtUp);
   if (unknownProject) return lost && lost.id === projectID ? <LostProject lost={lost} projects={projects} /> : <UnknownProject />;
   if (!project) return <Outlet />;

@@ -34,7 +34,7 @@ export function AttentionList({ sentence, entries, more }: AttentionListProps) {
         </h2>
         <p className="text-sm text-ink-soft">{sentence}</p>
       </div>
-      <ul className={`${tiles} @4xl:grid-cols-2 @[110rem]:grid-cols-4`}>
+      <ul className={`${tiles} @4xl:grid-cols-2 @[110rem]:grid-cols-4 [&>li:only-child]:col-span-full`}>
         {entries.map((entry) => (
           <Item key={entry.key} entry={entry} />
         ))}

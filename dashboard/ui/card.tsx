@@ -17,7 +17,7 @@ export function Card({ title, description, actions, children, flush = false, cla
   return (
     <section aria-labelledby={title ? id : undefined} className={clsx('min-w-0 rounded-lg border bg-surface', className)}>
       {(title || actions) && (
-        <div className={clsx('flex flex-wrap items-start gap-x-4 gap-y-2 px-4 pt-4 sm:px-5', flush && 'pb-4')}>
+        <div className={clsx('flex flex-wrap items-start gap-x-4 gap-y-2 px-4 pt-4 sm:px-5', (flush || !children) && 'pb-4')}>
           <div className="min-w-0 flex-1 basis-52">
             <h2 id={id} className="text-lg font-bold">
               {title}

@@ -38,8 +38,9 @@ export function useLayer(open: boolean, close: () => void, asks: boolean): Layer
 export const useQuestion = (): LeavingQuestion | undefined => useSyncExternalStore(unsaved.subscribe, unsaved.question);
 
 /** True while leaving the page would lose something. */
-export const useHasUnsaved = (): boolean =>
-  useSyncExternalStore(unsaved.subscribe, () => unsaved.loss(unsaved.page) !== undefined);
+export const useHasUnsaved = (): boolean => useSyncExternalStore(unsaved.subscribe, hasUnsaved, hasUnsaved);
+
+const hasUnsaved = (): boolean => unsaved.loss(unsaved.page) !== undefined;
 
 /** The browser then asks before its tab closes, loads the page again or goes to another site. */
 export function useAskBeforeUnload(): void {

@@ -88,6 +88,8 @@ const OpenOffer = entity({
   projectName: string(),
   /** An e-mail. */
   invitedBy: string(),
+  /** The name that this person gave; empty without one. */
+  inviterName: string(),
   role: Role,
   /** Whom it invites. */
   email: email(),

@@ -284,6 +284,13 @@ test('edits a request and replays it, to another address too', async (t) => {
   await page.getByRole('button', { name: 'Edit and replay' }).click();
   const panel = page.getByRole('dialog');
   await panel.getByLabel('Path').fill('/other?b=2');
+  const address = page.url();
+  await page.goBack();
+  const question = page.getByRole('dialog', { name: 'Discard what you entered?' });
+  await question.getByRole('button', { name: 'Keep editing' }).click();
+  await expect(question).toBeHidden();
+  await expect(panel.getByLabel('Path')).toHaveValue('/other?b=2');
+  assert.equal(page.url(), address, 'Back asks, and stays');
   await panel.getByLabel('Send to').fill('not an address');
   await panel.getByRole('button', { name: 'Remove X-Old' }).click();
   await panel.getByRole('button', { name: 'Add header' }).click();

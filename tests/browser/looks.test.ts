@@ -59,6 +59,30 @@ test('looks', async (t) => {
   const invitation = { email: 'linus.with.quite.a.long.name@accompanies.example.com', role: 'member' };
   await account.call('POST', `/api/invitations?project=${account.project}`, invitation);
 
+  await t.test(
+    'the picture of a tunnel keeps its stops apart in text of twice the size, and its lines in forced colours',
+    async (t) => {
+      for (const width of [390, 1440]) {
+        const page = await stage.open(t, 'tunnels/looked-at', { viewport: { width, height: 900 } });
+        await page.emulateMedia({ forcedColors: 'active' });
+        await page.evaluate("document.documentElement.style.fontSize = '200%'");
+        const picture = page.getByRole('img', { name: /^Visitors/ });
+        await expect(picture).toBeVisible();
+        await assertNoSidewaysScroll(page);
+        const [outside, strokes] = await page.evaluate<[number, string[]]>(`(() => {
+        const frame = document.querySelector('main [role="img"][aria-label^="Visitors"]');
+        const box = frame.getBoundingClientRect();
+        const parts = [...frame.firstElementChild.children].map((part) => part.getBoundingClientRect());
+        const over = parts.filter((part, at) => part.right > box.right + 1 || (at > 0 && parts[at - 1].right > part.left + 1));
+        return [over.length, [...frame.querySelectorAll('line[stroke-dasharray]')].map((line) => getComputedStyle(line).stroke)];
+      })()`);
+        assert.equal(outside, 0, `${width} px`);
+        const ground = await page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
+        assert.ok(strokes.length === 2 && strokes.every((stroke) => stroke !== ground && stroke !== 'none'), strokes.join());
+      }
+    },
+  );
+
   await t.test('on a phone an address breaks after the @ or before a dot, and a date stays on one line', async (t) => {
     const page = await stage.open(t, 'dashboard', { viewport: phone });
     const expiresAt = '2026-11-29T10:41:00Z';

@@ -76,6 +76,12 @@ test('a project and its people', async (t) => {
     const joan = await join('joan@example.com');
     await owner.call('PATCH', joan.memberPath, { role: 'viewer' });
     await expect(joan.add).toBeHidden();
+    await joan.page.goto(`/projects/${shared.id}/tunnels?new`);
+    await expect(joan.page.getByText(/^Only .* may do this/)).toBeVisible();
+    await joan.page.goto(`/projects/${shared.id}/members?invite`);
+    await expect(joan.page.getByText(/^Only .* may do this/)).toBeVisible();
+    await joan.page.goto(`/projects/${shared.id}/tunnels`);
+    await expect(joan.page.getByRole('heading', { name: 'No Tunnels' })).toBeVisible();
     await owner.call('PATCH', joan.memberPath, { role: 'admin' });
     await expect(joan.add).toBeVisible();
     await owner.call('DELETE', joan.memberPath);

@@ -66,6 +66,9 @@ const longest = {
   apex: `${label('d', 59)}.com`,
   domain: `${label('a')}.${label('b')}.${label('c', 61)}.${label('d', 59)}.com`,
   tunnel: label('t', 252),
+  group: label('g', 60),
+  policy: label('y', 60),
+  token: label('k', 50),
   email: `${label('l', 64)}@${label('m')}.${label('n')}.${label('o', 57)}.com`,
 };
 
@@ -79,7 +82,13 @@ test('screens of the longest values', async (t) => {
   await makeTunnel(owner, 'beside');
   assert.equal(made.ingressDomains[0]?.name, longest.domain);
   const invited = await account.call('POST', `/api/invitations?project=${project.id}`, { email: longest.email, role: 'member' });
-  assert.ok(invited.status < 300, `${invited.status}`);
+  const group = await account.call('POST', `/api/security-groups?project=${project.id}`, {
+    name: longest.group,
+    allow: ['::/0'],
+  });
+  const policy = await account.call('POST', `/api/access-policies?project=${project.id}`, { name: longest.policy });
+  const token = await account.call('POST', `/api/tokens?project=${project.id}`, { name: longest.token, role: 'viewer' });
+  for (const { status, body } of [invited, group, policy, token]) assert.ok(status < 300, `${status} ${JSON.stringify(body)}`);
   const at = (path: string) => projectUrl(owner, path);
   const screens: readonly Screen[] = [
     { name: 'long-dashboard', path: at('dashboard'), ready: counted },
@@ -103,6 +112,20 @@ test('screens of the longest values', async (t) => {
       ready: heading('DNS configuration'),
     },
     { name: 'long-members', path: at('members'), ready: table('Pending invitations') },
+    { name: 'long-groups', path: at('security-groups'), ready: table('Security groups') },
+    { name: 'long-group', path: at(`security-groups/${longest.group}`), ready: heading('Allowed source addresses') },
+    { name: 'long-policies', path: at('access'), ready: heading('Access') },
+    { name: 'long-policy', path: at(`access/policies/${longest.policy}`), ready: heading(longest.policy) },
+    { name: 'long-tokens', path: at('tokens'), ready: table('API tokens') },
+    { name: 'long-settings', path: at('settings'), ready: heading('Settings') },
+    {
+      name: 'long-project-selector',
+      path: at('dashboard'),
+      ready: async (page) => {
+        await page.getByRole('button', { name: /^Project: / }).click();
+        await expect(page.getByRole('menuitem', { name: 'New project' })).toBeVisible();
+      },
+    },
     { name: 'long-audit', path: at('audit'), ready: table('Audit log') },
     {
       name: 'long-palette',

@@ -488,6 +488,23 @@ async function liveTests(t: TestContext, stage: DashboardStage): Promise<void> {
     await expect(page.getByRole('heading', { name: '‘gone’ was deleted.' })).toBeVisible();
   });
 
+  await t.test('so does the page of its domain, which tells it from a domain that the tunnel no longer has', async (t) => {
+    await makeVerifiedDomain(stage, 'doomed.com');
+    const { account } = stage;
+    await makeTunnel(account, 'doomed', { ingressDomains: ['a.doomed.com', 'b.doomed.com'] });
+    const page = await stage.open(t, 'tunnels/doomed/domains/b.doomed.com', { expectedErrors: /404/ });
+    await expect(page.getByRole('heading', { name: 'DNS configuration' })).toBeVisible();
+    const path = `/api/tunnels/doomed?project=${account.project}`;
+    await account.call('PATCH', path, { ingressDomains: ['a.doomed.com'] });
+    await page.evaluate("dispatchEvent(new Event('online'))");
+    await page.getByRole('button', { name: 'Refresh' }).click();
+    await expect(page.getByRole('heading', { name: '‘b.doomed.com’ was deleted.' })).toBeVisible();
+    await page.goto(projectUrl(account, 'tunnels/doomed/domains/a.doomed.com'));
+    await expect(page.getByRole('heading', { name: 'DNS configuration' })).toBeVisible();
+    await account.call('DELETE', path);
+    await expect(page.getByRole('heading', { name: '‘doomed’ was deleted.' })).toBeVisible();
+  });
+
   /** A tunnel that waits for its domain, and a function that makes it Created. */
   const makePending = async (name: string) => {
     const { account, names } = stage;

@@ -127,6 +127,11 @@ async function findJoined(db: Queries, userId: string, token: string, nowMs: num
   return (await used.executeTakeFirst())?.project_id;
 }
 
+async function findName(db: Queries, email: string): Promise<string> {
+  const user = await db.selectFrom('users').select(['first_name', 'last_name']).where('email', '=', email).executeTakeFirst();
+  return `${user?.first_name ?? ''} ${user?.last_name ?? ''}`.trim();
+}
+
 /**
  * Who is signed out and holds the link sees what it is to, before they sign in or register. A person who is signed in sees only
  * their own invitations.
@@ -140,7 +145,7 @@ async function checkInvitation(
   if (row && (caller === null || (caller.token === null && row.email === caller.email))) {
     const { projectName, invited_by: invitedBy, role, email } = row;
     const approves = deps.invitationsApprove && (await findApprover(db, row)) !== undefined;
-    return { projectName, invitedBy, role, email, approves };
+    return { projectName, invitedBy, inviterName: await findName(db, invitedBy), role, email, approves };
   }
   const joined = caller?.token === null ? await findJoined(db, caller.userId, body.token, nowMs) : undefined;
   return joined === undefined ? refuse('invalid', invalidText) : { joined };

@@ -80,7 +80,7 @@ describe('an invitation approves the account, if the operator set it so:', () =>
     const browser = stage.test.client();
     assert.deepEqual(await offerOf(browser, token), {
       ...{ projectName: 'default', invitedBy: 'ann@example.com', role: 'member', email: grace },
-      approves: true,
+      ...{ inviterName: 'Ann Lee', approves: true },
     });
     await register(stage, grace, token, browser);
     assert.deepEqual(await waiting(stage), []);

@@ -338,7 +338,8 @@ describe('invitations', () => {
     const check = (who: TestClient, text: string) => who.send('POST', '/api/invitations/check', { token: text });
     for (let times = 0; times < 2; times++) {
       const offer = await (await check(bob, token)).json();
-      const expected = { projectName: 'Secret plans', invitedBy: ann.email, role: 'viewer', email: bob.email, approves: false };
+      const inviter = { invitedBy: ann.email, inviterName: 'Ann Lee' };
+      const expected = { projectName: 'Secret plans', ...inviter, role: 'viewer', email: bob.email, approves: false };
       assert.deepEqual(offer, expected);
     }
     const refused = await refusal(await check(bob, 'x'.repeat(43)));

@@ -31,6 +31,9 @@ interface Loaded {
   readonly domain: Domain | undefined;
 }
 
+/** The tunnel is there without the domain. */
+class DomainRemoved extends ApiError {}
+
 export function loader({ params, request }: LoaderFunctionArgs) {
   answers.askAhead(askDomainChecks(params.projectID!, params.tunnel!, params.name!), request.signal);
   return { loaded: later(load(params.projectID!, params.tunnel!, params.name!, request.signal)) };
@@ -39,7 +42,7 @@ export function loader({ params, request }: LoaderFunctionArgs) {
 async function load(project: string, tunnelName: string, name: string, signal: AbortSignal): Promise<Loaded> {
   const tunnel = await getTunnel(project, tunnelName, signal);
   const ingressDomain = tunnel.ingressDomains.find((domain) => domain.name === name);
-  if (!ingressDomain) throw new ApiError(404, `Tunnel '${tunnelName}' has no ingress domain '${name}'.`);
+  if (!ingressDomain) throw new DomainRemoved(404, `Tunnel '${tunnelName}' has no ingress domain '${name}'.`);
   const needsProof = !ingressDomain.verified && ingressDomain.apexName !== '';
   return {
     tunnel,
@@ -53,10 +56,15 @@ async function load(project: string, tunnelName: string, name: string, signal: A
 export function Component() {
   const { loaded } = useLoaderData<typeof loader>();
   const { name = '', tunnel = '' } = useParams();
-  const back = useBack(paths.tunnel(useProject().id, tunnel));
+  const { id } = useProject();
+  const back = useBack(paths.tunnel(id, tunnel));
   const header = <PageHeader title={name} back={back} />;
+  const findGone = (error: unknown) =>
+    error instanceof DomainRemoved
+      ? { name, list: paths.tunnel(id, tunnel), listLabel: `Tunnel ${tunnel}` }
+      : { name: tunnel, list: paths.tunnels(id), listLabel: 'Tunnels' };
   return (
-    <Load promise={loaded} fallbackHeader={header} failedHeader={header}>
+    <Load promise={loaded} fallbackHeader={header} failedHeader={header} thing={findGone}>
       {(data) => <TunnelDomainView loaded={data} back={back} />}
     </Load>
   );

@@ -10,6 +10,7 @@ import { callApi } from '../../api/request.ts';
 import { useConfirm } from '../../form/use-confirm.tsx';
 import { inviteParam } from '../../routing/paths.ts';
 import { useLinkedPanel } from '../../routing/use-linked-panel.ts';
+import { MayNot } from '../../session/may-not.tsx';
 import { projectOfScreen, requireSession, useProject } from '../../session/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
@@ -50,6 +51,7 @@ export function Component() {
         subtitle={`The people in ‘${project.name}’ and their roles.`}
         actions={mayInvite && <InviteButton onClick={() => invite.setOpen(true)} />}
       />
+      {!mayInvite && invite.isOpen && <MayNot action="invitation.create" />}
       <Load promise={people}>
         {({ members, invitations }) => (
           <div className="grid gap-10">

@@ -11,6 +11,7 @@ import { callApi } from '../../api/request.ts';
 import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
 import { newTokenParam } from '../../routing/paths.ts';
 import { useLinkedPanel } from '../../routing/use-linked-panel.ts';
+import { MayNot } from '../../session/may-not.tsx';
 import { useProject } from '../../session/session.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
@@ -47,6 +48,7 @@ export function Component() {
   return (
     <>
       <PageHeader title="API tokens" subtitle="For scripts and pipelines that manage this project." actions={add} />
+      {!mayCreate && isOpen && <MayNot action="api-token.create" />}
       <Load promise={tokens}>{(loaded) => <TokenList projectId={project.id} tokens={loaded} add={add} ask={confirm.ask} />}</Load>
       {mayCreate && <NewApiTokenPanel project={project} open={isOpen} onOpenChange={setOpen} onCreated={showCreated} />}
       <SecretDialog

@@ -99,7 +99,7 @@ function SnippetView({ tunnel, inputs, tab, blocked }: SnippetViewProps) {
   const copied = renderConnectSnippet({ ...tunnel, token }, inputs, tab);
   return (
     <div className="grid gap-2">
-      <div className="flex justify-end gap-2">
+      <div className="flex flex-wrap justify-end gap-2">
         <Button
           size="sm"
           variant="quiet"

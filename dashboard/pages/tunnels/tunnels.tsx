@@ -18,6 +18,7 @@ import { PagedTable } from '../../list/paged-table.tsx';
 import { useListChanges, useLiveTunnels } from '../../live/live-tunnels.tsx';
 import { newTunnelParam } from '../../routing/paths.ts';
 import { useLinkedPanel } from '../../routing/use-linked-panel.ts';
+import { MayNot } from '../../session/may-not.tsx';
 import { useProject } from '../../session/session.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
@@ -54,6 +55,7 @@ export function Component() {
   return (
     <>
       <PageHeader title={text.tunnels.title} subtitle={text.tunnels.subtitle} actions={add} />
+      {!mayCreate && isOpen && <MayNot action="tunnel.create" />}
       <Load promise={page} isKept>
         {(loaded) => <TunnelList page={loaded} add={add} />}
       </Load>

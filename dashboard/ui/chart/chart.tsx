@@ -86,7 +86,7 @@ function Heading({ title, children }: { readonly title: string; readonly childre
 /** Lines where the grid of the drawing will be. */
 function EmptyGrid() {
   return (
-    <div data-empty-grid="" className="absolute top-2 right-2 bottom-8 left-18 grid grid-rows-5 border-b *:border-t">
+    <div data-empty-grid="" className="absolute top-2 right-7 bottom-8 left-18 grid grid-rows-5 border-b *:border-t">
       <span />
       <span />
       <span />

@@ -52,7 +52,8 @@ function optionsOf(place: HTMLElement, chart: ChartData): uPlot.Options {
   };
   return {
     ...sizeOf(place),
-    padding: [8, 8, 0, 0],
+    // Half of the last time's label stands right of the grid.
+    padding: [8, 28, 0, 0],
     legend: { show: false },
     cursor: { points: { size: 7 }, drag: { x: false, y: false } },
     scales: { y: { range: (_plot, _min, max) => [0, Math.max(chart.leastTop, max * 1.1)] } },
