@@ -25,6 +25,38 @@ export interface FeedTunnel {
   readonly suspended: boolean;
   /** The access policy of an http tunnel; absent: none. */
   readonly visit?: FeedVisit;
+  /** Absent: the visitor log is off. */
+  readonly visitorLog?: FeedVisitorLog;
+}
+
+/** What the visitor log of a tunnel keeps. */
+export interface FeedVisitorLog {
+  readonly address: 'truncated' | 'full';
+  readonly query: boolean;
+}
+
+/** A visit of a tunnel whose visitor log is on. Its texts are printable ASCII. */
+export interface FeedLogEntry {
+  readonly atMs: number;
+  readonly address: string;
+  readonly who: string;
+  readonly method: string;
+  readonly host: string;
+  readonly path: string;
+  readonly status: number;
+  readonly bytes: number;
+  readonly edgeMs: number | null;
+  readonly tunnelMs: number | null;
+  readonly upstreamMs: number | null;
+  readonly totalMs: number;
+  readonly code: string;
+}
+
+export interface FeedTunnelLog {
+  readonly tunnelId: string;
+  readonly entries: readonly FeedLogEntry[];
+  /** Visits that were not noted. */
+  readonly missed: number;
 }
 
 /** An access policy as an edge needs it, with the secrets that vouch for visitors. */
@@ -101,6 +133,8 @@ export type ToEdge =
       readonly region: string;
       /** True if control reads `partial` in a report. One that does not takes the tunnels that a report leaves out for empty. */
       readonly takesPartial?: boolean;
+      /** True if control reads `visitor-log`. One that does not ends a feed that sends it. */
+      readonly takesVisitorLog?: boolean;
     }
   | {
       readonly type: 'snapshot';
@@ -199,6 +233,8 @@ export type FromEdge =
       /** Only the tunnels whose clients changed since the last report: nothing is new about the others. */
       readonly partial?: boolean;
     }
+  /** Visits of tunnels whose visitor log is on, at most once a second. */
+  | { readonly type: 'visitor-log'; readonly tunnels: readonly FeedTunnelLog[] }
   | {
       readonly type: 'pong';
       readonly id: number;

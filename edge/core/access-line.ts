@@ -27,8 +27,10 @@ export interface AccessEntry {
 const most = { host: 255, method: 24, target: 2_048, referer: 700, agent: 700 };
 
 /** Escapes as nginx does: `"`, `\` and whatever is not printable ASCII becomes \xHH. An empty field is a hyphen. */
-function escapeField(text: string, mostChars: number): string {
-  if (text === '') return '-';
+const escapeField = (text: string, mostChars: number): string => (text === '' ? '-' : escapeText(text, mostChars));
+
+/** The same; an empty text stays empty. */
+export function escapeText(text: string, mostChars: number): string {
   const escaped = isPlain(text) ? text : text.replace(/["\\]|[^ -~]/g, hexOf);
   return escaped.length <= mostChars ? escaped : `${escaped.slice(0, mostChars - 3).replace(/\\(x[0-9A-F]?)?$/, '')}...`;
 }

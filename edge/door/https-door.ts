@@ -190,6 +190,9 @@ export class HttpsDoor {
     const refusal = tunnel.refusal(ends.sourceAddress);
     if (refusal !== null) {
       context.counters.countError(refusal);
+      const seen = context.requestLog.beginConnection({ tunnel, address: ends.sourceAddress, version: '' }, host);
+      seen?.answered(0, refusal);
+      seen?.end();
       sendAndEnd(socket, encodeAlert('access_denied'), context.deadlines);
       return true;
     }

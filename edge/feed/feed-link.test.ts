@@ -15,6 +15,7 @@ const options = {
   position: null,
   apply: () => {},
   report: () => [],
+  visitorLog: () => [],
   pace: 'control',
   log: pino({ level: 'silent' }),
   random: () => 0,

@@ -5,6 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import {
   type FeedCopy,
   type FeedState,
+  type FeedTunnelLog,
   type FeedTunnelReport,
   type FromEdge,
   feedVersion,
@@ -36,6 +37,8 @@ export interface FeedLinkOptions {
   readonly report: (which: ReportScope) => readonly FeedTunnelReport[];
   /** Workers report to their primary more often than it reports to control. */
   readonly pace: keyof typeof paces;
+  /** What the visitor logs gathered since the last call; asked once a second while control takes it. */
+  readonly visitorLog: () => readonly FeedTunnelLog[];
   /** The state of the routes' copy on disk; missing where none is kept. */
   readonly copy?: () => FeedCopy | undefined;
   readonly log: Logger;
@@ -54,6 +57,7 @@ const paces = {
 const firstBackoffMs = 250;
 const maxBackoffMs = 15_000;
 const dialMs = 10_000;
+const visitorLogEveryMs = 1_000;
 /**
  * Control and primary send a ping every 5 s; a feed that is silent for this long has lost three and is dead. From then on the edge
  * also sends nobody to control to sign in. A restart of control takes less.
@@ -88,6 +92,7 @@ export class FeedLink {
   #epoch = '';
   /** Control takes reports of some tunnels alone. */
   #takesPartial = false;
+  #takesVisitorLog = false;
   /** Tunnels whose clients came or went since they were last reported. Bounded by the tunnels of the region. */
   readonly #moved = new Set<string>();
   #failures = 0;
@@ -119,6 +124,7 @@ export class FeedLink {
     this.#ticks = [
       setInterval(() => this.#report('changed'), paces[options.pace].reportEveryMs).unref(),
       setInterval(() => this.#checkSilence(), silenceCheckMs).unref(),
+      setInterval(() => this.#sendVisitorLog(), visitorLogEveryMs).unref(),
     ];
     void this.#connect();
   }
@@ -227,9 +233,22 @@ export class FeedLink {
     this.#onSynced();
   }
 
-  #welcome({ epoch, version, region, takesPartial = false }: Extract<ToEdge, { type: 'welcome' }>): void {
+  #sendVisitorLog(): void {
+    if (!this.connected || this.#feed === null || !this.#takesVisitorLog) return;
+    const tunnels = this.#options.visitorLog();
+    if (tunnels.length > 0) this.#feed.send({ type: 'visitor-log', tunnels });
+  }
+
+  #welcome({
+    epoch,
+    version,
+    region,
+    takesPartial = false,
+    takesVisitorLog = false,
+  }: Extract<ToEdge, { type: 'welcome' }>): void {
     this.#epoch = epoch;
     this.#takesPartial = takesPartial;
+    this.#takesVisitorLog = takesVisitorLog;
     this.#standing = { ...this.#standing, connected: true, sinceMs: Date.now() };
     this.#options.log.info({ region, version }, 'feed connected');
     this.#report('all');

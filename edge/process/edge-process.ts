@@ -8,6 +8,7 @@ import { MemoryReclaim } from '@underpass/runtime/memory-reclaim.ts';
 import { ClientGate } from '../client/client-gate.ts';
 import { createAccessRenderer } from '../core/access-line.ts';
 import { decideConnectionLimits } from '../core/connection-limits.ts';
+import { VisitorLogQueue } from '../core/visitor-log-queue.ts';
 import { HttpDoor } from '../door/http-door.ts';
 import { HttpsDoor } from '../door/https-door.ts';
 import { handleOf, type Listen, listen, type NamedSocket, portOf } from '../door/listen.ts';
@@ -33,6 +34,7 @@ import { createUploadBudget } from '../visitor/upload-windows.ts';
 import { VisitCheck } from '../visitor/visit-check.ts';
 import type { VisitorContext } from '../visitor/visitor-context.ts';
 import { VisitorCounters } from '../visitor/visitor-counters.ts';
+import { VisitorLog } from '../visitor/visitor-log.ts';
 import type { EdgePorts, EdgeProcessOptions } from './edge-options.ts';
 import { LineFile } from './line-file.ts';
 import { readStats } from './process-stats.ts';
@@ -53,6 +55,7 @@ export class EdgeProcess {
   readonly #table: RouteTable;
   readonly #context: VisitorContext;
   readonly #entered: EnteredVisits;
+  readonly #visitorLog = new VisitorLogQueue();
   /** The operator's access log; null: none. */
   readonly #accessLines: LineFile | null;
   readonly #clientGate: ClientGate;
@@ -188,9 +191,10 @@ export class EdgeProcess {
   #createRequestLog(): RequestLog {
     const { accessLog, publicHttpsPort } = this.#options;
     const lines = this.#accessLines;
-    if (accessLog === undefined || lines === null) return new RequestLog(null);
+    const visitors = new VisitorLog(this.#visitorLog).take;
+    if (accessLog === undefined || lines === null) return new RequestLog(null, visitors);
     const render = createAccessRenderer(accessLog.format, publicHttpsPort);
-    return new RequestLog((seen) => lines.write(render(seen)));
+    return new RequestLog((seen) => lines.write(render(seen)), visitors);
   }
 
   #createClientGate(): ClientGate {
@@ -258,6 +262,7 @@ export class EdgeProcess {
         this.#hops.forgetGone();
       },
       report: (which) => reporter.report(which),
+      visitorLog: () => this.#visitorLog.take(),
       copy: () => snapshot?.state,
       log,
       random: Math.random,

@@ -75,6 +75,8 @@ export class Link {
   asksTimes = false;
   /** Time from the start until there was a client; 0 once it was sent to the client. */
   #waitedMs = 0;
+  /** The same, kept for the visitor log of the tunnel. */
+  waitMs = 0;
   /** Both directions of the stream have ended. */
   onClosed: () => void = () => {};
   #owner: LinkOwner;
@@ -147,7 +149,8 @@ export class Link {
     this.#session = session;
     this.#stream = stream;
     this.asksTimes = asksTimes(session.peerOffers, hop ? this.tunnel.feed.id : null);
-    if (this.asksTimes) this.#waitedMs = performance.now() - this.startMs;
+    if (this.asksTimes || this.tunnel.feed.visitorLog !== undefined) this.waitMs = performance.now() - this.startMs;
+    if (this.asksTimes) this.#waitedMs = this.waitMs;
     stream.onOpened = () => this.#accepted();
     stream.onData = (chunk) => this.#receive(chunk);
     stream.onEnd = () => this.#remoteEnd();
@@ -299,6 +302,11 @@ export class Link {
     if (!this.asksTimes) return;
     this.#stream?.tellTimes({ edgeMs: edgeMs + this.#waitedMs, totalMs });
     this.#waitedMs = 0;
+  }
+
+  /** Time of the last PING on the way to the client; null before the first. */
+  get roundTripMs(): number | null {
+    return this.#session?.rttMs ?? null;
   }
 
   /** True while the client is silent. */

@@ -108,6 +108,11 @@ export class UpstreamHttp implements LinkOwner {
     return this.link.write(head);
   }
 
+  /** How the answer whose head arrives has come. */
+  get way(): { readonly waitMs: number; readonly roundTripMs: number | null } {
+    return { waitMs: this.#served === 0 ? this.link.waitMs : 0, roundTripMs: this.link.roundTripMs };
+  }
+
   write(chunk: Buffer): boolean {
     return this.link.write(chunk);
   }

@@ -275,7 +275,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
       return;
     }
     this.#context.counters.countResponse(head.status);
-    this.#seen?.answered(head.status);
+    this.#seen?.arrived(head.status, this.#upstream?.way ?? null);
     if (head.status === 101) {
       this.#upgraded(head, bytes, from, headEnd);
       return;

@@ -210,7 +210,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     }
     this.#beginResponse();
     this.#visitor.context.counters.countResponse(head.status);
-    this.#seen?.answered(head.status);
+    this.#seen?.arrived(head.status, this.#upstream?.way ?? null);
     this.#touch();
     const bodiless = head.bodiless(this.#head.method) || head.contentLength === 0;
     const waitForTrailers = head.chunked && !bodiless;

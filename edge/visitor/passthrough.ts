@@ -7,9 +7,11 @@ import { resetSocket } from '@underpass/wire/socket/reset-socket.ts';
 import { readShared } from '@underpass/wire/socket/shared-read.ts';
 import { SocketWriter } from '@underpass/wire/socket/socket-writer.ts';
 import type { Endpoints } from '../core/proxy-protocol.ts';
+import { errorOfFailure } from '../core/visitor-error.ts';
 import type { Deadline } from '../limits/deadlines.ts';
 import type { TunnelState, Visitor } from '../routes/tunnel-state.ts';
 import type { Link, LinkOwner } from '../upstream/link.ts';
+import type { SeenRequest } from './seen-request.ts';
 import type { VisitorContext } from './visitor-context.ts';
 
 export class Passthrough implements LinkOwner, Visitor, Deadline {
@@ -22,6 +24,8 @@ export class Passthrough implements LinkOwner, Visitor, Deadline {
   readonly #writer: SocketWriter;
   readonly #link: Link;
   readonly #onRefused: (code: ResetCode) => void;
+  /** Null unless the visitor log of the tunnel is on. */
+  readonly #seen: SeenRequest | null;
   #answered = false;
   #visitorEnded = false;
   #upstreamEnded = false;
@@ -45,6 +49,7 @@ export class Passthrough implements LinkOwner, Visitor, Deadline {
     this.deadlineMs = context.deadlines.nowMs + context.timeouts.responseMs;
     context.deadlines.watch(this);
     visit.tunnel.visitors.add(this);
+    this.#seen = context.requestLog.beginConnection({ tunnel: visit.tunnel, address: this.address, version: '' }, visit.host);
     this.#link = context.upstreams.openLink(visit.tunnel, visit.kind, visit.host, visit.ends, this);
     this.#listen();
     if (!this.#link.write(first)) socket.pause();
@@ -67,11 +72,14 @@ export class Passthrough implements LinkOwner, Visitor, Deadline {
   }
 
   onLinkOpened(): void {
+    const { waitMs, roundTripMs } = this.#link;
+    this.#seen?.arrived(0, { waitMs, roundTripMs });
     this.#touch();
   }
 
   onLinkData(chunk: Buffer): void {
     this.#answered = true;
+    this.#seen?.count(chunk.length);
     this.#writer.write(chunk);
     this.#touch();
   }
@@ -96,6 +104,7 @@ export class Passthrough implements LinkOwner, Visitor, Deadline {
 
   onLinkFail(code: ResetCode): void {
     if (this.#over) return;
+    if (!this.#reached) this.#seen?.answered(0, errorOfFailure(code));
     this.#finish();
     if (this.#reached) resetSocket(this.#socket);
     else this.#onRefused(code);
@@ -123,6 +132,7 @@ export class Passthrough implements LinkOwner, Visitor, Deadline {
       this.#finish('idle');
       resetSocket(this.#socket);
     } else {
+      this.#seen?.answered(0, 'UNDERPASS_UPSTREAM_TIMEOUT');
       this.#finish();
       this.#onRefused('upstream-timeout');
     }
@@ -152,6 +162,7 @@ export class Passthrough implements LinkOwner, Visitor, Deadline {
 
   #forget(): void {
     this.#over = true;
+    this.#seen?.end();
     this.#context.deadlines.forget(this);
     this.#tunnel.visitors.delete(this);
   }

@@ -1,5 +1,6 @@
 // One request that a log wants, from its head to the end of its answer. Made only while a log wants it.
 
+import type { FeedLogEntry } from '@underpass/wire/feed.ts';
 import type { AccessEntry } from '../core/access-line.ts';
 import type { OwnAnswer } from '../core/own-answer.ts';
 import type { VisitorError } from '../core/visitor-error.ts';
@@ -11,7 +12,19 @@ const visitorGone = 499;
 export interface RequestTexts
   extends Pick<AccessEntry, 'address' | 'host' | 'method' | 'target' | 'version' | 'referer' | 'agent'> {
   readonly tunnel: TunnelState | null;
+  readonly who: string;
 }
+
+/** What a link tells of the way to its upstream, in milliseconds. */
+interface UpstreamWay {
+  /** Time until the edge had a client; 0 for a connection that is kept. */
+  readonly waitMs: number;
+  /** Time of the last round trip to the client. */
+  readonly roundTripMs: number | null;
+}
+
+/** A tenth of a millisecond is as exact as it gets. */
+const rounded = (ms: number): number => Math.round(Math.max(0, ms) * 10) / 10;
 
 export class SeenRequest implements AccessEntry {
   readonly atMs: number = Date.now();
@@ -23,13 +36,19 @@ export class SeenRequest implements AccessEntry {
   readonly version: string;
   readonly referer: string;
   readonly agent: string;
-  status: number = visitorGone;
+  status: number;
   /** Why the edge answered itself; null: the upstream answered, or the answer is no error. */
   code: VisitorError | null = null;
   bytes = 0;
+  /** The signed-in person or the machine token; empty: nobody. */
+  readonly who: string;
+  readonly #startMs = performance.now();
+  #answerMs: number | null = null;
+  #way: UpstreamWay | null = null;
   #onEnd: ((seen: SeenRequest) => void) | null;
 
-  constructor(texts: RequestTexts, onEnd: (seen: SeenRequest) => void) {
+  constructor(texts: RequestTexts, onEnd: (seen: SeenRequest) => void, status: number = visitorGone) {
+    this.status = status;
     this.tunnel = texts.tunnel;
     this.address = texts.address;
     this.host = texts.host;
@@ -38,6 +57,7 @@ export class SeenRequest implements AccessEntry {
     this.version = texts.version;
     this.referer = texts.referer;
     this.agent = texts.agent;
+    this.who = texts.who;
     this.#onEnd = onEnd;
   }
 
@@ -45,6 +65,25 @@ export class SeenRequest implements AccessEntry {
   answered(status: number, code: VisitorError | null = null): void {
     this.status = status;
     this.code = code;
+  }
+
+  /** The head of the upstream's answer has arrived this way. */
+  arrived(status: number, way: UpstreamWay | null): void {
+    this.answered(status);
+    this.#answerMs = performance.now() - this.#startMs;
+    this.#way = way;
+  }
+
+  /** Times until now; null where no upstream answered. */
+  times(): Pick<FeedLogEntry, 'edgeMs' | 'tunnelMs' | 'upstreamMs' | 'totalMs'> {
+    const totalMs = rounded(performance.now() - this.#startMs);
+    const [way, answerMs] = [this.#way, this.#answerMs];
+    if (way === null || answerMs === null) return { edgeMs: null, tunnelMs: null, upstreamMs: null, totalMs };
+    const { waitMs } = way;
+    // The round trip was measured before: this answer may have been faster.
+    const roundTripMs = way.roundTripMs === null ? null : Math.min(way.roundTripMs, answerMs - waitMs);
+    const upstreamMs = rounded(answerMs - waitMs - (roundTripMs ?? 0));
+    return { edgeMs: rounded(waitMs), tunnelMs: roundTripMs === null ? null : rounded(roundTripMs), upstreamMs, totalMs };
   }
 
   /** The edge answers itself. */

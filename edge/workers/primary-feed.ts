@@ -63,6 +63,7 @@ export function createFeedLink(
       await feed.broadcast(change);
     },
     report: (which) => reporter.report(which),
+    visitorLog: () => feed.visitorLog.take(),
     copy: () => snapshot?.state,
     log,
     random: Math.random,

@@ -4,6 +4,7 @@
 import type { Duplex } from 'node:stream';
 import { type FeedState, type FeedTunnelReport, type FromEdge, feedVersion, type ToEdge } from '@underpass/wire/feed.ts';
 import { createControlFeed, type FeedStream } from '@underpass/wire/feed-stream.ts';
+import { VisitorLogQueue } from '../core/visitor-log-queue.ts';
 import { bestOfEach } from '../feed/reporter.ts';
 import type { RouteTable } from '../routes/route-table.ts';
 
@@ -28,6 +29,8 @@ export class WorkerFeed {
   readonly #table: RouteTable;
   /** Clients of these tunnels came or went. */
   readonly #onReport: (tunnelIds: Iterable<string>) => void;
+  /** What the workers noted for visitor logs. */
+  readonly visitorLog: VisitorLogQueue = new VisitorLogQueue();
   readonly #members = new Set<Member>();
   /** The latest report of each worker, by tunnel. */
   readonly #reports = new Map<string, Map<string, FeedTunnelReport>>();
@@ -63,7 +66,7 @@ export class WorkerFeed {
   #join(feed: Member['feed'], name: string, region: string): Member {
     const member = { feed, name, ackedSeq: -1, hasEnded: false };
     this.#members.add(member);
-    feed.send({ type: 'welcome', version: feedVersion, epoch: 'primary', region, takesPartial: true });
+    feed.send({ type: 'welcome', version: feedVersion, epoch: 'primary', region, takesPartial: true, takesVisitorLog: true });
     if (this.#table.loaded) for (const piece of cutSnapshot(this.#seq, this.#table.state())) feed.send(piece);
     // Marks the end of the state: a worker accepts visitors only after it.
     feed.send({ type: 'ping', id: 0 });
@@ -84,6 +87,7 @@ export class WorkerFeed {
       member.ackedSeq = message.seq;
       this.#wake();
     } else if (message.type === 'report') this.#keep(member.name, message.tunnels);
+    else if (message.type === 'visitor-log') this.visitorLog.addAll(message.tunnels);
   }
 
   #keep(name: string, tunnels: readonly FeedTunnelReport[]): void {

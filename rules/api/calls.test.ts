@@ -46,11 +46,11 @@ test('no two calls share method and path', () => {
   assert.equal(new Set(places).size, places.length);
 });
 
-test('the payloads are those of spec section 3, the access policy of a tunnel and the invitation of a registration', (t) => {
+test('the payloads are those of spec section 3, the access policy and the visitor log of a tunnel, and the invitation of a registration', (t) => {
   const fields = (call: Call) => Object.keys(payloadSchemaOf(call)?.shape ?? {});
   const rows: [Call, string[]][] = [
     [calls.createTunnel, ['name', 'region', 'ingressDomains', 'proxyProtocol', 'type', 'accessPolicy']],
-    [calls.updateTunnel, ['ingressDomains', 'proxyProtocol', 'securityGroup', 'accessPolicy']],
+    [calls.updateTunnel, ['ingressDomains', 'proxyProtocol', 'securityGroup', 'accessPolicy', 'visitorLog', 'visitorLogQuery']],
     [calls.createDomain, ['name']],
     [calls.createSecurityGroup, ['name', 'allow']],
     [calls.updateSecurityGroup, ['allow']],
@@ -112,6 +112,8 @@ const publicTexts = new Set([
   'Domain.challenge: published in DNS',
   'BotCheck.siteKey: part of the sign-in page',
   'PasskeyOptions.challenge: useless without the key that signs it',
+  'VisitorLogEntry.code: which error the edge answered',
+  'VisitorLogPage.code: the same',
   'DeviceStart.userCode: shown on the screen, and of use to signed-in people only',
 ]);
 

@@ -42,6 +42,7 @@ export const failures: { readonly [Name in CallName]?: string } = {
   rotateToken: '400: an overlap other than 0; 404 where the project has no such thing',
   listClients: notHere,
   getLastClient: notHere,
+  listVisitorLog: notHere,
   checkTunnelDomains:
     '404 where the project has no such tunnel, or the tunnel no such host; a failed look-up is no failure of the call',
   getHistory: notHere,

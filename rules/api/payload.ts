@@ -26,6 +26,7 @@ import { isoTime } from '../text/date.ts';
 import { objectNameMaxChars, objectNamePattern } from '../text/object-name.ts';
 import { lastsSecondsLeast, lastsSecondsMost } from '../tunnel/quick-tunnel.ts';
 import { tunnelNameMaxChars, tunnelNamePattern } from '../tunnel/tunnel-name.ts';
+import { visitorLogModes } from '../tunnel/visitor-log.ts';
 import { type WebhookFormat, webhookFormats, webhookLimits } from '../tunnel/webhook.ts';
 import { pathActions } from '../visit/path-rule.ts';
 import { policyLimits } from '../visit/policy-limits.ts';
@@ -83,6 +84,10 @@ export const TunnelChange = z.object({
   securityGroup: optionalField(textField()),
   /** The policy of an http tunnel; empty: none. */
   accessPolicy: optionalField(textField()),
+  /** What the visitor log keeps of addresses. `off` deletes what it has; so does every other change of the log. */
+  visitorLog: optionalField(wordField(z.enum(visitorLogModes))),
+  /** Whether it keeps the query of each path. */
+  visitorLogQuery: optionalField(booleanField()),
 });
 export const QuickTunnel = z.object({
   /** A secret of the caller that stands for the folder: the same key gets the same address. */

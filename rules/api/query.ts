@@ -20,6 +20,7 @@ import {
   userList,
 } from '../list/list-page.ts';
 import { isoTime } from '../text/date.ts';
+import { visitorLogFilters } from '../tunnel/visitor-log.ts';
 
 const project = textField({ description: "A project's id." });
 /** Pages of a log, whose newest entries come first: `before` is the `next` of a page, and `after` its `previous`. */
@@ -59,6 +60,7 @@ export const DomainListQuery = z.object({ ...listQuery(domainList), status: stat
 export const SecurityGroupListQuery = z.object(listQuery(securityGroupList));
 export const AccessPolicyListQuery = z.object(listQuery(accessPolicyList));
 export const AccessSignInQuery = z.object({ project, ...logQuery, policy: textField().optional() });
+export const VisitorLogQuery = z.object({ project, ...logQuery, status: wordField(z.enum(visitorLogFilters)).optional() });
 /** The project; absent: the only project of the caller that has the group. */
 export const InProjectOrOnly = z.object({ project: project.optional() });
 export const TunnelQuery = z.object({ project, metrics: wordField(z.enum(['1'])).optional() });

@@ -87,6 +87,15 @@ export const tunnelCalls = {
     who: 'tunnel.read',
     compress: true,
   },
+  /** The last day of the visitor log, the newest first. */
+  listVisitorLog: {
+    method: 'GET',
+    path: '/api/tunnels/:name/visitor-log',
+    query: 'VisitorLogQuery',
+    answer: 'VisitorLogPage',
+    who: 'visitor-log.read',
+    compress: true,
+  },
   streamEvents: { method: 'GET', path: '/api/events', query: 'EventsQuery', answer: 'text/event-stream', who: 'tunnel.read' },
   listRegions: { method: 'GET', path: '/api/regions', answer: 'Region[]', who: 'user' },
 } as const satisfies Readonly<Record<string, Call>>;

@@ -90,6 +90,10 @@ export const Tunnel = entity({
   securityGroup: string(),
   /** Absent: anybody whom the security group allows may visit. */
   accessPolicy: maybe(string()),
+  /** What the visitor log keeps of addresses. Absent: it is off. */
+  visitorLog: maybe(z.enum(['truncated', 'full'])),
+  /** The visitor log keeps the query of each path. */
+  visitorLogQuery: maybe(z.literal(true)),
   /** When a person last changed the tunnel. */
   updatedAt: time(),
   /** Only of a quick tunnel that nobody keeps: it is deleted then. While a client is connected, the time moves on, up to `endsAt`. */

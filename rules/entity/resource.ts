@@ -227,6 +227,41 @@ export type ConnectedClient = Described<typeof ConnectedClient>;
 export const ClientErrorCode = z.enum(Object.keys(clientErrors) as ClientErrorName[]);
 export type ClientErrorCode = Described<typeof ClientErrorCode>;
 
+/** A visit of a tunnel whose visitor log is on: a request, or a connection of an ingress tunnel. */
+export const VisitorLogEntry = entity({
+  id: string(),
+  at: time(),
+  /** Visits before this entry that were not kept, as there were too many; the entry is only about them if this is over 0. */
+  missed: count(),
+  /** An address, or its network if the log truncates. */
+  address: string(),
+  /** The signed-in person or the machine token; empty: nobody signed in. */
+  who: string(),
+  /** Empty for a connection, and for a head that is no HTTP. */
+  method: string(),
+  host: string(),
+  path: string(),
+  /** 0 for a connection. */
+  status: count(),
+  /** Bytes towards the visitor. */
+  bytes: count(),
+  /** Milliseconds until the edge had a client; of the last round trip to the client; and of the rest until the answer began. */
+  edgeMs: nullable(rate()),
+  tunnelMs: nullable(rate()),
+  upstreamMs: nullable(rate()),
+  /** Time until the end of the answer, or of the connection. */
+  totalMs: rate(),
+  /** The code of docs/errors.md if the edge refused the visit or answered it itself; else empty. */
+  code: string(),
+});
+export type VisitorLogEntry = Described<typeof VisitorLogEntry>;
+
+export const VisitorLogPage = entity({
+  entries: array(VisitorLogEntry),
+  next: nullable(string()),
+  previous: nullable(string()),
+});
+
 /** What is known since the server started. */
 export const LastClient = entity({
   seen: nullable(entity({ at: time(), address: string() })),

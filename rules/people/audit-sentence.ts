@@ -36,6 +36,8 @@ type DetailName =
   | 'suspended'
   | 'to'
   | 'token'
+  | 'visitorLog'
+  | 'visitorLogQuery'
   | 'waitSeconds'
   | 'why';
 export type AuditDetail = Readonly<Partial<Record<DetailName, unknown>>>;
@@ -99,12 +101,26 @@ function assigned(value: unknown, noun: string): readonly string[] {
   return [value === '' ? `no ${noun}` : `${noun} ${named(value)}`];
 }
 
+function visitorLogClauses({ visitorLog, visitorLogQuery }: AuditDetail): readonly string[] {
+  const modes: Readonly<Record<string, string>> = {
+    off: 'off',
+    truncated: 'on with truncated addresses',
+    full: 'on with whole addresses',
+  };
+  const mode = modes[textOf(visitorLog)];
+  return [
+    ...(mode === undefined ? [] : [`visitor log ${mode}`]),
+    ...(typeof visitorLogQuery === 'boolean' ? [`visitor log ${visitorLogQuery ? 'with' : 'without'} queries`] : []),
+  ];
+}
+
 function describeTunnelUpdate({ target, detail }: Parameters<Phrase>[0]): string {
   const [added, removed] = [textsOf(detail.added), textsOf(detail.removed)];
   const others = [
     ...assigned(detail.proxyProtocol, 'PROXY protocol'),
     ...assigned(detail.securityGroup, 'security group'),
     ...assigned(detail.accessPolicy, 'access policy'),
+    ...visitorLogClauses(detail),
   ];
   const tunnel = `the tunnel ${named(target)}`;
   if (others.length === 0 && removed.length === 0 && added.length > 0)

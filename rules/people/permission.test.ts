@@ -38,6 +38,7 @@ const expected: Record<Action, string> = {
   'tunnel.update': 'oam-',
   'tunnel.delete': 'oam-',
   'tunnel.rotate-token': 'oam-',
+  'visitor-log.read': 'oam-',
   'domain.read': 'oamv',
   'domain.create': 'oam-',
   'domain.verify': 'oam-',
