@@ -341,6 +341,7 @@ export const prepareCall: { readonly [Name in CallName]: Prepare } = {
   rotateToken: tunnelSegment,
   listClients: tunnelSegment,
   getLastClient: tunnelSegment,
+  listVisitorLog: tunnelSegment,
   checkTunnelDomains: tunnelSegment,
   getOverview: nothing,
   getAlerts: nothing,

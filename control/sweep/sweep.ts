@@ -3,6 +3,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { alertLimits, dayMs, durations, hourMs, retentionDays } from '@underpass/rules/limits.ts';
+import { visitorLogBounds } from '@underpass/rules/tunnel/visitor-log.ts';
 import { webhookLimits } from '@underpass/rules/tunnel/webhook.ts';
 import { policyLimits } from '@underpass/rules/visit/policy-limits.ts';
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
@@ -67,6 +68,7 @@ const rules: readonly Rule[] = [
     key: ['tunnel_id', 'minute_at'],
     expired: (now) => sql`minute_at < ${now - historyKeptMs}`,
   },
+  { table: 'visitor_log', expired: (now) => before('at', now - visitorLogBounds.keptMs) },
   { table: 'usage_hours', key: ['hour_at', 'project_id'], expired: (now) => sql`hour_at < ${now - retentionDays.usage * dayMs}` },
   { table: 'access_flows', expired: (now) => before('expires_at', now) },
   // A row outlives the longest session that it ends.

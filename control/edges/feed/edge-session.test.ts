@@ -21,7 +21,7 @@ test('a change during a large snapshot follows its last piece, and the snapshot 
     state,
     channel: { send: (message) => void sent.push(message), ready: () => pieces.promise, close: assert.fail },
     now: () => 0,
-    ...{ onHello: ignore, onAck: ignore, onHeard: ignore, onReport: ignore, onRefused: assert.fail },
+    ...{ onHello: ignore, onAck: ignore, onHeard: ignore, onReport: ignore, onVisitorLog: ignore, onRefused: assert.fail },
   });
   session.receive({ type: 'hello', version: feedVersion, edgeId: 'edge-1', region: 'eu', software: '' });
   const before = state.seq;

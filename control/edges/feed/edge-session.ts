@@ -1,8 +1,8 @@
 // One edge's connection: checks what the edge sends, and keeps what it has acknowledged. Knows nothing of other edges.
 
-import type { FeedCopy, FromEdge, ToEdge } from '@underpass/wire/feed.ts';
+import type { FeedCopy, FeedTunnelLog, FromEdge, ToEdge } from '@underpass/wire/feed.ts';
 import { feedVersion } from '@underpass/wire/feed.ts';
-import { isHello, isPong, isReport } from './core/edge-words.ts';
+import { isHello, isPong, isReport, isVisitorLog } from './core/edge-words.ts';
 import type { EdgeAbout, EdgeReport } from './edge-view.ts';
 import type { RegionState } from './region-state.ts';
 
@@ -36,6 +36,8 @@ export interface EdgeSessionDeps {
   /** Called after the hello and after each answer to a ping. */
   readonly onHeard: (about: EdgeAbout) => void;
   readonly onReport: (report: EdgeReport) => void;
+  /** Only tunnels of the edge's own region. */
+  readonly onVisitorLog: (logs: readonly FeedTunnelLog[]) => void;
   readonly onRefused: (why: string) => void;
 }
 
@@ -95,6 +97,7 @@ export class EdgeSession {
     else if (message.type === 'hello') this.#welcome(message);
     else if (message.type === 'ack') this.#acknowledge(message.seq);
     else if (message.type === 'report' && this.#hello !== undefined) this.#report(message, this.#hello);
+    else if (message.type === 'visitor-log') this.#noteVisitors(message.tunnels);
     else if (message.type === 'pong' && this.#hello !== undefined) {
       this.#copy = message.copy;
       this.#deps.onHeard(this.#about(this.#hello));
@@ -135,6 +138,7 @@ export class EdgeSession {
     if (message.type === 'ack')
       return isSent(message.seq, state.seq) ? undefined : 'an acknowledgement of a message that was never sent';
     if (message.type === 'report') return isReport(message) ? undefined : 'a malformed report';
+    if (message.type === 'visitor-log') return isVisitorLog(message) ? undefined : 'a malformed visitor log';
     if (message.type === 'pong') return isPong(message) ? undefined : 'a malformed pong';
     return 'a message of unknown type';
   }
@@ -142,7 +146,14 @@ export class EdgeSession {
   #welcome(hello: Hello): void {
     const { region, state, channel } = this.#deps;
     this.#hello = hello;
-    channel.send({ type: 'welcome', version: feedVersion, epoch: state.epoch, region, takesPartial: true });
+    channel.send({
+      type: 'welcome',
+      version: feedVersion,
+      epoch: state.epoch,
+      region,
+      takesPartial: true,
+      takesVisitorLog: true,
+    });
     const held = hello.epoch === state.epoch ? hello.seq : undefined;
     this.#bringUp(held).catch((error: Error) => this.#refuse(error.message));
     const lacksNothing = this.#sent === 0;
@@ -184,6 +195,10 @@ export class EdgeSession {
       .filter(({ tunnelId }) => this.#deps.state.has('tunnels', tunnelId))
       .map((each) => ({ ...each, clients: each.clients.slice(0, maxClients) }));
     this.#deps.onReport({ about: this.#about(hello), first: this.#reports === 1, atMs, partial, tunnels: ours });
+  }
+
+  #noteVisitors(logs: readonly FeedTunnelLog[]): void {
+    this.#deps.onVisitorLog(logs.filter(({ tunnelId }) => this.#deps.state.has('tunnels', tunnelId)));
   }
 
   #about({ edgeId, software, startedAtMs, hopAddress }: Hello): EdgeAbout {

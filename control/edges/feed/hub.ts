@@ -26,6 +26,7 @@ import { Refresh } from './refresh.ts';
 import { Regions } from './regions.ts';
 import { createReportJoiner, cutReport } from './report-relay.ts';
 import { StateReader } from './state-reader.ts';
+import { VisitorLogWriter } from './visitor-log.ts';
 
 export interface FeedTiming {
   /** Everything is read again this often: a suspension reaches the edges within 60 s whatever the bus loses. */
@@ -58,6 +59,8 @@ export interface FeedHubDeps {
 /** A new edge is noted this soon: a process that starts has to know all edges (presence-board.ts). */
 const noteMs = 1_000;
 
+const visitorLogMs = 1_000;
+
 /** Time for the bus and another process to deliver a change. */
 const otherProcessMs = 2_000;
 
@@ -72,11 +75,13 @@ export class FeedHub implements FeedPort {
   readonly #refresh: Refresh;
   readonly #tally = new MinuteTally();
   readonly #lastClients: LastClients;
+  readonly #visitorLog: VisitorLogWriter;
   readonly #joiner = createReportJoiner();
   readonly #stops: (() => void)[] = [];
   #reconcileTimer: NodeJS.Timeout | undefined;
   #noteTimer: NodeJS.Timeout | undefined;
   #isClosing = false;
+  #writingVisitors: Promise<void> | undefined;
   /** Everything was read once. Before that, an edge would take what is not read yet for deleted. */
   #isWhole = false;
 
@@ -99,6 +104,7 @@ export class FeedHub implements FeedPort {
       },
       onHeard: (about) => this.#hearOwn(about),
       onReport: (report) => this.#report(report),
+      onVisitorLog: (logs) => this.#visitorLog.add(logs),
       onRefused: (region, why) => log.warn({ region, why }, 'feed: an edge was refused'),
     });
     const silentMs = silentPings * timing.pingMs;
@@ -112,6 +118,7 @@ export class FeedHub implements FeedPort {
     });
     this.#bus = bus;
     this.#lastClients = new LastClients(store, this);
+    this.#visitorLog = new VisitorLogWriter(store);
     this.#board = board;
     this.#regions = regions;
   }
@@ -132,6 +139,7 @@ export class FeedHub implements FeedPort {
     this.#every(this.#timing.pingMs, () => this.#checkEdges());
     const flush = (): void => void this.#flush(false).catch(this.#logError('feed: the minute history was not written'));
     this.#every(this.#timing.flushMs, flush);
+    this.#every(visitorLogMs, () => this.#writeVisitorLog());
   }
 
   /**
@@ -245,6 +253,7 @@ export class FeedHub implements FeedPort {
     for (const stop of this.#stops.splice(0)) stop();
     this.#regions.close();
     await this.#refresh.idle();
+    await this.#writingVisitors;
     await this.#flush(true).catch(this.#logError('feed: the minute history was not written'));
     await this.#live.saved();
   }
@@ -332,6 +341,16 @@ export class FeedHub implements FeedPort {
     await writeTally(store, this.#tally, clock(), ending);
     await this.#lastClients.flush(ending);
     await this.#note();
+  }
+
+  /** One write at a time: a slow database makes the batches larger, up to their bound. */
+  #writeVisitorLog(): void {
+    this.#writingVisitors ??= this.#visitorLog
+      .flush(this.#deps.clock())
+      .catch(this.#logError('feed: the visitor log was not written'))
+      .finally(() => {
+        this.#writingVisitors = undefined;
+      });
   }
 
   async #note(): Promise<void> {

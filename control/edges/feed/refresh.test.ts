@@ -16,7 +16,7 @@ function ignore() {}
 const openRegions = (): Regions =>
   new Regions({
     ...{ now: Date.now, steady: Date.now, lateMs: 1_000, peersOf: () => [], keyOpens: async () => true },
-    ...{ onHeld: ignore, onGone: ignore, onHeard: ignore, onReport: ignore, onRefused: ignore },
+    ...{ onHeld: ignore, onGone: ignore, onHeard: ignore, onReport: ignore, onVisitorLog: ignore, onRefused: ignore },
   });
 
 test('after the first, a reading of everything rests as long as it works', async (t) => {

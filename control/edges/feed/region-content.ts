@@ -1,12 +1,14 @@
 // Reads from the store what the edges of a region must hold. The only place that turns rows into feed messages.
 
 import { servingNames } from '@underpass/rules/names/hostname.ts';
+import type { KeptAddress } from '@underpass/rules/tunnel/visitor-log.ts';
 import { isCallRule, withoutCalls } from '@underpass/rules/visit/call-rule.ts';
 import type { PathRule } from '@underpass/rules/visit/path-rule.ts';
 import type { FeedCertificate, FeedChallenge, FeedTunnel, FeedVisit } from '@underpass/wire/feed.ts';
 import type { KeyRing } from '../../platform/secret/key-ring.ts';
 import { gather } from '../../platform/store/gather.ts';
 import { piecesOf } from '../../platform/store/pieces.ts';
+import type { Flag } from '../../platform/store/schema.ts';
 import type { Queries } from '../../platform/store/store.ts';
 import { visitKeyOf } from '../policies/policy-keys.ts';
 import { type ReadPolicy, readPolicies } from '../policies/visit-rules.ts';
@@ -38,6 +40,8 @@ interface TunnelRow {
   proxy_protocol: FeedTunnel['proxyProtocol'];
   allow_list: string;
   access_policy_id: string | null;
+  visitor_log: KeptAddress | null;
+  visitor_log_query: Flag | null;
   mark: string | null;
   data_plane_host: string;
   tunnel_suspended_at: number | null;
@@ -53,7 +57,7 @@ const tunnelQuery = (db: Queries) =>
     .innerJoin('regions', 'regions.name', 't.region')
     .leftJoin('tunnel_routes as r', 'r.tunnel_id', 't.id')
     .select(['t.id', 't.project_id', 't.name', 't.type', 't.region', 't.proxy_protocol', 'g.allow_list', 'r.hosts as mark'])
-    .select('t.access_policy_id')
+    .select(['t.access_policy_id', 't.visitor_log', 't.visitor_log_query'])
     .select([
       't.suspended_at as tunnel_suspended_at',
       'p.suspended_at as project_suspended_at',
@@ -162,6 +166,9 @@ const rulesForEdges = (rules: readonly PathRule[]): Pick<FeedVisit, 'rules' | 'c
 const isSuspended = (row: TunnelRow): boolean =>
   row.tunnel_suspended_at !== null || row.project_suspended_at !== null || row.over_limit_at !== null;
 
+const visitorLogOf = ({ visitor_log: address, visitor_log_query: query }: TunnelRow): Pick<FeedTunnel, 'visitorLog'> =>
+  address === null ? {} : { visitorLog: { address, query: query === 1 } };
+
 async function complete(db: Queries, source: TunnelSource, nowMs: number, rows: readonly TunnelRow[]): Promise<StoredTunnel[]> {
   if (rows.length === 0) return [];
   const ids = rows.map((row) => row.id);
@@ -183,6 +190,7 @@ async function complete(db: Queries, source: TunnelSource, nowMs: number, rows: 
       hosts: hosts.get(row.id) ?? [],
       tokens: tokens.get(row.id) ?? [],
       ...visitRulesOf(row, policies, source.origin),
+      ...visitorLogOf(row),
       proxyProtocol: row.proxy_protocol,
       suspended: isSuspended(row) || orphaned.has(row.project_id),
     },

@@ -1,6 +1,6 @@
 // One region in one control process: its state and the edges that are connected here.
 
-import type { ToEdge } from '@underpass/wire/feed.ts';
+import type { FeedTunnelLog, ToEdge } from '@underpass/wire/feed.ts';
 import { EdgeSession, type FeedChannel } from './edge-session.ts';
 import type { EdgeAbout, EdgeReport } from './edge-view.ts';
 import { type LiveMark, RegionState } from './region-state.ts';
@@ -18,6 +18,7 @@ export interface RegionFeedDeps {
   readonly onGone: (tunnelIds: readonly string[]) => void;
   readonly onHeard: (about: EdgeAbout) => void;
   readonly onReport: (report: EdgeReport) => void;
+  readonly onVisitorLog: (logs: readonly FeedTunnelLog[]) => void;
   readonly onRefused: (region: string, why: string) => void;
 }
 
@@ -43,9 +44,9 @@ export class RegionFeed {
   }
 
   open(channel: FeedChannel, keyHash: string | undefined): EdgeSession {
-    const { region, steady, onHeard, onReport, onRefused } = this.#deps;
+    const { region, steady, onHeard, onReport, onVisitorLog, onRefused } = this.#deps;
     const session: EdgeSession = new EdgeSession({
-      ...{ region, state: this.state, channel, now: steady, onHeard, onReport },
+      ...{ region, state: this.state, channel, now: steady, onHeard, onReport, onVisitorLog },
       onHello: (edgeId) => this.#endOthers(session, edgeId),
       onAck: () => this.#checkHeld(),
       onRefused: (why) => onRefused(region, why),

@@ -112,6 +112,8 @@ export async function addTunnel(db: Queries, seed: TunnelSeed): Promise<string> 
     proxy_protocol: '',
     security_group_id: groupId,
     access_policy_id: null,
+    visitor_log: null,
+    visitor_log_query: null,
     ...times,
   } as const;
   await db.insertInto('tunnels').values(tunnel).execute();

@@ -90,6 +90,7 @@ async function anonymise(trx: Queries, email: string): Promise<void> {
   for (const table of ['access_tokens', 'access_links', 'blocks'] as const)
     await trx.updateTable(table).set({ created_by: deletedUser }).where('created_by', '=', email).execute();
   await trx.updateTable('access_sign_ins').set({ who: deletedUser, address: '' }).where('who', '=', email).execute();
+  await trx.updateTable('visitor_log').set({ who: '', address: '' }).where('who', '=', email).execute();
   await trx.updateTable('users').set({ invited_by: deletedUser }).where('invited_by', '=', email).execute();
   await trx.updateTable('registrations').set({ decided_by: deletedUser }).where('decided_by', '=', email).execute();
 }

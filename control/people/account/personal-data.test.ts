@@ -146,6 +146,10 @@ onBothDatabases((database, skip, open) => {
           reason: '',
           ...at,
         },
+        visitor_log: {
+          ...{ id, tunnel_id: tunnel.id, missed: 0, who: email, method: 'GET', host: 'a.test', path: '/', status: 200 },
+          ...{ bytes: 1, edge_us: null, tunnel_us: null, upstream_us: null, total_us: 1, code: '', ...at },
+        },
         access_sign_outs: { policy_id: policy.id, subject: email, at: 1 },
         certificate_attempts: { id, owner_id: ann.userId, ...attempt },
         abuse_reports: { id, host: 'bad.test', email, text: 'It lies.', state: 'closed', address: '192.0.2.78', created_at: 1 },

@@ -201,6 +201,16 @@ export const personalData: { readonly [Table in keyof Schema]: Holding<Table> | 
       ...{ allowed: internal, reason: internal, address: 'text', at: 'time' },
     },
   },
+  visitor_log: {
+    section: 'visits',
+    of: ({ email }) => sql<boolean>`who = ${email}`,
+    key: 'id',
+    columns: {
+      ...{ id: internal, tunnel_id: internal, at: 'time', missed: internal, address: 'text', who: own, method: 'text' },
+      ...{ host: 'text', path: 'text', status: 'number', bytes: 'number', edge_us: internal, tunnel_us: internal },
+      ...{ upstream_us: internal, total_us: internal, code: 'text' },
+    },
+  },
   certificate_attempts: {
     section: 'certificateOrders',
     of: ({ id }) => sql<boolean>`owner_id = ${id}`,

@@ -41,6 +41,7 @@ const tables = {
   tunnel_hosts: ['project_id', 'host'],
   quick_tunnels: ['tunnel_id'],
   tunnel_tokens: ['id'],
+  visitor_log: ['id'],
   api_tokens: ['id'],
   device_logins: ['id'],
   audit: ['id'],

@@ -306,6 +306,20 @@ const alertWebhooks = [
   'create index alert_deliveries_project on alert_deliveries (project_id, id)',
 ];
 
+// Edges of the previous release hear of no visitor log, and the release itself writes none.
+const visitorLog = [
+  'alter table tunnels add column visitor_log text',
+  'alter table tunnels add column visitor_log_query integer',
+  `create table visitor_log (
+    id text primary key, tunnel_id text not null references tunnels (id) on delete cascade, at bigint not null,
+    missed bigint not null, address text not null, who text not null, method text not null, host text not null,
+    path text not null, status integer not null, bytes bigint not null, edge_us bigint, tunnel_us bigint,
+    upstream_us bigint, total_us bigint not null, code text not null)`,
+  'create index visitor_log_tunnel on visitor_log (tunnel_id, id)',
+  'create index visitor_log_at on visitor_log (at)',
+  "create index visitor_log_who on visitor_log (who) where who <> ''",
+];
+
 const migration = (statements: readonly string[]): Migration => ({
   up: async (db: Kysely<unknown>) => {
     for (const statement of statements) await sql.raw(statement).execute(db);
@@ -361,4 +375,5 @@ export const migrations: Record<string, Migration> = {
   '0021-alerts': migration(alerts),
   '0022-alert-webhooks': migration(alertWebhooks),
   '0025-usage': migration(usage),
+  '0026-visitor-log': migration(visitorLog),
 };

@@ -4,6 +4,7 @@
 import type { ProxyProtocol, Role } from '@underpass/rules/entity/entity.ts';
 import type { AlertEnd } from '@underpass/rules/tunnel/alert.ts';
 import type { TunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
+import type { KeptAddress } from '@underpass/rules/tunnel/visitor-log.ts';
 import type { DeliveryState, WebhookFormat } from '@underpass/rules/tunnel/webhook.ts';
 
 export type Flag = 0 | 1;
@@ -187,9 +188,36 @@ export interface TunnelsTable {
   security_group_id: string;
   /** The policy of an http tunnel; null: none. */
   access_policy_id: string | null;
+  /** What the visitor log keeps of addresses; null: it is off. */
+  visitor_log: KeptAddress | null;
+  /** 1: the visitor log keeps queries. */
+  visitor_log_query: Flag | null;
   suspended_at: number | null;
   created_at: number;
   updated_at: number;
+}
+
+/** Visits of tunnels whose visitor log is on. */
+export interface VisitorLogTable {
+  id: string;
+  tunnel_id: string;
+  at: number;
+  /** Visits that were not kept; the row says nothing else if it is over 0. */
+  missed: number;
+  /** An address or a network. */
+  address: string;
+  who: string;
+  method: string;
+  host: string;
+  path: string;
+  status: number;
+  bytes: number;
+  /** Microseconds. */
+  edge_us: number | null;
+  tunnel_us: number | null;
+  upstream_us: number | null;
+  total_us: number;
+  code: string;
 }
 
 /** Tunnels that `underpass http PORT` made. */
@@ -650,6 +678,7 @@ export interface Schema {
   access_links: AccessLinksTable;
   access_sign_outs: AccessSignOutsTable;
   access_flows: AccessFlowsTable;
+  visitor_log: VisitorLogTable;
   access_sign_ins: AccessSignInsTable;
   access_clients: AccessClientsTable;
   api_tokens: ApiTokensTable;

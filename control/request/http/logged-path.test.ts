@@ -61,6 +61,8 @@ const harmless = new Set(
       'twitter-link',
       'type',
       'unkept',
+      'visitorLog',
+      'visitorLogQuery',
       'wildcardIngressDomain',
     ],
   ].sort(),

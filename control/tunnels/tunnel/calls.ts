@@ -8,6 +8,7 @@ import { defaultSecurityGroupName } from '@underpass/rules/text/security-group-n
 import { parseProxyProtocol } from '@underpass/rules/tunnel/proxy-protocol.ts';
 import { parseTunnelName } from '@underpass/rules/tunnel/tunnel-name.ts';
 import { defaultTunnelType, parseTunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
+import { type KeptAddress, parseVisitorLogMode, type VisitorLogMode } from '@underpass/rules/tunnel/visitor-log.ts';
 import { awaitServing } from '../../edges/feed/await-serving.ts';
 import type { FeedPort } from '../../edges/feed/port.ts';
 import { listRegionRows, ownHosts, toRegion } from '../../edges/region/regions.ts';
@@ -29,6 +30,7 @@ import { listTunnels } from './list.ts';
 import { keepTunnel, type QuickDeps, refuseKept, startQuickTunnel } from './quick.ts';
 import { rotateTunnelToken } from './token.ts';
 import { findTunnelRow, readTunnel, refuseSuspended, type TunnelReadDeps } from './tunnels.ts';
+import { deleteVisitorLog, readVisitorLog } from './visitor-log.ts';
 import {
   deleteTunnelRow,
   describeUpdate,
@@ -106,6 +108,8 @@ interface TunnelChange {
   readonly securityGroup: string | undefined;
   /** Empty: none. */
   readonly accessPolicy: string | undefined;
+  readonly visitorLog: VisitorLogMode | undefined;
+  readonly visitorLogQuery: boolean | undefined;
 }
 
 const parseChange = ({ body }: CallContext<'updateTunnel'>): TunnelChange => ({
@@ -113,6 +117,8 @@ const parseChange = ({ body }: CallContext<'updateTunnel'>): TunnelChange => ({
   proxyProtocol: body.proxyProtocol === undefined ? undefined : orInvalid(parseProxyProtocol(body.proxyProtocol)),
   securityGroup: body.securityGroup,
   accessPolicy: body.accessPolicy,
+  visitorLog: body.visitorLog === undefined ? undefined : orInvalid(parseVisitorLogMode(body.visitorLog)),
+  visitorLogQuery: body.visitorLogQuery,
 });
 
 /** An empty list keeps the generated name: the screen cannot edit it (spec 2, Update tunnel panel). */
@@ -132,10 +138,14 @@ async function changeHosts(
   return writeHosts(trx, { membership, tunnelId, hosts, generated, ownHosts: await ownHosts(trx, deps.origin), nowMs });
 }
 
+const keptOf = (mode: VisitorLogMode): KeptAddress | null => (mode === 'off' ? null : mode);
+
 async function columnsOf(trx: Queries, membership: Membership, row: TunnelsTable, change: TunnelChange) {
-  const { proxyProtocol, securityGroup, accessPolicy } = change;
+  const { proxyProtocol, securityGroup, accessPolicy, visitorLog, visitorLogQuery } = change;
   const { type } = row;
   return {
+    visitor_log: visitorLog === undefined ? row.visitor_log : keptOf(visitorLog),
+    visitor_log_query: visitorLogQuery === undefined ? row.visitor_log_query : visitorLogQuery ? (1 as const) : null,
     proxy_protocol: proxyProtocol ?? row.proxy_protocol,
     security_group_id: securityGroup === undefined ? row.security_group_id : await getGroupId(trx, membership, securityGroup),
     access_policy_id:
@@ -162,6 +172,8 @@ async function updateTunnel(deps: TunnelDeps, context: CallContext<'updateTunnel
       .set({ ...set, updated_at: nextUpdate(row.updated_at, nowMs) })
       .where('id', '=', row.id)
       .execute();
+    if (set.visitor_log !== row.visitor_log || set.visitor_log_query !== row.visitor_log_query)
+      await deleteVisitorLog(trx, row.id);
     const hosts = hostsChanged ? { before, after: await hostNames(trx, row.id) } : undefined;
     await auditCall(
       trx,
@@ -242,6 +254,7 @@ export const createTunnelCalls = (
   | 'listClients'
   | 'getLastClient'
   | 'getHistory'
+  | 'listVisitorLog'
   | 'listRegions'
 > => ({
   listTunnels: async ({ membership, query, request }) =>
@@ -261,6 +274,10 @@ export const createTunnelCalls = (
   rotateToken: (context) => rotateToken(deps, context),
   listClients: (context) => listClients(deps, context),
   getLastClient: (context) => getLastClient(deps, context),
+  listVisitorLog: async (context) => {
+    const row = await getRow(deps.store.db, context.membership, context.segments.name);
+    return readVisitorLog(deps.store.db, row.id, context);
+  },
   getHistory: (context) => getHistory(deps, context),
   listRegions: async () => (await listRegionRows(deps.store.db)).map(toRegion),
 });

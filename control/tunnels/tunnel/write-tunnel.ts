@@ -118,7 +118,8 @@ export async function insertTunnel(
 export const hostNames = async (trx: Queries, tunnelId: string): Promise<readonly string[]> =>
   ((await readHosts(trx, [tunnelId])).get(tunnelId) ?? []).map(({ host }) => host);
 
-type Columns = Partial<Pick<TunnelsTable, 'proxy_protocol' | 'security_group_id' | 'access_policy_id'>>;
+type ChangedColumn = 'proxy_protocol' | 'security_group_id' | 'access_policy_id' | 'visitor_log' | 'visitor_log_query';
+type Columns = Partial<Pick<TunnelsTable, ChangedColumn>>;
 
 interface TunnelUpdate {
   readonly hosts: { readonly before: readonly string[]; readonly after: readonly string[] } | undefined;
@@ -140,16 +141,22 @@ export async function describeUpdate(
   const isProxyChanged = isChanged('proxy_protocol');
   const isGroupChanged = isChanged('security_group_id');
   const isPolicyChanged = isChanged('access_policy_id');
+  const isLogChanged = isChanged('visitor_log');
+  const isLogQueryChanged = isChanged('visitor_log_query');
   const was = {
     ...(isProxyChanged && { proxyProtocol: before.proxy_protocol }),
     ...(isGroupChanged && { securityGroup: await nameOf(trx, 'security_groups', before.security_group_id) }),
     ...(isPolicyChanged && { accessPolicy: await nameOf(trx, 'access_policies', before.access_policy_id) }),
+    ...(isLogChanged && { visitorLog: before.visitor_log ?? 'off' }),
+    ...(isLogQueryChanged && { visitorLogQuery: before.visitor_log_query === 1 }),
   };
   return {
     ...(hosts && listChange(hosts.before, hosts.after)),
     ...(isProxyChanged && { proxyProtocol: set.proxy_protocol }),
     ...(isGroupChanged && { securityGroup: names.securityGroup }),
     ...(isPolicyChanged && { accessPolicy: names.accessPolicy }),
+    ...(isLogChanged && { visitorLog: set.visitor_log ?? 'off' }),
+    ...(isLogQueryChanged && { visitorLogQuery: set.visitor_log_query === 1 }),
     ...(Object.keys(was).length > 0 && { before: was }),
   };
 }

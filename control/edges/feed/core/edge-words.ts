@@ -1,7 +1,17 @@
 // Whether an edge's message has the shape that the rest of control relies on. Pure. An edge is trusted only with its own region
 // (docs/security.md): a stolen key must not crash control or fill its memory.
 
-import type { FeedClient, FeedCopy, FeedLeave, FeedRefusal, FeedTunnelReport, FromEdge } from '@underpass/wire/feed.ts';
+import { visitorLogBounds } from '@underpass/rules/tunnel/visitor-log.ts';
+import type {
+  FeedClient,
+  FeedCopy,
+  FeedLeave,
+  FeedLogEntry,
+  FeedRefusal,
+  FeedTunnelLog,
+  FeedTunnelReport,
+  FromEdge,
+} from '@underpass/wire/feed.ts';
 
 type Said<T extends FromEdge['type']> = Extract<FromEdge, { type: T }>;
 type Unknown<T> = { readonly [K in keyof T]?: unknown };
@@ -58,6 +68,28 @@ export function isPong({ copy }: Unknown<Said<'pong'>>): boolean {
   if (typeof copy !== 'object' || copy === null) return false;
   const { writtenAtMs, error }: Unknown<FeedCopy> = copy;
   return orNull(writtenAtMs, isTime) && orNull(error, (value) => isText(value, mostChars));
+}
+
+/** What an edge escapes already: a stolen key must not bring control characters to a terminal. */
+const isPrintable = (value: unknown, most: number): boolean => isText(value, most) && /^[ -~]*$/.test(value);
+const isTimed = (value: unknown): boolean => Number.isFinite(value) && (value as number) >= 0;
+
+function isLogEntry(value: Unknown<FeedLogEntry> | null): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const { atMs, address, who, method, host, path, status, bytes, totalMs, code } = value;
+  const words = [address, method, code].every((text) => isPrintable(text, mostWordChars));
+  const texts = isPrintable(who, mostChars) && isPrintable(host, mostChars) && isPrintable(path, visitorLogBounds.pathChars);
+  const parts = [value.edgeMs, value.tunnelMs, value.upstreamMs].every((ms) => orNull(ms, isTimed));
+  return isTime(atMs) && words && texts && isCount(status) && isCount(bytes) && isTimed(totalMs) && parts;
+}
+
+function isTunnelLog(value: Unknown<FeedTunnelLog> | null): boolean {
+  const { tunnelId, entries, missed } = value ?? {};
+  return isText(tunnelId) && isCount(missed) && Array.isArray(entries) && entries.every(isLogEntry);
+}
+
+export function isVisitorLog({ tunnels }: Unknown<Said<'visitor-log'>>): boolean {
+  return Array.isArray(tunnels) && tunnels.every(isTunnelLog);
 }
 
 export function isReport({ atMs, partial, tunnels }: Unknown<Said<'report'>>): boolean {
