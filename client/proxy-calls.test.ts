@@ -62,6 +62,7 @@ const rows: Readonly<Record<string, Row>> = {
   'tunnels update': calls('tunnels', 'update', 'shop', '--group', 'office'),
   'tunnels keep': calls('tunnels', 'keep', 'shop'),
   'tunnels rm': calls('tunnels', 'rm', 'shop', '--yes'),
+  logs: calls('logs', 'shop'),
   'token show': calls('token', 'show', 'shop'),
   'token rotate': calls('token', 'rotate', 'shop', '--yes'),
   'domains list': calls('domains', 'list'),

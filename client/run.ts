@@ -120,6 +120,7 @@ const groups: readonly Group[] = [
   [['ssh'], async () => (await import('./command/ssh.ts')).addSshCommands],
   [['login', 'logout', 'whoami', 'projects', 'regions'], async () => (await import('./command/account.ts')).addAccountCommands],
   [['tunnels'], async () => (await import('./command/tunnels.ts')).addTunnelCommands],
+  [['logs'], async () => (await import('./command/logs.ts')).addLogCommand],
   [['token'], async () => (await import('./command/token.ts')).addTokenCommands],
   [['domains'], async () => (await import('./command/domains.ts')).addDomainCommands],
   [['groups'], async () => (await import('./command/groups.ts')).addGroupCommands],

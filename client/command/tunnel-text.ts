@@ -10,6 +10,7 @@ import {
   withPendingDefaults,
 } from '@underpass/rules/tunnel/tunnel-status.ts';
 import { defaultUpstreams } from '@underpass/rules/tunnel/upstream.ts';
+import { visitorLogLabels } from '@underpass/rules/tunnel/visitor-log.ts';
 import { renderFields } from '../terminal/output.ts';
 
 export function tunnelRow(tunnel: Tunnel): readonly string[] {
@@ -34,6 +35,7 @@ export function renderTunnel(fetched: Tunnel): string {
     ['Domains', tunnel.ingressDomains.map(domainLine).join('\n') || 'No ingress domains'],
     ['Security group', tunnel.securityGroup],
     ...(tunnel.accessPolicy === undefined ? [] : [['Access policy', tunnel.accessPolicy] as const]),
+    ...(tunnel.visitorLog === undefined ? [] : [['Visitor log', visitorLogLabels[tunnel.visitorLog]] as const]),
     ['PROXY protocol', tunnel.proxyProtocol || 'off'],
     ['Data plane', tunnel.dataPlaneHost],
     ...renderTunnelMetrics(tunnel).map(({ label, value }) => [label, value] as const),

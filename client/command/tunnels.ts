@@ -7,6 +7,7 @@ import { proxyProtocolWarning } from '@underpass/rules/tunnel/proxy-protocol.ts'
 import { parseTunnelName } from '@underpass/rules/tunnel/tunnel-name.ts';
 import type { TunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { defaultTunnelType, tunnelTypeNames, tunnelTypes } from '@underpass/rules/tunnel/tunnel-type.ts';
+import { type VisitorLogMode, visitorLogModes } from '@underpass/rules/tunnel/visitor-log.ts';
 import { type Command, Option } from 'commander';
 import { openProject, type ProjectAccount } from '../account/account.ts';
 import { saveChange } from '../account/api.ts';
@@ -33,6 +34,8 @@ interface UpdateFlags extends CommonFlags {
   readonly proxyProtocol?: ProxyFlag;
   readonly group?: string;
   readonly access?: string | false;
+  readonly visitorLog?: VisitorLogMode;
+  readonly visitorLogQuery?: boolean;
 }
 
 interface RemoveFlags extends CommonFlags {
@@ -90,10 +93,15 @@ function addAdd(tunnels: Command, shell: Shell): void {
 
 function addUpdate(tunnels: Command, shell: Shell): void {
   withProject(
-    describe(tunnels.command('update <tunnel>'), 'Change domains, PROXY protocol, security group or access policy.', [
-      'underpass tunnels update shop --add-domain www.example.com --group office',
-      'underpass tunnels update shop --proxy-protocol v2',
-    ]),
+    describe(
+      tunnels.command('update <tunnel>'),
+      'Change domains, PROXY protocol, security group, access policy or visitor log.',
+      [
+        'underpass tunnels update shop --add-domain www.example.com --group office',
+        'underpass tunnels update shop --proxy-protocol v2',
+        'underpass tunnels update shop --visitor-log truncated',
+      ],
+    ),
   )
     .option('--domain <name>', 'the whole new list; may be repeated', collectHosts)
     .option('--add-domain <name>', 'add an ingress domain; may be repeated', collectHosts)
@@ -102,6 +110,14 @@ function addUpdate(tunnels: Command, shell: Shell): void {
     .option('--group <name>', 'security group')
     .option('--access <policy>', 'access policy of an http tunnel')
     .option('--no-access', 'no access policy')
+    .addOption(
+      new Option(
+        '--visitor-log <addresses>',
+        'note who visits, and what of their addresses; a change deletes what was noted',
+      ).choices(visitorLogModes),
+    )
+    .option('--visitor-log-query', 'note the query of each path too')
+    .option('--no-visitor-log-query', 'note paths alone')
     .action((name: string, flags: UpdateFlags) => update(shell, name, flags));
 }
 
@@ -150,11 +166,12 @@ export async function regionFor({ api }: ProjectAccount, wanted: string | undefi
 }
 
 async function update(shell: Shell, name: string, flags: UpdateFlags): Promise<void> {
-  const { domain, addDomain, rmDomain, proxyProtocol, group, access } = flags;
-  if ([domain, addDomain, rmDomain, proxyProtocol, group, access].every((flag) => flag === undefined))
+  const { domain, addDomain, rmDomain, proxyProtocol, group, access, visitorLog, visitorLogQuery } = flags;
+  const given = [domain, addDomain, rmDomain, proxyProtocol, group, access, visitorLog, visitorLogQuery];
+  if (given.every((flag) => flag === undefined))
     throw new ClientError(
       'usage',
-      'say what to change: --domain, --add-domain, --rm-domain, --proxy-protocol, --group or --access',
+      'say what to change: --domain, --add-domain, --rm-domain, --proxy-protocol, --group, --access or --visitor-log',
     );
   const account = await openProject(shell.io, flags);
   await saveChange(
@@ -165,6 +182,8 @@ async function update(shell: Shell, name: string, flags: UpdateFlags): Promise<v
         proxyProtocol: proxyProtocol === undefined ? before.proxyProtocol : proxyOf(proxyProtocol),
         securityGroup: group ?? before.securityGroup,
         ...(access === undefined ? {} : { accessPolicy: access || '' }),
+        ...(visitorLog === undefined ? {} : { visitorLog }),
+        ...(visitorLogQuery === undefined ? {} : { visitorLogQuery }),
       };
       const warning = proxyProtocolWarning(before.proxyProtocol, change.proxyProtocol);
       if (warning !== null) outputOf(shell, flags).warning(warning);
