@@ -62,6 +62,7 @@ const beyondTheSpec: RouteObject[] = [
   // Pages of control, to which a sign-in can lead back.
   { path: 'access/*', loader: ({ request }) => redirectDocument(request.url) },
   { path: 'download/releases', lazy: page(() => import('./pages/download/releases.tsx')) },
+  { path: 'projects/:projectID/tunnels/:name/visitors', lazy: page(() => import('./pages/tunnel/visitors.tsx')) },
   { path: 'projects/:projectID/access', lazy: page(() => import('./pages/access/policies.tsx')) },
   { path: 'projects/:projectID/access/policies/:policy', lazy: page(() => import('./pages/access/policy.tsx')) },
   { path: 'projects/:projectID/access/sign-ins', lazy: page(() => import('./pages/access/sign-ins.tsx')) },

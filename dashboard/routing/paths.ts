@@ -23,6 +23,7 @@ export const paths = {
   domain: (projectId: string, name: string) => inProject(projectId, `domains/${seg(name)}`),
   tunnels: (projectId: string) => inProject(projectId, 'tunnels'),
   tunnel: (projectId: string, name: string) => inProject(projectId, `tunnels/${seg(name)}`),
+  visitors: (projectId: string, name: string) => inProject(projectId, `tunnels/${seg(name)}/visitors`),
   tunnelDomain: (projectId: string, tunnel: string, name: string) =>
     inProject(projectId, `tunnels/${seg(tunnel)}/domains/${seg(name)}`),
   securityGroups: (projectId: string) => inProject(projectId, 'security-groups'),

@@ -78,6 +78,17 @@ function Facts({ tunnel }: { readonly tunnel: Tunnel }) {
             </Link>
           </li>
         )}
+        {may(project.role, 'visitor-log.read') && (
+          <li>
+            Visitor log:{' '}
+            <Link
+              to={paths.visitors(project.id, tunnel.name)}
+              className="font-semibold underline underline-offset-4 hover:text-ink"
+            >
+              {tunnel.visitorLog === undefined ? 'off' : 'on'}
+            </Link>
+          </li>
+        )}
       </ul>
     </div>
   );
