@@ -308,7 +308,9 @@ test('a program that does not exist fails the check', async (t) => {
     ...{ isShared: false, limits, now: () => 0, onLog: () => {}, onEnd: ({ reason }) => log.push(reason) },
   });
   t.after(() => bridge.end());
+  const sinceMs = performance.now();
   assert.equal(await bridge.check(), undefined);
+  assert.ok(performance.now() - sinceMs < limits.probeMs, 'it waits for nothing');
   assert.deepEqual(log, ['no such program']);
 });
 

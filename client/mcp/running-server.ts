@@ -52,6 +52,7 @@ export function runServer({ start, limits, now, onLog, onOther, onEnd }: RunOpti
   const startedMs = now();
   let hasSpoken = false;
   let isAsked = false;
+  let isOver = false;
   const deadlines = new Map<number, Deadline>();
   const child = start({ onMessage: receive, onCut: refuseCut, onLog, onEnd: endAll });
 
@@ -71,6 +72,7 @@ export function runServer({ start, limits, now, onLog, onOther, onEnd }: RunOpti
   }
 
   function endAll(reason: string): void {
+    isOver = true;
     // An answer with an error may have this server ended.
     const isEarly = !hasSpoken || now() - startedMs < limits.earlyMs;
     const how = isAsked ? 'asked' : isEarly ? 'early' : 'late';
@@ -95,7 +97,7 @@ export function runServer({ start, limits, now, onLog, onOther, onEnd }: RunOpti
     ours = sent.ours;
     if (message.method !== endless)
       deadlines.set(ours, { nextMs: now() + limits.answerMs, lastMs: now() + limits.longestAnswerMs });
-    if (!child.send(sent.body)) settle(ours, codes.ended, 'The MCP server does not read messages now');
+    if (isOver || !child.send(sent.body)) settle(ours, codes.ended, 'The MCP server does not read messages now');
   }
 
   function cancel(party: Party, id: Id, reason?: unknown): boolean {
