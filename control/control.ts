@@ -75,14 +75,22 @@ async function darkenAgain({ store, feed }: ControlDeps): Promise<void> {
 }
 
 function createBackground(parts: Parts, onLost: Control['onDomainLost']): readonly BackgroundWork[] {
-  const { store, clock, log } = parts;
+  const { store, clock, log, usageWebhook } = parts;
   const withLease = createWithLease(store, clock);
   const recheck = createRecheck({ ...parts, withLease, onLost });
   return [
     { name: 'sweeping', everyMs: 10 * minuteMs, atStart: true, run: () => sweepStore(store, clock(), log) },
     { name: 'quick tunnels: expiring', everyMs: minuteMs, atStart: true, run: () => expireTunnels(parts) },
     { name: 'blocks: names', everyMs: minuteMs, atStart: true, run: () => darkenAgain(parts) },
-    { name: 'usage: billing', everyMs: minuteMs, run: () => withLease('usage-billing', () => tellUsage(parts)) },
+    ...(usageWebhook === undefined
+      ? []
+      : [
+          {
+            name: 'usage: billing',
+            everyMs: minuteMs,
+            run: () => withLease('usage-billing', () => tellUsage(parts, usageWebhook)),
+          },
+        ]),
     { name: 'usage: limits of a month', everyMs: minuteMs, atStart: true, run: () => holdToTrafficLimits(parts) },
     { name: 'dns: the re-check', everyMs: 5 * minuteMs, run: recheck.run },
     { name: 'dns: the hosts', everyMs: 5 * minuteMs, run: createHostRecheck({ ...parts, withLease }) },

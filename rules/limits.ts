@@ -232,6 +232,7 @@ export const rateLimits = {
   programToken: { points: 600, windowSeconds: 600, sentence: requestSentence },
   /** Mails that tell of new tokens and owners, by person or project. Beyond it the change is made without a mail. */
   noticePerSubject: { points: 20, windowSeconds: hourSeconds, sentence: '' },
+  webhookAgainPerProject: { points: 60, windowSeconds: 600, sentence: 'Too many repetitions. Please try again later.' },
   webhookTestPerProject: { points: 10, windowSeconds: 600, sentence: 'Too many tests. Please try again later.' },
   /** Refusals in the audit log, by caller; sign-ins that fail for an unknown person, together. Beyond it they are not logged. */
   refusalInAudit: { points: 20, windowSeconds: hourSeconds, sentence: '' },

@@ -2,7 +2,8 @@
 
 import type { AnswerOf } from '@underpass/rules/api/call.ts';
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
-import { type VisitorLogFilter, visitorLogFilters } from '@underpass/rules/tunnel/visitor-log.ts';
+import { counted } from '@underpass/rules/text/counted.ts';
+import { type VisitorLogFilter, visitorLogBounds, visitorLogFilters } from '@underpass/rules/tunnel/visitor-log.ts';
 import { type Command, Option } from 'commander';
 import { openProject, type ProjectAccount } from '../account/account.ts';
 import { isTemporary } from '../account/api.ts';
@@ -50,7 +51,7 @@ async function logs(shell: Shell, name: string, flags: LogFlags): Promise<void> 
     return;
   }
   for (const entry of entries.toReversed()) write(shell, entry, flags);
-  await follow(shell, account, name, flags, entries[0]?.id ?? '');
+  await follow(shell, account, name, flags, entries.toReversed());
 }
 
 async function refuseOff(account: ProjectAccount, name: string): Promise<void> {
@@ -63,27 +64,47 @@ async function refuseOff(account: ProjectAccount, name: string): Promise<void> {
 const read = ({ api, project }: ProjectAccount, name: string, { status, search: q }: LogFlags, after?: string) =>
   api.call(tunnelCalls.listVisitorLog, { project: project.id, name, status, q, after });
 
-/** Reads on behind the newest entry until Ctrl-C. */
-async function follow(shell: Shell, account: ProjectAccount, name: string, flags: LogFlags, from: string): Promise<void> {
+/** Control's processes write at the same time, so an older visit may come behind a newer one by so much. */
+const disorderMs = 3_000;
+/** Visits that are remembered as shown: more than come within `disorderMs`. */
+const mostRecent = 2_000;
+
+/** The newest visit behind which no older one comes any more. */
+function settledId(recent: readonly Entry[]): string | undefined {
+  const newestMs = Date.parse(recent.at(-1)?.at ?? '');
+  return recent.findLast(({ at }) => Date.parse(at) <= newestMs - disorderMs)?.id;
+}
+
+/** Reads on until Ctrl-C. */
+async function follow(
+  shell: Shell,
+  account: ProjectAccount,
+  name: string,
+  flags: LogFlags,
+  shown: readonly Entry[],
+): Promise<void> {
   const stop = new AbortController();
   const endings = [shell.io.onSignal('SIGINT', () => stop.abort()), shell.io.onSignal('SIGTERM', () => stop.abort())];
   shell.io.onReaderGone(() => stop.abort());
-  let last = from;
+  let recent = shown;
+  let after = settledId(recent);
   while (!stop.signal.aborted) {
-    await waitMs(followEveryMs, stop.signal);
-    if (stop.signal.aborted) break;
-    const { entries } = await readOn(shell, account, name, flags, last);
-    // A page that is not full is the newest one, which begins before `last`.
-    for (const entry of entries.toReversed().filter(({ id }) => id > last)) write(shell, entry, flags);
-    last = entries.reduce((newest, { id }) => (id > newest ? id : newest), last);
+    const { entries } = await readOn(shell, account, name, flags, after);
+    const known = new Set(recent.map(({ id }) => id));
+    const fresh = entries.toReversed().filter(({ id }) => !known.has(id));
+    for (const entry of fresh) write(shell, entry, flags);
+    recent = [...recent, ...fresh].sort((one, other) => (one.id < other.id ? -1 : 1)).slice(-mostRecent);
+    const isFull = after !== undefined && entries.length === visitorLogBounds.pageRows;
+    after = isFull ? entries[0]!.id : settledId(recent);
+    if (!isFull) await waitMs(followEveryMs, stop.signal);
   }
   for (const end of endings) end();
 }
 
 /** A server that restarts ends no following. */
-async function readOn(shell: Shell, account: ProjectAccount, name: string, flags: LogFlags, last: string) {
+async function readOn(shell: Shell, account: ProjectAccount, name: string, flags: LogFlags, after: string | undefined) {
   try {
-    return await read(account, name, flags, last === '' ? undefined : last);
+    return await read(account, name, flags, after);
   } catch (error) {
     if (!isTemporary(error)) throw error;
     outputOf(shell, flags).warning(`${(error as Error).message}; trying again`);
@@ -101,7 +122,7 @@ const ms = (value: number): string => (value < 10 ? value.toFixed(1) : String(Ma
 /** One line, whatever the server says. */
 export function renderVisit(entry: Entry): string {
   const { at, missed, address, who, method, host, path, status, bytes, totalMs, code } = entry;
-  if (missed > 0) return `${at} ${missed} more ${missed === 1 ? 'visit' : 'visits'} not shown`;
+  if (missed > 0) return `${at} ${counted(missed, 'more visit')} not shown`;
   const what = method === '' ? `${host} connection` : `${method} ${host}${path} ${status}`;
   const parts = [
     ...(code === '' ? [] : [code]),

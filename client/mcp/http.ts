@@ -1,4 +1,4 @@
-// The streamable HTTP endpoint: `/mcp`, and `/` for a pasted address. Requests come through the tunnel alone, because nothing listens; the edge names the visitor.
+// The streamable HTTP endpoint, `/mcp`. Requests come through the tunnel alone, because nothing listens; the edge names the visitor.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Bridge, Refusal } from './bridge.ts';
@@ -8,7 +8,8 @@ import type { McpLimits } from './limits.ts';
 import { createOutlet } from './outlet.ts';
 import type { Session } from './session.ts';
 
-const paths: readonly string[] = ['/mcp', '/'];
+/** The only path, so that a rule for it holds for every call. `/`, as of a pasted address, leads there. */
+const mcpPath = '/mcp';
 
 /** The edge sets it for a visitor whom the access policy admitted, and removes what visitors send under this name. */
 const visitorHeader = 'x-underpass-user';
@@ -29,8 +30,9 @@ export function createMcpHandler(bridge: Bridge, limits: McpLimits): Handle {
 
   return async (request, response) => {
     const visitor = header(request, visitorHeader);
-    if (!paths.includes(request.url?.split('?')[0] ?? ''))
-      return void refuse(response, 404, 'Not found. The MCP endpoint is /mcp');
+    const path = request.url?.split('?')[0] ?? '';
+    if (path === '/') return void redirect(response, mcpPath);
+    if (path !== mcpPath) return void refuse(response, 404, 'Not found. The MCP endpoint is /mcp');
     if (visitor === undefined || visitor === '')
       return void refuse(response, 403, 'Only visitors who signed in may use this server');
     if (!isOwnOrigin(request)) return void refuse(response, 403, 'Pages of other origins may not use this server');
@@ -167,7 +169,8 @@ async function readBody(request: IncomingMessage, { bodyBytes, bodyMs }: McpLimi
   let bytes = 0;
   const timer = setTimeout(() => request.destroy(), bodyMs);
   try {
-    for await (const part of request as AsyncIterable<Buffer>) {
+    // Leaving the loop must not end the connection: the refusal is answered on it.
+    for await (const part of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       bytes += part.length;
       if (bytes > bodyBytes) return 413;
       parts.push(part);
@@ -184,6 +187,12 @@ function refuseIf(response: ServerResponse, id: Id, refusal: Refusal | undefined
   if (refusal === undefined) return;
   if (refusal.retryMs !== undefined) response.setHeader('retry-after', Math.ceil(refusal.retryMs / 1000));
   refuse(response, refusal.status, refusal.text, codes.ended, id);
+}
+
+/** 308 keeps method and body. */
+function redirect(response: ServerResponse, location: string): void {
+  response.writeHead(308, { location, 'content-length': 0, connection: 'close' });
+  response.end();
 }
 
 function refuse(response: ServerResponse, status: number, text: string, code: number = codes.invalid, id?: Id): void {

@@ -170,7 +170,7 @@ test('refuses what HTTP must not bring', async (t) => {
     duplex: 'half',
     headers: { 'x-underpass-user': 'ann', 'content-type': 'application/json' },
   };
-  assert.equal(await status(fetch(stage.url, endless as RequestInit).catch(() => new Response(null, { status: 413 }))), 413);
+  assert.equal(await status(fetch(stage.url, endless as RequestInit)), 413);
   assert.equal(await status(stage.post(initialize, { 'content-type': 'text/plain' })), 415);
   assert.equal(await status(stage.post(initialize, { accept: 'text/html' })), 406);
   assert.equal(await status(stage.post(initialize, { origin: 'https://evil.example' })), 403);
@@ -180,6 +180,8 @@ test('refuses what HTTP must not bring', async (t) => {
   assert.equal(await status(stage.send('PUT', {})), 405);
   assert.equal(await status(stage.send('GET', { accept: 'text/event-stream' })), 405);
   assert.equal(await status(fetch(stage.url.replace('/mcp', '/other'))), 404);
+  const atRoot = await fetch(stage.url.replace('/mcp', '/'), { method: 'POST', body: '{}', redirect: 'manual' });
+  assert.deepEqual([atRoot.status, atRoot.headers.get('location')], [308, '/mcp'], 'a rule for /mcp holds for every call');
   assert.equal(stage.log.length, 0, 'no server was started');
 });
 

@@ -17,7 +17,7 @@ export interface AlertCallDeps {
   readonly store: Store;
 }
 
-/** The open ones, then the others. Those whose waiting time runs are nobody's business yet. */
+/** The open ones, then the others. Leaves out those whose waiting time runs. */
 async function readShown(db: Queries, projectId: string): Promise<readonly AlertsTable[]> {
   const opened = db.selectFrom('alerts').selectAll().where('project_id', '=', projectId).where('opened_at', 'is not', null);
   const some = opened.orderBy('id', 'desc').limit(alertLimits.shown);

@@ -1,7 +1,7 @@
 // What projects should hear of now, and what changes in their alerts by it. Reads only.
 
 import { dayMs, type QuotaName } from '@underpass/rules/limits.ts';
-import { type AlertFacts, type AlertKind, alertKinds, alertOf } from '@underpass/rules/tunnel/alert.ts';
+import { type AlertFacts, type AlertKind, alertKinds, alertOf, newsMostMs } from '@underpass/rules/tunnel/alert.ts';
 import { decideAttention, noFacts, type ProjectFacts, quotaNearShare } from '@underpass/rules/tunnel/attention.ts';
 import { sql } from 'kysely';
 import type { CertificatePort } from '../edges/certificate/port.ts';
@@ -12,6 +12,7 @@ import { readQuotas } from '../request/caller/membership.ts';
 import { countedTables } from '../request/caller/quota.ts';
 import { readStandings, type StandingTunnel } from '../tunnels/tunnel/list.ts';
 import { findDownRegions, firstReportMs, isExpected, presenceOf } from '../tunnels/tunnel/region-presence.ts';
+import { readLimited } from '../usage/traffic-limit.ts';
 import { readOpen } from './alert-rows.ts';
 import { type AlertStep, type AlertView, type KnownAlert, nextAlerts } from './core/next-alerts.ts';
 import { readWaitMs } from './waiting-time.ts';
@@ -34,14 +35,17 @@ const { quick, slow } = Object.groupBy(Object.keys(alertKinds) as AlertKind[], (
 ) as Record<'quick' | 'slow', AlertKind[]>;
 
 /**
- * Projects with a tunnel that should work and may not. Most tunnels work, so one query and a look at the reports rule them out. The
- * row of a client that has just come is not written yet.
+ * Projects with a tunnel that should work and may not. Most tunnels work, so one query and a look at the reports rule them out, and
+ * those that fell long ago are no news. The row of a client that has just come is not written yet.
  */
-async function readSuspects({ store, feed }: FindingDeps): Promise<readonly string[]> {
+async function readSuspects({ store, feed }: FindingDeps, nowMs: number): Promise<readonly string[]> {
   const rows = await store.db
     .selectFrom('tunnels as t')
+    .innerJoin('projects as p', 'p.id', 't.project_id')
     .leftJoin('last_clients as l', 'l.tunnel_id', 't.id')
     .select(['t.id', 't.project_id', 'l.seen_at', 'l.on_purpose'])
+    .where((eb) => eb(eb.fn.coalesce('t.suspended_at', 'p.suspended_at', 'p.over_limit_at'), 'is', null))
+    .where((eb) => eb.or([eb('l.left_at', 'is', null), eb('l.left_at', '>', nowMs - newsMostMs)]))
     .execute();
   const isWorking = (id: string): boolean => feed.clientCount(id) > 0 && feed.clients(id).some(({ healthy }) => healthy);
   const wasThere = ({ id, seen_at, on_purpose }: (typeof rows)[number]): boolean => {
@@ -53,7 +57,7 @@ async function readSuspects({ store, feed }: FindingDeps): Promise<readonly stri
 
 export async function findTunnelSteps(deps: FindingDeps, nowMs: number): Promise<readonly ProjectSteps[]> {
   const open = await readOpen(deps.store.db, quick);
-  const projects = new Set([...(await readSuspects(deps)), ...open.keys()]);
+  const projects = new Set([...(await readSuspects(deps, nowMs)), ...open.keys()]);
   return stepsOf(projects, async (projectId) => {
     const waitMs = await readWaitMs(deps.store.db, projectId);
     const tunnels = await readStandings(deps, projectId);
@@ -79,7 +83,7 @@ function factsOfTunnels({ feed }: FindingDeps, tunnels: readonly StandingTunnel[
   const items = decideAttention({ ...noFacts, tunnels: tunnels.map(toTunnelFacts), downRegions }, nowMs);
   const regionOf = new Map(tunnels.map(({ name, region }) => [name, region]));
   const reach = Map.groupBy(tunnels.filter(isExpected), ({ region }) => region);
-  return alertsAmong(items, nowMs).map((facts) => {
+  return alertsAmong(items).map((facts) => {
     const region = regionOf.get(facts.tunnel ?? '');
     if (region === undefined) return facts;
     const inRegion = reach.get(region) ?? [];
@@ -88,8 +92,8 @@ function factsOfTunnels({ feed }: FindingDeps, tunnels: readonly StandingTunnel[
   });
 }
 
-const alertsAmong = (items: ReturnType<typeof decideAttention>, nowMs: number): readonly AlertFacts[] =>
-  items.flatMap((item) => alertOf(item, nowMs) ?? []);
+const alertsAmong = (items: ReturnType<typeof decideAttention>): readonly AlertFacts[] =>
+  items.flatMap((item) => alertOf(item) ?? []);
 
 /** A tunnel's alert changes only by what the edges are sure of: neither a restart of control nor one of an edge raises or ends one. */
 function viewOf({ feed }: FindingDeps, tunnels: readonly StandingTunnel[], nowMs: number, waitMs: number): AlertView {
@@ -138,7 +142,7 @@ async function readSlowSuspects(db: Queries, nowMs: number): Promise<readonly st
     .distinct()
     .where('a.outcome', '=', 'failed');
   const stray = db.selectFrom('tunnel_hosts').select('project_id').distinct().where('dns_missing_since', 'is not', null);
-  const [domains, hosts, tokens, orders, quotas] = await Promise.all([
+  const [domains, hosts, tokens, orders, quotas, limited] = await Promise.all([
     missed.execute(),
     stray.execute(),
     ending
@@ -147,8 +151,13 @@ async function readSlowSuspects(db: Queries, nowMs: number): Promise<readonly st
       .execute(),
     failed.execute(),
     quotasNear(db),
+    readLimited(db),
   ]);
-  return [...[...domains, ...hosts, ...tokens, ...orders].map(({ project_id }) => project_id), ...quotas.flat()];
+  return [
+    ...[...domains, ...hosts, ...tokens, ...orders].map(({ project_id }) => project_id),
+    ...quotas.flat(),
+    ...limited.map(({ id }) => id),
+  ];
 }
 
 async function readSlowFacts(deps: FindingDeps, projectId: string, nowMs: number): Promise<ProjectFacts> {
@@ -158,7 +167,7 @@ async function readSlowFacts(deps: FindingDeps, projectId: string, nowMs: number
     readDomains(db, projectId),
     readFailedOrders(deps, projectId),
     readTokens(db, projectId, nowMs),
-    readQuotaUses(db, projectId),
+    readQuotaUses(db, projectId, nowMs),
   ]);
   return { ...noFacts, strayHosts, missedDomains: domains.missed, failedOrders, tokens, quotas };
 }
@@ -168,9 +177,11 @@ export async function findSlowSteps(deps: FindingDeps, nowMs: number): Promise<r
   const open = await readOpen(deps.store.db, slow);
   const projects = new Set([...(await readSlowSuspects(deps.store.db, nowMs)), ...open.keys()]);
   return stepsOf(projects, async (projectId) => {
-    const items = decideAttention(await readSlowFacts(deps, projectId, nowMs), nowMs);
+    const facts = await readSlowFacts(deps, projectId, nowMs);
     const known: readonly KnownAlert[] = open.get(projectId) ?? [];
-    const view: AlertView = { nowMs, waitMs: 0, isHeld: () => false, endOf: () => 'back' };
-    return nextAlerts(alertsAmong(items, nowMs), known, view);
+    // An order that fails because the name leads elsewhere is no item of its own, but it still fails.
+    const strays = new Set(facts.strayHosts.map(({ host }) => host));
+    const isHeld = ({ kind, domain = '' }: AlertFacts): boolean => kind === 'certificate-missing' && strays.has(domain);
+    return nextAlerts(alertsAmong(decideAttention(facts, nowMs)), known, { nowMs, waitMs: 0, isHeld, endOf: () => 'back' });
   });
 }

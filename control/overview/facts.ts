@@ -1,6 +1,7 @@
 // The facts from which a project's needs for attention are decided (rules/tunnel/attention.ts): for its first screen and its alerts.
 
 import { dayMs, overviewLimits, type QuotaName } from '@underpass/rules/limits.ts';
+import { monthAt } from '@underpass/rules/text/month.ts';
 import type { ProjectFacts, QuotaUse, TunnelFacts } from '@underpass/rules/tunnel/attention.ts';
 import { sql } from 'kysely';
 import type { CertificatePort } from '../edges/certificate/port.ts';
@@ -9,6 +10,7 @@ import type { Queries, Store } from '../platform/store/store.ts';
 import { readQuotas } from '../request/caller/membership.ts';
 import { countedTables } from '../request/caller/quota.ts';
 import type { StandingTunnel } from '../tunnels/tunnel/list.ts';
+import { gigabyte, hasTrafficLimit, readBytes } from '../usage/traffic-limit.ts';
 
 export interface FactDeps {
   readonly store: Pick<Store, 'db'>;
@@ -45,6 +47,7 @@ export const readStrayHosts = (db: Queries, projectId: string): Promise<ProjectF
     .where('h.project_id', '=', projectId)
     .where('h.live_host', 'is not', null)
     .whereRef('h.dns_checked_at', '>', 'h.dns_missing_since')
+    .orderBy('h.host')
     .limit(overviewLimits.factRows)
     .execute()
     .then((rows) => rows.map(({ tunnel, host, dns_missing_since }) => ({ tunnel, host, since: iso(dns_missing_since!) })));
@@ -83,6 +86,7 @@ export async function readFailedOrders(
           .where('a.outcome', '=', 'failed'),
       ),
     )
+    .orderBy('h.host')
     .limit(overviewLimits.factRows)
     .execute();
   const known = await certificates.ofNames(rows.map(({ host }) => host));
@@ -102,21 +106,30 @@ export async function readTokens(db: Queries, projectId: string, nowMs: number):
     .where('cli', '=', 0)
     .where('expires_at', '>', nowMs)
     .where('expires_at', '<=', nowMs + 8 * dayMs)
+    .orderBy('id')
     .limit(overviewLimits.factRows)
     .execute();
   return rows.map(({ name, expires_at }) => ({ name, until: iso(expires_at!) }));
 }
 
-/** What a project uses of each quota that counts rows. One query. */
-export async function readQuotaUses(db: Queries, projectId: string): Promise<readonly QuotaUse[]> {
+/** What a project uses of each quota that counts rows, and of its traffic where that has a limit. */
+export async function readQuotaUses(db: Queries, projectId: string, nowMs: number): Promise<readonly QuotaUse[]> {
   const counts = Object.entries(countedTables).map(([name, table]) =>
     sql<number>`(select count(*) from ${sql.table(table)} where project_id = ${projectId})`.as(name),
   );
   const row = await db.selectFrom('projects').select(['limits']).select(counts).where('id', '=', projectId).executeTakeFirst();
   if (row === undefined) return [];
   const quotas = readQuotas(row.limits);
-  return (Object.keys(countedTables) as QuotaName[]).map((quota) => ({
+  const counted = (Object.keys(countedTables) as QuotaName[]).map((quota) => ({
     ...{ quota, most: quotas[quota] },
     used: Number((row as Readonly<Record<string, unknown>>)[quota]),
   }));
+  return hasTrafficLimit(quotas.gigabytesPerMonth)
+    ? [...counted, await readTrafficUse(db, projectId, quotas.gigabytesPerMonth, nowMs)]
+    : counted;
+}
+
+async function readTrafficUse(db: Queries, projectId: string, most: number, nowMs: number): Promise<QuotaUse> {
+  const bytes = await readBytes(db, [projectId], monthAt(nowMs).startMs);
+  return { quota: 'gigabytesPerMonth', most, used: Math.floor((bytes.get(projectId) ?? 0) / gigabyte) };
 }

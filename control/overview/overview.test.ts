@@ -133,11 +133,7 @@ const suite: StoreSuite = (name, skip, open) =>
         ...{ tunnelId, minuteMs: now - minutesAgo * minuteMs, rxBytes: bytes, txBytes: bytes, connections: 1, clients: 1 },
         ...{ requests: 0, connectedMinutes: 0, projectId: undefined },
       });
-      await writeMinutes(
-        store,
-        [row('a', 61, 60), row('a', 3, 600), row('a', 2, 600), row('b', 0, 999), row('other', 2, 999)],
-        0,
-      );
+      await writeMinutes(store, [row('a', 61, 60), row('a', 3, 600), row('a', 2, 600), row('b', 0, 999), row('other', 2, 999)]);
       const traces = await readTraces(store, ['a', 'b'], now);
       assert.deepEqual(traces.get('a'), [1, ...Array(28).fill(0), 20]);
       assert.deepEqual(traces.get('b'), Array(30).fill(0), 'the running minute is not whole');

@@ -100,7 +100,7 @@ async function getOverview(deps: OverviewDeps, { membership, caller, nowMs }: Ca
     may(role, 'api-token.read') ? readTokens(db, id, nowMs) : [],
     may(role, 'audit.read') ? readChanges(db, id) : undefined,
     countHosts(db, id),
-    readQuotaUses(db, id),
+    readQuotaUses(db, id, nowMs),
   ]);
   const downRegions = findDownRegions(tunnels, deps.feed.edges(), nowMs);
   const dark = { hosts, strayHosts, missedDomains: domains.missed, failedOrders };

@@ -62,7 +62,6 @@ onBothDatabases((name, skip, open) =>
         await writeMinutes(
           store,
           [0, 1, 14, 15, 29, 44].map((at) => minute(id, start + at * minuteMs, at + 1, at)),
-          0,
         );
       const seen = [];
       do {
@@ -85,7 +84,7 @@ onBothDatabases((name, skip, open) =>
 
     it('adds what other processes write for the same minute, and keeps the most clients', async () => {
       const { store, one } = await fresh();
-      for (const clients of [2, 5, 3]) await writeMinutes(store, [minute(one, start, 10, clients)], 0);
+      for (const clients of [2, 5, 3]) await writeMinutes(store, [minute(one, start, 10, clients)]);
       const { points } = await readHistory(store, one, 'hour', start);
       assert.deepEqual([points.at(-1)?.rx, points.at(-1)?.clients], [0.5, 5]);
     });
@@ -93,18 +92,18 @@ onBothDatabases((name, skip, open) =>
     it('adds minutes that come late to their quarter, even in the middle of a roll-up', async () => {
       const { store, one, two } = await fresh();
       const nowMs = start + 2 * quarterMs;
-      for (const id of [one, two]) await writeMinutes(store, [minute(id, start)], 0);
+      for (const id of [one, two]) await writeMinutes(store, [minute(id, start)]);
       await rollUp(store, nowMs, 1);
       const late = [one, two].flatMap((id) => [minute(id, start, 10), minute(id, start + minuteMs, 100)]);
-      await writeMinutes(store, late, 0);
+      await writeMinutes(store, late);
       while (await rollUp(store, nowMs, 1));
-      await writeMinutes(store, late, 0);
+      await writeMinutes(store, late);
       for (const id of [one, two]) assert.deepEqual((await totals(store, id, nowMs)).slice(1), [221, 221]);
     });
 
     it('is rolled up once by processes that sweep at the same time', async () => {
       const { store, one } = await fresh();
-      await writeMinutes(store, [minute(one, start, 7)], 0);
+      await writeMinutes(store, [minute(one, start, 7)]);
       await Promise.all([1, 2, 3].map(() => sweepStore(store, start + hourMs, silentLog)));
       assert.deepEqual(await totals(store, one, start + hourMs), [0, 7, 7]);
     });
@@ -116,7 +115,7 @@ onBothDatabases((name, skip, open) =>
         .insertInto('metric_minutes')
         .values([0, 5 * hourMs, 3 * dayMs].map((ago) => ({ ...row, minute_at: start - ago })))
         .execute();
-      await writeMinutes(store, [minute(one, start)], 0);
+      await writeMinutes(store, [minute(one, start)]);
       assert.deepEqual(await totals(store, one, start), [6, 11, 16]);
     });
 
@@ -130,7 +129,7 @@ onBothDatabases((name, skip, open) =>
       };
       for (let at = start; at < endMs; at += 3 * hourMs) {
         await sweep(at);
-        await writeMinutes(store, [minute(one, at + 2 * hourMs + 30 * minuteMs)], 0);
+        await writeMinutes(store, [minute(one, at + 2 * hourMs + 30 * minuteMs)]);
       }
       await sweep(endMs);
       assert.deepEqual(await totals(store, one, endMs), [1, 8, 56]);
@@ -144,7 +143,7 @@ onBothDatabases((name, skip, open) =>
     it('is not rolled up or deleted while the time is in doubt', async () => {
       const { store, one } = await fresh();
       await sweepStore(store, start, silentLog);
-      await writeMinutes(store, [minute(one, start)], 0);
+      await writeMinutes(store, [minute(one, start)]);
       await sweepStore(store, start + 400 * dayMs, silentLog);
       assert.deepEqual([await countRows(store, 'history_minutes'), await countRows(store, 'history_quarters')], [1, 0]);
       assert.deepEqual(await totals(store, one, start), [1, 1, 1]);
@@ -152,9 +151,9 @@ onBothDatabases((name, skip, open) =>
 
     it('comes back from a backup', async () => {
       const { store, one } = await fresh();
-      await writeMinutes(store, [minute(one, start)], 0);
+      await writeMinutes(store, [minute(one, start)]);
       await sweepStore(store, start + hourMs, silentLog);
-      await writeMinutes(store, [minute(one, start + hourMs)], 0);
+      await writeMinutes(store, [minute(one, start + hourMs)]);
       const folder = mkdtempSync(join(tmpdir(), 'underpass-history-'));
       await dumpStore(store, join(folder, 'backup'));
       const other = await open();
@@ -179,7 +178,7 @@ onBothDatabases((name, skip, open) =>
         return (await named.execute(store.db)).rows.map((row) => row.name.slice('history_minutes_'.length));
       };
       await sweepStore(store, start, silentLog);
-      await writeMinutes(store, [minute(one, start)], 0);
+      await writeMinutes(store, [minute(one, start)]);
       assert.deepEqual(await partitions(), ['2026_09_21_00', '2026_09_21_01', '2026_09_21_02']);
       assert.equal(await countRows(store, 'history_minutes_rest'), 0);
       const told: string[] = [];
@@ -190,7 +189,7 @@ onBothDatabases((name, skip, open) =>
       });
       assert.match(told[0] ?? '', /the next sweep tries again/);
       assert.deepEqual(await partitions(), ['2026_09_21_00', '2026_09_21_01', '2026_09_21_02']);
-      await writeMinutes(store, [minute(one, start + 3 * hourMs)], 0);
+      await writeMinutes(store, [minute(one, start + 3 * hourMs)]);
       assert.equal(await countRows(store, 'history_minutes_rest'), 1, 'without a partition');
       await sweepStore(store, start + 3 * hourMs, silentLog);
       assert.deepEqual(await partitions(), ['2026_09_21_01', '2026_09_21_02', '2026_09_21_04', '2026_09_21_05']);

@@ -83,7 +83,8 @@ const rules: readonly Rule[] = [
   { table: 'audit', lasting: true, expired: (now) => before('id', endOfIds(now - retentionDays.auditLog * dayMs)) },
   {
     table: 'alert_deliveries',
-    expired: (now) => sql`(state <> 'waiting' and ${before('tried_at', now - webhookLimits.logDays * dayMs)})`,
+    lasting: true,
+    expired: (now) => sql`(state <> 'waiting' and ${before('id', endOfIds(now - webhookLimits.logDays * dayMs))})`,
   },
   { table: 'alerts', expired: (now) => before('closed_at', now - alertLimits.keptDays * dayMs) },
   { table: 'access_sign_ins', lasting: true, expired: (now) => before('at', now - retentionDays.accessSignIn * dayMs) },

@@ -10,6 +10,7 @@ import type { OperatorNeeds } from '../operator/actor.ts';
 import { changeProject } from '../operator/projects.ts';
 import type { UsageHoursTable } from '../platform/store/schema.ts';
 import type { Queries } from '../platform/store/store.ts';
+import { readQuotas } from '../request/caller/membership.ts';
 import { readBounded } from '../request/http/body.ts';
 import { renderCounts } from './month.ts';
 
@@ -20,7 +21,6 @@ export interface UsageWebhook {
 }
 
 export interface BillingDeps extends OperatorNeeds {
-  readonly usageWebhook: UsageWebhook | undefined;
   readonly clock: () => number;
   readonly log: Logger;
 }
@@ -32,12 +32,12 @@ const messagesOfARun = 20;
 const answerTimeoutMs = 10_000;
 const answerMaxBytes = 256 * 1024;
 
-type Row = Pick<UsageHoursTable, 'hour_at' | 'project_id' | 'changed_at' | (typeof usageColumns)[number]>;
+type Row = Pick<UsageHoursTable, 'hour_at' | 'project_id' | (typeof usageColumns)[number]>;
 
 const readUntold = (db: Queries, nowMs: number): Promise<Row[]> =>
   db
     .selectFrom('usage_hours')
-    .select(['hour_at', 'project_id', 'changed_at', ...usageColumns])
+    .select(['hour_at', 'project_id', ...usageColumns])
     .where('told', '=', 0)
     .where('hour_at', '<=', nowMs - hourMs - settledMs)
     .orderBy('hour_at')
@@ -45,20 +45,17 @@ const readUntold = (db: Queries, nowMs: number): Promise<Row[]> =>
     .limit(hoursOfAMessage)
     .execute();
 
-/** A row that has changed since it was read is sent again. */
+/** A row that has grown since it was read is sent again: no count falls. */
 async function noteTold(db: Queries, rows: readonly Row[]): Promise<void> {
-  for (const { hour_at, project_id, changed_at } of rows) {
-    const own = db
-      .updateTable('usage_hours')
-      .set({ told: 1 })
-      .where('hour_at', '=', hour_at)
-      .where('project_id', '=', project_id);
-    await own.where('changed_at', '=', changed_at).execute();
+  for (const row of rows) {
+    const own = db.updateTable('usage_hours').set({ told: 1 }).where('hour_at', '=', row.hour_at);
+    const same = usageColumns.reduce((query, name) => query.where(name, '=', row[name]), own);
+    await same.where('project_id', '=', row.project_id).execute();
   }
 }
 
 function renderMessage(rows: readonly Row[], nowMs: number): { readonly id: string; readonly body: string } {
-  const hours = rows.map(({ hour_at, project_id, changed_at, ...counts }) => {
+  const hours = rows.map(({ hour_at, project_id, ...counts }) => {
     const hour = new Date(hour_at).toISOString();
     return { id: `${project_id}/${hour}`, project: project_id, hour, ...renderCounts(counts) };
   });
@@ -68,14 +65,19 @@ function renderMessage(rows: readonly Row[], nowMs: number): { readonly id: stri
   return { id, body };
 }
 
-/** What the answer says; an empty one says nothing. Throws unless the receiver has taken the message. */
+/** What the answer says about limits. Throws unless the receiver has taken the message. */
 async function post({ url, secret }: UsageWebhook, message: { readonly id: string; readonly body: string }, nowMs: number) {
   const headers = { 'content-type': 'application/json', ...signatureFields([secret], { ...message, atMs: nowMs }) };
   const signal = AbortSignal.timeout(answerTimeoutMs);
   const response = await fetch(url, { method: 'POST', headers, body: message.body, signal, redirect: 'error' });
   if (!response.ok) throw new Error(`the receiver of usage answered ${response.status}`);
+  return readLimits(response).catch(() => undefined);
+}
+
+/** An answer that is no JSON, or too long, says nothing about limits. */
+async function readLimits(response: Response): Promise<unknown> {
   const text = (await readBounded(response, answerMaxBytes)).toString('utf8');
-  return text.trim().startsWith('{') ? (JSON.parse(text) as { readonly limits?: unknown }) : {};
+  return (JSON.parse(text) as { readonly limits?: unknown } | null)?.limits;
 }
 
 const isNumbers = (value: unknown): value is Readonly<Record<string, number>> =>
@@ -84,21 +86,28 @@ const isNumbers = (value: unknown): value is Readonly<Record<string, number>> =>
 /** `{"limits": {"PROJECT": {"gigabytesPerMonth": 50}}}`. A limit that cannot be set stops no other. */
 async function takeLimits(deps: BillingDeps, limits: unknown): Promise<void> {
   if (typeof limits !== 'object' || limits === null) return;
-  const operator = { deps, by: 'billing', address: '', nowMs: deps.clock() };
-  for (const [project, own] of Object.entries(limits)) {
-    const change = isNumbers(own) ? changeProject(operator, project, { limits: own }) : Promise.reject(new Error('not numbers'));
-    await change.catch((error: unknown) => deps.log.warn({ project, err: error }, 'usage: a limit was not set'));
-  }
+  for (const [project, own] of Object.entries(limits))
+    await takeLimit(deps, project, own).catch((error: unknown) =>
+      deps.log.warn({ project, err: error }, 'usage: a limit was not set'),
+    );
+}
+
+/** Changes nothing, and logs nothing, where the project has these limits: an answer may repeat them every hour. */
+async function takeLimit(deps: BillingDeps, project: string, own: unknown): Promise<void> {
+  if (!isNumbers(own)) throw new Error('limits must be whole numbers');
+  const row = await deps.store.db.selectFrom('projects').select('limits').where('id', '=', project).executeTakeFirst();
+  const quotas: Readonly<Record<string, number>> = readQuotas(row?.limits ?? null);
+  if (row !== undefined && Object.entries(own).every(([name, value]) => quotas[name] === value)) return;
+  await changeProject({ deps, by: 'billing', address: '', nowMs: deps.clock() }, project, { limits: own });
 }
 
 /** Sends what has not been sent. A failure leaves it for the next run. */
-export async function tellUsage(deps: BillingDeps): Promise<void> {
-  const { store, usageWebhook, clock } = deps;
-  if (usageWebhook === undefined) return;
+export async function tellUsage(deps: BillingDeps, webhook: UsageWebhook): Promise<void> {
+  const { store, clock } = deps;
   for (let sent = 0; sent < messagesOfARun; sent++) {
     const rows = await readUntold(store.db, clock());
     if (rows.length === 0) return;
-    const { limits } = await post(usageWebhook, renderMessage(rows, clock()), clock());
+    const limits = await post(webhook, renderMessage(rows, clock()), clock());
     await noteTold(store.db, rows);
     await takeLimits(deps, limits);
   }

@@ -27,7 +27,9 @@ async function getUsage({ store: { db } }: UsageDeps, context: CallContext<'getU
     month: month.name,
     ...(await readMonth(db, membership.id, month)),
     ...(hasTrafficLimit(gigabytesPerMonth) ? { gigabytesPerMonth } : {}),
-    ...(row.over_limit_at === null ? {} : { stoppedSince: new Date(row.over_limit_at).toISOString() }),
+    ...(row.over_limit_at === null || month.startMs !== monthAt(context.nowMs).startMs
+      ? {}
+      : { stoppedSince: new Date(row.over_limit_at).toISOString() }),
   };
 }
 

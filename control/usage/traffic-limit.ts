@@ -5,6 +5,7 @@ import { projectQuotas } from '@underpass/rules/limits.ts';
 import { monthAt } from '@underpass/rules/text/month.ts';
 import { sql } from 'kysely';
 import type { FeedPort } from '../edges/feed/port.ts';
+import { piecesOf } from '../platform/store/pieces.ts';
 import type { Queries, Store } from '../platform/store/store.ts';
 import { readQuotas } from '../request/caller/membership.ts';
 
@@ -19,25 +20,36 @@ interface LimitDeps {
 }
 
 /** Few projects have a limit of their own; only these are summed. */
-const readLimited = (db: Queries) =>
+export const readLimited = (db: Queries) =>
   db
     .selectFrom('projects')
     .select(['id', 'limits', 'over_limit_at'])
     .where((eb) => eb.or([eb('limits', 'like', '%"gigabytesPerMonth"%'), eb('over_limit_at', 'is not', null)]))
     .execute();
 
-async function readBytes(db: Queries, projectIds: readonly string[], fromMs: number): Promise<ReadonlyMap<string, number>> {
-  const rows = await db
-    .selectFrom('usage_hours')
-    .select(['project_id', sql<number>`sum(rx_bytes + tx_bytes)`.as('bytes')])
-    .where('project_id', 'in', projectIds)
-    .where('hour_at', '>=', fromMs)
-    .groupBy('project_id')
-    .execute();
-  return new Map(rows.map((row) => [row.project_id, Number(row.bytes)]));
+const projectsAtOnce = 500;
+
+/** Bytes to and from visitors since then. */
+export async function readBytes(
+  db: Queries,
+  projectIds: readonly string[],
+  fromMs: number,
+): Promise<ReadonlyMap<string, number>> {
+  const found = new Map<string, number>();
+  for (const some of piecesOf(projectIds, projectsAtOnce)) {
+    const rows = await db
+      .selectFrom('usage_hours')
+      .select(['project_id', sql<number>`sum(rx_bytes + tx_bytes)`.as('bytes')])
+      .where('project_id', 'in', some)
+      .where('hour_at', '>=', fromMs)
+      .groupBy('project_id')
+      .execute();
+    for (const row of rows) found.set(row.project_id, Number(row.bytes));
+  }
+  return found;
 }
 
-/** Looks at every project with a limit. A minute of traffic beyond the limit passes. */
+/** Looks at every project with a limit. Two to three minutes of traffic beyond it pass: a minute is counted once it is over. */
 export async function holdToTrafficLimits({ store, feed, clock }: LimitDeps): Promise<void> {
   const limited = await readLimited(store.db);
   if (limited.length === 0) return;

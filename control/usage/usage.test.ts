@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, it, type TestContext } from 'node:test';
-import type { ProjectUsage } from '@underpass/rules/entity/resource.ts';
+import type { Overview, ProjectUsage } from '@underpass/rules/entity/resource.ts';
 import type { Logger } from 'pino';
 import { Webhook } from 'standardwebhooks';
 import type { TunnelMinute } from '../edges/feed/minute-tally.ts';
@@ -32,7 +32,7 @@ onBothDatabases((database, skip, openStore) => {
     let store: Store;
     let test: TestControl;
     let ann: SignedUp;
-    const add = (rows: readonly TunnelMinute[]) => addUsage(store.db, usageOfMinutes(rows), test.time.now);
+    const add = (rows: readonly TunnelMinute[]) => addUsage(store.db, usageOfMinutes(rows));
     const usage = (query = '') => ann.call<ProjectUsage>('GET', `/api/usage?project=${ann.projectId}${query}`);
     const hold = () => holdToTrafficLimits({ ...test, clock: () => test.time.now, store });
     const limitTo = (gigabytesPerMonth: number) =>
@@ -96,6 +96,12 @@ onBothDatabases((database, skip, openStore) => {
       assert.deepEqual(test.feed.changed, [id]);
       const { gigabytesPerMonth, stoppedSince } = await usage();
       assert.deepEqual([gigabytesPerMonth, stoppedSince], [1, new Date(test.time.now).toISOString()]);
+      assert.equal((await usage('&month=2026-10')).stoppedSince, undefined);
+      const { attention } = await ann.call<Overview>('GET', `/api/overview?project=${ann.projectId}`);
+      assert.deepEqual(
+        attention.filter(({ kind }) => kind === 'quota-full').map(({ quota, affected, total }) => [quota, affected, total]),
+        [['gigabytesPerMonth', 1, 1]],
+      );
       await limitTo(2);
       await hold();
       assert.equal(await isStopped(), false);
@@ -140,8 +146,8 @@ describe('the webhook of usage', () => {
     const log = { warn: (facts: unknown) => logged.push(facts) } as unknown as Logger;
     const needs = { store, feed: test.feed, bus: createMemoryBus(() => {}), jobs: { wake() {} } };
     const who = { origin: '', operatorEmail: '', operatorName: '' };
-    const tell = () => tellUsage({ ...needs, ...who, usageWebhook: { url, secret }, clock: () => test.time.now, log });
-    const add = (rows: readonly TunnelMinute[]) => addUsage(store.db, usageOfMinutes(rows), test.time.now);
+    const tell = () => tellUsage({ ...needs, ...who, clock: () => test.time.now, log }, { url, secret });
+    const add = (rows: readonly TunnelMinute[]) => addUsage(store.db, usageOfMinutes(rows));
     return { got, test, ann, tell, add, logged };
   }
   const hoursIn = ({ body }: Received) => JSON.parse(body).data.hours as readonly { id: string; rxBytes: number }[];

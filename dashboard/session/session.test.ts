@@ -60,10 +60,13 @@ test('another user finds no answer of the one before; the same user does, after 
 
 /** Modules that keep something for as long as the page lives, which is no person's data. */
 const impersonal: Readonly<Record<string, string>> = {
+  'api/first-data.ts': 'whether the first page has shown',
   'api/request.ts': 'the dialog of the open page',
   'bot-check/turnstile.ts': 'code of the provider',
   'live/live-link.ts': 'ends with the page of the project',
   'ui/highlight.ts': 'code',
+  'ui/overlay/menu.tsx': 'whether the code of menus has loaded',
+  'ui/overlay/toast.tsx': 'toasts until their code has loaded',
 };
 
 test('every module that keeps something says how it forgets', () => {

@@ -22,6 +22,10 @@ export function formatDateTime(at: string, style: DateStyle = 'long', timeZone =
   return { text, title: `${local} (${timeZone}) · ${moment.toISOString()}` };
 }
 
+/** Text such as `November 2026`, of a month in UTC. */
+export const formatMonth = (startMs: number): string =>
+  new Intl.DateTimeFormat('en-US', { month: 'long', year: 'numeric', timeZone: 'UTC' }).format(startMs);
+
 const agoUnits = [
   ['day', 86_400],
   ['hour', 3600],

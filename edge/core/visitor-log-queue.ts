@@ -6,6 +6,8 @@ import type { FeedLogEntry, FeedTunnelLog } from '@underpass/wire/feed.ts';
 const mostInMessage = 500;
 /** Entries that wait, while control is away or slow. */
 const mostWaiting = 2_000;
+/** Of these, of one tunnel: a flood on one must not hide the visits of others. */
+const mostOfTunnel = 400;
 /** Tunnels whose missed visits are counted. */
 const mostTunnels = 10_000;
 
@@ -18,7 +20,13 @@ export class VisitorLogQueue {
       this.miss(tunnelId, 1);
       return;
     }
-    this.#of(tunnelId)?.entries.push(entry);
+    const log = this.#of(tunnelId);
+    if (log === undefined) return;
+    if (log.entries.length >= mostOfTunnel) {
+      log.missed++;
+      return;
+    }
+    log.entries.push(entry);
     this.#count++;
   }
 

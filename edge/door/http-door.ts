@@ -70,7 +70,8 @@ export class HttpDoor {
     const tunnel = host === this.#options.dashboard?.host ? null : context.table.tunnelOf(host);
     if (tunnel !== null) tunnel.countConnection();
     const source = { tunnel, address: connection.ends.sourceAddress, host, version: '1.1' };
-    const seen = context.requestLog.begin(source, head, bytes, end);
+    // Links of the dashboard hold secrets, also in an address that somebody typed with http.
+    const seen = host === this.#options.dashboard?.host ? null : context.requestLog.begin(source, head, bytes, end);
     if (tunnel !== null && portUse[tunnel.type].http === 'passthrough')
       return this.#pass(connection, bytes, head, { tunnel, host, seen });
     const proof = target.startsWith(challengePath) ? context.table.httpChallenge(host, target.slice(challengePath.length)) : null;

@@ -53,6 +53,8 @@ export class Admission implements VisitSide {
 
   /** Null if the request goes to the upstream, else what to answer. Sets what the request is forwarded with. */
   decide(head: RequestHead, bytes: Buffer, end: number): OwnAnswer | null {
+    // The pass of the connection's last request is no longer true: the logs name its visitor.
+    this.pass = null;
     const refusal = this.#refusalOf(head.authority) ?? (head.maxForwards === 0 ? 'UNDERPASS_MAX_FORWARDS' : null);
     if (refusal !== null) return answerOfError(refusal);
     const visit = this.tunnel?.visit;

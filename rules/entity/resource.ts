@@ -450,7 +450,7 @@ export const ProjectUsage = entity({
   days: array(entity({ day: string(), ...usageCounts })),
   /** Absent: no limit. */
   gigabytesPerMonth: maybe(count()),
-  /** When the tunnels stopped, because the limit is used up. */
+  /** When the tunnels stopped, because the limit is used up: in the answer for the present month. */
   stoppedSince: maybe(time()),
 });
 export type ProjectUsage = Described<typeof ProjectUsage>;

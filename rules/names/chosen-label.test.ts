@@ -5,7 +5,22 @@ import { isChosenLabel } from './chosen-label.ts';
 
 test('a chosen label is a plain name that nothing else claims', () => {
   for (const name of ['docs', 'a1b', 'my-shop', 'x'.repeat(63)]) assert.equal(isChosenLabel(name), true, name);
-  const others = ['ab', '-a-', 'Docs', 'a.b', 'a_b', 'x'.repeat(64), 'www', 'login', 'xn--bcher-kva', 'ab--c', ''];
+  const others = [
+    'ab',
+    '-a-',
+    'Docs',
+    'a.b',
+    'a_b',
+    'x'.repeat(64),
+    'www',
+    'login',
+    'xn--bcher-kva',
+    'ab--c',
+    '',
+    'underpass-login',
+    'login-eu',
+    'my-account',
+  ];
   for (const name of others) assert.equal(isChosenLabel(name), false, name);
 });
 

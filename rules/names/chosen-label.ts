@@ -12,13 +12,19 @@ const reserved: ReadonlySet<string> = new Set(
   ),
 );
 
+/** Parts of a name that would make visitors type a password. */
+const baits: ReadonlySet<string> = new Set(
+  'account accounts auth login logon mfa oauth passkey passkeys password secure signin sso underpass verify wallet'.split(' '),
+);
+
 const leastChars = 3;
 const mostChars = 63;
 
 /** False for a reserved name, one that a region may generate, and one that a browser may show in another script. */
 export function isChosenLabel(name: string): boolean {
   const isLabel = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/.test(name) && name.length >= leastChars && name.length <= mostChars;
-  return isLabel && name.slice(2, 4) !== '--' && !reserved.has(name) && !looksGenerated(name);
+  if (!isLabel || name.slice(2, 4) === '--' || reserved.has(name) || looksGenerated(name)) return false;
+  return !name.split('-').some((part) => baits.has(part));
 }
 
 function looksGenerated(name: string): boolean {

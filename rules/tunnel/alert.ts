@@ -62,14 +62,13 @@ const kindOf: Readonly<Partial<Record<AttentionKind, AlertKind>>> = {
   'quota-near': 'quota-near',
 };
 
-/** People who hear of this for the first time after so long have seen it before. */
-const newsMostMs = 7 * dayMs;
+/** A tunnel that fell longer ago is no news: its people have seen it. */
+export const newsMostMs = 7 * dayMs;
 
-/** Undefined if the item is no alert: it is set up, is known for long, or visitors are still served. */
-export function alertOf({ kind, ...item }: AttentionItem, nowMs: number): AlertFacts | undefined {
+/** Undefined if the item is no alert: it is set up, or visitors are still served. */
+export function alertOf({ kind, ...item }: AttentionItem): AlertFacts | undefined {
   const alert = kindOf[kind];
   if (alert === undefined || (kind === 'upstream-failing' && item.affected !== item.total)) return undefined;
-  if (kind === 'tunnel-down' && item.since !== undefined && nowMs - Date.parse(item.since) > newsMostMs) return undefined;
   return { kind: alert, ...item, cause: kind };
 }
 

@@ -255,11 +255,18 @@ export function describeAttention({
     case 'token-ending':
       return { title: `The API token ‘${tokenName}’ ends`, text: 'Create another one before that.' };
     case 'quota-full':
+      if (quota === 'gigabytesPerMonth')
+        return {
+          title: 'The traffic of this month is used up',
+          text: `All ${total} GB are used: tunnels stand still until the month ends, or until the operator raises the limit.`,
+        };
       return {
         title: `No room for more ${quotaNouns[quota]}`,
         text: `All ${total} are used. Delete some, or ask the operator for more.`,
       };
     case 'quota-near':
+      if (quota === 'gigabytesPerMonth')
+        return { title: 'Little traffic is left this month', text: `${affected} of ${total} GB are used.` };
       return { title: `Little room for more ${quotaNouns[quota]}`, text: `${affected} of ${total} are used.` };
   }
 }

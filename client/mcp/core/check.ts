@@ -68,7 +68,7 @@ function wrongName({ name: header }: MessageHeaders, message: Message, era: Era)
   return name === inBody ? undefined : `Mcp-Name is '${name}', but the ${member ?? 'name'} of the body is ${quote(inBody)}`;
 }
 
-/** Tools reach clients without `x-mcp-header` (stateless.ts), so no header can stand for a parameter. */
+/** Tools reach clients without `x-mcp-header` (prepared.ts), so no header can stand for a parameter. */
 function wrongParams({ hasParams }: MessageHeaders): string | undefined {
   return hasParams ? 'Mcp-Param- headers are not supported: no tool of this server designates one' : undefined;
 }

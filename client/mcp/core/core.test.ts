@@ -8,7 +8,7 @@ import { createEventLog } from './event-log.ts';
 import { createLineReader, idOfCutLine } from './lines.ts';
 import { type Json, type Message, parseMessage } from './message.ts';
 import { createRouter } from './router.ts';
-import { createSeats, type Seat } from './seats.ts';
+import { createSeats } from './seats.ts';
 import { createStartGate } from './start-gate.ts';
 
 function kindOf(text: string): string {
@@ -180,22 +180,24 @@ test('an event log forgets the oldest, and does not pretend to have what it forg
   for (const id of ['', '0', '0-', '-1-1', '9-1', '0-99', '1e1-1', `${'9'.repeat(30)}-1`]) assert.equal(log.after(id), null, id);
 });
 
-test('a seat is found by its own visitor, and only an idle one of the same visitor gives way', () => {
+test('a seat is found by its own visitor, and an idle one gives way, of the same visitor or of one who holds more', () => {
   const seats = createSeats({ total: 3, perVisitor: 2, idleMs: 10 });
-  const seat = (id: string, visitor: string, isBusy = false): Seat => ({ id, visitor, usedMs: 0, isBusy: () => isBusy });
+  const seat = (id: string, visitor: string, isBusy = false) => ({ id, visitor, usedMs: 0, isBusy: () => isBusy });
   const [a, b, c] = [seat('a', 'ann', true), seat('b', 'ann'), seat('c', 'eve')];
   for (const each of [a, b]) seats.add(each);
   assert.equal(seats.find('a', 'eve', 1), undefined);
   assert.equal(seats.room('ann'), b);
   assert.equal(seats.room('eve'), 'free');
   seats.add(c);
-  assert.equal(seats.room('bob'), 'full');
+  assert.equal(seats.room('bob'), b, 'ann holds two');
   assert.equal(seats.room('eve'), c);
   assert.equal(seats.find('b', 'ann', 5), b);
   assert.deepEqual(seats.idle(14), [c]);
   assert.deepEqual(seats.idle(15), [b, c]);
   seats.remove({ ...c });
   assert.equal(seats.all().length, 3, 'not one of the same id');
+  b.isBusy = () => true;
+  assert.equal(seats.room('bob'), 'full', 'those of ann are busy, and eve holds one only');
 });
 
 test('a start waits longer after each failure, at most 30 s, and remembers few visitors', () => {

@@ -17,13 +17,16 @@ export interface SeatLimits {
 
 export interface Seats<S extends Seat> {
   readonly find: (id: string, visitor: string, nowMs: number) => S | undefined;
-  /** `full`: none is free. A seat: this one must go first, the visitor's own that is idle for longest. */
+  /** `full`: none is free. A seat: this idle one must go first, of the visitor or of one who holds more. */
   readonly room: (visitor: string) => S | 'free' | 'full';
   readonly add: (seat: S) => void;
   readonly remove: (seat: S) => void;
   readonly idle: (nowMs: number) => readonly S[];
   readonly all: () => readonly S[];
 }
+
+const idlest = <S extends Seat>(seats: readonly S[]): S | undefined =>
+  seats.filter((seat) => !seat.isBusy()).sort((a, b) => a.usedMs - b.usedMs)[0];
 
 export function createSeats<S extends Seat>({ total, perVisitor, idleMs }: SeatLimits): Seats<S> {
   const seats = new Map<string, S>();
@@ -35,10 +38,14 @@ export function createSeats<S extends Seat>({ total, perVisitor, idleMs }: SeatL
       return seat;
     },
     room(visitor) {
-      const own = [...seats.values()].filter((seat) => seat.visitor === visitor);
-      if (seats.size < total && own.length < perVisitor) return 'free';
-      const idle = own.filter((seat) => !seat.isBusy()).sort((a, b) => a.usedMs - b.usedMs);
-      return idle[0] ?? 'full';
+      const byVisitor = Map.groupBy(seats.values(), (seat) => seat.visitor);
+      const own = byVisitor.get(visitor) ?? [];
+      if (own.length >= perVisitor) return idlest(own) ?? 'full';
+      if (seats.size < total) return 'free';
+      // The visitor who holds the most gives one up, so that a few visitors cannot keep everybody else out.
+      const groups = [...byVisitor.values()].sort((a, b) => b.length - a.length);
+      const larger = groups.filter((group) => group === own || group.length > own.length + 1);
+      return larger.map(idlest).find((seat) => seat !== undefined) ?? 'full';
     },
     add: (seat) => void seats.set(seat.id, seat),
     remove(seat) {

@@ -1,6 +1,6 @@
 // What changes in the open alerts of a project: compares what needs attention now with what is known. Pure, and the same twice.
 
-import { type AlertEnd, type AlertFacts, ruleOf, subjectOf } from '@underpass/rules/tunnel/alert.ts';
+import { type AlertEnd, type AlertFacts, newsMostMs, ruleOf, subjectOf } from '@underpass/rules/tunnel/alert.ts';
 
 export interface KnownAlert {
   readonly id: string;
@@ -56,6 +56,7 @@ function stepOf(facts: AlertFacts, known: KnownAlert | undefined, { nowMs, waitM
   const sinceMs = facts.since === undefined ? undefined : Date.parse(facts.since);
   const startMs = sinceMs ?? known?.observedAt;
   if (startMs === undefined) return [{ step: 'observe', facts }];
+  if (known === undefined && facts.kind === 'tunnel-down' && nowMs - startMs > newsMostMs) return [];
   if (nowMs - startMs < waitOf(facts, waitMs)) return [];
   return [{ step: 'open', known, facts: { ...facts, since: new Date(startMs).toISOString() } }];
 }

@@ -15,6 +15,7 @@ import { addDelivery, findWebhook, toDelivery, toWebhook, webhookContext } from 
 
 export interface WebhookCallDeps extends DeliverDeps {
   readonly limiter: Limiter;
+  readonly settings: { readonly production: boolean };
 }
 
 const deliveriesOf = (db: Queries, projectId: string) =>
@@ -38,6 +39,7 @@ async function saveWebhook(deps: WebhookCallDeps, context: CallContext<'saveAler
   const { membership, body, nowMs } = context;
   const format = orInvalid(parseWebhookFormat(body.format));
   const url = body.url === undefined ? undefined : orInvalid(parseWebhookUrl(body.url));
+  if (deps.settings.production && url?.startsWith('http:')) refuse('invalid', "The address must begin with 'https://'.");
   const seal = (text: string): string => deps.keyRing.seal(text, webhookContext(membership.id));
   const secret = await deps.store.write(async (trx) => {
     const known = await findWebhook(trx, membership.id);
@@ -117,8 +119,9 @@ async function testWebhook(
   return toDelivery(orMissing(await read(), 'Delivery'));
 }
 
-async function sendAgain({ store }: WebhookCallDeps, context: CallContext<'resendAlertDelivery'>): Promise<void> {
+async function sendAgain({ store, limiter }: WebhookCallDeps, context: CallContext<'resendAlertDelivery'>): Promise<void> {
   const { membership, segments, nowMs } = context;
+  await limiter.take('webhookAgainPerProject', membership.id);
   await store.write(async (trx) => {
     const webhook = orMissing(await findWebhook(trx, membership.id), 'Webhook');
     if (webhook.disabled_at !== null) refuse('conflict', 'The webhook is switched off. Switch it on first.');

@@ -2,6 +2,7 @@
 // growing pauses; after three days of failures the webhook is disabled, and its owners get a mail.
 
 import { nextDeliveryPauseMs, webhookLimits } from '@underpass/rules/tunnel/webhook.ts';
+import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import type { BackgroundWork } from '../../platform/job/background.ts';
 import type { JobQueue } from '../../platform/job/queue.ts';
@@ -41,15 +42,17 @@ const failures: Readonly<Record<string, string>> = {
   TimeoutError: `No answer within ${webhookLimits.answerMs / 1000} seconds.`,
   AbortError: `No answer within ${webhookLimits.answerMs / 1000} seconds.`,
   InsideAddress: 'The address is not public.',
+  PlainHttp: 'Only https is allowed.',
+  LongAnswer: `The answer has more than ${webhookLimits.answerBytes} bytes.`,
+  ProtocolSwitch: 'The receiver answers in another protocol.',
+  SilentNameServers: 'The name servers do not answer.',
 };
 
 /** Says what a person can act on, and no more: neither the address nor what answered there. */
 function describeFailure(error: unknown): string {
-  const { name, code, message } = error as Error & { readonly code?: string };
+  const { name, code } = error as Error & { readonly code?: string };
   const known = failures[code ?? ''] ?? failures[name];
   if (known !== undefined) return known;
-  if (/only https|has more than|do not answer/.test(message))
-    return `${message.slice(0, 1).toUpperCase()}${message.slice(1, 200)}.`;
   return `The request failed${code === undefined ? '' : ` (${code})`}.`;
 }
 
@@ -68,8 +71,6 @@ async function send(deps: DeliverDeps, webhook: AlertWebhooksTable, delivery: Al
   }
 }
 
-const isTest = (delivery: AlertDeliveriesTable): boolean => eventOf(delivery).type === 'alert.test';
-
 /** Ends all deliveries, and tells the owners. */
 async function disable(trx: Queries, { origin }: DeliverDeps, projectId: string, nowMs: number): Promise<void> {
   await trx.updateTable('alert_webhooks').set({ disabled_at: nowMs }).where('project_id', '=', projectId).execute();
@@ -84,25 +85,37 @@ async function disable(trx: Queries, { origin }: DeliverDeps, projectId: string,
 /** 410: the receiver wants no more (Standard Webhooks). */
 const gone = 410;
 
-async function noteHealth(trx: Queries, deps: DeliverDeps, projectId: string, outcome: Outcome, nowMs: number): Promise<void> {
-  const webhook = await findWebhook(trx, projectId);
-  if (webhook === undefined || webhook.disabled_at !== null) return;
-  const since = outcome.isDelivered ? null : (webhook.failing_since ?? nowMs);
-  await trx.updateTable('alert_webhooks').set({ failing_since: since }).where('project_id', '=', projectId).execute();
-  const isOver = since !== null && nowMs - since >= webhookLimits.disabledAfterMs;
-  if (isOver || outcome.status === gone) await disable(trx, deps, projectId, nowMs);
+/** False if nothing more goes to the webhook: it is gone, or disabled, perhaps by this outcome. */
+async function noteHealth(trx: Queries, deps: DeliverDeps, projectId: string, outcome: Outcome, nowMs: number): Promise<boolean> {
+  const own = trx.updateTable('alert_webhooks').where('project_id', '=', projectId).where('disabled_at', 'is', null);
+  const row = await own
+    .set((eb) => ({ failing_since: outcome.isDelivered ? null : eb.fn.coalesce('failing_since', eb.val(nowMs)) }))
+    .returning('failing_since')
+    .executeTakeFirst();
+  if (row === undefined) return false;
+  const isOver = outcome.status === gone || isLongAgo(row.failing_since, nowMs);
+  if (isOver) await disable(trx, deps, projectId, nowMs);
+  return !isOver;
 }
+
+const isLongAgo = (sinceMs: number | null, nowMs: number): boolean =>
+  sinceMs !== null && nowMs - sinceMs >= webhookLimits.disabledAfterMs;
 
 async function note(deps: DeliverDeps, delivery: AlertDeliveriesTable, outcome: Outcome): Promise<void> {
   const nowMs = deps.clock();
   const attempts = delivery.attempts + 1;
   const { isDelivered, status, error } = outcome;
-  const state = isDelivered ? 'delivered' : isTest(delivery) ? 'failed' : 'waiting';
-  const due_at = nowMs + nextDeliveryPauseMs(attempts);
+  const event = eventOf(delivery);
+  const isTest = event.type === 'alert.test';
   await deps.store.write(async (trx) => {
+    // The webhook before its deliveries, in the order in which others lock them.
+    const goesOn = isTest ? false : await noteHealth(trx, deps, delivery.project_id, outcome, nowMs);
+    // A receiver that refuses one event alone must not hold up the rest of its lane.
+    const isRepeated = goesOn && !isLongAgo(Date.parse(event.timestamp), nowMs);
+    const state = isDelivered ? 'delivered' : isRepeated ? 'waiting' : 'failed';
+    const due_at = nowMs + nextDeliveryPauseMs(attempts);
     const row = trx.updateTable('alert_deliveries').set({ state, attempts, status, error, due_at, tried_at: nowMs });
     await row.where('id', '=', delivery.id).execute();
-    if (!isTest(delivery)) await noteHealth(trx, deps, delivery.project_id, outcome, nowMs);
   });
 }
 
@@ -118,11 +131,14 @@ const headsPerProject = 4;
 const atOnce = 8;
 const mostMs = 2 * 60_000;
 
-/** The oldest waiting delivery of each lane, if it is due. */
+/** The oldest waiting delivery of each lane, if it is due and its webhook takes it. */
 async function readHeads(db: Queries, nowMs: number): Promise<readonly AlertDeliveriesTable[]> {
-  const heads = await db
+  const due = db
     .selectFrom('alert_deliveries as d')
-    .selectAll()
+    .innerJoin('alert_webhooks as w', 'w.project_id', 'd.project_id')
+    .selectAll('d')
+    .select(sql<number>`row_number() over (partition by d.project_id order by d.due_at, d.id)`.as('place'))
+    .where('w.disabled_at', 'is', null)
     .where('d.state', '=', 'waiting')
     .where('d.due_at', '<=', nowMs)
     .where(({ not, exists, selectFrom }) =>
@@ -136,12 +152,9 @@ async function readHeads(db: Queries, nowMs: number): Promise<readonly AlertDeli
             .where('e.state', '=', 'waiting'),
         ),
       ),
-    )
-    .orderBy('d.due_at')
-    .orderBy('d.id')
-    .limit(headsRead)
-    .execute();
-  return [...Map.groupBy(heads, ({ project_id }) => project_id).values()].flatMap((own) => own.slice(0, headsPerProject));
+    );
+  const own = db.selectFrom(due.as('heads')).selectAll().where('place', '<=', headsPerProject);
+  return own.orderBy('due_at').orderBy('id').limit(headsRead).execute();
 }
 
 /** Looks again after each round: a delivery makes room for the next of its lane. */

@@ -43,5 +43,7 @@ export async function resealWebhooks(db: Queries, keyRing: KeyRing): Promise<num
 /** Forgets webhooks whose key is lost: owners set them again. */
 export async function giveUpWebhooks(trx: Queries, keyRing: KeyRing): Promise<void> {
   const lost = (await readSealedWebhooks(trx)).filter(({ sealed }) => !keyRing.canOpen(sealed));
-  for (const { id } of lost) await trx.deleteFrom('alert_webhooks').where('project_id', '=', id).execute();
+  for (const { id } of lost)
+    for (const table of ['alert_webhooks', 'alert_deliveries'] as const)
+      await trx.deleteFrom(table).where('project_id', '=', id).execute();
 }

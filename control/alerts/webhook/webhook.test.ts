@@ -192,6 +192,38 @@ const suite: StoreSuite = (name, skip, open) =>
       assert.ok((await page()).webhook?.disabledAt);
     });
 
+    it('ends what is under way when its receiver answers 410', async () => {
+      await save({ url: receiver.url, format: 'standard' });
+      receiver.statuses.splice(0, Infinity, 410, 500);
+      for (const lane of ['a', 'b', 'c']) await push(lane, lane);
+      await work();
+      assert.deepEqual(new Set((await page()).deliveries.map(({ state }) => state)), new Set(['failed']));
+    });
+
+    it('goes on with a lane after three days of one refused event, while others are taken', async () => {
+      await save({ url: receiver.url, format: 'standard' });
+      receiver.statuses.splice(0, Infinity, 400);
+      await push('refused');
+      await work();
+      receiver.statuses.splice(0, Infinity, 204);
+      await push('other', 'other');
+      await work();
+      test.time.now += 4 * dayMs;
+      receiver.statuses.splice(0, Infinity, 400, 204);
+      await work();
+      await push('next');
+      await work();
+      assert.deepEqual(gotTitles(), ['refused', 'other', 'refused', 'next']);
+    });
+
+    it('leaves a delivery alone whose webhook is gone, and gives each project its turn', async () => {
+      await save({ url: receiver.url, format: 'standard' });
+      for (let i = 0; i < 6; i++) await push(`own ${i}`, `lane ${i}`);
+      await store.db.deleteFrom('alert_webhooks').where('project_id', '=', ann.projectId).execute();
+      await work();
+      assert.deepEqual(gotTitles(), []);
+    });
+
     it('is tested by a press, once, and says how that went', async () => {
       await save({ url: receiver.url, format: 'slack' });
       const good = await ann.call<AlertDelivery>('POST', at('/test'));
@@ -274,7 +306,12 @@ describe('where a webhook may not lead', () => {
       assert.equal(await errorOf(url), 'The address is not public.');
     });
 
-  it('plain http outside development', async () => assert.equal(await errorOf('http://192.0.2.1/'), 'Only https is allowed.'));
+  it('plain http outside development', async () => {
+    const body = { url: 'http://192.0.2.1/', format: 'standard' };
+    const refused = await ann.send('POST', `/api/alerts/webhook?project=${ann.projectId}`, body);
+    assert.equal(refused.status, 400);
+    assert.match(await refused.text(), /must begin with 'https:/);
+  });
 
   it('a name that leads elsewhere after the check: the address that was checked is the one that is dialled', async () => {
     let asked = 0;
@@ -297,6 +334,18 @@ describe('an answer to a webhook is bounded', () => {
     t.after(() => server.close());
     const sent = createGuardedFetch(net, 16 * 1024)(`http://127.0.0.1:${port}/`, { method: 'POST', headers: {}, body: '{}' });
     await assert.rejects(sent, /more than 16384 bytes/);
+  });
+
+  it('to HTTP: a receiver that switches protocols is refused at once', async (t) => {
+    const { server, port } = await listen(() => {});
+    server.on('upgrade', () => {});
+    server.removeAllListeners('request');
+    server.on('request', (request) => {
+      request.socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n');
+    });
+    t.after(() => server.close());
+    const sent = createGuardedFetch(net, 16 * 1024)(`http://127.0.0.1:${port}/`, { method: 'POST', headers: {}, body: '{}' });
+    await assert.rejects(sent, { name: 'ProtocolSwitch' });
   });
 
   it('in time, also of a body that trickles', async (t) => {

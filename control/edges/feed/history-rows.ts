@@ -88,14 +88,14 @@ function sumByQuarter(minutes: readonly TunnelMinute[]): readonly TunnelMinute[]
 }
 
 /** A minute that is rolled up already is added to its quarter: only the chart of the last hour lacks it. */
-export async function writeMinutes(store: Store, minutes: readonly TunnelMinute[], nowMs: number): Promise<void> {
+export async function writeMinutes(store: Store, minutes: readonly TunnelMinute[]): Promise<void> {
   await store.write(async (trx) => {
     const rolledUp = await readRolledUp(trx);
     const isLate = (row: TunnelMinute): boolean => row.minuteMs < rolledUpUntil(rolledUp, row.tunnelId);
     const { late = [], timely = [] } = Object.groupBy(minutes, (row) => (isLate(row) ? 'late' : 'timely'));
     await addRows(trx, 'history_minutes', timely);
     await addRows(trx, 'history_quarters', sumByQuarter(late));
-    await addUsage(trx, usageOfMinutes(minutes), nowMs);
+    await addUsage(trx, usageOfMinutes(minutes));
   });
 }
 

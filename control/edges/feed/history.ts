@@ -20,7 +20,7 @@ import type { MinuteTally } from './minute-tally.ts';
 /** Batches that cannot be written stay in the tally, so an outage of the database leaves no hole in the charts. */
 export async function writeTally(store: Store, tally: MinuteTally, nowMs: number, ending: boolean): Promise<void> {
   for (let some = tally.take(nowMs, ending); some.length > 0; some = tally.take(nowMs, ending)) {
-    await writeMinutes(store, some, nowMs).catch((error) => {
+    await writeMinutes(store, some).catch((error) => {
       tally.putBack(some);
       throw error;
     });

@@ -30,18 +30,18 @@ export function usageOfMinutes(minutes: readonly TunnelMinute[]): readonly Usage
   return [...rows.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
 }
 
-/** Marks the rows as changed: an operator's billing gets them again. */
-export async function addUsage(trx: Queries, rows: readonly UsageRow[], nowMs: number): Promise<void> {
+/** An operator's billing gets rows that grew again. */
+export async function addUsage(trx: Queries, rows: readonly UsageRow[]): Promise<void> {
   if (rows.length === 0) return;
   const sums = Object.fromEntries(
     usageColumns.map((name) => [name, sql<number>`${sql.ref(`usage_hours.${name}`)} + ${sql.ref(`excluded.${name}`)}`]),
   );
   await trx
     .insertInto('usage_hours')
-    .values(rows.map((row) => ({ ...row, changed_at: nowMs, told: 0 as const })))
-    .onConflict((conflict) => conflict.columns(['hour_at', 'project_id']).doUpdateSet({ ...sums, changed_at: nowMs, told: 0 }))
+    .values(rows.map((row) => ({ ...row, told: 0 as const })))
+    .onConflict((conflict) => conflict.columns(['hour_at', 'project_id']).doUpdateSet({ ...sums, told: 0 }))
     .execute();
 }
 
 export const addSignIn = (db: Queries, projectId: string, nowMs: number): Promise<void> =>
-  addUsage(db, [{ project_id: projectId, hour_at: startOf(hourMs, nowMs), ...noUsage, sign_ins: 1 }], nowMs);
+  addUsage(db, [{ project_id: projectId, hour_at: startOf(hourMs, nowMs), ...noUsage, sign_ins: 1 }]);

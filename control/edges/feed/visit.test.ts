@@ -85,6 +85,13 @@ onBothDatabases((database, skip, openStore) => {
       const rows = await test.store.db.selectFrom('access_policies').select('content').execute();
       assert.deepEqual(JSON.parse(rows[0]!.content).rules, denied);
       assert.deepEqual((await ann.call<AccessPolicy>('GET', policyPath())).rules, rules);
+      // A control of an earlier version makes the policy stricter, and keeps the field that it does not know.
+      const older = { ...JSON.parse(rows[0]!.content), rules: [{ path: '/x', action: 'deny' }] };
+      await test.store.db
+        .updateTable('access_policies')
+        .set({ content: JSON.stringify(older) })
+        .execute();
+      assert.deepEqual((await ann.call<AccessPolicy>('GET', policyPath())).rules, older.rules);
       await change(
         () => save({ rules: [rules[2]] }),
         () => tunnel('shop').visit?.callRules === undefined,

@@ -17,12 +17,18 @@ export interface PolicyContent {
   readonly log: boolean;
 }
 
+const isSameRules = (one: readonly PathRule[], other: readonly PathRule[]): boolean =>
+  one.length === other.length &&
+  one.every(({ path, action }, index) => path === other[index]?.path && action === other[index]?.action);
+
 /** Throws if the text is not a policy; the caller must then deny. */
 export function readContent(text: string): PolicyContent {
   const stored = JSON.parse(text) as PolicyContent & { readonly callRules?: readonly PathRule[] };
   // Rows of an earlier version have no origins and no rules about calls.
   const { callRules, ...rest } = stored;
-  const content = { ...rest, rules: callRules ?? rest.rules, origins: rest.origins ?? [] };
+  // An earlier version that changes a policy keeps what it does not know: its own rules are then the newer ones.
+  const isCurrent = callRules !== undefined && isSameRules(withoutCalls(callRules), rest.rules);
+  const content = { ...rest, rules: isCurrent ? callRules : rest.rules, origins: rest.origins ?? [] };
   const { rules, people, provider, origins } = content;
   const lists: unknown[] = [rules, people, origins, ...(provider === null ? [] : [provider.people, provider.groups])];
   if (lists.every((list) => Array.isArray(list))) return content;

@@ -69,13 +69,19 @@ async function refuseLastOperator(trx: Queries, user: UsersTable): Promise<void>
   if (others.length === 0) refuse('conflict', lastOperatorMessage);
 }
 
+/** The sentences of deliveries name people too: these go as a whole. */
+const deleteDeliveries = (trx: Queries, email: string) =>
+  trx
+    .deleteFrom('alert_deliveries')
+    .where(sql<boolean>`event like ${containing(email)} escape '\\'`)
+    .execute();
+
 /** Details list people whom the change of an access policy added or removed; alerts name a new owner. */
 async function anonymiseJson(trx: Queries, email: string): Promise<void> {
   const [held, shown] = [JSON.stringify(email), JSON.stringify(deletedUser)];
   for (const [table, column] of [
     ['audit', 'detail'],
     ['alerts', 'facts'],
-    ['alert_deliveries', 'event'],
   ] as const) {
     const text = sql.ref(column);
     const names = sql<boolean>`${text} like ${containing(held)} escape '\\'`;
@@ -87,6 +93,7 @@ async function anonymise(trx: Queries, email: string): Promise<void> {
   await trx.updateTable('audit').set({ actor: deletedUser, address: '' }).where('actor', '=', email).execute();
   await trx.updateTable('audit').set({ target: deletedUser }).where('target', '=', email).execute();
   await anonymiseJson(trx, email);
+  await deleteDeliveries(trx, email);
   for (const table of ['access_tokens', 'access_links', 'blocks'] as const)
     await trx.updateTable(table).set({ created_by: deletedUser }).where('created_by', '=', email).execute();
   await trx.updateTable('access_sign_ins').set({ who: deletedUser, address: '' }).where('who', '=', email).execute();

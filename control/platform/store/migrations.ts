@@ -336,7 +336,6 @@ const usage = [
     connections bigint not null,
     tunnel_minutes bigint not null,
     sign_ins bigint not null,
-    changed_at bigint not null,
     told smallint not null,
     primary key (hour_at, project_id)
   )`,

@@ -487,7 +487,6 @@ export interface UsageHoursTable {
   tunnel_minutes: number;
   /** Sign-ins of visitors at access policies. */
   sign_ins: number;
-  changed_at: number;
   /** The operator's billing system has this row. */
   told: Flag;
 }

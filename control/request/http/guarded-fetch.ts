@@ -30,16 +30,20 @@ export const systemAddresses = async (host: string): Promise<readonly string[]> 
 const isReachable = (address: string, { allowsLoopback, isAllowed }: GuardedNet): boolean =>
   !isInside(address) || isAllowed(address) || (allowsLoopback && isLoopbackHost(address));
 
-class InsideAddress extends Error {
-  override readonly name = 'InsideAddress';
+/** Why a request was not sent, or its answer not read. Callers tell people by the name. */
+function refusal(
+  name: 'InsideAddress' | 'PlainHttp' | 'LongAnswer' | 'ProtocolSwitch' | 'SilentNameServers',
+  message: string,
+): Error {
+  return Object.assign(new Error(message), { name });
 }
 
-const refuseInside = (host: string): InsideAddress => new InsideAddress(`${host} is not a public address`);
+const refuseInside = (host: string): Error => refusal('InsideAddress', `${host} is not a public address`);
 
 /** Fails unless every address is allowed, so that a name with two cannot get past. */
 async function reachableAddresses(host: string, net: GuardedNet): Promise<readonly string[]> {
   const found = await net.addressesOf(host);
-  if (found === 'unknown') throw new Error(`the name servers of ${host} do not answer`);
+  if (found === 'unknown') throw refusal('SilentNameServers', `the name servers of ${host} do not answer`);
   if (found.length === 0 || !found.every((address) => isReachable(address, net))) throw refuseInside(host);
   return found;
 }
@@ -59,7 +63,8 @@ const guardedLookup =
 
 function checkUrl(url: URL, net: GuardedNet): void {
   const host = url.hostname.replace(/^\[|\]$/g, '');
-  if (url.protocol !== 'https:' && !(net.allowsLoopback && url.protocol === 'http:')) throw new Error('only https is allowed');
+  if (url.protocol !== 'https:' && !(net.allowsLoopback && url.protocol === 'http:'))
+    throw refusal('PlainHttp', 'only https is allowed');
   if (isIP(host) !== 0 && !isReachable(host, net)) throw refuseInside(host);
 }
 
@@ -110,13 +115,19 @@ export const createGuardedFetch =
       let size = 0;
       incoming.on('data', (chunk: Buffer) => {
         size += chunk.length;
-        if (size > answerMaxBytes) sent.destroy(new Error(`the answer has more than ${answerMaxBytes} bytes`));
+        if (size > answerMaxBytes) sent.destroy(refusal('LongAnswer', `the answer has more than ${answerMaxBytes} bytes`));
         else chunks.push(chunk);
       });
       incoming.on('end', () => resolve(answerOf(incoming.statusCode ?? 502, incoming.headers, Buffer.concat(chunks))));
       incoming.on('error', reject);
     });
     sent.on('error', reject);
+    // Without a listener Node closes the connection and says nothing.
+    sent.on('upgrade', (_incoming, socket) => {
+      socket.destroy();
+      reject(refusal('ProtocolSwitch', 'the answer switches to another protocol'));
+    });
+    signal?.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
     sent.end(body === undefined || body === null ? undefined : String(body));
     return promise;
   };

@@ -28,6 +28,7 @@ interface DueHost {
   readonly host: string;
   readonly region: string;
   readonly missingSince: number | null;
+  readonly checkedAt: number | null;
 }
 
 /** Tunnels that have never had a client are being set up, and those whose client left are checked for a month. */
@@ -38,7 +39,7 @@ const dueHosts = (db: Queries, now: number): Promise<DueHost[]> =>
     .selectFrom('tunnel_hosts as h')
     .innerJoin('tunnels as t', 't.id', 'h.tunnel_id')
     .innerJoin('last_clients as c', 'c.tunnel_id', 'h.tunnel_id')
-    .select(['h.live_host as host', 't.region', 'h.dns_missing_since as missingSince'])
+    .select(['h.live_host as host', 't.region', 'h.dns_missing_since as missingSince', 'h.dns_checked_at as checkedAt'])
     .where('h.live_host', 'is not', null)
     .where('h.apex_name', '!=', '')
     .where('c.seen_at', '>', 0)
@@ -68,8 +69,10 @@ async function regionAddresses({ store, dns }: HostRecheckDeps): Promise<Readonl
 /** `ours`: the addresses of the region. */
 async function checkOne({ store, dns }: HostRecheckDeps, due: DueHost, ours: readonly string[], now: number): Promise<void> {
   const answer = ours.length === 0 ? 'unknown' : await dns.hosts.ask(due.host);
-  const since =
-    answer === 'unknown' ? due.missingSince : decideDnsCheck(answer, ours) === 'dns_ok' ? null : (due.missingSince ?? now);
+  const isFirstMiss = due.missingSince !== null && due.missingSince === due.checkedAt;
+  // Without an answer, one miss stays one miss: a second one has to follow it.
+  const unanswered = isFirstMiss ? now : due.missingSince;
+  const since = answer === 'unknown' ? unanswered : decideDnsCheck(answer, ours) === 'dns_ok' ? null : (due.missingSince ?? now);
   const change = store.db.updateTable('tunnel_hosts').set({ dns_checked_at: now, dns_missing_since: since });
   await change.where('live_host', '=', due.host).execute();
 }

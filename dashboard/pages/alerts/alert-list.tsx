@@ -70,7 +70,7 @@ const columns: readonly Column<Alert>[] = [
       ),
   },
   dateColumn('since', 'Since', ({ since, openedAt }) => since ?? openedAt),
-  dateColumn('closed', 'Until', ({ closedAt }) => closedAt),
+  dateColumn('closed', 'Over', ({ closedAt }) => closedAt),
 ];
 
 const Until = ({ at }: { readonly at: string }) => (

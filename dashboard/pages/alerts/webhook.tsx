@@ -72,8 +72,9 @@ export function WebhookCard() {
 function Health({ webhook: { disabledAt, failingSince } }: { readonly webhook: AlertWebhook }) {
   if (disabledAt !== null) {
     return (
-      <Banner tone="danger" title="Switched off after failures.">
-        Nothing is sent since <DateTime at={disabledAt} style="short" />. Mend the receiver, then press Change and save.
+      <Banner tone="danger" title="The webhook is switched off: its receiver failed for three days, or wants no more.">
+        Nothing is sent since <DateTime at={disabledAt} style="short" />. Fix the receiver, then open Change and save: that
+        switches it on again.
       </Banner>
     );
   }

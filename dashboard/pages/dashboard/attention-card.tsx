@@ -56,6 +56,7 @@ function placeOf({ kind, tunnel = '', domain = '', quota }: AttentionItem, proje
 }
 
 function placeOfQuota(quota: AttentionItem['quota'], project: string): string {
+  if (quota === 'gigabytesPerMonth') return paths.usage(project);
   if (quota === 'domains') return paths.domains(project);
   if (quota === 'securityGroups') return paths.securityGroups(project);
   if (quota === 'accessPolicies') return paths.accessPolicies(project);

@@ -14,6 +14,7 @@ import { Banner } from '../../ui/banner.tsx';
 import { buttonClass } from '../../ui/button.tsx';
 import { ButtonLink } from '../../ui/button-link.tsx';
 import { Card } from '../../ui/card.tsx';
+import { formatMonth } from '../../ui/date-format.ts';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
@@ -55,21 +56,18 @@ export function Component() {
   );
 }
 
-const nameOf = ({ startMs }: UsageMonth): string =>
-  new Date(startMs).toLocaleDateString('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' });
-
 function MonthChoice({ month }: { readonly month: UsageMonth }) {
   const before = monthBefore(month);
   const after = monthAt(month.endMs);
   return (
     <nav aria-label="Month" className="flex flex-wrap items-center gap-2">
       <ButtonLink to={`?month=${before.name}`} size="sm" icon={<ChevronLeft aria-hidden="true" />}>
-        {nameOf(before)}
+        {formatMonth(before.startMs)}
       </ButtonLink>
-      <h2 className="px-2 font-semibold">{nameOf(month)}</h2>
+      <h2 className="px-2 font-semibold">{formatMonth(month.startMs)}</h2>
       {after.startMs <= Date.now() && (
         <ButtonLink to={`?month=${after.name}`} size="sm" icon={<ChevronRight aria-hidden="true" />}>
-          {nameOf(after)}
+          {formatMonth(after.startMs)}
         </ButtonLink>
       )}
     </nav>

@@ -2,7 +2,7 @@
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import type { Tunnel } from '@underpass/rules/entity/entity.ts';
 import { accept } from '@underpass/rules/parsed.ts';
-import type { VisitorLogMode } from '@underpass/rules/tunnel/visitor-log.ts';
+import { type VisitorLogMode, visitorLogLabels } from '@underpass/rules/tunnel/visitor-log.ts';
 import { useRevalidator } from 'react-router';
 import { callApi } from '../../api/request.ts';
 import { DialogForm } from '../../form/overlay-form.tsx';
@@ -34,9 +34,9 @@ export function VisitorLogDialog({ tunnel, open, onOpenChange }: VisitorLogDialo
 }
 
 const modes = [
-  { value: 'off', label: 'Off', description: 'Nothing about visits is kept.' },
-  { value: 'truncated', label: 'On, without the end of addresses', description: '203.0.113.0/24 in place of 203.0.113.9.' },
-  { value: 'full', label: 'On, with whole addresses', description: 'To tell visitors apart, or to block one.' },
+  { value: 'off', label: visitorLogLabels.off, description: 'Nothing about visits is kept.' },
+  { value: 'truncated', label: visitorLogLabels.truncated, description: '203.0.113.0/24 in place of 203.0.113.9.' },
+  { value: 'full', label: visitorLogLabels.full, description: 'To tell visitors apart, or to block one.' },
 ] as const;
 
 interface LogValues {

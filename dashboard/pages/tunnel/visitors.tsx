@@ -53,7 +53,7 @@ const rowsMost = visitorLogBounds.rows.toLocaleString('en-US');
 
 /** What is kept, for how long, said where it is read. */
 function describeLog({ name, visitorLog, visitorLogQuery }: Tunnel): string {
-  if (visitorLog === undefined) return `Nobody notes who visits ‘${name}’.`;
+  if (visitorLog === undefined) return `The visitor log of ‘${name}’ is off.`;
   const addresses = visitorLog === 'full' ? 'Whole addresses' : 'Addresses without their end (/24, /48)';
   const paths = visitorLogQuery ? 'paths with queries' : 'paths without queries';
   return `Visits of ‘${name}’ in the last 24 hours, at most ${rowsMost}. ${addresses}, ${paths}; no headers, no bodies.`;
@@ -104,7 +104,9 @@ function Visits({ tunnel }: { readonly tunnel: Tunnel }) {
   const { q, status: asked, after: before, before: after } = askedOf(search, rules);
   const status = asked as VisitorLogFilter | undefined;
   const input = { project: project.id, name: tunnel.name, q, status, before, after };
-  const page = useFetched(askFor(tunnelCalls.listVisitorLog, input, { background: true }));
+  const ask = askFor(tunnelCalls.listVisitorLog, input, { background: true });
+  // A change of the log deletes what it kept, so an answer from before it is wrong.
+  const page = useFetched({ ...ask, key: `${ask.key} ${tunnel.visitorLog} ${tunnel.visitorLogQuery === true}` });
   const isNewest = before === undefined && after === undefined;
   useAgain(page.reload, isLive && isNewest ? refreshes : undefined);
   const { data } = page;
