@@ -2,6 +2,7 @@
 
 import type { OperatorIdentity, StatusRow } from '@underpass/rules/entity/resource.ts';
 import type { Logger } from 'pino';
+import type { UsageWebhook } from './billing/billing.ts';
 import type { CertificatePort } from './edges/certificate/port.ts';
 import type { DnsPort } from './edges/dns/port.ts';
 import type { FeedPort } from './edges/feed/port.ts';
@@ -14,7 +15,6 @@ import type { KeptMail, SendMail } from './platform/mail/mail.ts';
 import type { KeyRing } from './platform/secret/key-ring.ts';
 import type { Store } from './platform/store/store.ts';
 import type { SiteSettings } from './site/site.ts';
-import type { UsageWebhook } from './usage/billing.ts';
 import type { DocumentNet } from './visitors/programs/document.ts';
 
 export interface ControlSettings extends SiteSettings {

@@ -71,7 +71,7 @@ export const layers = {
     ['visitors'],
     ['tunnels'],
     ['people'],
-    ['alerts', 'operator', 'overview', 'site', 'sweep', 'usage'],
+    ['alerts', 'billing', 'operator', 'overview', 'site', 'sweep', 'usage'],
     ['api'],
     ['.'],
   ],

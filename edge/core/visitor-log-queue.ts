@@ -6,7 +6,7 @@ import type { FeedLogEntry, FeedTunnelLog } from '@underpass/wire/feed.ts';
 const mostInMessage = 500;
 /** Entries that wait, while control is away or slow. */
 const mostWaiting = 2_000;
-/** Of these, of one tunnel: a flood on one must not hide the visits of others. */
+/** Entries of one tunnel among these: a flood on one must not hide the visits of others. */
 const mostOfTunnel = 400;
 /** Tunnels whose missed visits are counted. */
 const mostTunnels = 10_000;

@@ -12,7 +12,7 @@ import type { UsageHoursTable } from '../platform/store/schema.ts';
 import type { Queries } from '../platform/store/store.ts';
 import { readQuotas } from '../request/caller/membership.ts';
 import { readBounded } from '../request/http/body.ts';
-import { renderCounts } from './month.ts';
+import { renderCounts } from '../usage/month.ts';
 
 export interface UsageWebhook {
   readonly url: string;
