@@ -137,7 +137,7 @@ test('who visited', async (t) => {
     const dialog = page.getByRole('dialog', { name: 'Visitor log' });
     await dialog.getByRole('radio', { name: /^Off/ }).check();
     await dialog.getByRole('button', { name: 'Save' }).click();
-    await expect(page.getByRole('heading', { name: 'The visitor log is off' })).toBeVisible();
+    await expect(page.getByRole('heading', { name: 'The visitor log is off', exact: true })).toBeVisible();
     assert.deepEqual(storedRows(stage), []);
     await visit(door, '/after');
     await page.goto(projectUrl(account, 'audit'));
