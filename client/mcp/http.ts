@@ -5,6 +5,7 @@ import type { Bridge, Refusal } from './bridge.ts';
 import { checkMessage, type Era, idOf, type MessageHeaders, sessionVersions } from './core/check.ts';
 import { codes, errorOf, type Id, type Json, type Message, parseMessage } from './core/message.ts';
 import type { McpLimits } from './limits.ts';
+import { createOpenAnswers } from './open-answers.ts';
 import { createOutlet } from './outlet.ts';
 import type { Session } from './session.ts';
 
@@ -27,6 +28,7 @@ interface Visit {
 export function createMcpHandler(bridge: Bridge, limits: McpLimits): Handle {
   /** Messages that are read or wait for their server, of each visitor. */
   const arriving = new Map<string, number>();
+  const answers = createOpenAnswers(limits);
 
   return async (request, response) => {
     const visitor = header(request, visitorHeader);
@@ -36,6 +38,7 @@ export function createMcpHandler(bridge: Bridge, limits: McpLimits): Handle {
     if (visitor === undefined || visitor === '')
       return void refuse(response, 403, 'Only visitors who signed in may use this server');
     if (!isOwnOrigin(request)) return void refuse(response, 403, 'Pages of other origins may not use this server');
+    if (!answers.take(visitor, response)) return void refuse(response, 503, 'Too many answers are open or not read');
     const primes = (header(request, 'mcp-protocol-version') ?? '') >= sessionVersions[0]!;
     const visit = { request, response, visitor, primes };
     if (request.method === 'POST') return post(visit);

@@ -1,4 +1,4 @@
-// Bounds of `underpass mcp`. With all seats taken by visitors who never read, it holds some hundreds of megabytes; usually a few.
+// Bounds of `underpass mcp`. With all seats taken and no visitor reading, it holds some hundreds of megabytes; usually a few.
 
 export const mcpLimits = {
   /** A message of a client. */
@@ -12,6 +12,8 @@ export const mcpLimits = {
   unreadBytes: 8 * 1024 * 1024,
   /** What waits for a client to read it, before its connection ends. */
   queuedBytes: 16 * 1024 * 1024,
+  /** Answers of one visitor that are open, and the bytes that wait for this visitor, or for all, to read them. */
+  answers: { perVisitor: 128, unreadBytes: 32 * 1024 * 1024, allUnreadBytes: 256 * 1024 * 1024 },
   /** Server processes, and those of one visitor. */
   seats: { total: 32, perVisitor: 8, idleMs: 30 * 60_000 },
   /** Sessions that share a server. */
@@ -22,7 +24,7 @@ export const mcpLimits = {
   /** Open requests of one session, or of one visitor without a session. */
   requests: 32,
   /** Kept for clients that come back after a broken connection, in each session. */
-  events: { count: 512, bytes: 8 * 1024 * 1024 },
+  events: { count: 512, bytes: 2 * 1024 * 1024 },
   /** An answer that comes sooner is one JSON object; a later one comes on an event stream. */
   streamAfterMs: 1_000,
   keepAliveMs: 25_000,
