@@ -11,11 +11,10 @@ import {
   toneOf,
 } from '@underpass/rules/tunnel/alert.ts';
 import { createId } from '../platform/store/id.ts';
+import { isoTime } from '../platform/store/iso-time.ts';
 import type { AlertsTable } from '../platform/store/schema.ts';
 import type { Queries } from '../platform/store/store.ts';
 import type { AlertStep, KnownAlert } from './core/next-alerts.ts';
-
-const iso = (ms: number): string => new Date(ms).toISOString();
 
 export const factsOf = ({ facts }: Pick<AlertsTable, 'facts'>): AlertFacts => JSON.parse(facts) as AlertFacts;
 
@@ -90,6 +89,6 @@ export function toAlert(row: AlertsTable): Alert {
   const { title, text } = describeAlert(factsOf(row), row.ended ?? undefined);
   return {
     ...{ ...facts, id: row.id, state, tone: toneOf(facts.kind, state), title, text },
-    ...{ openedAt: iso(row.opened_at ?? row.observed_at), closedAt: row.closed_at === null ? null : iso(row.closed_at) },
+    ...{ openedAt: isoTime(row.opened_at ?? row.observed_at), closedAt: row.closed_at === null ? null : isoTime(row.closed_at) },
   };
 }

@@ -6,6 +6,7 @@ import type { ProjectFacts, QuotaUse, TunnelFacts } from '@underpass/rules/tunne
 import { sql } from 'kysely';
 import type { CertificatePort } from '../edges/certificate/port.ts';
 import { lostAfterMs } from '../edges/dns/core/ownership.ts';
+import { isoTime } from '../platform/store/iso-time.ts';
 import type { Queries, Store } from '../platform/store/store.ts';
 import { readQuotas } from '../request/caller/membership.ts';
 import { countedTables } from '../request/caller/quota.ts';
@@ -16,8 +17,6 @@ export interface FactDeps {
   readonly store: Pick<Store, 'db'>;
   readonly certificates: Pick<CertificatePort, 'ofNames'>;
 }
-
-const iso = (ms: number): string => new Date(ms).toISOString();
 
 export const toTunnelFacts = ({ name, region, standing }: StandingTunnel): TunnelFacts => ({
   ...standing,
@@ -50,7 +49,7 @@ export const readStrayHosts = (db: Queries, projectId: string): Promise<ProjectF
     .orderBy('h.host')
     .limit(overviewLimits.factRows)
     .execute()
-    .then((rows) => rows.map(({ tunnel, host, dns_missing_since }) => ({ tunnel, host, since: iso(dns_missing_since!) })));
+    .then((rows) => rows.map(({ tunnel, host, dns_missing_since }) => ({ tunnel, host, since: isoTime(dns_missing_since!) })));
 
 export interface DomainFacts {
   readonly verified: number;
@@ -61,7 +60,7 @@ export async function readDomains(db: Queries, projectId: string): Promise<Domai
   const verified = db.selectFrom('domains').where('project_id', '=', projectId).where('verified_at', 'is not', null);
   const rows = await verified.select(['apex_name', 'first_missed_at']).execute();
   const missed = rows.flatMap(({ apex_name, first_missed_at }) =>
-    first_missed_at === null ? [] : [{ domain: apex_name, until: iso(first_missed_at + lostAfterMs) }],
+    first_missed_at === null ? [] : [{ domain: apex_name, until: isoTime(first_missed_at + lostAfterMs) }],
   );
   return { verified: rows.length, missed };
 }
@@ -93,7 +92,7 @@ export async function readFailedOrders(
   return rows.flatMap(({ host, tunnel }) => {
     const certificate = known.get(host);
     if (!certificate?.lastOrderFailed) return [];
-    return [{ tunnel, host, until: certificate.until === undefined ? undefined : iso(certificate.until) }];
+    return [{ tunnel, host, until: certificate.until === undefined ? undefined : isoTime(certificate.until) }];
   });
 }
 
@@ -109,7 +108,7 @@ export async function readTokens(db: Queries, projectId: string, nowMs: number):
     .orderBy('id')
     .limit(overviewLimits.factRows)
     .execute();
-  return rows.map(({ name, expires_at }) => ({ name, until: iso(expires_at!) }));
+  return rows.map(({ name, expires_at }) => ({ name, until: isoTime(expires_at!) }));
 }
 
 /** What a project uses of each quota that counts rows, and of its traffic where that has a limit. */

@@ -4,12 +4,10 @@ import type { Alert, AlertDelivery, AlertWebhook } from '@underpass/rules/entity
 import { type WebhookFormat, webhookLimits } from '@underpass/rules/tunnel/webhook.ts';
 import type { KeyRing } from '../../platform/secret/key-ring.ts';
 import { createId } from '../../platform/store/id.ts';
+import { isoOrNull, isoTime } from '../../platform/store/iso-time.ts';
 import type { AlertDeliveriesTable, AlertWebhooksTable } from '../../platform/store/schema.ts';
 import type { Queries } from '../../platform/store/store.ts';
 import type { WebhookEvent } from './message.ts';
-
-const iso = (ms: number): string => new Date(ms).toISOString();
-const isoOrNull = (ms: number | null): string | null => (ms === null ? null : iso(ms));
 
 /** The same for all three texts of a row: a rotation copies the secret to the old one. */
 export const webhookContext = (projectId: string): string => `alert_webhooks/${projectId}`;
@@ -37,7 +35,7 @@ export function toWebhook(keyRing: KeyRing, row: AlertWebhooksTable, nowMs: numb
   return {
     ...{ site: new URL(openWebhook(keyRing, row, nowMs).url).origin, format: row.format },
     ...{ failingSince: isoOrNull(row.failing_since), disabledAt: isoOrNull(row.disabled_at) },
-    ...{ oldSecretUntil: isoOrNull(oldUntil), updatedAt: iso(row.updated_at) },
+    ...{ oldSecretUntil: isoOrNull(oldUntil), updatedAt: isoTime(row.updated_at) },
   };
 }
 
@@ -48,7 +46,7 @@ export function toDelivery(row: AlertDeliveriesTable): AlertDelivery {
   return {
     ...{ id: row.id, type, title: data.title, at: timestamp, state: row.state, attempts: row.attempts },
     ...{ status: row.status, error: row.error, triedAt: isoOrNull(row.tried_at) },
-    nextAt: row.state === 'waiting' ? iso(row.due_at) : null,
+    nextAt: row.state === 'waiting' ? isoTime(row.due_at) : null,
   };
 }
 
@@ -65,7 +63,7 @@ export interface NewDelivery {
 export async function addDelivery(trx: Queries, about: NewDelivery, dueAt: number, nowMs: number): Promise<string> {
   const { projectId, type, alert, url, lane } = about;
   const { name } = await trx.selectFrom('projects').select('name').where('id', '=', projectId).executeTakeFirstOrThrow();
-  const event: WebhookEvent = { type, timestamp: iso(nowMs), data: { ...alert, project: { id: projectId, name }, url } };
+  const event: WebhookEvent = { type, timestamp: isoTime(nowMs), data: { ...alert, project: { id: projectId, name }, url } };
   const id = createId(nowMs);
   const row = { id, project_id: projectId, lane, event: JSON.stringify(event), state: 'waiting' as const, due_at: dueAt };
   await trx

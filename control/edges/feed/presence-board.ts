@@ -5,6 +5,7 @@ import type { TunnelMetrics } from '@underpass/rules/entity/entity.ts';
 import type { ConnectedClient, EdgeHealth, LastClient } from '@underpass/rules/entity/resource.ts';
 import { durations } from '@underpass/rules/limits.ts';
 import type { FeedPeer } from '@underpass/wire/feed.ts';
+import { isoTime } from '../../platform/store/iso-time.ts';
 import type { Passed } from './core/counter.ts';
 import { latest } from './core/last-client.ts';
 import { connectedClients, type LiveClient, type ReportedClients } from './core/presence.ts';
@@ -18,7 +19,6 @@ const edgeKeptMs = 600_000;
 const edgeHeardWithinMs = 30_000;
 
 const keyOf = (region: string, edgeId: string): string => `${region}/${edgeId}`;
-const isoTime = (ms: number): string => new Date(ms).toISOString();
 
 type Listener = (tunnelIds: readonly string[]) => void;
 

@@ -9,6 +9,7 @@ import { tellNarrowed } from '../../platform/bus/narrowed-rights.ts';
 import type { JobQueue } from '../../platform/job/queue.ts';
 import { hasRoom, type Limiter } from '../../platform/limit/limiter.ts';
 import { newTokenMail } from '../../platform/mail/mails.ts';
+import { isoOrNull } from '../../platform/store/iso-time.ts';
 import type { Queries, Store } from '../../platform/store/store.ts';
 import { recordAlert } from '../../request/caller/alert.ts';
 import { createApiToken } from '../../request/caller/api-token.ts';
@@ -27,8 +28,6 @@ export interface TokenDeps {
   readonly jobs: Pick<JobQueue, 'wake'>;
   readonly origin: string;
 }
-
-const isoOrNull = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 
 const tokenRows = (db: Queries, projectId: string) =>
   db

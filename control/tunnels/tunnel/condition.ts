@@ -4,6 +4,7 @@ import type { LastClient } from '@underpass/rules/entity/resource.ts';
 import { ClientErrorCode } from '@underpass/rules/entity/resource.ts';
 import { decideCondition, type TunnelCondition } from '@underpass/rules/tunnel/tunnel-condition.ts';
 import type { FeedPort } from '../../edges/feed/port.ts';
+import { isoTime } from '../../platform/store/iso-time.ts';
 import type { LastClientsTable } from '../../platform/store/schema.ts';
 import type { Queries } from '../../platform/store/store.ts';
 
@@ -20,8 +21,6 @@ export async function readRemembered(db: Queries, of: readonly string[] | { read
   return new Map((await query.execute()).map((row) => [row.tunnel_id, row]));
 }
 
-const iso = (ms: number): string => new Date(ms).toISOString();
-
 const later = <T extends { readonly at: string }>(live: T | null, kept: T | null): T | null =>
   live === null || (kept !== null && kept.at > live.at) ? kept : live;
 
@@ -29,9 +28,9 @@ const later = <T extends { readonly at: string }>(live: T | null, kept: T | null
 export function joinLastClient(live: LastClient, row: LastClientsTable | undefined): LastClient {
   if (row === undefined) return live;
   const code = ClientErrorCode.options.find((known) => known === row.error_code);
-  const error = code === undefined ? null : { at: iso(row.error_at), address: row.error_address, code };
-  const left = row.left_at === null ? undefined : { at: iso(row.left_at), onPurpose: row.on_purpose === 1 };
-  const seen = row.seen_at === 0 ? null : { at: iso(row.seen_at), address: row.address };
+  const error = code === undefined ? null : { at: isoTime(row.error_at), address: row.error_address, code };
+  const left = row.left_at === null ? undefined : { at: isoTime(row.left_at), onPurpose: row.on_purpose === 1 };
+  const seen = row.seen_at === 0 ? null : { at: isoTime(row.seen_at), address: row.address };
   // A client that the edges saw leaves them later than any that the row tells of.
   const leave = live.seen === null ? left : live.left;
   return { seen: later(live.seen, seen), error: later(live.error, error), ...(leave && { left: leave }) };
@@ -78,7 +77,7 @@ export function readStanding(feed: StandingFeed, { id, status, suspendedAt, row 
     working: first,
     down: last.left?.at ?? last.seen?.at,
     stopped: last.left?.at,
-    suspended: suspendedAt === null ? undefined : iso(suspendedAt),
+    suspended: suspendedAt === null ? undefined : isoTime(suspendedAt),
   };
   return { condition, since: sinces[condition], last, clients: clients.length, failing };
 }

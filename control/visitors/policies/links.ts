@@ -6,12 +6,12 @@ import type { AccessLink } from '@underpass/rules/visit/access-policy.ts';
 import { policyLimits } from '@underpass/rules/visit/policy-limits.ts';
 import { createToken, hashToken } from '../../platform/secret/token.ts';
 import { createId } from '../../platform/store/id.ts';
+import { isoOrNull } from '../../platform/store/iso-time.ts';
 import type { AccessLinksTable } from '../../platform/store/schema.ts';
 import type { Queries } from '../../platform/store/store.ts';
 import { auditCall } from '../../request/caller/audit.ts';
 import type { CallContext } from '../../request/caller/call.ts';
 import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
-import { isoOrNull } from './tokens.ts';
 import { changeGrants, getPolicyRow, type PolicyDeps } from './write-policy.ts';
 
 const mostHours = 24 * limits.apiTokenDays;

@@ -6,14 +6,13 @@ import type { AccessToken } from '@underpass/rules/visit/access-policy.ts';
 import { policyLimits } from '@underpass/rules/visit/policy-limits.ts';
 import { createToken, hashToken } from '../../platform/secret/token.ts';
 import { createId } from '../../platform/store/id.ts';
+import { isoOrNull } from '../../platform/store/iso-time.ts';
 import type { AccessTokensTable } from '../../platform/store/schema.ts';
 import type { Queries } from '../../platform/store/store.ts';
 import { auditCall } from '../../request/caller/audit.ts';
 import type { CallContext } from '../../request/caller/call.ts';
 import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
 import { changeGrants, getPolicyRow, type PolicyDeps } from './write-policy.ts';
-
-export const isoOrNull = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 
 const toToken = (row: AccessTokensTable): AccessToken => ({
   id: row.id,
