@@ -135,7 +135,7 @@ describe('the queue of visitor logs', () => {
 
   it('holds a bounded number while nothing takes it, and counts the rest', () => {
     const queue = new VisitorLogQueue();
-    for (let at = 0; at < 5_000; at++) queue.add('t', entry);
+    for (let at = 0; at < 5_000; at++) queue.add(`t${at % 10}`, entry);
     let [entries, missed, messages] = [0, 0, 0];
     for (let logs = queue.take(); logs.length > 0; logs = queue.take()) {
       messages++;
@@ -147,11 +147,19 @@ describe('the queue of visitor logs', () => {
   it('has room again after it was taken', () => {
     const queue = new VisitorLogQueue();
     for (let round = 0; round < 10; round++) {
-      for (let at = 0; at < 500; at++) queue.add('t', entry);
+      for (let at = 0; at < 400; at++) queue.add('t', entry);
       assert.deepEqual(
         queue.take().map((log) => [log.entries.length, log.missed]),
-        [[500, 0]],
+        [[400, 0]],
       );
     }
+  });
+
+  it('keeps room for others beside a flood on one tunnel', () => {
+    const queue = new VisitorLogQueue();
+    for (let at = 0; at < 5_000; at++) queue.add('flood', entry);
+    queue.add('quiet', entry);
+    const counts = Object.fromEntries(queue.take().map((log) => [log.tunnelId, [log.entries.length, log.missed]]));
+    assert.deepEqual(counts, { flood: [400, 4_600], quiet: [1, 0] });
   });
 });
