@@ -28,8 +28,13 @@ export function useListAddress(rules: ListRules): ListAddress {
   const [search, setSearch] = useSearchParams();
   const { q = '', status, sort: asked = '', after, before } = askedOf(search, rules);
   const sort: Sort = { key: asked.replace('-', ''), direction: asked.startsWith('-') ? 'descending' : 'ascending' };
+  // Of the address, because a change may follow before the page has shown the one before.
   const change = (changes: Readonly<Record<string, string | undefined>>, state?: string) =>
-    setSearch(changed(search, { ...changes, ...first }), { replace: true, preventScrollReset: true, state });
+    setSearch(changed(new URLSearchParams(location.search), { ...changes, ...first }), {
+      replace: true,
+      preventScrollReset: true,
+      state,
+    });
   const sortBy = (key: string) => {
     const next = nextSort(sort, key);
     change({ sort: next.direction === 'descending' ? `-${key}` : key });
