@@ -31,6 +31,10 @@ export function rememberedSteps(projectId: string): readonly FirstStep[] {
   return firstSteps.filter((step) => words.includes(step));
 }
 
-export const rememberSteps = (projectId: string, steps: readonly FirstStep[]): void => keep(keyOf(projectId), steps.join(' '));
+/** Adds to what is remembered: an effect of an earlier render must not take back a dismissal. */
+export function rememberSteps(projectId: string, steps: readonly FirstStep[]): void {
+  const all = new Set([...rememberedSteps(projectId), ...steps]);
+  keep(keyOf(projectId), [...all].join(' '));
+}
 
 export const areComplete = (steps: readonly FirstStep[]): boolean => steps.length === firstSteps.length;
