@@ -7,13 +7,12 @@ import {
   type AlertKind,
   alertKinds,
   describeAlert,
-  subjectOf,
   toneOf,
 } from '@underpass/rules/tunnel/alert.ts';
-import { createId } from '../platform/store/id.ts';
 import { isoTime } from '../platform/store/iso-time.ts';
 import type { AlertsTable } from '../platform/store/schema.ts';
 import type { Queries } from '../platform/store/store.ts';
+import { recordAlert } from '../request/caller/alert.ts';
 import type { AlertStep, KnownAlert } from './core/next-alerts.ts';
 
 export const factsOf = ({ facts }: Pick<AlertsTable, 'facts'>): AlertFacts => JSON.parse(facts) as AlertFacts;
@@ -34,34 +33,15 @@ export async function readOpen(db: Queries, kinds: readonly AlertKind[]): Promis
 const close = (trx: Queries, { id }: KnownAlert, ended: AlertEnd | null, nowMs: number) =>
   trx.updateTable('alerts').set({ closed_at: nowMs, ended }).where('id', '=', id).where('closed_at', 'is', null).execute();
 
-async function insert(
-  trx: Queries,
-  projectId: string,
-  facts: AlertFacts,
-  openedAt: number | null,
-  nowMs: number,
-): Promise<string> {
-  const id = createId(nowMs);
-  const times = { observed_at: nowMs, opened_at: openedAt, closed_at: null, ended: null };
-  const row = { id, project_id: projectId, kind: facts.kind, about: subjectOf(facts), facts: JSON.stringify(facts), ...times };
-  // Another pass may have written it.
-  await trx
-    .insertInto('alerts')
-    .values(row)
-    .onConflict((conflict) => conflict.doNothing())
-    .execute();
-  return id;
-}
-
 /** The id of an alert that opened or closed; undefined if there is nothing to tell. */
 export async function applyStep(trx: Queries, projectId: string, step: AlertStep, nowMs: number): Promise<string | undefined> {
   switch (step.step) {
     case 'observe':
-      await insert(trx, projectId, step.facts, null, nowMs);
+      await recordAlert(trx, projectId, step.facts, nowMs);
       return undefined;
     case 'open': {
       const { known, facts } = step;
-      if (known === undefined) return insert(trx, projectId, facts, nowMs, nowMs);
+      if (known === undefined) return recordAlert(trx, projectId, facts, nowMs, nowMs);
       const set = {
         opened_at: nowMs,
         facts: JSON.stringify(facts),

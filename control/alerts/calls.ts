@@ -38,7 +38,7 @@ async function changeMail(
   { store }: AlertCallDeps,
   { membership, caller, body, nowMs }: CallContext<'changeAlertMail'>,
 ): Promise<void> {
-  // What came before is not news to somebody who asks for mails now.
+  // The first mail tells only what happens from now on.
   const set = { mail: body.mail ? 1 : 0, told_until: nowMs, waiting: 0 } as const;
   await store.write((trx) => keepMailing(trx, membership.id, caller.userId, set));
 }

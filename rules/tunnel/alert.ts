@@ -1,4 +1,4 @@
-// What the people of a project are told by mail and webhook: which items that need attention become an alert, and the text of each.
+// The alerts that go out by mail and webhook: which items that need attention become one, and its text.
 
 import { dayMs } from '../limits.ts';
 import { counted } from '../text/counted.ts';

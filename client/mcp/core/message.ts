@@ -1,5 +1,5 @@
-// JSON-RPC messages as MCP uses them: one object in each body or line, never a batch. Bodies are read once and written anew, so a
-// server sees the names that were checked, also where a body names a member twice.
+// JSON-RPC messages as MCP uses them: each body or line is one object, never a batch. A message is parsed and then written again for
+// its reader, so both sides see the same names even where the text had a member twice.
 
 export type Id = string | number;
 export type Json = { readonly [name: string]: unknown };

@@ -97,7 +97,7 @@ const testAlert = (nowMs: number): Alert => ({
 
 const pageUrl = ({ origin }: WebhookCallDeps, projectId: string): string => `${origin}/projects/${projectId}/alerts`;
 
-/** Sends at once, and once: the answer says how it went. The queue leaves it alone meanwhile. */
+/** Sends one delivery now, never repeats it, and answers how it went. It is not due while this runs, so the queue does not send it too. */
 async function testWebhook(
   deps: WebhookCallDeps,
   { membership, nowMs }: CallContext<'testAlertWebhook'>,

@@ -86,7 +86,7 @@ export class VisitorLogWriter {
   }
 }
 
-/** Locks the tunnel: whoever switches its log off waits, and then deletes these rows too. Returns how many rows it wrote. */
+/** Locks the tunnel, so a call that switches the log off waits and then deletes these rows too. Returns how many rows it wrote. */
 async function writeLog(trx: Queries, tunnelId: string, { entries, missed }: Waiting, nowMs: number): Promise<number> {
   const rules = await trx
     .updateTable('tunnels')

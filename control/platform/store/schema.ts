@@ -524,7 +524,7 @@ export interface LastClientsTable {
   error_at: number;
 }
 
-/** What people are told about. One open row of a kind and `about` in a project. */
+/** Alerts. A project has at most one open row for each kind and `about`. */
 export interface AlertsTable {
   id: string;
   project_id: string;
