@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Page } from '@playwright/test';
+import type { Overview } from '@underpass/rules/entity/resource.ts';
+import { eventually } from '@underpass/rules/test-kit.ts';
 import { expect, visit } from '../helpers/browser.ts';
 import { connectClient, makeTunnel, makeVerifiedDomain, openStage, projectUrl } from '../helpers/dashboard.ts';
 
@@ -112,8 +114,11 @@ test('budgets', async (t) => {
 
   await t.test('a reload fetches no file again, and asks for its tunnel and its domains once, before any script', async (t) => {
     const page = await visit(t, browser, product, { account });
+    // What opens over a page loads last, when the browser is idle.
+    const lastFile = page.waitForResponse(/\/assets\/overlay-/);
     await page.goto(projectUrl(account, 'tunnels/weighed'));
     await expect(page.getByText('No client is connected.')).toBeVisible();
+    await (await lastFile).finished();
     await page.reload();
     await expect(page.getByText('No client is connected.')).toBeVisible();
     const asked = await page.evaluate<{ name: string; initiatorType: string; transferSize: number }[]>(
@@ -190,6 +195,9 @@ test('budgets', async (t) => {
     ingressDomains: ['nowhere.example.com', 'no.example.com', 'none.example.com'],
   });
   await connectClient(t, connected, 'http://127.0.0.1:9');
+  // Control learns within a second that the upstream fails. Such news may move the dashboard; loading may not.
+  const overview = () => account.call<Overview>('GET', `/api/overview?project=${account.project}`);
+  await eventually(async () => (await overview()).body.attention.length === 1);
   for (const path of [
     'dashboard',
     'tunnels',
