@@ -7,6 +7,7 @@ import type { Logger } from 'pino';
 import { ServerError } from '../process/error.ts';
 import type { ToElder, ToSuccessor } from '../serve/elder.ts';
 import type { Running } from '../serve/start.ts';
+import { takeSpareTime } from './spare-time.ts';
 
 export interface Successor {
   readonly pid: number;
@@ -45,11 +46,13 @@ export async function startSuccessor(options: SuccessorOptions): Promise<Success
     env,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc', ...sockets.map(({ handle }) => handle.fd)],
   });
+  // Visitors need the processor more than a process that only starts.
+  const endSpareTime = takeSpareTime(child.pid);
   const ended = once(child, 'exit').then(([code]) => (code as number | null) ?? 1);
   ended.catch(() => {});
   tell(child, { type: 'inherit', sockets: sockets.map(({ name }) => name), siblingPaths });
   try {
-    await handOver(child, options);
+    await handOver(child, options, endSpareTime);
   } catch (error) {
     log.warn({ successor: child.pid, err: error }, 'upgrade: failed; this server goes on');
     child.kill('SIGKILL');
@@ -72,7 +75,7 @@ function tell(child: ChildProcess, message: ToSuccessor): void {
   if (child.connected) child.send(message, () => {});
 }
 
-function handOver(child: ChildProcess, { running, signal }: SuccessorOptions): Promise<void> {
+function handOver(child: ChildProcess, { running, signal }: SuccessorOptions, endSpareTime: () => void): Promise<void> {
   return new Promise((resolve, reject) => {
     const fail = (why: string): void => settle(() => reject(new ServerError('upgrade-failed', why)));
     const timer = setTimeout(() => fail(`the new process was not ready within ${startMs / 1_000} s`), startMs);
@@ -85,6 +88,7 @@ function handOver(child: ChildProcess, { running, signal }: SuccessorOptions): P
       how();
     };
     const answer = async (message: ToElder): Promise<void> => {
+      endSpareTime();
       if (message.type === 'failed') fail(message.reason);
       else if (message.type === 'locked') settle(resolve);
       else if (message.type === 'hold-edge') {

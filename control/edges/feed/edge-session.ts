@@ -118,6 +118,10 @@ export class EdgeSession {
       return;
     }
     this.#unanswered += 1;
+    this.#sendPing();
+  }
+
+  #sendPing(): void {
     this.#pings += 1;
     this.#deps.channel.send({ type: 'ping', id: this.#pings });
   }
@@ -173,6 +177,8 @@ export class EdgeSession {
     }
     this.#waiting = null;
     for (const message of waiting) this.#send(message);
+    // The edge takes it as the end of what it lacked, also if that was nothing.
+    this.#sendPing();
   }
 
   #acknowledge(seq: number): void {
