@@ -46,6 +46,8 @@ export type ToWorker =
   | { readonly type: 'leave'; readonly graceMs: number };
 
 export type FromWorker =
+  /** Its code is here; it starts next. */
+  | { readonly type: 'loaded' }
   | ({ readonly type: 'listening'; readonly ready: boolean } & EdgePorts)
   /** Comes with the handle of the socket. */
   | { readonly type: 'socket'; readonly name: string }

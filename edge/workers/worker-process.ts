@@ -3,6 +3,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { closeSync } from 'node:fs';
 import { join } from 'node:path';
+import { takeSpareTime } from '@underpass/runtime/spare-time.ts';
 import type { InheritedSockets } from '../door/inherited-sockets.ts';
 import type { Listen, NamedSocket, SocketHandle } from '../door/listen.ts';
 import type { EdgeStats } from '../metrics/stats.ts';
@@ -65,6 +66,7 @@ export async function startWorker(
     edgeId,
     dashboard,
     accessLog,
+    elderPaths = [],
   } = options;
   const passed = [https, http, hop].flatMap((where) => where?.fd ?? []);
   const child = fork(join(import.meta.dirname, 'worker.ts'), {
@@ -72,10 +74,13 @@ export async function startWorker(
     stdio: ['inherit', 'inherit', 'inherit', 'ipc', ...passed],
   });
   for (const fd of passed) closeSync(fd);
+  // Until then, the process before this one serves.
+  const endSpareTime = elderPaths.length > 0 ? takeSpareTime(child.pid) : () => {};
   const there = (where: Listen): Listen =>
     where.fd === undefined ? where : { ...where, fd: firstPassedFd + passed.indexOf(where.fd) };
   const sockets: NamedSocket[] = [];
   child.on('message', (message: FromWorker, handle: unknown) => {
+    if (message.type === 'loaded') endSpareTime();
     if (message.type === 'socket' && handle) sockets.push({ name: message.name, handle: handle as SocketHandle });
   });
   const name = `${edgeId}/${index}/${child.pid}`;
@@ -131,7 +136,7 @@ function whenListening(child: ChildProcess): Promise<EdgePorts & { readonly read
     // A child that could not be started emits no 'exit'.
     child.on('error', fail);
     child.on('message', function hear(message: FromWorker) {
-      if (message.type === 'socket') return;
+      if (message.type === 'loaded' || message.type === 'socket') return;
       child.off('exit', ended).off('message', hear);
       if (message.type === 'failed') fail(Object.assign(new Error(message.message), { code: message.code }));
       else if (message.type === 'listening') {

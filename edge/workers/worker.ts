@@ -65,3 +65,4 @@ process.on('message', (message) => void receive(message as ToWorker));
 // The primary decides when workers end, so signals are ignored. Without the primary there is nothing to serve.
 process.on('disconnect', () => process.exit(0));
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
+say({ type: 'loaded' });

@@ -3,11 +3,11 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { takeSpareTime } from '@underpass/runtime/spare-time.ts';
 import type { Logger } from 'pino';
 import { ServerError } from '../process/error.ts';
 import type { ToElder, ToSuccessor } from '../serve/elder.ts';
 import type { Running } from '../serve/start.ts';
-import { takeSpareTime } from './spare-time.ts';
 
 export interface Successor {
   readonly pid: number;

@@ -1,10 +1,13 @@
 // A running server is replaced by the program on disk: visitors, uploads, upgraded connections and calls of the API notice nothing.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
 import { createServer, get } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { getPriority } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
 import { doorOf } from '../chaos/stage.ts';
 import { openEcho, startArrivals, startEchoUpstream } from '../helpers/arrivals.ts';
 import {
@@ -60,6 +63,15 @@ async function upgrade(t: TestContext, { env }: StartedServer): Promise<number> 
   return Number(/process (\d+) has taken over/.exec(text)?.[1]);
 }
 
+/** The priorities of all threads of a process and its children. */
+function prioritiesOf(pid: number): number[] {
+  const threads = readdirSync(`/proc/${pid}/task`);
+  const children = threads.flatMap((thread) =>
+    readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
+  );
+  return [...threads.map((thread) => getPriority(Number(thread))), ...children.flatMap(prioritiesOf)];
+}
+
 for (const workers of ['1', '2']) {
   test(`an upgrade under load fails no visit and no call, with ${workers} worker(s)`, async (t) => {
     const server = await startServerProcess(t, {
@@ -74,12 +86,16 @@ for (const workers of ['1', '2']) {
     await startClientProcess(t, server, await startEchoUpstream(t));
     await visitUntil(door, 200);
     const arrivals = startArrivals(t, door, perSecond);
+    // The first visits of a process take longest, also at the visitors' side.
+    await wait(2_000);
     const calls = keepCalling(t, server.ports.control);
     const pids = new Set([server.server.pid]);
     for (let at = 0; at < restarts; at++) {
       const long = await Promise.all([1, 2, 3].map(() => openEcho(door)));
       const pid = await upgrade(t, server);
       pids.add(pid);
+      // It started with a lower one.
+      assert.deepEqual(new Set(prioritiesOf(pid)), new Set([getPriority()]));
       // Connections of the process before it live on.
       for (const each of long) await each.echo(`after ${pid}`);
       for (const each of long) each.close();
