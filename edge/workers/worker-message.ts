@@ -46,7 +46,7 @@ export type ToWorker =
   | { readonly type: 'leave'; readonly graceMs: number };
 
 export type FromWorker =
-  /** Its code is here; it starts next. */
+  /** The worker's code is loaded; it starts next. */
   | { readonly type: 'loaded' }
   | ({ readonly type: 'listening'; readonly ready: boolean } & EdgePorts)
   /** Comes with the handle of the socket. */
