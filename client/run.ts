@@ -123,6 +123,7 @@ const groups: readonly Group[] = [
   [['logs'], async () => (await import('./command/logs.ts')).addLogCommand],
   [['token'], async () => (await import('./command/token.ts')).addTokenCommands],
   [['domains'], async () => (await import('./command/domains.ts')).addDomainCommands],
+  [['certificates'], async () => (await import('./command/certificates.ts')).addCertificateCommands],
   [['groups'], async () => (await import('./command/groups.ts')).addGroupCommands],
   [['access'], async () => (await import('./command/access.ts')).addAccessCommands],
   [['doctor'], async () => (await import('./command/doctor.ts')).addDoctorCommand],

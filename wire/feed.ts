@@ -78,13 +78,15 @@ export interface FeedVisit extends VisitRules {
   readonly origins?: readonly string[];
 }
 
-/** A host may begin with one wildcard label (`*.example.com`). Of two certificates for a host the later notAfterMs wins. */
+/** A host may begin with one wildcard label (`*.example.com`). Of two certificates for a host a valid one of its project wins, then the later notAfterMs. */
 export interface FeedCertificate {
   readonly id: string;
   readonly hosts: readonly string[];
   readonly certificatePem: string;
   readonly privateKeyPem: string;
   readonly notAfterMs: number;
+  /** A project gave it: edges prefer it until it ends. Older edges take the certificate that ends last. */
+  readonly own?: true;
 }
 
 export type FeedChallenge =

@@ -261,6 +261,41 @@ const suite: StoreSuite = (name, skip, open) =>
       assert.deepEqual(mailsTo(vic), []);
     });
 
+    it('mails 30, 7 and 1 days before the end of a certificate of the project, once each, and when it has ended', async () => {
+      const day = 24 * 60 * minute;
+      const tunnelId = await make('own');
+      const host = `own-${count}.example.com`;
+      const end = test.time.now + 31 * day;
+      await store.db
+        .insertInto('tunnel_hosts')
+        .values({
+          ...{ tunnel_id: tunnelId, project_id: ann.projectId, host, live_host: host, apex_name: 'example.com', position: 0 },
+          ...{ blocked: null, dns_checked_at: null, dns_missing_since: null },
+        })
+        .execute();
+      const own = { id: `own-${tunnelId}`, tunnel_id: tunnelId, host, chain_pem: '', key_sealed: '', warning: '' };
+      const times = { starts_at: 0, expires_at: end, created_at: 0 };
+      await store.db
+        .insertInto('own_certificates')
+        .values({ ...own, fallback: 0, ...times })
+        .execute();
+      const news = [];
+      for (let left = 31; left >= 0; left--) {
+        test.time.now = end - left * day;
+        await pass('slow');
+        await pass('slow');
+        news.push(...mailsTo(ann).map((subject) => `${left}: ${subject.replace(/ \(.*/, '')}`));
+        test.mails.length = 0;
+      }
+      const text = `The project’s certificate of ${host}`;
+      assert.deepEqual(news, [
+        `30: ${text} ends within 30 days`,
+        `7: ${text} ends within 7 days`,
+        `1: ${text} ends within 1 day`,
+        `0: ${text} has ended`,
+      ]);
+    });
+
     it('warns of a domain that is lost soon, a token that ends, and a quota at 80 and 100 %', async () => {
       const { id } = await ann.call<{ id: string }>('POST', `/api/tokens?project=${ann.projectId}`, {
         ...{ name: 'nightly', role: 'viewer', expiresInDays: 5 },

@@ -3,10 +3,19 @@
 import { dayMs, type QuotaName } from '@underpass/rules/limits.ts';
 import { type AlertFacts, type AlertKind, alertKinds, alertOf, newsMostMs } from '@underpass/rules/tunnel/alert.ts';
 import { decideAttention, noFacts, type ProjectFacts, quotaNearShare } from '@underpass/rules/tunnel/attention.ts';
+import { certificateLimits } from '@underpass/rules/tunnel/own-certificate.ts';
 import { sql } from 'kysely';
 import type { CertificatePort } from '../edges/certificate/port.ts';
 import type { FeedPort } from '../edges/feed/port.ts';
-import { readDomains, readFailedOrders, readQuotaUses, readStrayHosts, readTokens, toTunnelFacts } from '../overview/facts.ts';
+import {
+  readDomains,
+  readFailedOrders,
+  readOwnCertificates,
+  readQuotaUses,
+  readStrayHosts,
+  readTokens,
+  toTunnelFacts,
+} from '../overview/facts.ts';
 import type { Queries, Store } from '../platform/store/store.ts';
 import { readQuotas } from '../request/caller/membership.ts';
 import { countedTables } from '../request/caller/quota.ts';
@@ -142,7 +151,12 @@ async function readSlowSuspects(db: Queries, nowMs: number): Promise<readonly st
     .distinct()
     .where('a.outcome', '=', 'failed');
   const stray = db.selectFrom('tunnel_hosts').select('project_id').distinct().where('dns_missing_since', 'is not', null);
-  const [domains, hosts, tokens, orders, quotas, limited] = await Promise.all([
+  const own = db
+    .selectFrom('own_certificates as o')
+    .innerJoin('tunnels as t', 't.id', 'o.tunnel_id')
+    .select('t.project_id')
+    .where('o.expires_at', '<=', nowMs + certificateLimits.warnDays[0] * dayMs);
+  const [domains, hosts, tokens, orders, owned, quotas, limited] = await Promise.all([
     missed.execute(),
     stray.execute(),
     ending
@@ -150,11 +164,12 @@ async function readSlowSuspects(db: Queries, nowMs: number): Promise<readonly st
       .where('expires_at', '<=', nowMs + 8 * dayMs)
       .execute(),
     failed.execute(),
+    own.execute(),
     quotasNear(db),
     readLimited(db),
   ]);
   return [
-    ...[...domains, ...hosts, ...tokens, ...orders].map(({ project_id }) => project_id),
+    ...[...domains, ...hosts, ...tokens, ...orders, ...owned].map(({ project_id }) => project_id),
     ...quotas.flat(),
     ...limited.map(({ id }) => id),
   ];
@@ -162,14 +177,15 @@ async function readSlowSuspects(db: Queries, nowMs: number): Promise<readonly st
 
 async function readSlowFacts(deps: FindingDeps, projectId: string, nowMs: number): Promise<ProjectFacts> {
   const { db } = deps.store;
-  const [strayHosts, domains, failedOrders, tokens, quotas] = await Promise.all([
+  const [strayHosts, domains, failedOrders, ownCertificates, tokens, quotas] = await Promise.all([
     readStrayHosts(db, projectId),
     readDomains(db, projectId),
     readFailedOrders(deps, projectId),
+    readOwnCertificates(db, projectId, nowMs),
     readTokens(db, projectId, nowMs),
     readQuotaUses(db, projectId, nowMs),
   ]);
-  return { ...noFacts, strayHosts, missedDomains: domains.missed, failedOrders, tokens, quotas };
+  return { ...noFacts, strayHosts, missedDomains: domains.missed, failedOrders, ownCertificates, tokens, quotas };
 }
 
 /** What changes within days, looked at every few minutes: domains, certificates, tokens, quotas. */

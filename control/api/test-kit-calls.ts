@@ -6,6 +6,7 @@ import { type CallName, calls } from '@underpass/rules/api/calls.ts';
 import { queryShapeOf } from '@underpass/rules/api/schemas.ts';
 import type { Tunnel } from '@underpass/rules/entity/entity.ts';
 import type { PasskeyOptions, RecoveryCodes } from '@underpass/rules/entity/resource.ts';
+import { createRoot, issueLeaf } from '../edges/certificate/x509.ts';
 import { addPasskey, createAuthenticator } from '../people/passkey/test-kit.ts';
 import { addJob } from '../platform/job/queue.ts';
 import { hashToken } from '../platform/secret/token.ts';
@@ -40,6 +41,23 @@ async function makeDomain(world: World): Promise<string> {
   await world.owner.call('POST', `/api/domains${withProject(world)}`, { name });
   return name;
 }
+
+/** An ingress domain with a certificate of its project. */
+async function makeCertificate(world: World): Promise<PreparedCall> {
+  const [name, host] = [unique('tunnel'), `app.${uniqueApex()}`];
+  await world.owner.call('POST', `/api/tunnels${withProject(world)}`, { name, region: 'local', ingressDomains: [host] });
+  const day = 86_400_000;
+  const nowMs = world.test.time.now;
+  const life = { notBefore: new Date(nowMs - day), notAfter: new Date(nowMs + 90 * day) };
+  const leaf = await issueLeaf(await createRoot('Test', life), [host], life);
+  const body = { chain: leaf.certificatePem, privateKey: leaf.privateKeyPem };
+  await world.owner.call('POST', `/api/tunnels/${name}/domains/${host}/certificate${withProject(world)}`, body);
+  return { segments: { name, host }, body };
+}
+
+const certificateSegments = async (world: World): Promise<PreparedCall> => ({
+  segments: (await makeCertificate(world)).segments!,
+});
 
 async function makeGroup(world: World): Promise<string> {
   const name = unique('group');
@@ -343,6 +361,10 @@ export const prepareCall: { readonly [Name in CallName]: Prepare } = {
   getLastClient: tunnelSegment,
   listVisitorLog: tunnelSegment,
   checkTunnelDomains: tunnelSegment,
+  getOwnCertificate: certificateSegments,
+  setOwnCertificate: makeCertificate,
+  changeOwnCertificate: async (world) => ({ ...(await certificateSegments(world)), body: { fallback: false } }),
+  deleteOwnCertificate: certificateSegments,
   getOverview: nothing,
   getAlerts: nothing,
   getAlertWebhook: onceThereIs(makeWebhook),

@@ -12,11 +12,12 @@ import { giveUpTunnelTokens } from '../tunnels/tunnel/token.ts';
 export async function readSealed(db: Queries, nowMs: number): Promise<string[]> {
   const tokens = await db.selectFrom('tunnel_tokens').select('token_sealed as sealed').execute();
   const certificates = await db.selectFrom('certificates').select('key_sealed as sealed').execute();
+  const own = await db.selectFrom('own_certificates').select('key_sealed as sealed').execute();
   const open = db.selectFrom('challenges').select('payload_sealed as sealed').where('expires_at', '>', nowMs);
   const challenges = await open.execute();
   const settings = await sealedSettings(db);
   const policies = await readSealedPolicies(db, nowMs);
-  return [...tokens, ...certificates, ...challenges, ...settings, ...policies, ...(await readSealedWebhooks(db))].map(
+  return [...tokens, ...certificates, ...own, ...challenges, ...settings, ...policies, ...(await readSealedWebhooks(db))].map(
     ({ sealed }) => sealed,
   );
 }
@@ -24,13 +25,15 @@ export async function readSealed(db: Queries, nowMs: number): Promise<string[]> 
 /**
  * Replaces what keys that are lost for good have sealed. Tunnels get new tokens; the old ones keep working for the overlap of a
  * rotation, by their hashes. Upkeep then makes new certificates and a new account at the authority; quick tunnels get new
- * addresses; visitors sign in again; owners set webhooks again.
+ * addresses; visitors sign in again; owners set webhooks again, and projects give their own certificates again.
  */
 export async function giveUpSealed(trx: Queries, keyRing: KeyRing, nowMs: number): Promise<void> {
   await giveUpTunnelTokens(trx, keyRing, nowMs, nowMs + durations.tokenOverlapHours * hourMs);
   const isLost = ({ sealed }: { readonly sealed: string }): boolean => !keyRing.canOpen(sealed);
-  const certificates = await trx.selectFrom('certificates').select(['id', 'key_sealed as sealed']).execute();
-  for (const { id } of certificates.filter(isLost)) await trx.deleteFrom('certificates').where('id', '=', id).execute();
+  for (const table of ['certificates', 'own_certificates'] as const) {
+    const certificates = await trx.selectFrom(table).select(['id', 'key_sealed as sealed']).execute();
+    for (const { id } of certificates.filter(isLost)) await trx.deleteFrom(table).where('id', '=', id).execute();
+  }
   const challenges = await trx.selectFrom('challenges').select(['id', 'payload_sealed as sealed']).execute();
   for (const { id } of challenges.filter(isLost)) await trx.deleteFrom('challenges').where('id', '=', id).execute();
   await giveUpPolicies(trx, keyRing);

@@ -3,6 +3,7 @@
 import { dayMs, overviewLimits, type QuotaName } from '@underpass/rules/limits.ts';
 import { monthAt } from '@underpass/rules/text/month.ts';
 import type { ProjectFacts, QuotaUse, TunnelFacts } from '@underpass/rules/tunnel/attention.ts';
+import { certificateLimits } from '@underpass/rules/tunnel/own-certificate.ts';
 import { sql } from 'kysely';
 import type { CertificatePort } from '../edges/certificate/port.ts';
 import { lostAfterMs } from '../edges/dns/core/ownership.ts';
@@ -94,6 +95,28 @@ export async function readFailedOrders(
     if (!certificate?.lastOrderFailed) return [];
     return [{ tunnel, host, until: certificate.until === undefined ? undefined : isoTime(certificate.until) }];
   });
+}
+
+/** Certificates of the project that end within the longest time of a warning. */
+export async function readOwnCertificates(
+  db: Queries,
+  projectId: string,
+  nowMs: number,
+): Promise<ProjectFacts['ownCertificates']> {
+  const rows = await db
+    .selectFrom('own_certificates as o')
+    .innerJoin('tunnels as t', 't.id', 'o.tunnel_id')
+    .innerJoin('tunnel_hosts as h', (join) => join.onRef('h.tunnel_id', '=', 'o.tunnel_id').onRef('h.host', '=', 'o.host'))
+    .select(['t.name as tunnel', 'o.host', 'o.expires_at', 'o.fallback'])
+    .where('t.project_id', '=', projectId)
+    .where('h.live_host', 'is not', null)
+    .where('o.expires_at', '<=', nowMs + certificateLimits.warnDays[0] * dayMs)
+    .orderBy('o.host')
+    .limit(overviewLimits.factRows)
+    .execute();
+  return rows.map(({ tunnel, host, expires_at, fallback }) => ({
+    ...{ tunnel, host, until: isoTime(expires_at), fallback: fallback === 1 },
+  }));
 }
 
 /** A CLI token is prolonged by each use. */

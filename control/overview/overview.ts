@@ -19,6 +19,7 @@ import {
   readDarkHosts,
   readDomains,
   readFailedOrders,
+  readOwnCertificates,
   readQuotaUses,
   readStrayHosts,
   readTokens,
@@ -91,19 +92,21 @@ async function readSteps(
 async function getOverview(deps: OverviewDeps, { membership, caller, nowMs }: CallContext<'getOverview'>): Promise<Overview> {
   const { db } = deps.store;
   const { id, role } = membership;
-  const [tunnels, hosts, strayHosts, domains, failedOrders, tokens, changes, upstreamDomains, quotas] = await Promise.all([
-    readStandings(deps, id),
-    readDarkHosts(db, id),
-    readStrayHosts(db, id),
-    readDomains(db, id),
-    readFailedOrders(deps, id),
-    may(role, 'api-token.read') ? readTokens(db, id, nowMs) : [],
-    may(role, 'audit.read') ? readChanges(db, id) : undefined,
-    countHosts(db, id),
-    readQuotaUses(db, id, nowMs),
-  ]);
+  const [tunnels, hosts, strayHosts, domains, failedOrders, ownCertificates, tokens, changes, upstreamDomains, quotas] =
+    await Promise.all([
+      readStandings(deps, id),
+      readDarkHosts(db, id),
+      readStrayHosts(db, id),
+      readDomains(db, id),
+      readFailedOrders(deps, id),
+      readOwnCertificates(db, id, nowMs),
+      may(role, 'api-token.read') ? readTokens(db, id, nowMs) : [],
+      may(role, 'audit.read') ? readChanges(db, id) : undefined,
+      countHosts(db, id),
+      readQuotaUses(db, id, nowMs),
+    ]);
   const downRegions = findDownRegions(tunnels, deps.feed.edges(), nowMs);
-  const dark = { hosts, strayHosts, missedDomains: domains.missed, failedOrders };
+  const dark = { hosts, strayHosts, missedDomains: domains.missed, failedOrders, ownCertificates };
   const attention = decideAttention({ tunnels: tunnels.map(toTunnelFacts), ...dark, tokens, downRegions, quotas }, nowMs);
   const { shown, more } = bound(attention, overviewLimits.attention);
   const [rows, steps] = await Promise.all([

@@ -4,10 +4,12 @@ import { createDomainCalls, type DomainDeps } from './domain/calls.ts';
 import { createGroupCalls, type GroupDeps } from './group/calls.ts';
 import { createTunnelCalls, type TunnelDeps } from './tunnel/calls.ts';
 import { createDomainCheckCalls, type DomainCheckDeps } from './tunnel/domain-check.ts';
+import { createOwnCertificateCalls, type OwnCertificateDeps } from './tunnel/own-certificate.ts';
 
-export const createTunnelsCalls = (deps: DomainDeps & TunnelDeps & DomainCheckDeps & GroupDeps) => ({
+export const createTunnelsCalls = (deps: DomainDeps & TunnelDeps & DomainCheckDeps & OwnCertificateDeps & GroupDeps) => ({
   ...createDomainCalls(deps),
   ...createTunnelCalls(deps),
   ...createDomainCheckCalls(deps),
+  ...createOwnCertificateCalls(deps),
   ...createGroupCalls(deps),
 });

@@ -34,3 +34,27 @@ const cases: readonly (readonly [string, Readonly<Record<string, number>>, strin
 for (const [what, lives, expected] of cases) {
   test(`a name is served with ${what}`, () => assert.equal(served(certificatesOf(lives), 'a.example.com'), expected));
 }
+
+test('a name is served with the certificate of its project until that ends, then with the one that ends last', () => {
+  const certificates = new Certificates(log);
+  const put = (id: string, days: number, own?: true) => {
+    const notAfterMs = Date.now() + days * dayMs;
+    certificates.put({
+      id,
+      hosts: ['a.example.com', id],
+      certificatePem: '',
+      privateKeyPem: '',
+      notAfterMs,
+      ...(own && { own }),
+    });
+  };
+  const isServed = (id: string): boolean => certificates.contextOf('a.example.com') === certificates.contextOf(id);
+  put('issued', 90);
+  put('given', 1, true);
+  assert.ok(isServed('given'));
+  put('given', -1, true);
+  assert.ok(isServed('issued'));
+  put('given', 30, true);
+  certificates.drop('given');
+  assert.ok(isServed('issued'));
+});

@@ -11,9 +11,14 @@ interface Entry {
   context: SecureContext | null | undefined;
 }
 
+const byPreference = ({ certificate: one }: Entry, { certificate: other }: Entry): number =>
+  Number(other.own ?? false) - Number(one.own ?? false) || other.notAfterMs - one.notAfterMs;
+
+const isValid = ({ certificate }: Entry): boolean => certificate.notAfterMs > Date.now();
+
 export class Certificates {
   readonly #entries = new Map<string, Entry>();
-  /** The certificate that expires last comes first. */
+  /** Puts those that a project gave first, then the one that ends last. */
   readonly #byHost = new Map<string, readonly Entry[]>();
   readonly #log: Logger;
 
@@ -27,10 +32,7 @@ export class Certificates {
     this.#entries.set(certificate.id, entry);
     for (const host of certificate.hosts) {
       const others = this.#byHost.get(host) ?? [];
-      this.#byHost.set(
-        host,
-        [...others, entry].sort((a, b) => b.certificate.notAfterMs - a.certificate.notAfterMs),
-      );
+      this.#byHost.set(host, [...others, entry].sort(byPreference));
     }
   }
 
@@ -54,9 +56,12 @@ export class Certificates {
 
   /** The host's own certificate until it expires: one that replaced a wildcard for a while is not renewed. */
   #entryOf(host: string): Entry | undefined {
-    const own = this.#byHost.get(host)?.[0];
-    if (own !== undefined && own.certificate.notAfterMs > Date.now()) return own;
-    return this.#byHost.get(servingNames(host)[1])?.[0] ?? own;
+    const [name, wildcard] = servingNames(host);
+    const exact = this.#byHost.get(name);
+    const valid = exact?.find(isValid);
+    if (valid !== undefined) return valid;
+    const above = this.#byHost.get(wildcard);
+    return above?.find(isValid) ?? above?.[0] ?? exact?.[0];
   }
 
   #build({ id, certificatePem, privateKeyPem }: FeedCertificate): SecureContext | null {

@@ -3,6 +3,7 @@
 import { accessCalls } from './access-calls.ts';
 import { accountCalls } from './account-calls.ts';
 import { alertCalls } from './alert-calls.ts';
+import { certificateCalls } from './certificate-calls.ts';
 import { domainCalls } from './domain-calls.ts';
 import { operatorCalls } from './operator-calls.ts';
 import { passkeyCalls } from './passkey-calls.ts';
@@ -16,6 +17,7 @@ export const calls = {
   ...sessionCalls,
   ...publicCalls,
   ...domainCalls,
+  ...certificateCalls,
   ...tunnelCalls,
   ...securityGroupCalls,
   ...accessCalls,
@@ -40,4 +42,7 @@ export const secretNames = [
   'recoveryCode',
   'key',
   'password',
+  // People paste it with its key in one text.
+  'chain',
+  'privateKey',
 ] as const;

@@ -11,6 +11,7 @@ import {
   countsField,
   numberField,
   optionalField,
+  pemField,
   textField,
   textsField,
   transportsField,
@@ -24,6 +25,7 @@ import { emailMaxChars } from '../people/email.ts';
 import { optionalNameMaxChars, personNameMaxChars, tickedValues } from '../people/registration.ts';
 import { isoTime } from '../text/date.ts';
 import { objectNameMaxChars, objectNamePattern } from '../text/object-name.ts';
+import { certificateLimits } from '../tunnel/own-certificate.ts';
 import { lastsSecondsLeast, lastsSecondsMost } from '../tunnel/quick-tunnel.ts';
 import { tunnelNameMaxChars, tunnelNamePattern } from '../tunnel/tunnel-name.ts';
 import { visitorLogModes } from '../tunnel/visitor-log.ts';
@@ -67,6 +69,15 @@ export const RegistrationForm = z.object({
 });
 
 export const NewDomain = z.object({ name: textField(hostname) });
+
+export const NewOwnCertificate = z.object({
+  /** PEM: the certificate and those of its chain, in any order. */
+  chain: pemField({ pattern: '-----BEGIN CERTIFICATE-----', maxLength: certificateLimits.chainChars }),
+  /** PEM, without a passphrase. */
+  privateKey: pemField({ pattern: 'PRIVATE KEY-----', maxLength: certificateLimits.keyChars }),
+  fallback: optionalField(booleanField()),
+});
+export const OwnCertificateChange = z.object({ fallback: booleanField() });
 
 export const NewTunnel = z.object({
   name: textField({ pattern: tunnelNamePattern.source, maxLength: tunnelNameMaxChars }),

@@ -187,7 +187,30 @@ const DomainCertificate = entity({
   /** Absent without a valid one. */
   until: maybe(time()),
   lastOrderFailed: boolean(),
+  /** The project gave it. */
+  own: maybe(boolean()),
 });
+
+/** A certificate that the project gave for an ingress domain. Its key is never shown. */
+export const OwnCertificate = entity({
+  /** The names in it. It serves its ingress domain alone. */
+  names: array(string()),
+  issuer: string(),
+  /** The kind of its key, such as `ECDSA P-256`. */
+  keyType: string(),
+  /** SHA-256 of the certificate, hex. */
+  fingerprint: string(),
+  from: time(),
+  until: time(),
+  /** When it ends, the service gets one from its authority. */
+  fallback: boolean(),
+  /** What may be wrong, though the edges serve it. */
+  warning: maybe(string()),
+});
+export type OwnCertificate = Described<typeof OwnCertificate>;
+
+/** Empty: the service gets the certificate of the domain itself. */
+export const OwnCertificateState = entity({ certificate: maybe(OwnCertificate) });
 
 export const CheckedDomain = entity({
   name: hostname(),

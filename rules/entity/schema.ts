@@ -61,6 +61,11 @@ export const blobField = (maxLength: number) =>
   string(mustBe('bytes in base64url'))
     .max(maxLength, `must be at most ${maxLength} characters long.`)
     .regex(/^[\w-]*$/, 'must be bytes in base64url.');
+/** Text of several lines. The rule that reads it gives the text of the refusal. */
+export const pemField = (facts: Facts) =>
+  string(mustBe('a string'))
+    .refine((text) => isPlainText(text.replace(/[\r\n\t]/g, ' ')), 'must not hold control characters.')
+    .meta({ format: 'password', ...facts });
 /** How a browser reaches a passkey; words of WebAuthn. */
 export const transportsField = () => z.nullish(array(plain('a string').max(32)).max(16));
 export const booleanField = () => boolean(mustBe('true or false'));

@@ -15,7 +15,7 @@ const service = ['service'] as const;
 
 export const auditGroups = {
   tunnels: { label: 'Tunnels', nouns: ['tunnel'], logs: project },
-  domains: { label: 'Domains', nouns: ['domain'], logs: project },
+  domains: { label: 'Domains', nouns: ['domain', 'certificate'], logs: project },
   'security-groups': { label: 'Security groups', nouns: ['security-group'], logs: project },
   access: { label: 'Access policies', nouns: ['access-policy'], logs: project },
   people: { label: 'Members and invitations', nouns: ['member', 'invitation'], logs: project },

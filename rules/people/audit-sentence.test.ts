@@ -30,6 +30,7 @@ test('a row of the audit log reads as a sentence', (t) => {
     ['tunnel.delete', 'fox', { reason: 'no client is connected' }, 'deleted the tunnel ‘fox’, because no client is connected'],
     ['tunnel.rotate-token', 'shop', {}, 'made a new token for the tunnel ‘shop’'],
     ['tunnel.rotate-token', 'shop', { overlap: false }, 'made a new token for the tunnel ‘shop’ and ended the old one at once'],
+    ['certificate.set', 'a.example.com', { fallback: true }, 'gave a certificate for a.example.com'],
     ['domain.create', 'example.com', {}, 'added the domain example.com'],
     [
       'security-group.update',

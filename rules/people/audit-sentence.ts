@@ -19,6 +19,7 @@ type DetailName =
   | 'apiToken'
   | 'by'
   | 'email'
+  | 'fallback'
   | 'from'
   | 'link'
   | 'name'
@@ -150,6 +151,10 @@ export const auditPhrases = {
     `made a new token for the tunnel ${named(target)}${detail.overlap === false ? ' and ended the old one at once' : ''}`,
   'tunnel.suspend': about('suspended the tunnel'),
   'tunnel.resume': about('resumed the tunnel'),
+  'certificate.set': ({ target }) => `gave a certificate for ${target}`,
+  'certificate.change': ({ target, detail }) =>
+    `chose ${detail.fallback === true ? 'an' : 'no'} authority’s certificate for ${target} after the project’s own ends`,
+  'certificate.delete': ({ target }) => `removed the project’s certificate of ${target}`,
   'domain.create': plainly('added the domain'),
   'domain.verify': plainly('verified the domain'),
   'domain.delete': plainly('deleted the domain'),

@@ -85,7 +85,7 @@ export function listAddresses(ips: readonly string[]): string {
 function certificateText(certificate: CheckedDomain['certificate'], formatDay: (iso: string) => string): string {
   if (certificate === undefined) return '';
   if (certificate.until !== undefined) {
-    const until = `Certificate until ${formatDay(certificate.until)}.`;
+    const until = `${certificate.own ? 'The project’s certificate' : 'Certificate'} until ${formatDay(certificate.until)}.`;
     return certificate.lastOrderFailed ? `${until} Its renewal failed and is tried again. ${caaHint}` : until;
   }
   return certificate.lastOrderFailed ? `The certificate order failed and is tried again. ${caaHint}` : 'No certificate yet.';

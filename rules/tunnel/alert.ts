@@ -26,6 +26,8 @@ export const alertKinds = {
   'domain-lost': { tone: 'negative', once: true, noticed: true },
   'domain-losing': { tone: 'warning' },
   'certificate-ending': { tone: 'warning' },
+  'own-certificate-ended': { tone: 'negative' },
+  'own-certificate-ending': { tone: 'warning' },
   'token-ending': { tone: 'warning', aboutTokens: true },
   'quota-full': { tone: 'warning' },
   'quota-near': { tone: 'warning' },
@@ -56,6 +58,8 @@ const kindOf: Readonly<Partial<Record<AttentionKind, AlertKind>>> = {
   'domain-elsewhere': 'domain-elsewhere',
   'certificate-missing': 'certificate-missing',
   'certificate-ending': 'certificate-ending',
+  'own-certificate-ended': 'own-certificate-ended',
+  'own-certificate-ending': 'own-certificate-ending',
   'domain-losing': 'domain-losing',
   'token-ending': 'token-ending',
   'quota-full': 'quota-full',
@@ -73,13 +77,16 @@ export function alertOf({ kind, ...item }: AttentionItem): AlertFacts | undefine
 }
 
 /** The same for the same trouble: a project has one open alert of a kind and subject. */
-export const subjectOf = ({ kind, tunnel = '', domain = '', tokenName = '', region = '', quota }: AlertFacts): string =>
+export const subjectOf = ({ kind, tunnel = '', domain = '', tokenName = '', region = '', quota, affected }: AlertFacts): string =>
   ({
     'region-down': region,
     'tunnel-down': tunnel,
     'domain-elsewhere': domain,
     'certificate-missing': domain,
     'certificate-ending': domain,
+    'own-certificate-ended': domain,
+    // Each of its warnings is news.
+    'own-certificate-ending': `${domain} ${affected}`,
     'domain-losing': domain,
     'domain-lost': domain,
     'token-ending': tokenName,

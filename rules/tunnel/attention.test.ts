@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eachCase } from '../test-kit.ts';
+import { alertOf, subjectOf } from './alert.ts';
 import {
   type AttentionItem,
   attentionKinds,
@@ -77,6 +78,27 @@ test('a failed order is urgent only without a certificate', () => {
   const both = { failedOrders: [{ ...order, until: undefined }], strayHosts: [stray] };
   assert.deepEqual(kindsOf(both), ['domain-elsewhere'], 'a name that leads elsewhere gets no certificate');
   assert.deepEqual(kindsOf({ failedOrders: [{ ...order, until: inDays(9) }] }), ['certificate-ending']);
+});
+
+test('a certificate of the project warns 30, 7 and 1 days before its end, and again only for the next', () => {
+  const item = (days: number, fallback = false) => {
+    const ownCertificates = [{ tunnel: 'shop', host: 'shop.example.com', until: inDays(days), fallback }];
+    return decideAttention({ ...none, ownCertificates }, now)[0];
+  };
+  const rows: [days: number, warning: string][] = [
+    [31, ''],
+    [30, 'shop.example.com 30'],
+    [8, 'shop.example.com 30'],
+    [7, 'shop.example.com 7'],
+    [1, 'shop.example.com 1'],
+    [0.01, 'shop.example.com 1'],
+  ];
+  for (const [days, warning] of rows) {
+    const found = item(days);
+    assert.equal(found === undefined ? '' : subjectOf(alertOf(found)!), warning, `${days}`);
+    if (found !== undefined) assert.ok(Date.parse(found.since!) <= now, 'it is told at once');
+  }
+  assert.deepEqual([item(0)?.kind, item(0, true)], ['own-certificate-ended', undefined]);
 });
 
 test('an API token counts in the last seven days of its life', () => {

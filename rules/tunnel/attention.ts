@@ -4,6 +4,7 @@
 import { dayMs, hourMs, type QuotaName, quotaNouns } from '../limits.ts';
 import { counted } from '../text/counted.ts';
 import { type ClientErrorName, clientErrors, isRefusal } from './client-error.ts';
+import { certificateLimits } from './own-certificate.ts';
 import type { TunnelCondition } from './tunnel-condition.ts';
 import type { StatusTone } from './tunnel-status.ts';
 
@@ -15,11 +16,13 @@ export const attentionKinds = {
   'tunnel-suspended': { tone: 'negative' },
   'domain-elsewhere': { tone: 'negative' },
   'certificate-missing': { tone: 'negative' },
+  'own-certificate-ended': { tone: 'negative' },
   'domain-blocked': { tone: 'negative' },
   'domain-unverified': { tone: 'waiting' },
   'client-refused': { tone: 'warning' },
   'domain-losing': { tone: 'warning' },
   'certificate-ending': { tone: 'warning' },
+  'own-certificate-ending': { tone: 'warning' },
   'token-ending': { tone: 'warning' },
   'quota-full': { tone: 'warning' },
   'quota-near': { tone: 'warning' },
@@ -79,6 +82,14 @@ export interface ProjectFacts {
   readonly missedDomains: readonly { readonly domain: string; readonly until: string }[];
   /** Hosts whose last order failed, and the end of the certificate that they have. */
   readonly failedOrders: readonly { readonly tunnel: string; readonly host: string; readonly until: string | undefined }[];
+  /** Certificates that the project gave. */
+  readonly ownCertificates: readonly {
+    readonly tunnel: string;
+    readonly host: string;
+    readonly until: string;
+    /** The service gets one from its authority afterwards. */
+    readonly fallback: boolean;
+  }[];
   /** API tokens with an end. */
   readonly tokens: readonly { readonly name: string; readonly until: string }[];
   /** Regions without a connected edge, and the tunnels that would work there. */
@@ -94,7 +105,17 @@ export interface QuotaUse {
 
 /** A project without facts of other kinds. */
 export const noFacts: ProjectFacts = {
-  ...{ tunnels: [], hosts: [], strayHosts: [], missedDomains: [], failedOrders: [], tokens: [], downRegions: [], quotas: [] },
+  ...{
+    tunnels: [],
+    hosts: [],
+    strayHosts: [],
+    missedDomains: [],
+    failedOrders: [],
+    ownCertificates: [],
+    tokens: [],
+    downRegions: [],
+    quotas: [],
+  },
 };
 
 /** A tunnel that fell longer ago has been given up by its people; lists still show it. */
@@ -123,6 +144,7 @@ export function decideAttention(facts: ProjectFacts, nowMs: number): readonly At
     ...facts.strayHosts.map(({ host, ...stray }): AttentionItem => ({ kind: 'domain-elsewhere', domain: host, ...stray })),
     // A name that leads elsewhere gets no certificate: one item says why.
     ...facts.failedOrders.filter(({ host }) => !facts.strayHosts.some((stray) => stray.host === host)).map(ofOrder),
+    ...facts.ownCertificates.flatMap((own) => ofOwn(own, nowMs)),
     ...facts.missedDomains.map(({ domain, until }): AttentionItem => ({ kind: 'domain-losing', domain, until })),
     ...facts.tokens
       .filter(({ until }) => endsSoon(until, nowMs))
@@ -179,6 +201,20 @@ const ofOrder = ({ tunnel, host, until }: ProjectFacts['failedOrders'][number]):
   until === undefined
     ? { kind: 'certificate-missing', tunnel, domain: host }
     : { kind: 'certificate-ending', tunnel, domain: host, until };
+
+/** `since` is when its last warning was due: it tells one warning from the next. */
+function ofOwn(
+  { tunnel, host, until, fallback }: ProjectFacts['ownCertificates'][number],
+  nowMs: number,
+): readonly AttentionItem[] {
+  const leftMs = Date.parse(until) - nowMs;
+  const item = { tunnel, domain: host, until };
+  if (leftMs <= 0) return fallback ? [] : [{ kind: 'own-certificate-ended', ...item, since: until }];
+  const days = certificateLimits.warnDays.findLast((each) => leftMs <= each * dayMs);
+  if (days === undefined) return [];
+  const since = new Date(Date.parse(until) - days * dayMs).toISOString();
+  return [{ kind: 'own-certificate-ending', ...item, since, affected: days, total: fallback ? 1 : 0 }];
+}
 
 export interface Bounded<Item> {
   readonly shown: readonly Item[];
@@ -252,6 +288,14 @@ export function describeAttention({
       return { title: `${domain} will be unverified`, text: 'Its TXT record is no longer found.' };
     case 'certificate-ending':
       return { title: `The certificate of ${domain} is not renewed`, text: 'The order failed and is tried again.' };
+    case 'own-certificate-ending':
+      return {
+        title: `The project’s certificate of ${domain} ends within ${counted(affected, 'day')}`,
+        text:
+          total === 1 ? 'Give a new one. Without it, the service gets one from its authority.' : 'Give a new one before that.',
+      };
+    case 'own-certificate-ended':
+      return { title: `The project’s certificate of ${domain} has ended`, text: 'Visitors are not served. Give a new one.' };
     case 'token-ending':
       return { title: `The API token ‘${tokenName}’ ends`, text: 'Create another one before that.' };
     case 'quota-full':

@@ -45,7 +45,7 @@ const keptMs = 60_000;
 async function readLines({ store, clock, givenCertificates, canIssue }: CertificateMetricsDeps): Promise<readonly Line[]> {
   const endOf = await readEnds(store.db, givenCertificates());
   const lines = new Map<string, Line>();
-  for (const wanted of [...(await readOwnNames(store.db)), ...(await readTunnelNames(store.db))]) {
+  for (const wanted of [...(await readOwnNames(store.db)), ...(await readTunnelNames(store.db, clock()))]) {
     const { region } = wanted;
     const kind = kindOf(wanted);
     const line = lines.get(`${region} ${kind}`) ?? { region, kind, soonestMs: Number.POSITIVE_INFINITY, missing: 0 };

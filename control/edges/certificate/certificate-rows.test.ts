@@ -31,7 +31,7 @@ test('the names of many hosts are read in order, with turns for calls of the API
   await addRegion(store.db, 'eu');
   const seed = await addProject(store.db, 'p');
   await addTunnel(store.db, { ...seed, region: 'eu', name: 'web', type: 'http', hosts });
-  const names = await inTurns(() => readTunnelNames(store.db));
+  const names = await inTurns(() => readTunnelNames(store.db, 0));
   assert.deepEqual(
     names.map(({ name }) => name),
     hosts.toSorted(),

@@ -9,6 +9,7 @@ import { piecesOf } from '../../platform/store/pieces.ts';
 import type { CertificateAttemptsTable } from '../../platform/store/schema.ts';
 import type { Queries, Store } from '../../platform/store/store.ts';
 import { certificateContext, challengeContext } from '../feed/region-content.ts';
+import { hasOwn } from '../own-certificate/own-rows.ts';
 import { readConsoleHost } from '../region/console-host.ts';
 import type { IssuedCertificate } from './authority.ts';
 import { type Attempt, attemptsKeptMs } from './core/budget.ts';
@@ -48,19 +49,22 @@ async function readInPages<Row extends { readonly name: string }>(readPage: (aft
   return rows;
 }
 
-/** Verified hosts of tunnels that need a certificate and are not suspended, in regions that end TLS: the only ones to order. */
-export const readTunnelNames = (db: Queries): Promise<readonly WantedName[]> =>
-  readInPages((after) => wantedNames(db).where('h.live_host', '>', after).limit(namesAtOnce).execute());
+/**
+ * Verified hosts of tunnels that need a certificate and are not suspended, in regions that end TLS: the only ones to order. Leaves
+ * out those whose project gave a certificate.
+ */
+export const readTunnelNames = (db: Queries, nowMs: number): Promise<readonly WantedName[]> =>
+  readInPages((after) => wantedNames(db, nowMs).where('h.live_host', '>', after).limit(namesAtOnce).execute());
 
 /** The same for some tunnels. */
-export async function readNamesOf(db: Queries, tunnelIds: readonly string[]): Promise<readonly WantedName[]> {
+export async function readNamesOf(db: Queries, tunnelIds: readonly string[], nowMs: number): Promise<readonly WantedName[]> {
   const names: WantedName[] = [];
   for (const some of piecesOf(tunnelIds, namesAtOnce))
-    names.push(...(await wantedNames(db).where('h.live_host', 'is not', null).where('h.tunnel_id', 'in', some).execute()));
+    names.push(...(await wantedNames(db, nowMs).where('h.live_host', 'is not', null).where('h.tunnel_id', 'in', some).execute()));
   return names;
 }
 
-const wantedNames = (db: Queries) =>
+const wantedNames = (db: Queries, nowMs: number) =>
   db
     .selectFrom('tunnel_hosts as h')
     .innerJoin('tunnels as t', 't.id', 'h.tunnel_id')
@@ -70,6 +74,7 @@ const wantedNames = (db: Queries) =>
     .where('r.tls_termination', '=', 1)
     .where('t.suspended_at', 'is', null)
     .where('p.suspended_at', 'is', null)
+    .where((eb) => eb.not(hasOwn(nowMs)(eb)))
     .select(['h.host as name', 't.region as region', 't.project_id as projectId'])
     .select((eb) => {
       const owners = eb.selectFrom('members as m').whereRef('m.project_id', '=', 't.project_id').where('m.role', '=', 'owner');
@@ -80,7 +85,7 @@ const wantedNames = (db: Queries) =>
     .orderBy('h.live_host');
 
 /** Checked again just before the order: the tunnel may have changed since the pass began. */
-export async function isStillWanted(db: Queries, wanted: WantedName): Promise<boolean> {
+export async function isStillWanted(db: Queries, wanted: WantedName, nowMs: number): Promise<boolean> {
   if (wanted.projectId === '') return true;
   const row = await db
     .selectFrom('tunnel_hosts as h')
@@ -88,6 +93,7 @@ export async function isStillWanted(db: Queries, wanted: WantedName): Promise<bo
     .where('h.live_host', '=', wanted.name)
     .where('t.type', 'in', certifiedTypes)
     .where('t.suspended_at', 'is', null)
+    .where((eb) => eb.not(hasOwn(nowMs)(eb)))
     .select('t.id')
     .executeTakeFirst();
   return row !== undefined;

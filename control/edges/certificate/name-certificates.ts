@@ -2,6 +2,7 @@
 
 import type { FeedCertificate } from '@underpass/wire/feed.ts';
 import type { Queries } from '../../platform/store/store.ts';
+import { readOwnEnds } from '../own-certificate/own-rows.ts';
 import { namesServing } from './core/wanted.ts';
 import type { NameCertificate } from './port.ts';
 
@@ -25,9 +26,12 @@ export async function readNameCertificates(
     ...held.map(({ name, expires_at }) => ({ hosts: [name], endsAt: expires_at })),
     ...given.map(({ hosts, notAfterMs }) => ({ hosts, endsAt: notAfterMs })),
   ];
+  const own = await readOwnEnds(db, names, nowMs);
   const last = new Map(attempts.map(({ name, outcome }) => [name, outcome]));
   return new Map(
     names.map((name) => {
+      const ownEnd = own.get(name);
+      if (ownEnd !== undefined) return [name, { until: ownEnd, lastOrderFailed: false, own: true }];
       const fitting = ends.filter(({ hosts }) => namesServing(name).some((each) => hosts.includes(each)));
       const until = Math.max(0, ...fitting.map(({ endsAt }) => endsAt));
       return [name, { until: until > nowMs ? until : undefined, lastOrderFailed: last.get(name) === 'failed' }];

@@ -4,6 +4,8 @@ export interface NameCertificate {
   /** When the last valid one ends, in milliseconds. */
   readonly until: number | undefined;
   readonly lastOrderFailed: boolean;
+  /** The project gave it. */
+  readonly own?: true;
 }
 
 export interface CertificatePort {

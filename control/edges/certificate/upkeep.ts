@@ -70,7 +70,7 @@ const mayOrder = ({ authority, budget, clock }: Parts, wanted: WantedName, ledge
 async function namesInNeed(parts: Parts, scope: Scope, attempts: readonly Attempt[]): Promise<readonly WantedName[]> {
   const { store, authority, clock, addresses, advice, stopping } = parts;
   const own = (await readOwnNames(store.db)).filter((each) => authority.canIssue(each.name));
-  const hosts = await (scope === 'all' ? readTunnelNames(store.db) : readNamesOf(store.db, [...scope]));
+  const hosts = await (scope === 'all' ? readTunnelNames(store.db, clock()) : readNamesOf(store.db, [...scope], clock()));
   const held = await (scope === 'all' ? readAllHeld(store.db) : readHeld(store.db, [...own, ...hosts]));
   const names = namesToCover(own, hosts, { held, attempts, given: parts.givenCertificates() }, clock());
   if (scope === 'all') {
@@ -98,7 +98,7 @@ async function keep(parts: Parts, wanted: WantedName): Promise<void> {
   await parts.withLease(`certificate:${wanted.name}`, async () => {
     // While this process waited, another one may have made it, or the tunnel may have been deleted.
     const held = await readHeld(store.db, [wanted]);
-    if (isServed(parts, wanted.name, held) || !(await isStillWanted(store.db, wanted))) return;
+    if (isServed(parts, wanted.name, held) || !(await isStillWanted(store.db, wanted, clock()))) return;
     const attempts = await readAttempts(store.db, authority.id, clock());
     if (!mayOrder(parts, wanted, createLedger(attempts))) return;
     await placeOrder(parts, wanted, failuresInARow(attempts, wanted.name).count, parts.stopping);

@@ -10,6 +10,7 @@ import { gather } from '../../platform/store/gather.ts';
 import { piecesOf } from '../../platform/store/pieces.ts';
 import type { Flag } from '../../platform/store/schema.ts';
 import type { Queries } from '../../platform/store/store.ts';
+import { isOwnId, readOwn, readOwnFacts } from '../own-certificate/own-rows.ts';
 import { visitKeyOf } from '../policies/policy-keys.ts';
 import { type ReadPolicy, readPolicies } from '../policies/visit-rules.ts';
 import { readConsoleHost } from '../region/console-host.ts';
@@ -243,22 +244,24 @@ export type CertificateFacts = Pick<FeedCertificate, 'id' | 'hosts' | 'notAfterM
 
 /** The ids of certificates after one, in their order; none is the end. Reads only the index. */
 export async function readCertificateIds(db: Queries, after: string): Promise<string[]> {
-  const query = db.selectFrom('certificates').select('id').where('id', '>', after).orderBy('id').limit(pageCertificates);
-  return (await query.execute()).map(({ id }) => id);
+  const own = db.selectFrom('own_certificates').select('id').where('id', '>', after);
+  const query = db.selectFrom('certificates').select('id').where('id', '>', after).unionAll(own);
+  return (await query.orderBy('id').limit(pageCertificates).execute()).map(({ id }) => id);
 }
 
 /** The facts of one page of ids. */
 export async function readCertificateFacts(db: Queries, ids: readonly string[]): Promise<CertificateFacts[]> {
   if (ids.length === 0) return [];
   const rows = await db.selectFrom('certificates').select(['id', 'hosts', 'expires_at']).where('id', 'in', ids).execute();
-  return rows.map((row) => ({ id: row.id, hosts: JSON.parse(row.hosts) as string[], notAfterMs: row.expires_at }));
+  const issued = rows.map((row) => ({ id: row.id, hosts: JSON.parse(row.hosts) as string[], notAfterMs: row.expires_at }));
+  return [...issued, ...(await readOwnFacts(db, ids.filter(isOwnId)))];
 }
 
 /** The certificates of one page of ids, with their keys. */
 export async function readCertificates(db: Queries, keyRing: KeyRing, ids: readonly string[]): Promise<FeedCertificate[]> {
   if (ids.length === 0) return [];
   const rows = await db.selectFrom('certificates').select(certificateColumns).where('id', 'in', ids).execute();
-  return rows.map((row) => openCertificate(keyRing, row));
+  return [...rows.map((row) => openCertificate(keyRing, row)), ...(await readOwn(db, keyRing, 'o.id', ids.filter(isOwnId)))];
 }
 
 /** The certificates that could serve these hosts. */
@@ -284,6 +287,8 @@ export async function readCertificatesNamed(
       .where('expires_at', '>', nowMs)
       .execute();
     found.push(...rows.map((row) => openCertificate(keyRing, row)));
+    const own = await readOwn(db, keyRing, 'o.host', some);
+    found.push(...own.filter(({ notAfterMs }) => notAfterMs > nowMs));
   }
   return found;
 }

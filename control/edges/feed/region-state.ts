@@ -89,6 +89,11 @@ export class RegionState {
     return this.#index[part].keys();
   }
 
+  /** Ids of the certificates that serve a name. */
+  certificateIds(name: string): readonly string[] {
+    return this.#certificates.idsFor(name);
+  }
+
   projectOf(tunnelId: string): string | undefined {
     return this.#routes.get(tunnelId)?.tunnel.projectId;
   }

@@ -7,6 +7,7 @@ export interface SentCertificates {
   readonly put: (certificate: FeedCertificate, seq: number) => void;
   readonly drop: (id: string) => void;
   readonly named: (name: string) => Iterable<SentCertificate>;
+  readonly idsFor: (name: string) => readonly string[];
 }
 
 export function createSentCertificates(): SentCertificates {
@@ -31,5 +32,10 @@ export function createSentCertificates(): SentCertificates {
     }
   };
 
-  return { put, drop, named: (name) => byName.get(name)?.values() ?? [] };
+  return {
+    put,
+    drop,
+    named: (name) => byName.get(name)?.values() ?? [],
+    idsFor: (name) => [...(byName.get(name)?.keys() ?? [])],
+  };
 }

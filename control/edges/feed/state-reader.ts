@@ -5,6 +5,7 @@ import type { FeedBlock, FeedCertificate } from '@underpass/wire/feed.ts';
 import type { KeyRing } from '../../platform/secret/key-ring.ts';
 import { piecesOf } from '../../platform/store/pieces.ts';
 import type { Store } from '../../platform/store/store.ts';
+import { isOwnId } from '../own-certificate/own-rows.ts';
 import { readBlockPage, readBlocks, readBlocksNote } from './blocks.ts';
 import { compileGiven } from './core/given-names.ts';
 import { addNeeded, type NamesByRegion, ownNames, type RegionNames, tlsHosts } from './core/needed-names.ts';
@@ -22,7 +23,7 @@ import {
   readTunnels,
   type StoredTunnel,
 } from './region-content.ts';
-import type { Marks } from './region-state.ts';
+import type { Marks, RegionState } from './region-state.ts';
 import type { Regions } from './regions.ts';
 
 export interface StateReaderDeps {
@@ -41,6 +42,12 @@ export interface StateReaderDeps {
 
 const marksOf = (tunnels: readonly StoredTunnel[]): Marks =>
   new Map(tunnels.flatMap(({ tunnel, mark }) => (mark === null ? [] : [[tunnel.id, mark] as const])));
+
+/** Certificates that projects gave for these names and replaced or removed since: edges must not serve a key that was given up. */
+function staleOwn(state: RegionState, names: ReadonlySet<string>, values: readonly FeedCertificate[]): readonly string[] {
+  const present = new Set(values.map(({ id }) => id));
+  return [...names].flatMap((name) => state.certificateIds(name)).filter((id) => isOwnId(id) && !present.has(id));
+}
 
 export class StateReader {
   readonly #deps: StateReaderDeps;
@@ -132,7 +139,7 @@ export class StateReader {
     for (const [region, served] of names) {
       const feed = regions.open(region);
       const values = certificates.filter((each) => each.hosts.some((host) => served.has(host)));
-      feed.publish(feed.state.patch('certificates', [], values));
+      feed.publish(feed.state.patch('certificates', staleOwn(feed.state, served, values), values));
     }
     this.#putTunnels(ids, found);
   }
@@ -198,9 +205,10 @@ export class StateReader {
   }
 
   async #factsOf(ids: readonly string[]): Promise<readonly CertificateFacts[]> {
-    const unknown = ids.filter((id) => !this.#certificates.has(id));
+    // One that a project gave serves only while its domain is live: what was known of it may not hold.
+    const unknown = ids.filter((id) => isOwnId(id) || !this.#certificates.has(id));
     const read = new Map((await readCertificateFacts(this.#deps.store.db, unknown)).map((each) => [each.id, each]));
-    return ids.flatMap((id) => this.#certificates.get(id) ?? read.get(id) ?? []);
+    return ids.flatMap((id) => read.get(id) ?? (isOwnId(id) ? [] : (this.#certificates.get(id) ?? [])));
   }
 
   async #putLacking(names: readonly RegionNames[], facts: readonly CertificateFacts[]): Promise<void> {

@@ -261,6 +261,7 @@ export const personalData: { readonly [Table in keyof Schema]: Holding<Table> | 
   tunnels: ofProject,
   tunnel_hosts: ofProject,
   tunnel_tokens: ofProject,
+  own_certificates: ofProject,
   security_groups: ofProject,
   metric_minutes: ofProject,
   history_minutes: ofProject,

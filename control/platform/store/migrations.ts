@@ -320,6 +320,15 @@ const visitorLog = [
   "create index visitor_log_who on visitor_log (who) where who <> ''",
 ];
 
+const ownCertificates = [
+  `create table own_certificates (
+    id text primary key, tunnel_id text not null references tunnels (id) on delete cascade, host text not null,
+    chain_pem text not null, key_sealed text not null, warning text not null, fallback smallint not null,
+    starts_at bigint not null, expires_at bigint not null, created_at bigint not null, unique (tunnel_id, host))`,
+  'create index own_certificates_host on own_certificates (host)',
+  'create index own_certificates_expiry on own_certificates (expires_at)',
+];
+
 const migration = (statements: readonly string[]): Migration => ({
   up: async (db: Kysely<unknown>) => {
     for (const statement of statements) await sql.raw(statement).execute(db);
@@ -375,4 +384,5 @@ export const migrations: Record<string, Migration> = {
   '0022-alert-webhooks': migration(alertWebhooks),
   '0025-usage': migration(usage),
   '0026-visitor-log': migration(visitorLog),
+  '0029-own-certificates': migration(ownCertificates),
 };

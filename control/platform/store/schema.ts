@@ -600,6 +600,25 @@ export interface CertificatesTable {
   created_at: number;
 }
 
+/** Certificates that projects give for ingress domains of theirs. They serve while the domain is live in the same tunnel. */
+export interface OwnCertificatesTable {
+  /** Begins with `own-`. A replacement has a new one. */
+  id: string;
+  tunnel_id: string;
+  /** Unique together with the tunnel. */
+  host: string;
+  chain_pem: string;
+  /** Sealed by the key ring. */
+  key_sealed: string;
+  /** What may be wrong, in words; empty if nothing is. */
+  warning: string;
+  /** An authority's certificate follows when this one ends. */
+  fallback: Flag;
+  starts_at: number;
+  expires_at: number;
+  created_at: number;
+}
+
 /** Orders at the certificate authority: budgets and back-off count them. */
 export interface CertificateAttemptsTable {
   id: string;
@@ -699,6 +718,7 @@ export interface Schema {
   alert_webhooks: AlertWebhooksTable;
   alert_deliveries: AlertDeliveriesTable;
   certificates: CertificatesTable;
+  own_certificates: OwnCertificatesTable;
   certificate_attempts: CertificateAttemptsTable;
   challenges: ChallengesTable;
   released_names: ReleasedNamesTable;

@@ -31,6 +31,7 @@ const harmless = new Set(
     ...['host', 'httpPort', 'httpsPort', 'id', 'ingressDomains', 'last-name', 'limit', 'limits', 'metrics', 'name', 'operator'],
     ...[
       'expiresInHours',
+      'fallback',
       'accessPolicy',
       'address',
       'log',

@@ -74,8 +74,8 @@ async function checkSilentLast(
   return hosts.map(({ host }) => all.find(({ name }) => name === host)!);
 }
 
-const toCertificate = ({ until, lastOrderFailed }: NameCertificate): Pick<CheckedDomain, 'certificate'> => ({
-  certificate: { lastOrderFailed, ...(until === undefined ? {} : { until: new Date(until).toISOString() }) },
+const toCertificate = ({ until, ...facts }: NameCertificate): Pick<CheckedDomain, 'certificate'> => ({
+  certificate: { ...facts, ...(until === undefined ? {} : { until: new Date(until).toISOString() }) },
 });
 
 function findMended(hosts: readonly TunnelHostsTable[], answer: TunnelDomains): readonly string[] {

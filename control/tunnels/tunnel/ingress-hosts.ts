@@ -7,6 +7,7 @@ import { dayMs, durations } from '@underpass/rules/limits.ts';
 import { generateDomain, generateNumberedDomain } from '@underpass/rules/names/generated-domain.ts';
 import { findApexName } from '@underpass/rules/names/ingress-domain.ts';
 import { isOwnDomain, registrableDomain } from '../../edges/dns/registrable.ts';
+import { dropOwnExcept } from '../../edges/own-certificate/own-rows.ts';
 import type { TunnelHostsTable } from '../../platform/store/schema.ts';
 import type { Queries } from '../../platform/store/store.ts';
 import type { Membership } from '../../request/caller/membership.ts';
@@ -139,6 +140,7 @@ export async function writeHosts(trx: Queries, plan: HostPlan): Promise<boolean>
   const released = [...plan.generated].filter((name) => !plan.hosts.includes(name));
   await reserveNames(trx, plan.membership.id, released, plan.nowMs);
   await trx.deleteFrom('tunnel_hosts').where('tunnel_id', '=', plan.tunnelId).execute();
+  await dropOwnExcept(trx, plan.tunnelId, plan.hosts);
   if (rows.length > 0) await trx.insertInto('tunnel_hosts').values(rows).execute();
   return true;
 }

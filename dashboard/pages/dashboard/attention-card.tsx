@@ -36,6 +36,8 @@ function placeOf({ kind, tunnel = '', domain = '', quota }: AttentionItem, proje
     case 'domain-losing':
       return paths.domain(project, domain);
     case 'domain-elsewhere':
+    case 'own-certificate-ended':
+    case 'own-certificate-ending':
       return paths.tunnelDomain(project, tunnel, domain);
     case 'token-ending':
       return paths.tokens(project);

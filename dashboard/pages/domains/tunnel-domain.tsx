@@ -3,6 +3,7 @@ import { domainCalls } from '@underpass/rules/api/domain-calls.ts';
 import type { Domain, IngressDomain, Tunnel } from '@underpass/rules/entity/entity.ts';
 import { ingressRecord } from '@underpass/rules/names/dns-record.ts';
 import { type DomainBadge, domainBadgeLabels } from '@underpass/rules/screen/domain-badge.ts';
+import { tunnelTypes } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { RefreshCw } from 'lucide-react';
 import { type LoaderFunctionArgs, useLoaderData, useParams, useRevalidator } from 'react-router';
 import { answers } from '../../api/answers.ts';
@@ -18,8 +19,9 @@ import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { Ring } from '../../ui/spinner.tsx';
-import { askDomainChecks, useDomainChecks } from '../tunnel/domain-checks.ts';
+import { askDomainChecks, type DomainChecks, useDomainChecks } from '../tunnel/domain-checks.ts';
 import { useBack } from './back.ts';
+import { CertificateCard } from './certificate-card.tsx';
 import { DnsRecordView } from './dns-record-view.tsx';
 import { VerificationCard } from './verification-card.tsx';
 import { VerifiedBadge } from './verified-badge.tsx';
@@ -87,15 +89,29 @@ function TunnelDomainView({
       />
       <div className="grid max-w-3xl gap-5">
         {domain && <VerificationCard domain={domain} />}
-        {ingressDomain.apexName !== '' && <DnsCard tunnel={tunnel} domain={ingressDomain} />}
+        {ingressDomain.apexName !== '' && <DomainCards tunnel={tunnel} domain={ingressDomain} />}
       </div>
     </>
   );
 }
 
-function DnsCard({ tunnel, domain }: { readonly tunnel: Tunnel; readonly domain: IngressDomain }) {
-  const { revalidate } = useRevalidator();
+interface CardsProps {
+  readonly tunnel: Tunnel;
+  readonly domain: IngressDomain;
+}
+
+function DomainCards({ tunnel, domain }: CardsProps) {
   const checks = useDomainChecks(useProject().id, tunnel, domain);
+  return (
+    <>
+      <DnsCard tunnel={tunnel} domain={domain} checks={checks} />
+      {tunnelTypes[tunnel.type].edgeEndsTls && <CertificateCard tunnel={tunnel} domain={domain} onChange={checks.reload} />}
+    </>
+  );
+}
+
+function DnsCard({ tunnel, domain, checks }: CardsProps & { readonly checks: DomainChecks }) {
+  const { revalidate } = useRevalidator();
   const refresh = () => {
     checks.reload();
     revalidate();

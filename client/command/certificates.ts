@@ -1,0 +1,129 @@
+// certificates show|set|update|rm: a certificate of the project's own for an ingress domain of an http tunnel.
+
+import { resolve } from 'node:path';
+import { certificateCalls } from '@underpass/rules/api/certificate-calls.ts';
+import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
+import type { OwnCertificate } from '@underpass/rules/entity/resource.ts';
+import { parseIngressDomain } from '@underpass/rules/names/ingress-domain.ts';
+import { unwrapHost } from '@underpass/rules/text/typed-list.ts';
+import { certificateLimits } from '@underpass/rules/tunnel/own-certificate.ts';
+import type { Command } from 'commander';
+import { openProject } from '../account/account.ts';
+import { readBounded } from '../process/bounded-file.ts';
+import { ClientError, fileReason } from '../process/error.ts';
+import { renderFields } from '../terminal/output.ts';
+import { confirm } from '../terminal/prompt.ts';
+import { type CommonFlags, canonicalOf, describe, outputOf, type Shell, withProject } from './command-line.ts';
+
+interface SetFlags extends CommonFlags {
+  readonly chain: string;
+  readonly key: string;
+  readonly fallback: boolean;
+}
+
+interface RemoveFlags extends CommonFlags {
+  readonly yes?: boolean;
+}
+
+interface UpdateFlags extends CommonFlags {
+  readonly fallback?: boolean;
+}
+
+export function addCertificateCommands(program: Command, shell: Shell): void {
+  const certificates = program
+    .command('certificates')
+    .description('Certificates of your own for domains of http tunnels. Without one, the service gets it.');
+  withProject(
+    describe(certificates.command('show <domain>'), 'Show the certificate that the project gave.', [
+      'underpass certificates show app.example.com',
+    ]),
+  ).action((domain: string, flags: CommonFlags) => show(shell, domain, flags));
+  withProject(
+    describe(certificates.command('set <domain>'), 'Give or replace the certificate. Open connections go on.', [
+      'underpass certificates set app.example.com --chain fullchain.pem --key key.pem',
+    ]),
+  )
+    .requiredOption('--chain <file>', 'PEM file of the certificate and its chain, in any order')
+    .requiredOption('--key <file>', 'PEM file of the private key, without a passphrase')
+    .option('--no-fallback', 'get no certificate from the authority when it ends')
+    .action((domain: string, flags: SetFlags) => set(shell, domain, flags));
+  withProject(
+    describe(certificates.command('update <domain>'), 'Choose what follows when the certificate ends.', [
+      'underpass certificates update app.example.com --no-fallback',
+    ]),
+  )
+    .option('--fallback', 'a certificate from the authority of the service')
+    .option('--no-fallback', 'none: visitors are not served')
+    .action((domain: string, flags: UpdateFlags) => update(shell, domain, flags));
+  withProject(
+    describe(certificates.command('rm <domain>'), 'Remove it: the service gets a certificate again.', [
+      'underpass certificates rm app.example.com --yes',
+    ]),
+  )
+    .option('-y, --yes', 'do not ask')
+    .action((domain: string, flags: RemoveFlags) => remove(shell, domain, flags));
+}
+
+/** Finds the tunnel that has the domain. */
+async function openDomain({ io }: Shell, domain: string, flags: CommonFlags) {
+  const host = canonicalOf(parseIngressDomain, unwrapHost(domain));
+  const { api, project } = await openProject(io, flags);
+  const tunnels = await api.call(tunnelCalls.listTunnels, { project: project.id });
+  const tunnel = tunnels.find(({ ingressDomains }) => ingressDomains.some(({ name }) => name === host));
+  if (tunnel === undefined) {
+    const fix = 'Run "underpass tunnels list" to see the domains of the project.';
+    throw new ClientError('not-found', `no tunnel of your project has the domain ${host}`, { fix });
+  }
+  return { api, input: { project: project.id, name: tunnel.name, host } };
+}
+
+async function show(shell: Shell, domain: string, flags: CommonFlags): Promise<void> {
+  const { api, input } = await openDomain(shell, domain, flags);
+  const { certificate } = await api.call(certificateCalls.getOwnCertificate, input);
+  const none = `The project gave no certificate for ${input.host}: the service gets one.`;
+  outputOf(shell, flags).result(certificate ?? null, certificate === undefined ? none : certificateText(certificate));
+}
+
+async function set(shell: Shell, domain: string, flags: SetFlags): Promise<void> {
+  const chain = await readPem(shell, flags.chain, certificateLimits.chainChars);
+  const privateKey = await readPem(shell, flags.key, certificateLimits.keyChars);
+  const { api, input } = await openDomain(shell, domain, flags);
+  const payload = { chain, privateKey, fallback: flags.fallback };
+  const saved = await api.call(certificateCalls.setOwnCertificate, { ...input, payload });
+  outputOf(shell, flags).result(saved, certificateText(saved));
+}
+
+async function update(shell: Shell, domain: string, { fallback, ...flags }: UpdateFlags): Promise<void> {
+  if (fallback === undefined) throw new ClientError('usage', 'give --fallback or --no-fallback');
+  const { api, input } = await openDomain(shell, domain, flags);
+  const saved = await api.call(certificateCalls.changeOwnCertificate, { ...input, payload: { fallback } });
+  outputOf(shell, flags).result(saved, certificateText(saved));
+}
+
+async function remove(shell: Shell, domain: string, flags: RemoveFlags): Promise<void> {
+  const { api, input } = await openDomain(shell, domain, flags);
+  await confirm(shell.io, 'Its key is deleted.', `Remove the certificate of ${input.host}?`, flags.yes);
+  await api.call(certificateCalls.deleteOwnCertificate, input);
+  outputOf(shell, flags).result({ deleted: input.host }, `Removed the certificate of ${input.host}.`);
+}
+
+async function readPem({ io }: Shell, file: string, maxBytes: number): Promise<string> {
+  const path = resolve(io.cwd, file);
+  try {
+    return await readBounded(path, maxBytes);
+  } catch (cause) {
+    throw new ClientError('usage', `${path} cannot be read (${fileReason(cause)})`, { cause });
+  }
+}
+
+function certificateText({ names, issuer, keyType, until, fallback, fingerprint, warning }: OwnCertificate): string {
+  const fields = renderFields([
+    ['Names', names.join(', ')],
+    ['Issuer', issuer],
+    ['Key', keyType],
+    ['Ends', until],
+    ['Then', fallback ? 'a certificate of the service' : 'none: visitors are not served'],
+    ['SHA-256', fingerprint],
+  ]);
+  return warning === undefined ? fields : `${fields}\n\n${warning}`;
+}
