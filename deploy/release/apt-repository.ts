@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { projectUrl } from '../../rules/text/project-url.ts';
-import type { PackedRelease, Program } from './package-forms.ts';
 import { managedBy, summary } from './package-texts.ts';
+import type { PackedRelease, Program } from './packed-release.ts';
 import { sha256Of } from './sign.ts';
 
 const architectures: Readonly<Record<string, string>> = { 'linux-x64': 'amd64', 'linux-arm64': 'arm64' };

@@ -5,24 +5,8 @@ import { join } from 'node:path';
 import { makeAptRepository } from './apt-repository.ts';
 import { makeNpmPackage } from './npm-package.ts';
 import { renderFlake, renderFormula, renderScoopManifest } from './package-texts.ts';
+import type { PackedRelease } from './packed-release.ts';
 import { sha256Of } from './sign.ts';
-
-export interface Program {
-  readonly name: string;
-  readonly platform: string;
-  readonly sha256: string;
-}
-
-export interface PackedRelease {
-  readonly version: string;
-  /** Where people download the programs, and packages that need a URL: the address of a folder. */
-  readonly from: string;
-  readonly programs: readonly Program[];
-  /** The folder with the programs. */
-  readonly folder: string;
-  /** The npm package; other forms may be made of it. */
-  readonly npm: { readonly path: string; readonly name: string; readonly sha256: string };
-}
 
 interface PackageForm {
   /** The command that updates this form. The program prints it, because it must not replace a file that a package manager owns. */

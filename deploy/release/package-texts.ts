@@ -1,6 +1,6 @@
 // The definitions that package managers read: a Homebrew formula, a Scoop manifest, a Nix flake. Pure.
 import { projectUrl } from '../../rules/text/project-url.ts';
-import type { PackedRelease } from './package-forms.ts';
+import type { PackedRelease } from './packed-release.ts';
 
 export const summary = 'Public address for a service on your machine: client of Underpass';
 export const license = 'MIT';

@@ -5,118 +5,73 @@ import type { AnswerOf } from '@underpass/rules/api/call.ts';
 import type { AccessLink } from '@underpass/rules/visit/access-policy.ts';
 import { usesOf } from '@underpass/rules/visit/words.ts';
 import { Plus } from 'lucide-react';
-import { useState } from 'react';
-import { useRevalidator } from 'react-router';
 import { askFor } from '../../api/answers.ts';
-import { FetchedRows } from '../../api/fetched-rows.tsx';
 import { callApi } from '../../api/request.ts';
 import { useFetched } from '../../api/use-fetched.ts';
-import { useConfirm } from '../../form/use-confirm.tsx';
 import { useProject } from '../../session/session.ts';
 import { Button } from '../../ui/button.tsx';
-import { Card } from '../../ui/card.tsx';
 import { CopyTextButton } from '../../ui/copy-button.tsx';
 import { Dialog } from '../../ui/overlay/dialog.tsx';
-import { buttonColumn, dateColumn } from '../../ui/table/columns.tsx';
-import { DataTable } from '../../ui/table/data-table.tsx';
+import { dateColumn } from '../../ui/table/columns.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
 import { useLast } from '../../ui/use-last.ts';
 import { NewLinkPanel } from './new-link-panel.tsx';
-import { type PolicyTableProps, RevokeButton } from './revoke-button.tsx';
+import { RevocableCard, useCreated } from './revocable-card.tsx';
 import type { PolicyTabProps } from './tokens.tsx';
 
 type NewLink = AnswerOf<typeof accessCalls.createAccessLink>;
 
-export function Links({ policy: { name, tunnels }, readOnly }: PolicyTabProps) {
-  const project = useProject();
-  const { revalidate } = useRevalidator();
-  const [open, setOpen] = useState(false);
-  const [created, setCreated] = useState<NewLink>();
-  const confirm = useConfirm();
-  const links = useFetched(askFor(accessCalls.listAccessLinks, { project: project.id, name }));
-  const showCreated = (link: NewLink) => {
-    setOpen(false);
-    setCreated(link);
-    links.reload();
-    revalidate();
-  };
+const columns: readonly Column<AccessLink>[] = [
+  {
+    key: 'name',
+    header: 'Name',
+    width: 'minmax(0, 1.2fr)',
+    cell: ({ name }) => <span className="font-semibold">{name}</span>,
+    sortBy: ({ name }) => name,
+  },
+  {
+    key: 'uses',
+    header: 'Uses',
+    width: '6rem',
+    cell: (link) => <span className="tabular">{usesOf(link)}</span>,
+    sortBy: ({ uses }) => uses,
+  },
+  dateColumn('used', 'Last used', ({ usedAt }) => usedAt, 'first'),
+  dateColumn('expires', 'Expires', ({ expiresAt }) => expiresAt, 'last'),
+];
+
+export function Links({ policy: { name: policy, tunnels }, readOnly }: PolicyTabProps) {
+  const project = useProject().id;
+  const links = useFetched(askFor(accessCalls.listAccessLinks, { project, name: policy }));
+  const { panel, created, forget } = useCreated<NewLink>(links);
   const create = !readOnly && tunnels.length > 0 && (
-    <Button size="sm" icon={<Plus aria-hidden="true" />} onClick={() => setOpen(true)}>
+    <Button size="sm" icon={<Plus aria-hidden="true" />} onClick={() => panel.onOpenChange(true)}>
       Create link
     </Button>
   );
-  const emptyText =
-    tunnels.length === 0 ? 'A link needs an address. Edit an http tunnel and select this policy first.' : 'No share links.';
   return (
-    <Card
+    <RevocableCard
       title="Share links"
       description="Anyone with a link can visit until it expires, is used up or is revoked."
       actions={create}
-      flush
-    >
-      <div className="border-t">
-        <FetchedRows fetched={links} what="share links" emptyText={emptyText}>
-          {(rows) => <LinkTable policy={name} rows={rows} readOnly={readOnly} ask={confirm.ask} reload={links.reload} />}
-        </FetchedRows>
-      </div>
-      <NewLinkPanel policy={name} open={open} onOpenChange={setOpen} onCreated={showCreated} />
-      <NewLinkDialog urls={created?.urls} onClose={() => setCreated(undefined)} />
-      {confirm.dialog}
-    </Card>
-  );
-}
-
-function LinkTable({ rows, ...rest }: PolicyTableProps<AccessLink>) {
-  return (
-    <DataTable
-      label="Share links"
-      bare
-      columns={columnsOf(rest)}
-      rows={rows}
-      rowKey={({ id }) => id}
+      emptyText={
+        tunnels.length === 0 ? 'A link needs an address. Edit an http tunnel and select this policy first.' : 'No share links.'
+      }
+      fetched={links}
+      readOnly={readOnly}
+      columns={columns}
       searchText={({ name, createdBy }) => `${name} ${createdBy}`}
       noun="links"
       initialSort={{ key: 'name', direction: 'ascending' }}
-    />
-  );
-}
-
-function columnsOf({ readOnly, ...rest }: Omit<PolicyTableProps<AccessLink>, 'rows'>): readonly Column<AccessLink>[] {
-  return [
-    {
-      key: 'name',
-      header: 'Name',
-      width: 'minmax(0, 1.2fr)',
-      cell: ({ name }) => <span className="font-semibold">{name}</span>,
-      sortBy: ({ name }) => name,
-    },
-    {
-      key: 'uses',
-      header: 'Uses',
-      width: '6rem',
-      cell: (link) => <span className="tabular">{usesOf(link)}</span>,
-      sortBy: ({ uses }) => uses,
-    },
-    dateColumn('used', 'Last used', ({ usedAt }) => usedAt, 'first'),
-    dateColumn('expires', 'Expires', ({ expiresAt }) => expiresAt, 'last'),
-    ...(readOnly ? [] : [buttonColumn<AccessLink>('Revoke', '6rem', (link) => <RevokeLink link={link} {...rest} />)]),
-  ];
-}
-
-function RevokeLink({
-  link,
-  policy,
-  ...rest
-}: Omit<PolicyTableProps<AccessLink>, 'rows' | 'readOnly'> & { readonly link: AccessLink }) {
-  const project = useProject();
-  return (
-    <RevokeButton
-      name={link.name}
-      title="Revoke Share Link"
-      warning={`The link ${link.name} stops working, and the sessions that began with it end within seconds.`}
-      revoke={() => callApi(accessCalls.deleteAccessLink, { project: project.id, name: policy, id: link.id })}
-      {...rest}
-    />
+      revoking={({ name, id }) => ({
+        title: 'Revoke Share Link',
+        warning: `The link ${name} stops working, and the sessions that began with it end within seconds.`,
+        revoke: () => callApi(accessCalls.deleteAccessLink, { project, name: policy, id }),
+      })}
+    >
+      <NewLinkPanel policy={policy} {...panel} />
+      <NewLinkDialog urls={created?.urls} onClose={forget} />
+    </RevocableCard>
   );
 }
 
