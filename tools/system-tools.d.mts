@@ -31,7 +31,8 @@ export declare const systemTools: Record<
   | 'faketime'
   | 'etcd'
   | 'helm'
-  | 'h2spec',
+  | 'h2spec'
+  | 'grpcurl',
   {
     package: string;
     module?: string;

@@ -58,6 +58,11 @@ export const systemTools = {
     why: 'the rules of HTTP/2',
     folders: goFolders,
   },
+  grpcurl: {
+    module: 'github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.4',
+    why: 'gRPC calls by hand',
+    folders: goFolders,
+  },
   // Debian's is 2.6, which cannot read a PROXY header: whichever is found has to list the module that can.
   caddy: {
     package: 'caddy',

@@ -1,16 +1,14 @@
 // Rewrites heads for an upstream that must see a host name of its own (`--upstream-host`): Host and Origin on the way in, Location
 // and the domains of cookies on the way out. Never the forwarded fields, which keep the public name, nor a body. Pure.
 
-import { isLoopbackHost, type Upstream } from '@underpass/rules/tunnel/upstream.ts';
+import { isLoopbackHost, type Upstream, usesTls } from '@underpass/rules/tunnel/upstream.ts';
 import { hostOf } from '@underpass/wire/http/authority.ts';
 import type { HeadEditor } from '@underpass/wire/http/exchange-follower.ts';
-
-const schemePorts = { http: 80, https: 443, tcp: 0 } as const;
 
 /** `sentHost`: what parseUpstreamHost made. One editor for each connection: it remembers for which host the request came. */
 export function createHostEditor(upstream: Upstream, sentHost: string): HeadEditor {
   const own = ownNames(upstream, sentHost);
-  const sentOrigin = `${upstream.scheme}://${sentHost}`;
+  const sentOrigin = `${webScheme(upstream)}://${sentHost}`;
   let publicHost = '';
   return {
     editRequest(head, bytes, from, end) {
@@ -62,15 +60,19 @@ interface OwnNames {
 const loopbackHosts = ['localhost', '127.0.0.1', '[::1]'];
 
 /** A service on loopback calls itself by any name that leads there. */
-function ownNames({ scheme, host, port }: Upstream, sentHost: string): OwnNames {
+function ownNames(upstream: Upstream, sentHost: string): OwnNames {
+  const { host, port } = upstream;
   const name = host.includes(':') ? `[${host}]` : host;
   const hosts = [name, ...(isLoopbackHost(host) ? loopbackHosts : [])];
   const places = hosts.map((each) => `${each}:${port}`);
-  return { places: new Set([...places, placeOf(sentHost, scheme)]), hosts: [hostOf(sentHost), ...hosts] };
+  return { places: new Set([...places, placeOf(sentHost, webScheme(upstream))]), hosts: [hostOf(sentHost), ...hosts] };
 }
 
-function placeOf(authority: string, scheme: keyof typeof schemePorts): string {
-  return hostOf(authority) === authority ? `${authority}:${schemePorts[scheme]}` : authority;
+/** What a service calls itself in a URL. */
+const webScheme = (upstream: Upstream): 'http' | 'https' => (usesTls(upstream) ? 'https' : 'http');
+
+function placeOf(authority: string, scheme: 'http' | 'https'): string {
+  return hostOf(authority) === authority ? `${authority}:${scheme === 'https' ? 443 : 80}` : authority;
 }
 
 function responseValue(name: string, value: string, own: OwnNames, publicHost: string): string | undefined {

@@ -76,7 +76,11 @@ export const problems = {
   },
   'upstream-not-http': {
     title: 'The upstream does not answer in HTTP/1.1',
-    fix: 'Check the port. A gRPC service needs an ingress tunnel. If only WebSockets fail, the service does not know the public name: try --upstream-host upstream, or add the name to its allowed origins.',
+    fix: 'Check the port. Write a gRPC service with h2c:// in --upstream. If only WebSockets fail, the service does not know the public name: try --upstream-host upstream, or add the name to its allowed origins.',
+  },
+  'upstream-not-http2': {
+    title: 'The upstream does not speak HTTP/2',
+    fix: 'Write it with http:// or https:// in --upstream; for gRPC use h2c://, or https+h2:// if the service speaks TLS.',
   },
   'no-visitors': {
     title: 'A domain in --upstream gets no visitors',

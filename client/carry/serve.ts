@@ -1,22 +1,26 @@
 // Serves a visitor's stream: finds the upstream that the user configured for it, dials it, and joins the two.
 
+import type { Socket } from 'node:net';
 import { formatUpstream, type Upstream } from '@underpass/rules/tunnel/upstream.ts';
 import type { Stream } from '@underpass/wire/api.ts';
 import type { SessionClock } from '@underpass/wire/clock.ts';
 import type { ResetCode } from '@underpass/wire/core/code.ts';
 import { type RelayedStream, relaySocket, type TakeFirst } from '@underpass/wire/relay.ts';
 import type { OnDialled, OpenInside } from './api.ts';
+import type { OpenUpstream } from './open-upstream.ts';
 import type { Problem, ProblemCode } from './problem.ts';
 import { type OpenTap, tapStream } from './tap.ts';
 import { createTlsCheck, judgeFirst, type TlsCheck } from './tls-check.ts';
 import type { FindUpstream, OfferedUpstream } from './upstream-map.ts';
-import { openSocket, type UpstreamTrust } from './upstream-socket.ts';
+import { notHttp2Code, openSocket, type UpstreamTrust } from './upstream-socket.ts';
 
 export interface ServeOptions {
   readonly find: FindUpstream;
   /** The stream with edited heads, for an upstream that has a Host of its own. */
   readonly edit?: (stream: Stream, upstream: OfferedUpstream) => RelayedStream;
   readonly trust: UpstreamTrust;
+  /** Opens upstreams that get HTTP/2, and all others; missing if there is none of them. */
+  readonly open?: OpenUpstream;
   readonly clock: Pick<SessionClock, 'now'>;
   readonly connectTimeoutMs?: number;
   readonly onDialled?: OnDialled | undefined;
@@ -86,18 +90,18 @@ function serveInside(stream: Stream, found: OfferedUpstream, options: ServeOptio
 function serveDialled(stream: Stream, found: OfferedUpstream, options: ServeOptions, tlsCheck: TlsCheck): void {
   const { upstream } = found;
   const preface = options.onDialled === undefined ? stream.request.preface : noPreface;
-  const socket = openSocket(upstream, options.trust, preface);
-  const fail = (code: ResetCode & ProblemCode, detail: string): void => {
+  const socket = options.open?.(upstream, preface) ?? openSocket(upstream, options.trust, preface);
+  const fail = (code: FailureCode, detail: string): void => {
     if (stream.opened || stream.closed) return;
     options.onFailed(stream.request.host, upstream, { code, detail: `${formatUpstream(upstream)}${detail}` });
-    stream.reset(code);
+    stream.reset(code === 'upstream-not-http2' ? 'protocol' : code);
     socket.destroy();
   };
   const timer = setTimeout(() => fail('upstream-timeout', ''), options.connectTimeoutMs ?? connectTimeoutMs);
   socket.once(upstream.scheme === 'https' ? 'secureConnect' : 'connect', () => {
     clearTimeout(timer);
     if (stream.closed) return;
-    options.onDialled?.(stream.request, socket);
+    options.onDialled?.(stream.request, socket as Socket);
     stream.accept();
     options.onServed(upstream);
   });
@@ -142,7 +146,12 @@ function takeTlsAnswer(stream: Stream, upstream: Upstream, options: ServeOptions
   };
 }
 
-const failures: Readonly<Record<string, ResetCode & ProblemCode>> = {
+/** An edge knows all of these but `upstream-not-http2`, which it takes for an answer that is no HTTP. */
+type FailureCode = (ResetCode & ProblemCode) | 'upstream-not-http2';
+
+const failures: Readonly<Record<string, FailureCode>> = {
+  [notHttp2Code]: 'upstream-not-http2',
+  ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL: 'upstream-not-http2',
   ECONNREFUSED: 'upstream-refused',
   ENOTFOUND: 'upstream-unresolved',
   EAI_AGAIN: 'upstream-unresolved',
@@ -150,7 +159,8 @@ const failures: Readonly<Record<string, ResetCode & ProblemCode>> = {
 };
 
 /** Maps a system error to a protocol code. A TLS error has a code of its own, or EPROTO if data was waiting to be written. */
-export function decideFailure({ code = '' }: NodeJS.ErrnoException): ResetCode & ProblemCode {
-  if (/^(ERR_(SSL|TLS)|EPROTO$)|CERT|ISSUER|SIGNATURE/.test(code)) return 'upstream-tls';
-  return failures[code] ?? 'upstream-unreachable';
+export function decideFailure({ code = '' }: NodeJS.ErrnoException): FailureCode {
+  const known = failures[code];
+  if (known !== undefined) return known;
+  return /^(ERR_(SSL|TLS)|EPROTO$)|CERT|ISSUER|SIGNATURE/.test(code) ? 'upstream-tls' : 'upstream-unreachable';
 }

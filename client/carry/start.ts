@@ -1,6 +1,7 @@
 // Carries a tunnel: keeps carriers to the region and serves visitors' streams from the user's upstreams, until drained or closed.
 
 import { randomBytes } from 'node:crypto';
+import { usesHttp2 } from '@underpass/rules/tunnel/upstream.ts';
 import type { Stream } from '@underpass/wire/api.ts';
 import { realClock } from '@underpass/wire/clock.ts';
 import { WindowBudget } from '@underpass/wire/core/credit.ts';
@@ -14,6 +15,7 @@ import { proxyFor } from './proxy-connect.ts';
 import { parseRegionUrl } from './region-url.ts';
 import { compileServe, type ServeOptions } from './serve.ts';
 import { compileUpstreamMap, listOffered } from './upstream-map.ts';
+import type { UpstreamTrust } from './upstream-socket.ts';
 
 const drainTimeoutMs = 30_000;
 /** What uploads to stalled upstreams make a client hold beyond 64 KiB for each: eight streams of 130 ms at 1 Gbit/s. */
@@ -22,7 +24,12 @@ const clientWindowBytes = 134_217_728;
 const reportFailedEveryMs = 1_000;
 /** The status shows a failed stream for this long if a probe does not find its reason: a probe ends before TLS begins. */
 const showFailedMs = 60_000;
-const unprobed: ReadonlySet<ProblemCode> = new Set(['upstream-tls', 'upstream-speaks-tls', 'upstream-not-http']);
+const unprobed: ReadonlySet<ProblemCode> = new Set([
+  'upstream-tls',
+  'upstream-speaks-tls',
+  'upstream-not-http',
+  'upstream-not-http2',
+]);
 
 type Phase = 'running' | 'draining' | 'stopped';
 
@@ -52,11 +59,13 @@ export function startCarrying(given: CarryOptions): Carrying {
   });
   const domainCheck = createDomainCheck(options.upstreams, options.onEvent);
   const failed: FailedStream = { problem: null, atMs: 0 };
-  let serve = compileServe(serveOptions(options, offers, failed));
-  if (!needsEdits(options.upstreams)) pool.start();
+  const serving = serveOptions(options, offers, failed);
+  let serve = compileServe(serving);
+  const more = loadMore(options.upstreams, serving.trust);
+  if (more === null) pool.start();
   else
-    void import('./edited-stream.ts').then(({ editStream }) => {
-      serve = compileServe({ ...serveOptions(options, offers, failed), edit: editStream });
+    void more.then((loaded) => {
+      serve = compileServe({ ...serving, ...loaded });
       if (phase === 'running') pool.start();
     });
 
@@ -103,8 +112,21 @@ function prepareOpen(options: FullOptions, signal: AbortSignal, onStream: (strea
     openCarrier({ region, proxy, clientId, type, token, software, caPem, clock, budget, dialIndex, signal, onStream, ...hooks });
 }
 
-const needsEdits = (upstreams: TunnelUpstreams): boolean =>
-  upstreams.type === 'http' && upstreams.list.some(({ sentHost }) => sentHost !== undefined);
+/** What most tunnels do not need: edited heads, and upstreams that get HTTP/2. Null if this one does not. */
+function loadMore(upstreams: TunnelUpstreams, trust: UpstreamTrust): Promise<Pick<ServeOptions, 'edit' | 'open'>> | null {
+  const list = upstreams.type === 'http' ? upstreams.list : [];
+  const parts = [
+    ...(list.some(({ sentHost }) => sentHost !== undefined) ? [loadEdit()] : []),
+    ...(list.some(({ upstream }) => usesHttp2(upstream)) ? [loadOpen(trust)] : []),
+  ];
+  return parts.length === 0 ? null : Promise.all(parts).then((loaded) => Object.assign({}, ...loaded));
+}
+
+const loadEdit = async (): Promise<Pick<ServeOptions, 'edit'>> => ({ edit: (await import('./edited-stream.ts')).editStream });
+
+const loadOpen = async (trust: UpstreamTrust): Promise<Pick<ServeOptions, 'open'>> => ({
+  open: (await import('./open-upstream.ts')).createOpenUpstream(trust),
+});
 
 /** The last one whose reason no probe finds. */
 interface FailedStream {

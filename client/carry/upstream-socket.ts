@@ -1,8 +1,8 @@
-// Opens a socket to an upstream: TCP, and TLS on it for https.
+// Opens a socket to an upstream: TCP, and TLS on it if its scheme says so.
 
 import type { Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import type { Upstream } from '@underpass/rules/tunnel/upstream.ts';
+import { type Upstream, usesHttp2, usesTls } from '@underpass/rules/tunnel/upstream.ts';
 import { adaptControl, connectNear } from '@underpass/wire/tcp-path.ts';
 import { lookUpForSocket, serverNameOf } from './lookup.ts';
 
@@ -12,20 +12,26 @@ export interface UpstreamTrust {
   readonly insecure: boolean;
 }
 
+/** The code of an error: the upstream accepts connections and does not speak HTTP/2. */
+export const notHttp2Code = 'ERR_UPSTREAM_NOT_HTTP2';
+
 /** The socket buffers what is written before it connects: at most one first window. */
-export function openSocket({ scheme, host, port }: Upstream, trust: UpstreamTrust, preface: Uint8Array): Socket {
-  const tcp = connectNear({ host, port, lookup: lookUpForSocket, allowHalfOpen: true, noDelay: true });
+export function openSocket(upstream: Upstream, trust: UpstreamTrust, preface: Uint8Array): Socket {
+  const { host, port } = upstream;
+  // HTTP/2 has no half-closed connections.
+  const allowHalfOpen = !usesHttp2(upstream);
+  const tcp = connectNear({ host, port, lookup: lookUpForSocket, allowHalfOpen, noDelay: true });
   tcp.once('connect', () => adaptControl(tcp));
   if (preface.length > 0) tcp.write(preface);
-  if (scheme !== 'https') return tcp;
+  if (!usesTls(upstream)) return tcp;
   const tls = connectTls({
     socket: tcp,
     host,
     ...serverNameOf(host),
     ...(trust.caPem === undefined ? {} : { ca: trust.caPem }),
     rejectUnauthorized: !trust.insecure,
-    ALPNProtocols: ['http/1.1'],
+    ALPNProtocols: usesHttp2(upstream) ? ['h2'] : ['http/1.1'],
   });
-  tls.allowHalfOpen = true;
+  tls.allowHalfOpen = allowHalfOpen;
   return tls;
 }

@@ -56,6 +56,7 @@ const carryTexts: Readonly<Record<TunnelType, CarryTexts>> = {
       'underpass http 3000',
       'underpass http --url https://eu1.example.com --token-file shop.token --upstream http://127.0.0.1:8080',
       'underpass http --url https://eu1.example.com --token-file shop.token --upstream shop.example.com=http://127.0.0.1:8080 --upstream api.example.com=https://10.0.0.7',
+      'underpass http --url https://eu1.example.com --token-file grpc.token --upstream h2c://127.0.0.1:50051',
     ],
   },
   ingress: {

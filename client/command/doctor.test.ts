@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createHttp2Server, type ServerHttp2Stream } from 'node:http2';
 import { createServer as createSecureServer } from 'node:https';
 import { type AddressInfo, connect as connectTcp, createServer as createTcpServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -326,6 +327,27 @@ test('names an upstream that refuses', async (t) => {
   await using edge = await startFakeEdge();
   const { find } = await findings(t, ['--url', edge.url, '--upstream', `http://127.0.0.1:${closedPort}`]);
   assert.match(find('upstream')?.detail ?? '', /connection refused/);
+});
+
+describe('HTTP/2 of an upstream', () => {
+  const http2 = (): Server => {
+    const server = createHttp2Server();
+    server.on('stream', (stream: ServerHttp2Stream) => stream.respond({ ':status': 415 }, { endStream: true }));
+    return server as unknown as Server;
+  };
+  for (const [written, server, detail] of [
+    ['h2c', http2, null],
+    ['http', http2, /answers to h2c:\/\/, and --upstream says http:/],
+    ['h2c', plain, /answers to http:\/\/, and --upstream says h2c:/],
+  ] as const) {
+    it(`${written}:// is ${detail === null ? 'right' : 'wrong'} for a service that speaks ${server === plain ? 'HTTP/1.1' : 'HTTP/2'}`, async (t) => {
+      await using edge = await startFakeEdge();
+      const port = await listening(t, server());
+      const { find, code } = await findings(t, ['--url', edge.url, '--upstream', `${written}://127.0.0.1:${port}`]);
+      if (detail === null) assert.deepEqual([find('upstream')?.state, find('upstream HTTP'), code], ['ok', undefined, 0]);
+      else assert.match(find('upstream HTTP')?.detail ?? '', detail);
+    });
+  }
 });
 
 describe('TLS of an upstream', () => {

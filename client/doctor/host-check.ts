@@ -1,7 +1,7 @@
 // Checks whether an upstream refuses the Host that it will get: development servers accept only names that they know.
 
 import { formatUpstream, parseUpstreamHost, type Upstream } from '@underpass/rules/tunnel/upstream.ts';
-import { openSocket } from '../carry/upstream-socket.ts';
+import { createOpenUpstream } from '../carry/open-upstream.ts';
 import { type Finding, ok, problem } from './finding.ts';
 
 export interface HostTarget {
@@ -67,7 +67,7 @@ interface Answer {
 }
 
 function get(target: HostTarget, preface: Uint8Array, host: string, path: string, more = ''): Promise<Answer | null> {
-  const socket = openSocket(target.upstream, { caPem: undefined, insecure: true }, preface);
+  const socket = createOpenUpstream({ caPem: undefined, insecure: true })(target.upstream, preface);
   return new Promise((resolve) => {
     let text = '';
     const settle = (): void => {

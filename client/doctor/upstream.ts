@@ -1,9 +1,10 @@
-// Checks an upstream as the tunnel will use it: it is reachable, answers, speaks TLS exactly where the client does, has a
+// Checks an upstream as the tunnel will use it: it is reachable, answers, speaks TLS and HTTP/2 exactly where the client does, has a
 // certificate that the client trusts, and expects the tunnel's PROXY protocol version.
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { ProxyProtocol } from '@underpass/rules/entity/entity.ts';
-import { formatUpstream, type Upstream } from '@underpass/rules/tunnel/upstream.ts';
+import { formatUpstream, type Upstream, usesHttp2, usesTls } from '@underpass/rules/tunnel/upstream.ts';
+import { startsHttp2 } from '@underpass/wire/http/response-head.ts';
 import { lookUpForSocket, serverNameOf } from '../carry/lookup.ts';
 import { problems } from '../carry/problem.ts';
 import { speaksTls } from '../carry/tls-check.ts';
@@ -64,7 +65,7 @@ async function checkAnswer(target: UpstreamTarget, place: string, expected: Upst
   for (const version of [asked, ...others]) {
     const answer = await askUnderOwnHost(target, proxyHeaders[version], expected.caPem);
     if (answer === null) continue;
-    const certificate = target.upstream.scheme === 'https' ? judgeCertificate(target, place, answer, expected) : [];
+    const certificate = usesTls(target.upstream) ? judgeCertificate(target, place, answer, expected) : [];
     const host = target.port === null && target.host !== unknownHost ? await checkHost(target, proxyHeaders[version]) : [];
     return [...certificate, judgeProxyProtocol(place, version, expected), ...host];
   }
@@ -78,11 +79,11 @@ async function askUnderOwnHost(target: UpstreamTarget, preface: Buffer, caPem: s
   return ask({ ...target, host: hostOfUpstream(target.upstream) }, preface, talkOf(target), caPem);
 }
 
-type Talk = 'http' | 'https' | 'tls';
+type Talk = Exclude<Upstream['scheme'], 'tcp'> | 'tls';
 
 /** What the client, or the visitor through it, speaks with the upstream. */
 function talkOf({ upstream, port }: UpstreamTarget): Talk {
-  if (upstream.scheme === 'https') return 'https';
+  if (upstream.scheme !== 'tcp') return upstream.scheme;
   return port === 443 ? 'tls' : 'http';
 }
 
@@ -117,6 +118,9 @@ function judgeCertificate(
 async function explainSilence(target: UpstreamTarget, place: string, expected: UpstreamExpectation): Promise<Finding> {
   const prefaces = [...new Set([proxyHeaders[expected.proxyProtocol], proxyHeaders['']])];
   for (const preface of prefaces) {
+    const scheme = await otherScheme(target, preface);
+    if (scheme !== null) return wrongScheme(target, place, scheme);
+    if (usesHttp2(target.upstream)) continue;
     const isOther = await (talkOf(target) === 'http' ? speaksTls(target.upstream, preface) : ask(target, preface, 'http'));
     if (isOther) return wrongTalk(target, place);
   }
@@ -125,6 +129,27 @@ async function explainSilence(target: UpstreamTarget, place: string, expected: U
     `${place} accepts connections but sends no readable answer`,
     'Check what listens there, and its log.',
   );
+}
+
+/** Schemes to which a service might answer instead: gRPC speaks HTTP/2 alone, and some services no HTTP/2 at all. */
+const otherSchemes = {
+  http: ['h2c'],
+  https: ['https+h2'],
+  h2c: ['https+h2', 'http'],
+  'https+h2': ['https', 'h2c', 'http'],
+  tcp: [],
+} as const satisfies Readonly<Record<Upstream['scheme'], readonly Talk[]>>;
+
+async function otherScheme(target: UpstreamTarget, preface: Buffer): Promise<Talk | null> {
+  for (const scheme of otherSchemes[target.upstream.scheme]) {
+    if ((await ask(target, preface, scheme)) !== null) return scheme;
+  }
+  return null;
+}
+
+function wrongScheme({ upstream }: UpstreamTarget, place: string, scheme: Talk): Finding {
+  const words = `${place} answers to ${scheme}://, and --upstream says ${upstream.scheme}://`;
+  return problem('upstream HTTP', words, `Write it with ${scheme}:// in --upstream.`);
 }
 
 function wrongTalk({ upstream, port }: UpstreamTarget, place: string): Finding {
@@ -160,31 +185,37 @@ async function ask(target: UpstreamTarget, preface: Buffer, talk: Talk, caPem?: 
   try {
     if ((await awaitSocket(socket, 'connect')) !== null) return null;
     if (preface.length > 0) socket.write(preface);
-    if (talk === 'http') return (await httpAnswers(socket, target.host)) ? { distrust: null } : null;
-    const host = talk === 'https' ? target.upstream.host : target.host;
+    if (talk === 'http' || talk === 'h2c') return (await answers(socket, target.host, talk)) ? { distrust: null } : null;
+    const host = talk === 'tls' ? target.host : target.upstream.host;
     const ca = caPem === undefined ? {} : { ca: caPem };
-    const tls = connectTls({ socket, host, ...serverNameOf(host), ...ca, rejectUnauthorized: false });
+    const alpn = talk === 'https+h2' ? { ALPNProtocols: ['h2'] } : {};
+    const tls = connectTls({ socket, host, ...serverNameOf(host), ...ca, ...alpn, rejectUnauthorized: false });
     if ((await awaitSocket(tls, 'secureConnect')) !== null) return null;
     const distrust = distrustOf(tls);
-    return talk === 'tls' || (await httpAnswers(tls, target.host)) ? { distrust } : null;
+    return talk === 'tls' || (await answers(tls, target.host, talk)) ? { distrust } : null;
   } finally {
     socket.destroy();
   }
 }
 
-function httpAnswers(socket: Socket, host: string): Promise<boolean> {
+/** RFC 9113 3.4: what a client sends first, with empty SETTINGS. The server answers with its own. */
+const http2Preface = Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0])]);
+
+function answers(socket: Socket, host: string, talk: Talk): Promise<boolean> {
+  const speaks2 = talk === 'h2c' || talk === 'https+h2';
   return new Promise((resolve) => {
-    let head = '';
+    let head = Buffer.alloc(0);
     const timer = setTimeout(() => resolve(false), answerTimeoutMs);
     const settle = () => {
       clearTimeout(timer);
-      resolve(/^HTTP\/1\.[01] (?!400)\d{3}/.test(head));
+      resolve(speaks2 ? startsHttp2(head, 0) : /^HTTP\/1\.[01] (?!400)\d{3}/.test(head.toString('latin1')));
     };
-    socket.on('data', (chunk) => {
-      head += chunk.toString('latin1');
+    socket.on('data', (chunk: Buffer) => {
+      head = Buffer.concat([head, chunk]);
       if (head.length >= 12) settle();
     });
     socket.on('error', settle).on('close', settle);
-    socket.write(`HEAD / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\nUser-Agent: underpass-doctor\r\n\r\n`);
+    if (speaks2) socket.write(http2Preface);
+    else socket.write(`HEAD / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\nUser-Agent: underpass-doctor\r\n\r\n`);
   });
 }

@@ -12,7 +12,7 @@ export const cloudflaredReasons: Reasons = [
   [/^warp-routing/, 'private networks are not available'],
   [/\.access\./, 'an access policy for members takes its place: see "underpass access update --help"'],
   [
-    /disableChunkedEncoding$|http2Origin$|keepAlive|KeepAlive$|Timeout$|noHappyEyeballs$|matchSNItoHost$/,
+    /disableChunkedEncoding$|keepAlive|KeepAlive$|Timeout$|noHappyEyeballs$|matchSNItoHost$/,
     'nothing to set: the client forwards what the visitor sends',
   ],
   [/originServerName$/, 'an https service is checked by the name in its upstream URL'],
@@ -61,7 +61,7 @@ function groupsOf(rules: readonly Rule[]): readonly (readonly Rule[])[] {
   return [...groups.values()];
 }
 
-const isHttps = ({ upstream }: Rule): boolean => upstream.startsWith('https:');
+const isHttps = ({ upstream }: Rule): boolean => /^https(\+h2)?:/.test(upstream);
 
 /** A UUID says nothing, and what is longer than a name may be a token. */
 function nameOf(tunnel: string): string {
@@ -151,10 +151,11 @@ function ruleOf(
   readOrigin: (key: string) => string | undefined,
   isGuarded: boolean,
 ): Rule {
+  // A WebSocket is a request of HTTP.
+  const url = upstream.replace(/^ws/, 'http');
   return {
     domain,
-    // A WebSocket is a request of HTTP.
-    upstream: upstream.replace(/^ws/, 'http'),
+    upstream: readOrigin('http2Origin') === 'true' ? url.replace(/^https:/, 'https+h2:') : url,
     sentHost: readOrigin('httpHostHeader') || undefined,
     ca: readOrigin('caPool') || undefined,
     isInsecure: readOrigin('noTLSVerify') === 'true',

@@ -47,7 +47,7 @@ ingress:
     service: https://localhost:8000
   - hostname: git.example.org
     service: https://localhost:8001
-    originRequest: {noTLSVerify: false, httpHostHeader: inner.local, caPool: /etc/ca.pem}
+    originRequest: {noTLSVerify: false, http2Origin: true, httpHostHeader: inner.local, caPool: /etc/ca.pem}
   - hostname: git.example.org
     path: \\.jpg$
     service: http://localhost:8002
@@ -144,7 +144,8 @@ describe('a file of ngrok', () => {
       'underpass access add app --members',
       'underpass tunnels add app --domain app.example.com --access app',
     ]);
-    assert.deepEqual(leftLines(file).slice(0, 2), ['3 agent.authtoken', '7 endpoints.upstream.protocol']);
+    assert.deepEqual(file.tunnels[0]?.upstreams, ['h2c://localhost:8080']);
+    assert.equal(leftLines(file)[0], '3 agent.authtoken');
     assert.equal(leftLines(file).at(-1), '10 endpoints');
   });
 });
@@ -158,7 +159,7 @@ describe('a file of cloudflared', () => {
       ),
       [
         ['home', 'git.example.com=https://localhost:8000', true],
-        ['home-2', 'git.example.org=https://localhost:8001', ['git.example.org=inner.local'], '/etc/ca.pem'],
+        ['home-2', 'git.example.org=https+h2://localhost:8001', ['git.example.org=inner.local'], '/etc/ca.pem'],
         ['home-3', 'staff.example.org=http://localhost:8003', 'members'],
       ],
     );

@@ -76,7 +76,6 @@ function importEndpoint(settings: Settings, index: number): readonly ImportedTun
   if (!isPublic) return leave(settings, 'an endpoint that the public does not reach; a tunnel here is public');
   const domains = host === '' ? [] : ownDomains(settings, 'url', ngrokDomain, [host]);
   const upstream = settings.below('upstream');
-  if (upstream.text('protocol') === 'http2') upstream.leave('protocol', 'upstreams are spoken to in HTTP/1.1');
   const proxyProtocol = proxyProtocolOf(upstream.text('proxy_protocol'));
   const common = {
     ...guardOf(false, asksElse(settings)),
@@ -107,11 +106,13 @@ function importUpstream(
     const upstream = `443=${/^\d+$/.test(place) ? `localhost:${place}` : place}`;
     return tunnelIfValid({ ...common, type: 'ingress', upstreams: [upstream] }, settings);
   }
-  const upstream = upstreamUrl(address);
+  const url = upstreamUrl(address);
+  const isHttp2 = settings.below('upstream').text('protocol') === 'http2';
+  const upstream = isHttp2 ? url.replace(/^http:/, 'h2c:').replace(/^https:/, 'https+h2:') : url;
   const host = settings.text('host_header');
   const sent = host === 'rewrite' ? 'upstream' : host === undefined || host === 'preserve' ? 'same' : host;
   // An https service is not checked there.
-  const isInsecure = upstream.startsWith('https:') && settings.text('verify_upstream_tls') !== 'true';
+  const isInsecure = url.startsWith('https:') && settings.text('verify_upstream_tls') !== 'true';
   return tunnelIfValid(
     { ...common, type: 'http', upstreams: [upstream], ...(sent !== 'same' && { upstreamHosts: [sent] }), isInsecure },
     settings,

@@ -1,13 +1,13 @@
 // Sends a kept request again: as it was, edited, or to another address. It goes from this machine, not through the edge.
 
-import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { ReplayRequest, ShownHeader } from '@underpass/rules/inspect/exchange.ts';
 import { accept, type Parsed, refuse } from '@underpass/rules/parsed.ts';
 import { formatUpstream, isLoopbackHost, parseUpstreamHost, parseUrlUpstream } from '@underpass/rules/tunnel/upstream.ts';
 import { ExchangeFollower } from '@underpass/wire/http/exchange-follower.ts';
 import { createHostEditor } from '../carry/host-edit.ts';
+import { createOpenUpstream } from '../carry/open-upstream.ts';
 import { decideFailure } from '../carry/serve.ts';
-import { openSocket } from '../carry/upstream-socket.ts';
 import { Capture } from './capture.ts';
 import { fieldOf, type ReadHead, readHead } from './core/head.ts';
 import { isSecretHeader } from './core/secret-header.ts';
@@ -131,7 +131,7 @@ function headersOf(
 /** Returns a function that ends it. */
 function send(capture: Capture, route: Route, message: Buffer, onEnd: () => void): () => void {
   const { upstream, trust, preface } = route;
-  const socket = openSocket(upstream, trust, preface);
+  const socket = createOpenUpstream(trust)(upstream, preface);
   const answers = sendEdited(capture, route, message, socket);
   let isOver = false;
   const end = (): void => {
@@ -170,7 +170,7 @@ interface Answers {
 }
 
 /** Sends the Host that the tunnel's own requests get; the capture has the public one, as theirs do. */
-function sendEdited(capture: Capture, { upstream, sentHost }: Route, message: Buffer, socket: Socket): Answers {
+function sendEdited(capture: Capture, { upstream, sentHost }: Route, message: Buffer, socket: Duplex): Answers {
   if (sentHost === undefined) {
     socket.write(message);
     return { take: (bytes) => capture.tx(bytes), end: () => capture.txEnd() };

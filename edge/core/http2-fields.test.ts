@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ResponseHead } from '@underpass/wire/http/response-head.ts';
-import { renderHttp1Head, renderTrailers, responseFields } from './http2-fields.ts';
+import { renderHttp1Head, responseFields } from './http2-fields.ts';
 
 const pseudo = [':method', 'GET', ':scheme', 'https', ':path', '/a', ':authority', 'a.example'];
 
@@ -48,21 +48,4 @@ describe('a response of HTTP/1.1 as fields', () => {
       assert.deepEqual(fields, [':status', `${status}`, 'x-a', 'b', ...(status < 200 ? [] : ['content-length', '0'])]);
     });
   }
-});
-
-describe('trailers of a request', () => {
-  it('pass, except fields that only a head may have', () => {
-    const trailers = [
-      ['x-sum', 'a'],
-      ['host', 'b.example'],
-      ['content-length', '2'],
-      ['x_real_ip', '1.1.1.1'],
-      ['x-forwarded-email', 'root@a.example'],
-      ['x-two', ['b', 'c']],
-      ['x-none', undefined],
-      ['x-split', 'd\r\nhost: b.example'],
-      ['x a', 'e'],
-    ] as const;
-    assert.equal(renderTrailers(trailers), 'x-sum: a\r\nx-two: b\r\nx-two: c\r\n');
-  });
 });

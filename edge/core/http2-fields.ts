@@ -2,16 +2,13 @@
 // decides; a response becomes a list of names and values. RFC 9113 sections 8.2 and 8.3.
 
 import { canonicalAuthority } from '@underpass/wire/http/authority.ts';
-import { kindOfName, maySayInTrailer } from '@underpass/wire/http/field-names.ts';
+import { plainName, plainValue } from '@underpass/wire/http/chunk.ts';
 import { nextLine } from '@underpass/wire/http/head-scan.ts';
 import { colonSign } from '@underpass/wire/http/octets.ts';
 import type { ResponseHead } from '@underpass/wire/http/response-head.ts';
 
 /** RFC 9113 8.2.2: a message with one of these is malformed. */
 const connectionFields = new Set(['connection', 'proxy-connection', 'keep-alive', 'transfer-encoding', 'upgrade']);
-/** A value has no CR, LF or NUL. Checked here too, in case the layer below lets one through. */
-const plainValue = /^[\t\x20-\x7e\x80-\xff]*$/;
-const plainName = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
 
 /** The HTTP/1.1 head, or null if the request is malformed. `bodied` without a length becomes chunked. */
 export function renderHttp1Head(fields: readonly string[], bodied: boolean): string | null {
@@ -45,6 +42,12 @@ export function renderHttp1Head(fields: readonly string[], bodied: boolean): str
   return `${start}${lines.join('')}\r\n`;
 }
 
+/** The first value of a field; undefined without one. */
+export function fieldOf(fields: readonly string[], name: string): string | undefined {
+  const at = fields.findIndex((text, index) => index % 2 === 0 && text === name);
+  return at < 0 ? undefined : fields[at + 1];
+}
+
 /** RFC 9113 8.3.1: if both ":authority" and Host are present, they must agree. */
 function startLine(pseudo: ReadonlyMap<string, string>, host: string | null): string | null {
   const [method, authority] = [pseudo.get(':method'), pseudo.get(':authority') ?? host];
@@ -75,16 +78,4 @@ function pushField(fields: string[], head: ResponseHead, bytes: Buffer, line: nu
   if (head.interim && name === 'content-length') return;
   // TE is a request field (RFC 9110 10.1.4).
   if (!connectionFields.has(name) && name !== 'te') fields.push(name, bytes.toString('latin1', colon + 1, end).trim());
-}
-
-/** The trailer section of a chunked request, without the fields that a trailer must not have. */
-export function renderTrailers(fields: Iterable<readonly [string, string | readonly string[] | undefined]>): string {
-  let text = '';
-  for (const [name, value] of fields) {
-    const allowed = plainName.test(name) && maySayInTrailer(kindOfName(name));
-    for (const one of typeof value === 'string' ? [value] : (value ?? [])) {
-      if (allowed && plainValue.test(one)) text += `${name}: ${one}\r\n`;
-    }
-  }
-  return text;
 }

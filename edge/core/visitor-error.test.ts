@@ -23,7 +23,7 @@ it('every reset before a response has an error page', () => {
     idle: 'UPSTREAM_BROKE',
     'no-client': 'NO_CLIENT',
     internal: 'UPSTREAM_BROKE',
-    protocol: 'UPSTREAM_BROKE',
+    protocol: 'BAD_RESPONSE',
     'carrier-lost': 'CLIENT_LOST',
     'upstream-speaks-tls': 'UPSTREAM_SPEAKS_TLS',
   });

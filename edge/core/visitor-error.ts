@@ -106,7 +106,7 @@ const table = {
   UNDERPASS_UPSTREAM_SPEAKS_HTTP2: {
     status: 502,
     title: 'Service speaks only HTTP/2',
-    text: 'The tunnel works, but this service accepts only HTTP/2, as gRPC does. It needs an ingress tunnel.',
+    text: 'The tunnel works, but this service accepts only HTTP/2, as gRPC does. Its client must name it with h2c://.',
   },
   UNDERPASS_UPGRADE_REFUSED: {
     status: 502,
@@ -160,6 +160,8 @@ const byFailure: Partial<Record<UpstreamFailure, VisitorError>> = {
   'bad-response': 'UNDERPASS_BAD_RESPONSE',
   'bad-upgrade': 'UNDERPASS_UPGRADE_REFUSED',
   'speaks-http2': 'UNDERPASS_UPSTREAM_SPEAKS_HTTP2',
+  // A client whose upstream should speak HTTP/2 and does not.
+  protocol: 'UNDERPASS_BAD_RESPONSE',
   busy: 'UNDERPASS_BUSY',
   'no-client': 'UNDERPASS_NO_CLIENT',
   refused: 'UNDERPASS_NO_CLIENT',

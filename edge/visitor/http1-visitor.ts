@@ -2,6 +2,7 @@
 
 import type { Duplex } from 'node:stream';
 import { BodyScan } from '@underpass/wire/http/body-scan.ts';
+import { headFieldOf } from '@underpass/wire/http/head-field.ts';
 import { HeldBytes } from '@underpass/wire/http/held-bytes.ts';
 import { type Method, RequestHead } from '@underpass/wire/http/request-head.ts';
 import type { ResponseHead } from '@underpass/wire/http/response-head.ts';
@@ -10,6 +11,7 @@ import { readShared } from '@underpass/wire/socket/shared-read.ts';
 import { SocketWriter } from '@underpass/wire/socket/socket-writer.ts';
 import { atTurnEnd } from '@underpass/wire/socket/turn-end.ts';
 import { buildRequest, buildResponse, decideUpgrade, isUntouched } from '../core/forwarded-head.ts';
+import { grpcAnswer, grpcTypeOf } from '../core/grpc-answer.ts';
 import { answerOfError, answerOfRefusedHead, type OwnAnswer, renderAnswer } from '../core/own-answer.ts';
 import type { Endpoints } from '../core/proxy-protocol.ts';
 import { errorOfFailure, retryOn, type UpstreamFailure, type VisitorError } from '../core/visitor-error.ts';
@@ -183,7 +185,9 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
     const own = this.#admission.decide(head, bytes, end);
     this.#seen = this.#context.requestLog.begin(this.#admission, head, bytes, end);
     if (own !== null) {
-      this.#answerWith(own);
+      const { start, end: stop } = headFieldOf(head, bytes, end, 'content-type');
+      const grpc = grpcTypeOf(bytes.toString('latin1', start, stop));
+      this.#answerWith(grpc === null ? own : grpcAnswer(own, grpc));
       return;
     }
     this.#upgrade = decideUpgrade(head, bytes);

@@ -3,11 +3,13 @@
 import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import type { ResetCode } from '@underpass/wire/core/code.ts';
 import type { BodySink } from '@underpass/wire/http/body-scan.ts';
+import { frameChunk, renderLastChunk } from '@underpass/wire/http/chunk.ts';
 import { RequestHead } from '@underpass/wire/http/request-head.ts';
 import type { ResponseHead } from '@underpass/wire/http/response-head.ts';
 import { SocketWriter } from '@underpass/wire/socket/socket-writer.ts';
 import { buildRequest } from '../core/forwarded-head.ts';
-import { renderHttp1Head, renderTrailers, responseFields } from '../core/http2-fields.ts';
+import { type GrpcType, grpcAnswer, grpcTypeOf } from '../core/grpc-answer.ts';
+import { fieldOf, renderHttp1Head, responseFields } from '../core/http2-fields.ts';
 import { answerOfError, answerOfRefusedHead, lengthFields, type OwnAnswer } from '../core/own-answer.ts';
 import { errorOfFailure, retryOn, type UpstreamFailure, type VisitorError } from '../core/visitor-error.ts';
 import type { Deadline } from '../limits/deadlines.ts';
@@ -64,6 +66,8 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
   /** Empty if the request was refused. */
   #host = '';
   #pass: Pass | null = null;
+  /** Set if the visitor calls by gRPC. */
+  #grpc: GrpcType | null = null;
   #upstream: UpstreamHttp | null = null;
   /** Null if no log wants this request. */
   #seen: SeenRequest | null = null;
@@ -110,6 +114,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
 
   begin(rawHeaders: readonly string[], bodied: boolean): void {
     const text = renderHttp1Head(rawHeaders, bodied);
+    if (bodied) this.#grpc = grpcTypeOf(fieldOf(rawHeaders, 'content-type') ?? '');
     if (text === null) {
       this.#seeUnread();
       this.#answer('UNDERPASS_BAD_REQUEST');
@@ -159,9 +164,9 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     const { uploads } = this.#visitor;
     const upload = uploads.begin(chunked ? undefined : this.#head.contentLength);
     this.#upload = upload;
-    let trailers = '';
+    let trailers = {};
     stream.on('trailers', (fields) => {
-      trailers = renderTrailers(Object.entries(fields));
+      trailers = fields;
     });
     stream.on('data', (piece: Buffer) => {
       this.#visitor.bodyBytes += piece.length;
@@ -177,7 +182,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
       // Node also emits 'end' for a stream that was reset or lost: half a request must not look whole.
       if (this.#gone || stream.aborted) return;
       this.#endRequest();
-      if (chunked) this.#write(Buffer.from(`0\r\n${trailers}\r\n`, 'latin1'));
+      if (chunked) this.#write(renderLastChunk(Object.entries(trailers)));
     });
   }
 
@@ -329,7 +334,8 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     this.#answerWith(answerOfError(code));
   }
 
-  #answerWith(answer: OwnAnswer): void {
+  #answerWith(given: OwnAnswer): void {
+    const answer = this.#grpc === null ? given : grpcAnswer(given, this.#grpc);
     const stream = this.#stream;
     if (this.#gone) stream.destroy();
     if (this.#gone || this.#hasResponded) return;
@@ -339,8 +345,9 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     const headOnly = this.#head.method === 'HEAD';
     this.#seen?.answeredByEdge(answer, headOnly);
     const fields = { ':status': answer.status, ...answer.fields, ...lengthFields(answer, page.length) };
-    stream.respond(fields as OutgoingHttpHeaders, { endStream: headOnly });
-    if (!headOnly) stream.end(page);
+    const bodiless = headOnly || page.length === 0;
+    stream.respond(fields as OutgoingHttpHeaders, { endStream: bodiless });
+    if (!bodiless) stream.end(page);
     // RFC 9113 8.1: after a whole response, the edge reads and drops the rest of the request, which does not renew the deadline.
     stream.resume();
     this.deadlineMs = this.#after('stallMs');
@@ -403,10 +410,6 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     if (this.#upload !== null) this.#visitor.uploads.end(this.#upload);
     this.#leaveUpstream('cancelled');
   }
-}
-
-function frameChunk(piece: Buffer): Buffer {
-  return Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`, 'latin1'), piece, Buffer.from('\r\n', 'latin1')]);
 }
 
 /** Names and values for those calls of Node's http2 that take no list; a repeated name becomes an array. */

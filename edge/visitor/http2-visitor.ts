@@ -4,6 +4,7 @@
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import { atTurnEnd } from '@underpass/wire/socket/turn-end.ts';
+import { fieldOf } from '../core/http2-fields.ts';
 import { OverheadBucket, streamWindowBytes } from '../core/http2-overhead.ts';
 import type { Endpoints } from '../core/proxy-protocol.ts';
 import type { Deadline } from '../limits/deadlines.ts';
@@ -154,8 +155,9 @@ export class Http2Visitor implements ExchangeConnection, Visitor, Deadline {
     }
     // END_STREAM on HEADERS: there is no body (RFC 9113 8.1).
     const bodied = (flags & 1) === 0;
+    const length = fieldOf(rawHeaders, 'content-length');
     if (
-      (bodied && !this.uploads.makeRoom(bodyBytesOf(rawHeaders))) ||
+      (bodied && !this.uploads.makeRoom(length === undefined ? undefined : Number(length))) ||
       (this.#open.size > 0 && !this.context.limiter.admitExtraRequest(this.address))
     ) {
       // RFC 9113 8.7: nothing of the request was processed, so the visitor may repeat it.
@@ -251,10 +253,4 @@ export class Http2Visitor implements ExchangeConnection, Visitor, Deadline {
     for (const upstream of this.#kept) this.context.upstreams.release(upstream);
     this.#kept = [];
   }
-}
-
-/** The length of the body as the request gives it. */
-function bodyBytesOf(rawHeaders: readonly string[]): number | undefined {
-  const at = rawHeaders.findIndex((text, index) => index % 2 === 0 && text === 'content-length');
-  return at < 0 ? undefined : Number(rawHeaders[at + 1]);
 }

@@ -41,6 +41,9 @@ test('a URL upstream is scheme, host and port', (t) => {
     ['http://my_app:8080', 'http://my_app:8080', 'container networks hand out underscores'],
     ['http://web.default.svc.cluster.local:8080', 'http://web.default.svc.cluster.local:8080'],
     ['http://[::1]:8080', 'http://[::1]:8080'],
+    ['h2c://localhost:50051', 'h2c://localhost:50051', 'gRPC without TLS'],
+    ['H2C://web', 'h2c://web:80'],
+    ['https+h2://web', 'https+h2://web:443', 'gRPC with TLS'],
     ['http://[0:0::1]', 'http://[::1]:80'],
     ['http://127.0.0.1:1', 'http://127.0.0.1:1'],
     ['http://127.0.0.1:65535', 'http://127.0.0.1:65535'],
@@ -87,7 +90,15 @@ const brokenUrls: [string, string?][] = [
 ];
 
 test('a broken URL upstream is refused', (t) => {
-  eachRefused(t, parseUrlUpstream, badUrl, [...brokenUrls, ['ftp://127.0.0.1'], ['127.0.0.1:8080'], ['//127.0.0.1']]);
+  eachRefused(t, parseUrlUpstream, badUrl, [
+    ...brokenUrls,
+    ['ftp://127.0.0.1'],
+    ['h2://127.0.0.1', 'some take it for TLS, some for plain'],
+    ['http+h2://127.0.0.1'],
+    ['grpc://127.0.0.1'],
+    ['127.0.0.1:8080'],
+    ['//127.0.0.1'],
+  ]);
 });
 
 test('the upstream of a domain starts with http:// (spec 5)', (t) => {

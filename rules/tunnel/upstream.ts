@@ -8,8 +8,11 @@ import { parseIngressDomain } from '../names/ingress-domain.ts';
 import { accept, type Parsed, refuse } from '../parsed.ts';
 import type { TunnelType } from './tunnel-type.ts';
 
+/** `h2c` and `https+h2` say that the service speaks HTTP/2, as gRPC does: the others get HTTP/1.1, or a visitor's own bytes. */
+type UpstreamScheme = 'http' | 'https' | 'h2c' | 'https+h2' | 'tcp';
+
 export interface Upstream {
-  readonly scheme: 'http' | 'https' | 'tcp';
+  readonly scheme: UpstreamScheme;
   /** Name or address, without brackets. */
   readonly host: string;
   readonly port: number;
@@ -37,7 +40,7 @@ export const defaultUpstreams = {
 } as const satisfies Readonly<Record<TunnelType, string>>;
 
 const upstreamRequired = 'Please provide an upstream';
-const schemePorts = { http: 80, https: 443 } as const;
+const schemePorts = { http: 80, https: 443, h2c: 80, 'https+h2': 443 } as const;
 /** No port is 0. */
 const noPort = 0;
 
@@ -49,12 +52,18 @@ export function parsePlainUpstream(text: string): Parsed<Upstream> {
   return parseUrlUpstream(trimmed);
 }
 
-/** `http://host[:port]` or `https://host[:port]`, at most a slash after it. */
+/** True if the client speaks TLS with the service. */
+export const usesTls = ({ scheme }: Pick<Upstream, 'scheme'>): boolean => scheme === 'https' || scheme === 'https+h2';
+
+/** True if the service gets HTTP/2. */
+export const usesHttp2 = ({ scheme }: Pick<Upstream, 'scheme'>): boolean => scheme === 'h2c' || scheme === 'https+h2';
+
+/** `http://host[:port]` or one of the other schemes, at most a slash after it. */
 export function parseUrlUpstream(text: string): Parsed<Upstream> {
   const trimmed = text.trim();
   if (trimmed === '') return refuse(upstreamRequired);
-  const match = /^(https?):\/\/([^/?#@\\]+)\/?$/i.exec(trimmed);
-  const scheme = match?.[1]?.toLowerCase() === 'https' ? 'https' : 'http';
+  const match = /^(https?|h2c|https\+h2):\/\/([^/?#@\\]+)\/?$/i.exec(trimmed);
+  const scheme = (match?.[1]?.toLowerCase() ?? 'http') as keyof typeof schemePorts;
   const hostPort = match === null ? null : parseHostPort(match[2]!, schemePorts[scheme]);
   return hostPort === null ? refuse('Upstream must be like http://127.0.0.1:8080') : accept({ scheme, ...hostPort });
 }
