@@ -110,7 +110,7 @@ type Group = readonly [firstWords: readonly string[], load: () => Promise<(progr
 
 /** Commands in the order of --help. A command line loads only the file of its first word: modules cost memory and time. */
 const groups: readonly Group[] = [
-  [['http', 'ingress', 'serve'], async () => (await import('./command/quick.ts')).addQuickCommands],
+  [['http', 'ingress', 'tcp', 'serve'], async () => (await import('./command/quick.ts')).addQuickCommands],
   [['connect'], async () => (await import('./command/connect.ts')).addConnectCommand],
   [['init'], async () => (await import('./command/init.ts')).addInitCommand],
   [['import'], async () => (await import('./command/import.ts')).addImportCommand],

@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto';
 import type { Role, TunnelMetrics } from '@underpass/rules/entity/entity.ts';
 import type { ConnectedClient, EdgeHealth } from '@underpass/rules/entity/resource.ts';
 import type { DnsProviderName } from '@underpass/rules/names/dns-provider.ts';
+import type { PortProblem } from '@underpass/rules/tunnel/port-range.ts';
 import { pino } from 'pino';
 import { type Control, createControl } from './control.ts';
 import type { ControlDeps, ControlSettings } from './deps.ts';
@@ -29,6 +30,7 @@ export interface FakeFeed extends FeedPort {
   readonly serving: Set<string>;
   readonly connected: Map<string, ConnectedClient[]>;
   readonly rates: Map<string, TunnelMetrics>;
+  readonly portProblems: Map<string, PortProblem>;
   readonly knownEdges: EdgeHealth[];
   move(ids: readonly string[]): void;
 }
@@ -39,12 +41,14 @@ export function createFakeFeed(): FakeFeed {
   const serving = new Set<string>();
   const connected = new Map<string, ConnectedClient[]>();
   const rates = new Map<string, TunnelMetrics>();
+  const portProblems = new Map<string, PortProblem>();
   const knownEdges: EdgeHealth[] = [];
   return {
     changed,
     serving,
     connected,
     rates,
+    portProblems,
     knownEdges,
     move: (ids) => {
       for (const listener of listeners) listener(ids);
@@ -56,6 +60,7 @@ export function createFakeFeed(): FakeFeed {
     clients: (id) => connected.get(id) ?? [],
     clientCount: (id) => connected.get(id)?.length ?? 0,
     lastClient: () => ({ seen: null, error: null }),
+    portProblem: (id) => portProblems.get(id),
     metrics: (id) => rates.get(id),
     history: async () => ({ stepSeconds: 60, points: [] }),
     traces: async () => new Map(),

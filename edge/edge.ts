@@ -110,7 +110,7 @@ export async function createEdge(options: EdgeOptions): Promise<Edge> {
         metrics,
       };
       const sockets = [...serving.sockets(), ...own].map(({ name, handle }) => ({
-        name: socketKey(name, wheres[name] ?? { port: 0 }),
+        name: wheres[name] === undefined ? name : socketKey(name, wheres[name]),
         handle,
       }));
       return { sockets, siblingPaths: await serving.siblingPaths() };
@@ -137,6 +137,7 @@ async function startAlone(options: EdgeProcessOptions, inherited: InheritedSocke
     https: taken('https', https),
     http: taken('http', http),
     hop: hop === undefined ? undefined : { ...hop, listen: taken('hop', hop.listen) },
+    inheritedPorts: inherited?.takeEach('tcp'),
   });
   let folder: string | undefined;
   const siblingPaths = async (): Promise<readonly string[]> => {

@@ -72,6 +72,8 @@ export const durations = {
   tokenOverlapHours: 24,
   /** A released generated name is not given to another tunnel for this long. */
   generatedNameRestDays: 90,
+  /** The public port of a deleted tunnel is not given to another project for this long. */
+  portRestDays: 7,
   /** A quick tunnel is deleted this long after its last client was connected. */
   quickLeaseMinutes: 5,
   /** A program that registered itself for an access policy is forgotten this long after its last use. */
@@ -117,6 +119,8 @@ export const projectQuotas = {
   apiTokens: 50,
   /** Bytes to and from visitors. This is more than any project uses, so it is no limit. */
   gigabytesPerMonth: 1_000_000,
+  /** Public ports. That of a deleted tunnel counts until another project may have it. */
+  tcpPorts: 10,
 } as const;
 
 /** The most that the operator can allow: more would not fit into one request or feed message. */
@@ -130,6 +134,7 @@ export const highestQuotas: ProjectQuotas = {
   members: 10_000,
   apiTokens: 1_000,
   gigabytesPerMonth: projectQuotas.gigabytesPerMonth,
+  tcpPorts: 10_000,
 };
 
 export const quotaNouns: Readonly<Record<QuotaName, string>> = {
@@ -142,6 +147,7 @@ export const quotaNouns: Readonly<Record<QuotaName, string>> = {
   members: 'members and invitations',
   apiTokens: 'API tokens',
   gigabytesPerMonth: 'gigabytes of traffic in a month',
+  tcpPorts: 'public ports',
 };
 
 /** The text of the refusal, or null while the quota has room. `count` includes what is being added. */

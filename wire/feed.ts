@@ -2,11 +2,13 @@
 // Plain data; the framing is in feed-stream.ts. docs/protocol.md 10, The feed.
 
 import type { ProxyProtocol } from '@underpass/rules/entity/entity.ts';
+import type { PortProblem } from '@underpass/rules/tunnel/port-range.ts';
 import type { TunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
 import type { VisitRules } from '@underpass/rules/visit/grants.ts';
 import type { PathRule } from '@underpass/rules/visit/path-rule.ts';
 
 export const feedVersion = 1;
+export const mostPortProblems = 100;
 
 /** One tunnel as an edge needs it. Ids are never reused; names may be. */
 export interface FeedTunnel {
@@ -27,6 +29,8 @@ export interface FeedTunnel {
   readonly visit?: FeedVisit;
   /** Absent: the visitor log is off. */
   readonly visitorLog?: FeedVisitorLog;
+  /** The public port of a tcp tunnel. Absent: it has none. An edge of an earlier version listens on no such port. */
+  readonly port?: number;
 }
 
 /** What the visitor log of a tunnel keeps. */
@@ -168,6 +172,9 @@ export interface FeedCopy {
   readonly error: string | null;
 }
 
+/** Why the edge does not listen on the public ports of these tunnels, by their ids. */
+export type FeedPortProblems = Readonly<Record<string, PortProblem>>;
+
 export interface FeedClient {
   readonly id: string;
   readonly address: string;
@@ -242,4 +249,6 @@ export type FromEdge =
       readonly id: number;
       /** How the copy on the edge's disk stands. An earlier edge says nothing. */
       readonly copy?: FeedCopy;
+      /** Absent: none. An edge tells of `mostPortProblems` at most. */
+      readonly portProblems?: FeedPortProblems;
     };

@@ -196,7 +196,7 @@ for (const kind of carrierKinds) {
       pair.client.offer([{ key: 'a.example', healthy: false }]);
       pair.edge.inform({ edge: 'edge-1', edges: 2, carriers: 8, urls: ['https://a.example'] });
       assert.deepEqual(await offers, [{ key: 'a.example', healthy: false }]);
-      assert.deepEqual(await info, { edge: 'edge-1', edges: 2, carriers: 8, urls: ['https://a.example'] });
+      assert.deepEqual(await info, { edge: 'edge-1', edges: 2, carriers: 8, urls: ['https://a.example'], tcp: true });
     });
 
     it('tells the acceptor the times of a request until the opener ends its side; an acceptor may not tell any', async () => {

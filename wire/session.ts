@@ -271,7 +271,7 @@ class MuxSession implements Session, StreamHost, FrameSink {
   }
 
   inform(info: Info): void {
-    if (this.version >= offerVersion && !this.closed) this.#ourNotices.send(frameType.info, encodeInfo(info));
+    if (this.version >= offerVersion && !this.closed) this.#ourNotices.send(frameType.info, encodeInfo({ ...info, tcp: true }));
   }
 
   drain(detail = ''): void {
@@ -526,5 +526,11 @@ class MuxSession implements Session, StreamHost, FrameSink {
 
 function createHello({ maxStreams, initialWindowBytes }: SessionLimits, { newestVersion, info }: SessionOptions): Hello {
   const windowBytes = Math.min(minWindowBytes, initialWindowBytes);
-  return { oldest: oldestVersion, newest: newestVersion ?? currentVersion, maxStreams, windowBytes, info };
+  return {
+    oldest: oldestVersion,
+    newest: newestVersion ?? currentVersion,
+    maxStreams,
+    windowBytes,
+    info: { ...info, tcp: true },
+  };
 }

@@ -2,8 +2,10 @@
 
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import type { Tunnel } from '@underpass/rules/entity/entity.ts';
+import { tcpAddress } from '@underpass/rules/tunnel/tcp-address.ts';
 import { parseTunnelName } from '@underpass/rules/tunnel/tunnel-name.ts';
 import { isWaitingForVerification } from '@underpass/rules/tunnel/tunnel-status.ts';
+import { tunnelTypes } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { ClientError } from '../process/error.ts';
 import type { ProjectAccount } from './account.ts';
 
@@ -25,16 +27,18 @@ export function requireConnectable(tunnel: Tunnel): ConnectableTunnel {
 }
 
 /** Throws if visitors can reach none of the tunnel's domains. */
-export function requireVerified({ name, ingressDomains: domains }: Tunnel): void {
-  if (domains.some(({ verified }) => verified)) return;
+export function requireVerified({ name, type, ingressDomains: domains }: Tunnel): void {
+  if (tunnelTypes[type].foundBy === 'port' || domains.some(({ verified }) => verified)) return;
   const apex = domains[0]?.apexName;
   const fix = `Run "underpass domains verify ${apex}", then try again.`;
   throw new ClientError('tunnel-waiting', name, apex === undefined ? {} : { fix });
 }
 
 /** The addresses that visitors can reach. */
-export const verifiedUrls = ({ ingressDomains }: Tunnel): readonly string[] =>
-  ingressDomains.filter(({ verified }) => verified).map(({ url }) => url);
+export const verifiedUrls = (tunnel: Tunnel): readonly string[] => [
+  ...tunnel.ingressDomains.filter(({ verified }) => verified).map(({ url }) => url),
+  ...[tcpAddress(tunnel) ?? []].flat(),
+];
 
 /** `Progressing` means: not on every edge yet. `find` asks the server again. */
 export function isServed(tunnel: Tunnel, find: () => Promise<Tunnel | undefined>): () => Promise<boolean> {

@@ -2,7 +2,7 @@
 
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { HttpUpstream, IngressUpstream } from '@underpass/rules/tunnel/upstream.ts';
+import type { HttpUpstream, IngressUpstream, Upstream } from '@underpass/rules/tunnel/upstream.ts';
 import type { Closings } from '@underpass/runtime/memory-reclaim.ts';
 import type { SessionClock } from '@underpass/wire/clock.ts';
 import type { OpenRequest } from '@underpass/wire/core/open.ts';
@@ -16,7 +16,9 @@ export interface CarriedHttpUpstream extends HttpUpstream {
 
 export type TunnelUpstreams =
   | { readonly type: 'http'; readonly list: readonly CarriedHttpUpstream[] }
-  | { readonly type: 'ingress'; readonly list: readonly IngressUpstream[] };
+  | { readonly type: 'ingress'; readonly list: readonly IngressUpstream[] }
+  /** One upstream, for all visitors of the port. */
+  | { readonly type: 'tcp'; readonly list: readonly { readonly upstream: Upstream }[] };
 
 export interface CarryOptions {
   /** Tunnel.url: `https://host[:port][#ca=<sha256 hex>]`. */

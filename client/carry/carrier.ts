@@ -1,7 +1,7 @@
 // Opens a carrier: dials, upgrades, and waits for the answer to the first PING. By then the edge has our HELLO and may send
 // visitors, so a user who reads "connected" can open the page at once.
 
-import type { TunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
+import { aTunnel, type TunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
 import type { Session, SessionEnd, Stream } from '@underpass/wire/api.ts';
 import type { SessionClock } from '@underpass/wire/clock.ts';
 import type { WindowBudget } from '@underpass/wire/core/credit.ts';
@@ -50,6 +50,8 @@ export async function openCarrier(options: CarrierOptions): Promise<Carrier> {
   return await awaitGreeting(session, dialled, options);
 }
 
+const wrongType = (tunnel: string, type: TunnelType): CarryError => new CarryError('wrong-type', `${tunnel} is ${aTunnel(type)}`);
+
 function awaitGreeting(session: Session, { edge, address }: DialledCarrier, options: CarrierOptions): Promise<Carrier> {
   return new Promise((resolve, reject) => {
     const { clock, region } = options;
@@ -57,8 +59,10 @@ function awaitGreeting(session: Session, { edge, address }: DialledCarrier, opti
     const cancel = after(clock, greetingTimeoutMs, () => session.close());
     session.onReady = () => {
       const { type = options.type, tunnel = region.host } = session.peerInfo;
-      if (type === options.type) return;
-      reject(new CarryError('wrong-type', `${tunnel} is an ${type} tunnel`));
+      // An older edge does not know the type, and opens no stream of it.
+      const isUnknown = options.type === 'tcp' && session.peerInfo.tcp !== true;
+      if (type === options.type && !isUnknown) return;
+      reject(isUnknown ? new CarryError('version', `${region.authority} knows no tcp tunnels yet`) : wrongType(tunnel, type));
       session.close();
     };
     // Resolves a microtask later, so that a GOAWAY in the same read as the answer still rejects: the carrier has no owner yet.

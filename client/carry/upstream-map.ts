@@ -18,6 +18,8 @@ export function listOffered(upstreams: TunnelUpstreams): OfferedUpstream[] {
       return upstreams.list.map(({ domain, ...carried }) => ({ key: domain ?? '*', ...carried }));
     case 'ingress':
       return upstreams.list.map(({ port, upstream }) => ({ key: `:${port}`, upstream }));
+    case 'tcp':
+      return upstreams.list.map(({ upstream }) => ({ key: '*', upstream }));
   }
 }
 
@@ -37,6 +39,8 @@ export function compileUpstreamMap(upstreams: TunnelUpstreams): FindUpstream {
         return byKey.get(':80') ?? null;
       case 'ingress-443':
         return byKey.get(':443') ?? null;
+      case 'tcp':
+        return byKey.get('*') ?? null;
     }
   }
 }

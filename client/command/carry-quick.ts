@@ -1,8 +1,9 @@
-// What `underpass http PORT` does: makes a quick tunnel for the current folder, carries it, and deletes it at the end.
+// What `underpass http PORT` and `underpass tcp PORT` do: make a quick tunnel for the current folder, carry it, and delete it at the end.
 
 import { resolve } from 'node:path';
 import type { Tunnel } from '@underpass/rules/entity/entity.ts';
 import { durations } from '@underpass/rules/limits.ts';
+import { tcpAddress } from '@underpass/rules/tunnel/tcp-address.ts';
 import type { ProjectAccount } from '../account/account.ts';
 import { requireVerified } from '../account/connectable.ts';
 import { openOrSignIn } from '../account/sign-in.ts';
@@ -47,8 +48,8 @@ export async function serveFolder(shell: Shell, folder: string, flags: ServeFlag
   }
 }
 
-export async function carryQuick(shell: Shell, target: string, flags: QuickFlags): Promise<void> {
-  const sent = quickUpstreams(target, flags.upstreamHost);
+export async function carryQuick(shell: Shell, type: 'http' | 'tcp', target: string, flags: QuickFlags): Promise<void> {
+  const sent = quickUpstreams(type, target, flags.upstreamHost);
   await carryUpstreams(shell, sent, shell.io.cwd, flags, { note: hostNote(sent, flags) });
 }
 
@@ -82,14 +83,14 @@ async function carryUpstreams(
 ): Promise<void> {
   const output = outputOf(shell, flags);
   const lastsSeconds = parseFor(flags.for);
-  const inspect = inspectOf(shell, 'http', flags, true);
+  const inspect = inspectOf(shell, upstreams.type, flags, true);
   if (inspect !== undefined && inspect.mayFail !== true) await (await import('../inspect/inspector.ts')).checkInspector(inspect);
   const account = await openOrSignIn(shell.io, flags, output);
   const access = await around.chooseAccess?.(account);
   const quick = await openQuickTunnel(
     shell.io,
     { account, folder, lastsSeconds },
-    access === undefined ? flags : { ...flags, access },
+    { ...flags, ...(access === undefined ? {} : { access }), type: upstreams.type === 'tcp' ? 'tcp' : 'http' },
   );
   try {
     if (around.note !== undefined) output.notice(around.note);
@@ -102,7 +103,8 @@ async function carryUpstreams(
 
 /** The live status shows the addresses as well; this stays above it, and in the log. */
 async function announce({ io }: Shell, tunnel: Tunnel, upstreams: readonly string[], output: Output): Promise<void> {
-  const urls = tunnel.ingressDomains.map(({ url }) => url);
+  const addresses = addressesOf(tunnel);
+  const urls = addresses.map(({ url }) => url);
   if (!isLive(io, output.json)) {
     const upstream = upstreams.join(', ');
     const event = { tunnel: tunnel.name, event: 'opened' as const, urls, upstream };
@@ -111,11 +113,16 @@ async function announce({ io }: Shell, tunnel: Tunnel, upstreams: readonly strin
   }
   const [first = ''] = urls;
   const isCopied = first !== '' && (await copyToClipboard(io, first));
-  for (const { url, verified } of tunnel.ingressDomains)
+  for (const { url, verified } of addresses)
     output.notice(`${url}${verified ? '' : '  (unverified)'}${isCopied && url === first ? '  (copied)' : ''}`);
-  await showQrCode(io, first);
+  if (tunnel.port === undefined) await showQrCode(io, first);
   output.notice(`${lifeText(tunnel)}\n`);
   warnOfUnverified(tunnel, output);
+}
+
+function addressesOf(tunnel: Tunnel): readonly { readonly url: string; readonly verified: boolean }[] {
+  const address = tcpAddress(tunnel);
+  return address === null ? tunnel.ingressDomains : [{ url: address, verified: true }];
 }
 
 /** The client connects all the same, so everything else looks as if visitors could come. */
@@ -178,7 +185,7 @@ async function carry(shell: Shell, quick: QuickTunnel, flags: QuickFlags, carrie
   const steer = quick.steer(load, (found) => {
     gone = found;
   });
-  const inspect = inspectOf(shell, 'http', flags, true);
+  const inspect = inspectOf(shell, upstreams.type, flags, true);
   const tunnels = [await load(quick.tunnel)];
   if (shell.printUrl !== undefined) requireVerified(quick.tunnel);
   const ready = { ...quick.readiness, print: shell.printUrl };

@@ -1,4 +1,4 @@
-// http and ingress: carry the traffic of one tunnel, given by its URL and token. `connect` fetches both by name; quick.ts adds the
+// http, ingress and tcp: carry the traffic of one tunnel, given by its URL and token. `connect` fetches both by name; quick.ts adds the
 // form of `http` that makes a tunnel.
 
 import { resolve } from 'node:path';
@@ -65,6 +65,14 @@ const carryTexts: Readonly<Record<TunnelType, CarryTexts>> = {
     examples: [
       'underpass ingress --url https://eu1.example.com --token-file cluster.token --upstream ingress-nginx-controller',
       'underpass ingress --url https://eu1.example.com --token-file cluster.token --upstream 80=127.0.0.1:8080 --upstream 443=127.0.0.1:8443',
+    ],
+  },
+  tcp: {
+    about: 'Carry a tcp tunnel: a public port of the region for any TCP service.',
+    speaksHttp: false,
+    examples: [
+      'underpass tcp 5432',
+      'underpass tcp --url https://eu1.example.com --token-file database.token --upstream 127.0.0.1:5432',
     ],
   },
 };
@@ -154,8 +162,11 @@ export function inspectOf(shell: Shell, type: TunnelType, flags: InspectOptions,
     if (file !== undefined) throw new ClientError('usage', "option '--webhook-secret-file <file>' is for --inspect");
     return undefined;
   }
-  if (type !== 'http')
-    throw new ClientError('usage', "option '--inspect' is for http tunnels: what passes an ingress tunnel is encrypted");
+  if (type !== 'http') {
+    if (flags.inspect !== true && port === undefined) return undefined;
+    const why = type === 'ingress' ? 'what passes an ingress tunnel is encrypted' : 'a tcp tunnel carries any protocol';
+    throw new ClientError('usage', `option '--inspect' is for http tunnels: ${why}`);
+  }
   const isAsked = flags.inspect === true || port !== undefined || file !== undefined;
   return { port, secretFile: file === undefined ? undefined : resolve(shell.io.cwd, file), mayFail: !isAsked };
 }

@@ -110,7 +110,7 @@ export function upstreamTexts(tunnel: Tunnel, { upstream }: { readonly upstream?
 }
 
 function print(shell: Shell, tunnel: ConnectableTunnel, tab: SnippetTab, flags: ConnectFlags): void {
-  if (tunnel.type === 'http' || tab !== 'kubernetes')
+  if (tunnel.type !== 'ingress' || tab !== 'kubernetes')
     refuseOptions(flags, serviceOptions, 'for --print kubernetes of an ingress tunnel');
   const token = flags.maskToken ? maskToken(tunnel.token) : tunnel.token;
   const snippet = parseConnectSnippet({ ...tunnel, token }, connectInputs(tunnel, tab, flags), tab);
@@ -121,6 +121,8 @@ function print(shell: Shell, tunnel: ConnectableTunnel, tab: SnippetTab, flags: 
 function connectInputs(tunnel: Tunnel, tab: SnippetTab, flags: ConnectFlags): ConnectInputs {
   if (tunnel.type === 'http' && !flags.upstream) return defaultConnectInputs(tunnel, tab);
   if (tunnel.type === 'http') return { type: 'http', upstreams: domainUpstreams(tunnel, upstreamTexts(tunnel, flags)) };
+  if (tunnel.type === 'tcp')
+    return flags.upstream ? { type: 'tcp', upstream: flags.upstream.join(' ') } : defaultConnectInputs(tunnel, tab);
   if (tab === 'kubernetes' && flags.upstream !== undefined) {
     const instead = 'takes --preset, or --service and --namespace, not --upstream';
     throw new ClientError('usage', `--print kubernetes of an ingress tunnel ${instead}`);

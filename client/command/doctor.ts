@@ -3,6 +3,7 @@
 import { publicCalls } from '@underpass/rules/api/public-calls.ts';
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import type { ProxyProtocol, Tunnel } from '@underpass/rules/entity/entity.ts';
+import { portProblems } from '@underpass/rules/tunnel/port-range.ts';
 import type { TunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { tunnelTypeNames } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { type Command, Option } from 'commander';
@@ -67,7 +68,7 @@ export function addDoctorCommand(program: Command, shell: Shell): void {
     .option('--url <url>', 'URL of the tunnel, instead of its name')
     .addOption(new Option('--type <type>', 'with --url: type of the tunnel (default: http)').choices(tunnelTypeNames))
     .option('--token-file <file>', 'with --url: file that holds the token')
-    .option('--upstream <upstream>', 'as for http and ingress; may be repeated', collect)
+    .option('--upstream <upstream>', 'as for http, ingress and tcp; may be repeated', collect)
     .addOption(upstreamHostOption())
     .addOption(new Option('--proxy-protocol <version>', 'with --url: what the tunnel is set to').choices(['off', 'v1', 'v2']))
     .option('--ca <file>', 'CA certificates (PEM) to trust for the region')
@@ -182,13 +183,19 @@ async function findSubject(
     if (name === undefined) return undefined;
     check = 'tunnel';
     const tunnel = await fetchTunnel(account, name);
-    report(await checkDomains(account, tunnel));
+    report(tunnel.port === undefined ? await checkDomains(account, tunnel) : await checkPort(shell.io, tunnel, tunnel.port));
     return fromTunnel(tunnel, flags);
   } catch (error) {
     if (!(error instanceof ClientError)) throw error;
     report([problem(check, error.message || error.code, error.fix)]);
     return undefined;
   }
+}
+
+/** The public port of a tcp tunnel, as a visitor of this machine meets it. A refused visitor is refused after it connects. */
+async function checkPort(io: Io, { dataPlaneHost: host, portProblem }: Tunnel, port: number): Promise<readonly Finding[]> {
+  if (portProblem !== undefined) return [problem('port', portProblems[portProblem], 'Ask the operator of the region.')];
+  return checkPath(io, { what: 'port', host, port, tls: false, pin: null, caPem: undefined });
 }
 
 /** A server of an older version cannot check them. */
@@ -258,6 +265,7 @@ function tokenFindings(io: Io, { url = '', token, upstreams }: Subject, { type }
 
 function targetsOf({ upstreams, host }: Subject): readonly UpstreamTarget[] {
   if (upstreams === undefined) return [];
+  if (upstreams.type === 'tcp') return upstreams.list.map(({ upstream }) => ({ upstream, host, port: 'any' }));
   if (upstreams.type === 'ingress') return upstreams.list.map(({ port, upstream }) => ({ upstream, host, port }));
   return upstreams.list.map(({ domain, ...carried }) => ({ ...carried, host: domain ?? host, port: null }));
 }

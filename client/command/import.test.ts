@@ -31,7 +31,7 @@ test('import refuses what is no file of a known program, or has no tunnel to car
   const other = await cli.run(['import', 'other.yml'], { cwd: cli.home });
   assert.deepEqual([other.code, /--from: ngrok, cloudflared, frp/.test(other.stderr)], [3, true]);
   const empty = await cli.run(['import', 'ngrok.yml'], { cwd: cli.home });
-  assert.deepEqual([empty.code, /line 2, tunnels\.ssh\?\[2J: public TCP ports/.test(empty.stderr)], [3, true]);
+  assert.deepEqual([empty.code, /line 2, tunnels\.ssh\?\[2J: the region chooses/.test(empty.stderr)], [3, true]);
   const missing = await cli.run(['import', 'missing.yml'], { cwd: cli.home });
   assert.deepEqual([missing.code, /no such file/.test(missing.stderr)], [3, true]);
 });

@@ -1,4 +1,5 @@
 // Entries of a configuration file without URL and token: tunnels of the signed-in person, looked up by name as `connect` does.
+import type { TunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { openProject } from '../account/account.ts';
 import { fetchTunnel, requireConnectable } from '../account/connectable.ts';
 import type { NamedTunnel, TunnelConfig } from '../config/tunnel-config.ts';
@@ -25,12 +26,18 @@ export async function lookUpTunnels(
   return found;
 }
 
+const makingOptions: Readonly<Record<TunnelType, string>> = {
+  http: '--generate-domain',
+  ingress: '--type ingress --domain NAME',
+  tcp: '--type tcp',
+};
+
 /** The server's text names no tunnel, and a file has several. */
 const namedIn =
   ({ name, upstreams }: NamedTunnel) =>
   (error: unknown): never => {
     if (!(error instanceof ClientError) || error.code !== 'not-found') throw error;
-    const domain = upstreams.type === 'http' ? '--generate-domain' : '--type ingress --domain NAME';
+    const domain = makingOptions[upstreams.type];
     const fix = `Run "underpass tunnels add ${name} ${domain}", or check --project and --server.`;
     throw new ClientError('not-found', `there is no tunnel ${name} in your project`, { fix, cause: error });
   };

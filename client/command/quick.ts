@@ -1,4 +1,4 @@
-// `underpass http PORT`: a tunnel that the command makes itself. carry-quick.ts does the work, and is loaded only for it.
+// `underpass http PORT` and `underpass tcp PORT`: a tunnel that the command makes itself. carry-quick.ts does the work, and is loaded only for it.
 
 import type { Command } from 'commander';
 import { ClientError } from '../process/error.ts';
@@ -7,19 +7,29 @@ import type { ServeFlags } from './carry-quick.ts';
 import { describe, printUrlOption, refuseOptions, type Shell, withPrint } from './command-line.ts';
 import { type QuickFlags, quickOptions, withQuickOptions } from './quick-options.ts';
 
-/** Adds `http PORT`, which makes its tunnel; without an argument `http` is the form of the snippets (spec 2, Connect section). */
+/** Adds `http PORT` and `tcp PORT`, which make their tunnel; without an argument they are the form of the snippets (spec 2, Connect section). */
 export function addQuickCommands(program: Command, shell: Shell): void {
   addCarryCommands(program, shell);
   const http = program.commands.find((command) => command.name() === 'http')!;
+  const tcp = program.commands.find((command) => command.name() === 'tcp')!;
+  withQuickOptions(tcp.argument('[port]', 'PORT or HOST:PORT: makes a quick tunnel for this folder'), {
+    lead: 'with a port: ',
+    type: 'tcp',
+  }).action((port, flags) => carryEither(shell, 'tcp', port, flags));
   addServe(program, shell);
   withQuickOptions(http.argument('[port]', 'PORT, HOST:PORT or URL: makes a quick tunnel for this folder'), {
     lead: 'with a port: ',
-  }).action(async (port: string | undefined, flags: CarryFlags & QuickFlags) => {
-    if (port === undefined) return withPrint(shell, flags.print, (inner) => carryGiven(inner, flags));
-    refuseOptions(flags, ['url', 'tokenFile', 'upstream'], 'not for a quick tunnel');
-    const { carryQuick } = await import('./carry-quick.ts');
-    return withPrint(shell, flags.print, (inner) => carryQuick(inner, port, flags));
-  });
+  }).action((port, flags) => carryEither(shell, 'http', port, flags));
+}
+
+type QuickType = 'http' | 'tcp';
+type EitherFlags = CarryFlags & QuickFlags;
+
+async function carryEither(shell: Shell, type: QuickType, port: string | undefined, flags: EitherFlags): Promise<void> {
+  if (port === undefined) return withPrint(shell, flags.print, (inner) => carryGiven(inner, type, flags));
+  refuseOptions(flags, ['url', 'tokenFile', 'upstream'], 'not for a quick tunnel');
+  const { carryQuick } = await import('./carry-quick.ts');
+  return withPrint(shell, flags.print, (inner) => carryQuick(inner, type, port, flags));
 }
 
 function addServe(program: Command, shell: Shell): void {
@@ -37,11 +47,11 @@ function addServe(program: Command, shell: Shell): void {
     });
 }
 
-function carryGiven(shell: Shell, flags: CarryFlags & QuickFlags): Promise<void> {
-  refuseOptions(flags, quickOptions, 'for a quick tunnel: underpass http PORT');
+function carryGiven(shell: Shell, type: QuickType, flags: EitherFlags): Promise<void> {
+  refuseOptions(flags, quickOptions, `for a quick tunnel: underpass ${type} PORT`);
   if (flags.url === undefined && flags.upstream === undefined)
     throw new ClientError('usage', 'give the port of your service, or --url and --upstream of a tunnel that exists', {
-      fix: 'Run "underpass http 3000" for a service on port 3000.',
+      fix: `Run "underpass ${type} 3000" for a service on port 3000.`,
     });
-  return carry(shell, 'http', flags);
+  return carry(shell, type, flags);
 }

@@ -90,16 +90,17 @@ async function fromServer(shell: Shell, name: string, flags: InstallFlags): Prom
   const texts = upstreamTexts(tunnel, flags);
   const parsed = upstreamsOfFlags(tunnel.type, texts);
   const upstreams: ConnectUpstreams =
-    parsed.type === 'http' ? { type: 'http', upstreams: domainUpstreams(tunnel, texts) } : ingressUpstreams(parsed);
+    parsed.type === 'http' ? { type: 'http', upstreams: domainUpstreams(tunnel, texts) } : passedUpstreams(parsed);
   return { tunnel: { name: tunnel.name, url: tunnel.url }, upstreams, token: tunnel.token };
 }
 
 async function fromFlags(shell: Shell, name: string, flags: InstallFlags): Promise<Installable> {
   const url = parseTunnelUrl(flags.url ?? '');
   if (!url.ok) throw new ClientError('usage', url.message);
-  if (flags.type === undefined) throw new ClientError('usage', '--url needs --type http or --type ingress');
+  if (flags.type === undefined)
+    throw new ClientError('usage', `--url needs ${tunnelTypeNames.map((type) => `--type ${type}`).join(' or ')}`);
   const parsed = upstreamsOfFlags(flags.type, flags.upstream ?? []);
-  const upstreams = parsed.type === 'http' ? httpUpstreams(parsed) : ingressUpstreams(parsed);
+  const upstreams = parsed.type === 'http' ? httpUpstreams(parsed) : passedUpstreams(parsed);
   const token = await readToken(shell.io, flags.tokenFile, outputOf(shell, flags));
   return { tunnel: { name, url: url.value }, upstreams, token };
 }
@@ -110,6 +111,11 @@ function httpUpstreams({ list }: Extract<TunnelUpstreams, { type: 'http' }>): Co
     return { domain, upstream: formatUpstream(upstream) };
   });
   return { type: 'http', upstreams };
+}
+
+function passedUpstreams(upstreams: Exclude<TunnelUpstreams, { type: 'http' }>): ConnectUpstreams {
+  if (upstreams.type === 'ingress') return ingressUpstreams(upstreams);
+  return { type: 'tcp', upstream: upstreams.list.map(({ upstream }) => formatUpstream(upstream)).join() };
 }
 
 /** The short form that people write: one host, if both ports go to the same one. */

@@ -2,6 +2,8 @@
 
 import type { IngressDomain, Tunnel } from '@underpass/rules/entity/entity.ts';
 import { renderTunnelMetrics } from '@underpass/rules/screen/metrics.ts';
+import { portProblems } from '@underpass/rules/tunnel/port-range.ts';
+import { tcpAddress, tcpHostPort } from '@underpass/rules/tunnel/tcp-address.ts';
 import { expiryText } from '@underpass/rules/tunnel/tunnel-expiry.ts';
 import {
   decideDisplayStatus,
@@ -9,6 +11,7 @@ import {
   waitingText,
   withPendingDefaults,
 } from '@underpass/rules/tunnel/tunnel-status.ts';
+import { tunnelTypes } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { defaultUpstreams } from '@underpass/rules/tunnel/upstream.ts';
 import { visitorLogLabels } from '@underpass/rules/tunnel/visitor-log.ts';
 import { renderFields } from '../terminal/output.ts';
@@ -16,7 +19,7 @@ import { renderFields } from '../terminal/output.ts';
 export function tunnelRow(tunnel: Tunnel): readonly string[] {
   const domains = tunnel.ingressDomains.map(({ name }) => name);
   const status = `${decideDisplayStatus(tunnel)}${tunnel.expiresAt === undefined ? '' : ' (temporary)'}`;
-  return [tunnel.name, tunnel.type, tunnel.region, status, shortList(domains)];
+  return [tunnel.name, tunnel.type, tunnel.region, status, tcpHostPort(tunnel) ?? shortList(domains)];
 }
 
 /** A wide cell would break the table: more than two names become a count. */
@@ -32,7 +35,7 @@ export function renderTunnel(fetched: Tunnel): string {
     ['Region', `${tunnel.region} (${tunnel.regionDescription})`],
     ['Status', decideDisplayStatus(tunnel)],
     ...(tunnel.expiresAt === undefined ? [] : [['Temporary', expiryText(tunnel.endsAt)] as const]),
-    ['Domains', tunnel.ingressDomains.map(domainLine).join('\n') || 'No ingress domains'],
+    tunnelTypes[tunnel.type].foundBy === 'port' ? ['Address', portText(tunnel)] : ['Domains', domainsText(tunnel)],
     ['Security group', tunnel.securityGroup],
     ...(tunnel.accessPolicy === undefined ? [] : [['Access policy', tunnel.accessPolicy] as const]),
     ...(tunnel.visitorLog === undefined ? [] : [['Visitor log', visitorLogLabels[tunnel.visitorLog]] as const]),
@@ -41,6 +44,13 @@ export function renderTunnel(fetched: Tunnel): string {
     ...renderTunnelMetrics(tunnel).map(({ label, value }) => [label, value] as const),
   ]);
   return `${fields}\n\n${nextStep(tunnel)}`;
+}
+
+const domainsText = ({ ingressDomains }: Tunnel): string => ingressDomains.map(domainLine).join('\n') || 'No ingress domains';
+
+function portText(tunnel: Tunnel): string {
+  const address = tcpAddress(tunnel) ?? 'no public port';
+  return tunnel.portProblem === undefined ? address : `${address}\n${portProblems[tunnel.portProblem]}`;
 }
 
 /** Why visitors do not reach it, if there is a reason. */

@@ -2,6 +2,7 @@
 
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import type { ProxyProtocol, Tunnel } from '@underpass/rules/entity/entity.ts';
+import { tunnelTypesOf } from '@underpass/rules/entity/region.ts';
 import { parseIngressDomain } from '@underpass/rules/names/ingress-domain.ts';
 import { proxyProtocolWarning } from '@underpass/rules/tunnel/proxy-protocol.ts';
 import { parseTunnelName } from '@underpass/rules/tunnel/tunnel-name.ts';
@@ -76,11 +77,12 @@ function addAdd(tunnels: Command, shell: Shell): void {
       'underpass tunnels add shop --generate-domain',
       'underpass tunnels add shop --domain shop.example.com --region eu1',
       'underpass tunnels add cluster --type ingress --domain app.example.com --proxy-protocol v2',
+      'underpass tunnels add database --type tcp',
     ]),
   )
     .option('--region <name>', 'region (default: the first available one)')
     .addOption(
-      new Option('--type <type>', 'http ends TLS at the edge, ingress passes it through')
+      new Option('--type <type>', 'http ends TLS at the edge, ingress passes it through, tcp gets a public port')
         .choices(tunnelTypeNames)
         .default(defaultTunnelType),
     )
@@ -139,11 +141,13 @@ async function show(shell: Shell, name: string, flags: CommonFlags): Promise<voi
 }
 
 async function add(shell: Shell, name: string, flags: AddFlags): Promise<void> {
-  if (!flags.domain && !flags.generateDomain) throw new ClientError('usage', 'give --domain NAME or --generate-domain');
+  const needsDomain = tunnelTypes[flags.type].foundBy === 'name';
+  if (needsDomain && !flags.domain && !flags.generateDomain)
+    throw new ClientError('usage', 'give --domain NAME or --generate-domain');
   if (flags.generateDomain && !tunnelTypes[flags.type].edgeEndsTls)
     throw new ClientError('usage', '--generate-domain is for http tunnels: give --domain NAME');
   const account = await openProject(shell.io, flags);
-  const region = await regionFor(account, flags.region);
+  const region = await regionFor(account, flags.region, flags.type);
   const payload = {
     name,
     region,
@@ -156,10 +160,15 @@ async function add(shell: Shell, name: string, flags: AddFlags): Promise<void> {
   await printTunnel(shell, account, name, flags);
 }
 
-/** The region named by --region, else the first available one. */
-export async function regionFor({ api }: ProjectAccount, wanted: string | undefined): Promise<string> {
+/** The region named by --region, else the first available one that offers the type, if one does. */
+export async function regionFor(
+  { api }: ProjectAccount,
+  wanted: string | undefined,
+  type: TunnelType = defaultTunnelType,
+): Promise<string> {
   const regions = await api.call(tunnelCalls.listRegions, {});
-  const region = regions.find(({ name, available }) => (wanted === undefined ? available : name === wanted));
+  const named = regions.filter(({ name, available }) => (wanted === undefined ? available : name === wanted));
+  const region = named.find((each) => tunnelTypesOf(each).includes(type)) ?? named[0];
   if (region !== undefined) return region.name;
   const missing = wanted === undefined ? 'No region is available' : `Region '${wanted}' not found`;
   throw new ClientError('not-found', missing, { fix: 'Run "underpass regions".' });

@@ -3,8 +3,14 @@
 import type { Parsed } from '@underpass/rules/parsed.ts';
 import { accept, refuse } from '@underpass/rules/parsed.ts';
 import { parseUrl } from '@underpass/rules/text/parse-url.ts';
-import { type TunnelType, tunnelTypeNames } from '@underpass/rules/tunnel/tunnel-type.ts';
-import { formatUpstream, parseHttpUpstream, parseIngressUpstream, parseUpstreamHost } from '@underpass/rules/tunnel/upstream.ts';
+import { aTunnel, type TunnelType, tunnelTypeNames } from '@underpass/rules/tunnel/tunnel-type.ts';
+import {
+  formatUpstream,
+  parseHttpUpstream,
+  parseIngressUpstream,
+  parseTcpService,
+  parseUpstreamHost,
+} from '@underpass/rules/tunnel/upstream.ts';
 import type { CarriedHttpUpstream, TunnelUpstreams } from '../carry/api.ts';
 
 export type TokenSource =
@@ -35,6 +41,10 @@ export type NamedTunnel = Omit<TunnelConfig, 'url' | 'token' | 'isUnnamed'> & {
   readonly token?: undefined;
 };
 
+/** The upstream of `underpass tcp PORT`. */
+export const parseQuickTcp = (text: string): Parsed<TunnelUpstreams> =>
+  parseUpstreams('tcp', [text.replace(/^\s*:?(\d+)\s*$/, 'localhost:$1')]);
+
 /** The upstream of `underpass http PORT`. A port is that of `localhost`: development servers listen on either of its addresses. */
 export function parseQuickUpstream(text: string): Parsed<TunnelUpstreams> {
   const port = /^:?(\d+)$/.exec(text.trim())?.[1];
@@ -58,8 +68,7 @@ export function parseUpstreams(type: TunnelType, texts: readonly string[]): Pars
 function namesOtherType(type: TunnelType, texts: readonly string[]): string | undefined {
   for (const other of tunnelTypeNames) {
     const text = texts.find((each) => other !== type && !listParsers[type]([each]).ok && listParsers[other]([each]).ok);
-    if (text !== undefined)
-      return `'${text}' is an upstream of an ${other} tunnel; an ${type} tunnel takes ${upstreamForms[type]}`;
+    if (text !== undefined) return `'${text}' is an upstream of ${aTunnel(other)}; ${aTunnel(type)} takes ${upstreamForms[type]}`;
   }
   return undefined;
 }
@@ -67,11 +76,13 @@ function namesOtherType(type: TunnelType, texts: readonly string[]): string | un
 export const upstreamForms: Readonly<Record<TunnelType, string>> = {
   http: 'URL, HOST:PORT or PORT for all domains, or DOMAIN=URL',
   ingress: 'HOST for both ports, or 80=HOST:PORT and 443=HOST:PORT',
+  tcp: 'PORT of this machine, or HOST:PORT',
 };
 
 const listParsers: Readonly<Record<TunnelType, (texts: readonly string[]) => Parsed<TunnelUpstreams>>> = {
   http: parseHttpList,
   ingress: parseIngressList,
+  tcp: parseTcpList,
 };
 
 function parseHttpList(texts: readonly string[]): Parsed<TunnelUpstreams> {
@@ -96,10 +107,17 @@ function parseIngressList(texts: readonly string[]): Parsed<TunnelUpstreams> {
   return twice === undefined ? accept({ type: 'ingress', list }) : refuse(`Two upstreams for ${twice}`);
 }
 
+function parseTcpList(texts: readonly string[]): Parsed<TunnelUpstreams> {
+  const parsed = parseEach(texts, parseTcpService);
+  if (!parsed.ok) return parsed;
+  const list = parsed.value.map((upstream) => ({ upstream }));
+  return list.length === 1 ? accept({ type: 'tcp', list }) : refuse('A tcp tunnel has one upstream');
+}
+
 /** `--upstream-host`: one value for all domains, or `DOMAIN=VALUE` for an upstream of its own. */
 export function parseUpstreamHosts(upstreams: TunnelUpstreams, texts: readonly string[]): Parsed<TunnelUpstreams> {
   if (texts.length === 0) return accept(upstreams);
-  if (upstreams.type !== 'http') return refuse(hostPassesThrough);
+  if (upstreams.type !== 'http') return refuse(hostPassesThrough[upstreams.type]);
   const named = texts
     .map((text) => /^(?:([^=]*)=)?([^=]*)$/.exec(text.trim()) ?? [])
     .map(([, domain, host = '']) => ({ domain, host }));
@@ -114,7 +132,10 @@ export function parseUpstreamHosts(upstreams: TunnelUpstreams, texts: readonly s
   );
 }
 
-const hostPassesThrough = 'An ingress tunnel passes TLS through, so --upstream-host is only for http tunnels';
+const hostPassesThrough = {
+  ingress: 'An ingress tunnel passes TLS through, so --upstream-host is only for http tunnels',
+  tcp: 'A tcp tunnel passes bytes through, so --upstream-host is only for http tunnels',
+} as const;
 
 function sendHosts(
   list: readonly CarriedHttpUpstream[],
@@ -159,6 +180,8 @@ export function upstreamLines({ type, list }: TunnelUpstreams): readonly string[
       return list.map(httpLine);
     case 'ingress':
       return list.map(({ port, upstream }) => `port ${port} → ${formatUpstream(upstream)}`);
+    case 'tcp':
+      return list.map(({ upstream }) => formatUpstream(upstream));
   }
 }
 

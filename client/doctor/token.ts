@@ -1,6 +1,6 @@
 // Checks that an edge accepts the token, and that its tunnel has the expected type and domains.
 import { randomBytes } from 'node:crypto';
-import type { TunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
+import { aTunnel, type TunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
 import type { Info } from '@underpass/wire/core/hello.ts';
 import { createSession } from '@underpass/wire/session.ts';
 import type { TunnelUpstreams } from '../carry/api.ts';
@@ -32,7 +32,7 @@ export async function checkToken(io: Io, { url, token, type, upstreams, caPem }:
     const accepts = `${dialled.edge ?? region.host} accepts it`;
     const domains = upstreams === undefined ? [] : checkDomains(upstreams, info);
     if (info.type === undefined) return [ok('token', accepts), ...domains];
-    const tells = `${info.tunnel ?? region.host} is an ${info.type} tunnel`;
+    const tells = `${info.tunnel ?? region.host} is ${aTunnel(info.type)}`;
     if (type !== undefined && type !== info.type) throw new CarryError('wrong-type', tells);
     return [ok('token', `${accepts}, ${tells}`), ...domains];
   } catch (error) {

@@ -19,8 +19,8 @@ export interface UpstreamTarget {
   readonly host: string;
   /** See CarriedHttpUpstream. */
   readonly sentHost?: string;
-  /** Port of an ingress upstream: 443 speaks TLS, 80 HTTP. Null for http tunnels. */
-  readonly port: 80 | 443 | null;
+  /** Port of an ingress upstream: 443 speaks TLS, 80 HTTP. Null for http tunnels; `any` for tcp tunnels, whose protocol is unknown. */
+  readonly port: 80 | 443 | null | 'any';
 }
 
 /** The name for a tunnel of which only the URL is known. */
@@ -49,6 +49,7 @@ export async function checkUpstream(target: UpstreamTarget, expected: UpstreamEx
     return [problem('upstream', `${place}: ${failure}`, 'Start the service there, or correct --upstream.')];
   }
   const reachable = ok('upstream', `${place} accepts connections`);
+  if (target.port === 'any') return [reachable];
   return [reachable, ...(await checkAnswer(target, place, expected))];
 }
 

@@ -84,7 +84,7 @@ function localAddress(proxy: Settings): string {
 const privateTunnel = 'tunnels that only a client reaches are not available';
 
 const unavailableTypes: ReadonlyMap<string, string> = new Map([
-  ['tcp', 'public TCP ports are not available'],
+  ['tcp', 'the region chooses the public port: add a tunnel with "underpass tunnels add NAME --type tcp"'],
   ['udp', 'UDP is not available'],
   ['tcpmux', 'TCP services behind one port are not available'],
   ['stcp', privateTunnel],

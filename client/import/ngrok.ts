@@ -48,7 +48,7 @@ export const ngrokReasons: Reasons = [
 
 const ngrokDomain = (name: string): boolean => /(^|\.)ngrok(-free)?\.(io|app|dev|pizza|pro)$/i.test(name);
 
-const noTcp = 'public TCP ports are not available';
+const noTcp = 'the region chooses the public port: add a tunnel with "underpass tunnels add NAME --type tcp"';
 
 function importTunnel(given: string, settings: Settings): readonly ImportedTunnel[] {
   const proto = settings.text('proto') ?? (settings.texts('schemes').length > 0 ? 'http' : undefined);

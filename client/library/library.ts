@@ -25,7 +25,7 @@ export async function listen(handler: api.Handler, options: api.ListenOptions = 
 export async function forward(upstream: number | string, options: api.ForwardOptions = {}): Promise<api.Tunnel> {
   return open(options, ['signal', 'upstreamHost'], () => {
     const { upstreamHost } = options;
-    const upstreams = quickUpstreams(String(upstream), upstreamHost === undefined ? undefined : [upstreamHost]);
+    const upstreams = quickUpstreams('http', String(upstream), upstreamHost === undefined ? undefined : [upstreamHost]);
     return { upstreams, end: () => {} };
   });
 }

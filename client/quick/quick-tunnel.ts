@@ -25,6 +25,7 @@ export interface QuickRequest {
   readonly group?: string;
   readonly access?: string;
   readonly region?: string;
+  readonly type?: 'http' | 'tcp';
 }
 
 export interface QuickPlace {
@@ -63,7 +64,8 @@ export function parseFor(text: string | undefined): number | undefined {
 
 export async function openQuickTunnel(io: Io, place: QuickPlace, options: QuickRequest): Promise<QuickTunnel> {
   const { account, folder, lastsSeconds } = place;
-  const about = [account.api.origin, account.project.id, options.region ?? '', options.name ?? ''];
+  const type = options.type === 'tcp' ? ['tcp'] : [];
+  const about = [account.api.origin, account.project.id, options.region ?? '', options.name ?? '', ...type];
   const slot = await claimSlot(io, folder, about);
   const endsAtMs = lastsSeconds === undefined ? undefined : io.now() + lastsSeconds * 1000;
   const start = () => startAtServer(account, payloadOf(slot.key, endsAtMs, io.now(), options));
@@ -94,9 +96,11 @@ export async function openQuickTunnel(io: Io, place: QuickPlace, options: QuickR
 }
 
 function payloadOf(key: string, endsAtMs: number | undefined, nowMs: number, options: QuickRequest) {
-  const { name, region, domain, group, access, keep } = options;
+  const { name, region, domain, group, access, keep, type } = options;
   return {
     key,
+    // An earlier server knows no other type, and refuses no field that it does not know.
+    ...(type === 'tcp' ? { type } : {}),
     ...(name === undefined ? {} : { name }),
     ...(region === undefined ? {} : { region }),
     ...(domain === undefined ? {} : { ingressDomains: domain }),

@@ -61,6 +61,8 @@ const ruledElsewhere: Readonly<Record<string, string>> = {
   'proveByRecoveryCode.recoveryCode': 'must have the form of a recovery code',
   'deleteAccount.email': "must be the caller's own",
   'changeUser.suspended': 'may be null beside another change only',
+  'createRegion.tcpPorts': 'must be from 1024 to 65535, and the first at most the last',
+  'changeRegion.tcpPorts': 'must be from 1024 to 65535, and the first at most the last',
   'createRegion.wildcardIngressDomain': 'must be a host name behind its `*.`',
   'changeRegion.available': 'may be null beside another change only',
   'changeRegion.wildcardIngressDomain': 'must be a host name behind its `*.`',

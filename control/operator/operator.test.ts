@@ -654,6 +654,7 @@ describe('projects and tunnels', () => {
         members: 100,
         apiTokens: 50,
         gigabytesPerMonth: 1_000_000,
+        tcpPorts: 10,
       },
     );
     await operator.call('PATCH', path, { limits: { domains: 7 } });

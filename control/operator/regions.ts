@@ -4,6 +4,7 @@ import { regionDescriptionMaxChars, regionNamePattern } from '@underpass/rules/e
 import type { OperatorRegion, RegionKey } from '@underpass/rules/entity/resource.ts';
 import { parseHostname } from '@underpass/rules/names/hostname.ts';
 import { parseSingleLine } from '@underpass/rules/text/single-line.ts';
+import { formatPortRange, parsePortRange } from '@underpass/rules/tunnel/port-range.ts';
 import { readOwnProblems } from '../edges/certificate/certificate-rows.ts';
 import { addChangedColumns, forgetChangedColumns, readChangedColumns } from '../edges/region/changed-columns.ts';
 import { type KeyRotation, listRegionRows, rotateEdgeKey, toRegion } from '../edges/region/regions.ts';
@@ -40,6 +41,7 @@ export interface NewRegion {
   readonly dataPlaneHost: string;
   readonly tlsTermination: boolean;
   readonly wildcardIngressDomain?: string;
+  readonly tcpPorts?: string | undefined;
   readonly available?: boolean;
   readonly httpsPort?: number;
   readonly httpPort?: number;
@@ -58,6 +60,10 @@ function parseWildcard(text: string | undefined): string | null {
   return bare === '' ? null : parseHost(bare);
 }
 
+/** Null for an empty text: no tcp tunnels. */
+const parsePorts = (text: string | undefined): string | null =>
+  text === undefined || text === '' ? null : formatPortRange(orInvalid(parsePortRange(text)));
+
 const parsePort = (port: number): number =>
   Number.isInteger(port) && port >= 1 && port <= 65_535 ? port : refuse('invalid', `A port must be from 1 to 65535, is ${port}.`);
 
@@ -70,6 +76,7 @@ const toRow = (region: NewRegion, nowMs: number): RegionsTable => ({
   available: region.available === false ? 0 : 1,
   tls_termination: region.tlsTermination ? 1 : 0,
   wildcard_ingress_domain: parseWildcard(region.wildcardIngressDomain),
+  tcp_ports: parsePorts(region.tcpPorts),
   data_plane_host: parseHost(region.dataPlaneHost),
   https_port: parsePort(region.httpsPort ?? 443),
   http_port: parsePort(region.httpPort ?? 80),
@@ -111,13 +118,15 @@ export interface RegionChange {
   readonly available?: boolean;
   readonly tlsTermination?: boolean;
   readonly wildcardIngressDomain?: string;
+  readonly tcpPorts?: string;
 }
 
-const columnsOf = ({ description, available, tlsTermination, wildcardIngressDomain }: RegionChange) => ({
+const columnsOf = ({ description, available, tlsTermination, wildcardIngressDomain, tcpPorts }: RegionChange) => ({
   ...(description === undefined ? {} : { description: parseDescription(description) }),
   ...(available === undefined ? {} : { available: available ? (1 as const) : (0 as const) }),
   ...(tlsTermination === undefined ? {} : { tls_termination: tlsTermination ? (1 as const) : (0 as const) }),
   ...(wildcardIngressDomain === undefined ? {} : { wildcard_ingress_domain: parseWildcard(wildcardIngressDomain) }),
+  ...(tcpPorts === undefined ? {} : { tcp_ports: parsePorts(tcpPorts) }),
 });
 
 async function refuseInUse(trx: Queries, name: string): Promise<void> {

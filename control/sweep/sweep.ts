@@ -61,6 +61,7 @@ const rules: readonly Rule[] = [
   { table: 'jobs', expired: expiredADay },
   { table: 'spent_answers', expired: (now) => before('expires_at', now), key: 'answer_hash' },
   { table: 'released_names', expired: (now) => before('resting_until', now), key: 'host' },
+  { table: 'tcp_ports', key: ['region', 'port'], expired: (now) => sql`(tunnel_id is null and ${before('held_until', now)})` },
   { table: 'certificates', lasting: true, expired: (now) => before('expires_at', now - certificatesKeptMs) },
   { table: 'certificate_attempts', expired: (now) => before('at', now - attemptsKeptMs) },
   {

@@ -36,6 +36,8 @@ export interface ClientGateOptions {
   readonly software: string;
   /** The public URL of a host, for the client's status. */
   readonly urlOf: (host: string) => string;
+  /** The same of a public port. */
+  readonly portUrl: (port: number) => string;
   /** The number of edges in the region now, with this one. */
   readonly countEdges: () => number;
   readonly log: Logger;
@@ -73,9 +75,9 @@ export class ClientGate {
   }
 
   #infoOf(tunnel: TunnelState): Info {
-    const { edgeId, region, software, urlOf } = this.#options;
-    const urls = tunnel.feed.hosts.slice(0, 16).map(urlOf);
-    const { name, type } = tunnel.feed;
+    const { edgeId, region, software, urlOf, portUrl } = this.#options;
+    const { name, type, hosts, port } = tunnel.feed;
+    const urls = [...hosts.slice(0, 16).map(urlOf), ...(port === undefined ? [] : [portUrl(port)])];
     return { software, edge: edgeId, region, edges: this.#edges, carriers: toldCarriers, tunnel: name, type, urls };
   }
 
@@ -138,6 +140,10 @@ export class ClientGate {
     tunnel.addClient(client);
     session.onReady = () => {
       settled.resolve();
+      if (tunnel.type === 'tcp' && session.peerInfo.tcp !== true) {
+        session.close('version', 'the tunnel is of type tcp, which this client is too old for');
+        return;
+      }
       onPresence();
       this.#tell(client, tunnel);
     };

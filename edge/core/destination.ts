@@ -23,8 +23,10 @@ export type Destination<Tunnel> =
 export const portUse = {
   http: { https: 'terminate', http: 'redirect' },
   ingress: { https: 'passthrough', http: 'passthrough' },
+  /** No host leads to such a tunnel. */
+  tcp: { https: 'none', http: 'none' },
 } as const satisfies Readonly<
-  Record<TunnelType, { readonly https: 'terminate' | 'passthrough'; readonly http: 'redirect' | 'passthrough' }>
+  Record<TunnelType, { readonly https: 'terminate' | 'passthrough' | 'none'; readonly http: 'redirect' | 'passthrough' | 'none' }>
 >;
 
 const acmeProtocol = 'acme-tls/1';

@@ -1,4 +1,4 @@
-// What both public doors need, and how each takes its connections.
+// What all public doors need, and how each takes its connections.
 
 import type { DashboardHost } from '../visitor/dashboard-host.ts';
 import type { VisitorContext } from '../visitor/visitor-context.ts';
@@ -15,7 +15,7 @@ export interface DoorOptions {
 
 export function createAcceptRules(
   { context, isBalancer }: DoorOptions,
-  own: Pick<AcceptRules, 'peeks' | 'decider'>,
+  own: Pick<AcceptRules, 'peeks' | 'awaitsBytes' | 'decider'>,
 ): AcceptRules {
   const { deadlines, limiter, timeouts, table, counters } = context;
   return {

@@ -20,6 +20,12 @@ export class InheritedSockets {
     return fd === undefined ? where : { ...where, fd };
   }
 
+  /** One socket of each address that `name` has, by socketKey: the ports come from the feed, not from settings. */
+  takeEach(name: string): Record<string, number> {
+    const keys = [...this.#fds.keys()].filter((key) => key.startsWith(`${name} `));
+    return Object.fromEntries(keys.flatMap((key) => [this.#fds.get(key)?.shift() ?? []].flat().map((fd) => [key, fd])));
+  }
+
   /** Closes what no server took: the kernel would go on giving it connections that no process accepts. */
   closeRest(): void {
     for (const fd of [...this.#fds.values()].flat()) this.#close(fd);

@@ -30,6 +30,8 @@ export interface AcceptRules {
   isReady(): boolean;
   /** Peek at the bytes before reading them, if the system can: some owners read a connection from its first byte. */
   readonly peeks: boolean;
+  /** Missing: true. False: decide at once, after the header of a balancer, because the service may speak first. */
+  readonly awaitsBytes?: boolean;
   /** Makes the function that decides about one connection, and that remembers what it has scanned. */
   decider(): Decide;
   /** The connection has the congestion control of its path; null if it cannot be read. */
@@ -78,7 +80,8 @@ export class UnroutedConnection implements Deadline {
     this.deadlineMs = rules.deadlines.nowMs + rules.headMs;
     rules.deadlines.watch(this);
     socket.on('end', this.#lost).on('error', this.#lost).on('close', this.#lost);
-    if (rules.peeks && !behindBalancer) peekFirst(socket, (bytes) => this.#look(bytes));
+    if (rules.awaitsBytes === false && !behindBalancer && this.#decide(this, nothing)) this.#leave();
+    else if (rules.peeks && !behindBalancer) peekFirst(socket, (bytes) => this.#look(bytes));
     else this.#listen();
   }
 
@@ -114,7 +117,7 @@ export class UnroutedConnection implements Deadline {
     else this.#held.add(chunk);
     if (this.#awaitsHeader && !this.#takeHeader()) return;
     // A balancer's header may arrive alone; then there is nothing to decide yet.
-    if (this.#held.length > 0 && this.#decide(this, this.#held.all)) this.#leave();
+    if ((this.#held.length > 0 || this.#rules.awaitsBytes === false) && this.#decide(this, this.#held.all)) this.#leave();
   }
 
   /** True once the header is removed. */

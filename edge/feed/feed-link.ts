@@ -4,11 +4,13 @@ import type { Duplex } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import {
   type FeedCopy,
+  type FeedPortProblems,
   type FeedState,
   type FeedTunnelLog,
   type FeedTunnelReport,
   type FromEdge,
   feedVersion,
+  mostPortProblems,
   type ToEdge,
 } from '@underpass/wire/feed.ts';
 import { createEdgeFeed, type FeedStream } from '@underpass/wire/feed-stream.ts';
@@ -41,6 +43,8 @@ export interface FeedLinkOptions {
   readonly visitorLog: () => readonly FeedTunnelLog[];
   /** The state of the routes' copy on disk; missing where none is kept. */
   readonly copy?: () => FeedCopy | undefined;
+  /** The public ports of tcp tunnels that are not open here. */
+  readonly portProblems?: () => FeedPortProblems;
   readonly log: Logger;
   /** 0 to 1, for the jitter of redialling. */
   readonly random: () => number;
@@ -227,7 +231,9 @@ export class FeedLink {
 
   #pong(feed: FeedStream<FromEdge, ToEdge>, id: number): void {
     const copy = this.#options.copy?.();
-    feed.send({ type: 'pong', id, ...(copy === undefined ? {} : { copy }) });
+    const problems = Object.entries(this.#options.portProblems?.() ?? {}).slice(0, mostPortProblems);
+    const portProblems = problems.length === 0 ? {} : { portProblems: Object.fromEntries(problems) };
+    feed.send({ type: 'pong', id, ...(copy === undefined ? {} : { copy }), ...portProblems });
     // Not at the welcome: a feed that fails at the message after it would be redialled four times a second.
     this.#failures = 0;
     this.#onSynced();

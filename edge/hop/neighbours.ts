@@ -3,9 +3,15 @@
 import type { Session } from '@underpass/wire/api.ts';
 import type { TunnelState } from '../routes/tunnel-state.ts';
 import type { HopSource } from '../upstream/dialer.ts';
-import type { Neighbour } from './neighbour.ts';
+import type { Neighbour, Standing } from './neighbour.ts';
 
 const none: ReadonlySet<Session> = new Set();
+
+/** An edge of an earlier version would end the carrier at the first stream of a tcp tunnel. */
+function standingOf(neighbour: Neighbour, { feed }: TunnelState): Standing {
+  const { session } = neighbour;
+  return session !== null && feed.type === 'tcp' && session.peerInfo.tcp !== true ? 'none' : neighbour.standing(feed.id);
+}
 
 export class Neighbours implements HopSource {
   readonly #neighbours: () => Iterable<Neighbour>;
@@ -25,7 +31,7 @@ export class Neighbours implements HopSource {
       // Do not wait: this process has a client, which may work. Later visitors profit from the dial.
       if (session === null || session.isQuiet) void neighbour.open();
       if (session === null) continue;
-      if (neighbour.standing(tunnel.feed.id) === 'working' && !tried.has(session)) return session;
+      if (standingOf(neighbour, tunnel) === 'working' && !tried.has(session)) return session;
     }
     return null;
   }
@@ -58,7 +64,7 @@ export class Neighbours implements HopSource {
 
   /** Dials all at once and takes the first that may have a client: one that does not answer costs seconds. */
   async #asked(tunnel: TunnelState, tried: ReadonlySet<Session>): Promise<Session | null> {
-    const mayHave = (neighbour: Neighbour): boolean => neighbour.standing(tunnel.feed.id) !== 'none';
+    const mayHave = (neighbour: Neighbour): boolean => standingOf(neighbour, tunnel) !== 'none';
     const asked = [...this.#neighbours()].filter(mayHave).map(async (neighbour) => {
       const session = await neighbour.open();
       if (session?.canOpen && !tried.has(session) && mayHave(neighbour)) return session;
@@ -91,7 +97,7 @@ export class Neighbours implements HopSource {
   #doubtful(tunnel: TunnelState, tried: ReadonlySet<Session>): Session | null {
     for (const neighbour of this.#neighbours()) {
       const { session } = neighbour;
-      if (session !== null && neighbour.standing(tunnel.feed.id) === 'doubtful' && !tried.has(session)) return session;
+      if (session !== null && standingOf(neighbour, tunnel) === 'doubtful' && !tried.has(session)) return session;
     }
     return null;
   }

@@ -1,6 +1,7 @@
 // Serves Prometheus metrics and health checks on a port of their own.
 
 import { createServer, type Server } from 'node:http';
+import { portProblems } from '@underpass/rules/tunnel/port-range.ts';
 import type { FeedCopy } from '@underpass/wire/feed.ts';
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { type Listen, listen } from '../door/listen.ts';
@@ -64,6 +65,7 @@ const gauges = {
   underpass_edge_addresses: ['Source addresses of these connections, in each process of the edge', 'addresses'],
   underpass_edge_clients: ['Carriers of clients', 'clients'],
   underpass_edge_cut_off_tunnels: ['Tunnels whose clients are all at edges that do not answer this one', 'cutOff'],
+  underpass_edge_tcp_ports: ['Open public ports of tcp tunnels', 'tcpPorts'],
   underpass_edge_streams: ['Open streams on carriers', 'streams'],
 } as const;
 
@@ -125,6 +127,16 @@ function setGauge(value: () => number): (this: Gauge) => void {
 }
 
 function addLabelled(registers: Registry[], stats: () => EdgeStats): void {
+  new Gauge({
+    name: 'underpass_edge_tcp_port_problems',
+    help: 'Public ports of tcp tunnels on which the edge does not listen, by reason',
+    labelNames: ['reason'],
+    registers,
+    collect() {
+      const reasons = Object.values(stats().portProblems);
+      for (const reason of Object.keys(portProblems)) this.set({ reason }, reasons.filter((each) => each === reason).length);
+    },
+  });
   new Gauge({
     name: 'underpass_edge_hops',
     help: 'Other edges of the region, in each process of the edge, by how they answer',

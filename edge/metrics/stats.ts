@@ -1,5 +1,6 @@
 // The figures of one edge process, as plain data that workers send to their primary.
 
+import type { PortProblem } from '@underpass/rules/tunnel/port-range.ts';
 import type { VisitorError } from '../core/visitor-error.ts';
 import type { Reach } from '../hop/hop-network.ts';
 import type { RefusalReason } from '../limits/connection-limiter.ts';
@@ -14,6 +15,10 @@ export interface EdgeStats extends Reach {
   readonly addresses: number;
   /** Connections refused: by the limit that they exceeded, or because their address is blocked. */
   readonly refused: Readonly<Record<RefusalReason, number>>;
+  /** Public ports of tcp tunnels that are open in this process. */
+  readonly tcpPorts: number;
+  /** The ports that are not open, by tunnel. */
+  readonly portProblems: Readonly<Record<string, PortProblem>>;
   readonly clients: number;
   readonly streams: number;
   /** Carriers of clients by congestion control. */
@@ -44,6 +49,8 @@ const nothingHeld = {
   open: 0,
   openLimit: 0,
   addresses: 0,
+  tcpPorts: 0,
+  portProblems: {},
   clients: 0,
   streams: 0,
   carriersBy: {},
@@ -81,6 +88,9 @@ function addStats(a: EdgeStats, b: EdgeStats): EdgeStats {
     hops: addCounts(a.hops, b.hops),
     // Each process counts the same tunnels.
     cutOff: Math.max(a.cutOff, b.cutOff),
+    // Each process listens on the same ports.
+    tcpPorts: Math.max(a.tcpPorts, b.tcpPorts),
+    portProblems: { ...a.portProblems, ...b.portProblems },
     clients: a.clients + b.clients,
     streams: a.streams + b.streams,
     rxBytes: a.rxBytes + b.rxBytes,

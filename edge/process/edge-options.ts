@@ -1,10 +1,11 @@
 // The options of one edge process, and the ports on which it then listens.
 
 import type { Duplex } from 'node:stream';
+import type { PortRange } from '@underpass/rules/tunnel/port-range.ts';
 import type { Logger } from 'pino';
 import type { AccessFormat } from '../core/access-line.ts';
 import type { ConnectionLimits } from '../core/connection-limits.ts';
-import type { Listen } from '../door/listen.ts';
+import type { Listen, SocketHandle } from '../door/listen.ts';
 import type { SnapshotFile } from '../feed/snapshot-file.ts';
 import type { Timeouts } from '../limits/timeouts.ts';
 import type { DashboardHostOptions } from '../visitor/dashboard-host.ts';
@@ -52,6 +53,12 @@ export interface EdgeProcessOptions {
   readonly regionHosts: readonly string[];
   readonly https: Listen;
   readonly http: Listen;
+  /** The public ports that tcp tunnels may have here; none if missing. */
+  readonly tcpPorts?: PortRange | undefined;
+  /** Descriptors of such ports from the process before this one, by socketKey. */
+  readonly inheritedPorts?: Readonly<Record<string, number>> | undefined;
+  /** A public port of a tcp tunnel was opened, or closed if there is no handle. */
+  readonly onSocket?: (name: string, handle: SocketHandle | null) => void;
   /** The port of https as visitors see it. */
   readonly publicHttpsPort: number;
   /** Addresses and ranges of load balancers that put a PROXY header in front. */

@@ -1,5 +1,6 @@
 // One complete edge process: doors, client gate, routes, hops and feed. In an edge with several workers, each worker runs one.
 
+import { closeSync } from 'node:fs';
 import type { ListenOptions, Server, Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises';
@@ -12,6 +13,7 @@ import { VisitorLogQueue } from '../core/visitor-log-queue.ts';
 import { HttpDoor } from '../door/http-door.ts';
 import { HttpsDoor } from '../door/https-door.ts';
 import { handleOf, type Listen, listen, type NamedSocket, portOf } from '../door/listen.ts';
+import { TcpDoor } from '../door/tcp-door.ts';
 import { createTicketKeys, ticketKeysMs } from '../door/ticket-keys.ts';
 import { FeedLink, type FeedStanding, feedSilentMs } from '../feed/feed-link.ts';
 import { Reporter, renderReport } from '../feed/reporter.ts';
@@ -61,6 +63,7 @@ export class EdgeProcess {
   readonly #clientGate: ClientGate;
   readonly #httpsDoor: HttpsDoor;
   readonly #httpDoor: HttpDoor;
+  readonly #tcpDoor: TcpDoor;
   readonly #hops: HopNetwork;
   readonly #hopServers: Server[] = [];
   /** Accepted at the public ports. */
@@ -120,7 +123,7 @@ export class EdgeProcess {
       draining: false,
     };
     this.#clientGate = this.#createClientGate();
-    [this.#httpsDoor, this.#httpDoor] = this.#createDoors();
+    [this.#httpsDoor, this.#httpDoor, this.#tcpDoor] = this.#createDoors();
     this.#track(this.#publicSockets, this.#httpsDoor.server, this.#httpDoor.server);
   }
 
@@ -155,6 +158,8 @@ export class EdgeProcess {
     // Visitors of tunnels whose clients are elsewhere come with the first ones.
     if (this.#table.loaded) await this.#meet();
     if (siblings === undefined ? held : siblings.isRestart) this.#hops.awaitReturn();
+    await this.#tcpDoor.changed(this.#table.tunnels.keys());
+    this.#tcpDoor.closeInherited();
     await listen(this.#httpsDoor.server, this.#shared(https));
     await listen(this.#httpDoor.server, this.#shared(http));
     if (siblings === undefined) this.#rotation = setInterval(() => this.setTicketKeys(createTicketKeys()), ticketKeysMs).unref();
@@ -198,7 +203,7 @@ export class EdgeProcess {
   }
 
   #createClientGate(): ClientGate {
-    const { edgeId, region, software, publicHttpsPort, log } = this.#options;
+    const { edgeId, region, regionHosts, software, publicHttpsPort, log } = this.#options;
     const port = publicHttpsPort === 443 ? '' : `:${publicHttpsPort}`;
     const onPresence = (tunnelId: string): void => {
       this.#feedLink?.presenceChanged([tunnelId]);
@@ -210,15 +215,17 @@ export class EdgeProcess {
       region,
       software,
       urlOf: (host) => `https://${host}${port}`,
+      portUrl: (tcpPort) => `tcp://${regionHosts[0]}:${tcpPort}`,
       countEdges: () => 1 + this.#hops.otherEdges.length,
       log,
       onPresence,
     });
   }
 
-  #createDoors(): [HttpsDoor, HttpDoor] {
+  #createDoors(): [HttpsDoor, HttpDoor, TcpDoor] {
     const context = this.#context;
-    const { balancers, regionHosts, ticketKeys, publicHttpsPort, dashboard } = this.#options;
+    const { balancers, regionHosts, ticketKeys, publicHttpsPort, dashboard, https, log } = this.#options;
+    const { tcpPorts, inheritedPorts = {}, onSocket = () => {} } = this.#options;
     const hosts = new Set(regionHosts);
     const shared = {
       context,
@@ -234,7 +241,18 @@ export class EdgeProcess {
       onHttp1: (socket, { ends, host, tunnel }) => new Http1Visitor(context, socket, ends, host, tunnel),
       onHttp2: (socket, { ends, host, tunnel }) => http2.receive(socket, ends, host, tunnel),
     });
-    return [httpsDoor, new HttpDoor({ ...shared, publicHttpsPort })];
+    const tcpDoor = new TcpDoor({
+      ...shared,
+      range: tcpPorts,
+      host: https.host,
+      listenOptions: (where) => this.#shared(where),
+      inherited: new Map(Object.entries(inheritedPorts)),
+      closeFd: closeSync,
+      log,
+      onServer: (server) => this.#track(this.#publicSockets, server),
+      onSocket,
+    });
+    return [httpsDoor, new HttpDoor({ ...shared, publicHttpsPort }), tcpDoor];
   }
 
   #createFeedLink(position: FeedLink['position']): FeedLink {
@@ -257,13 +275,16 @@ export class EdgeProcess {
         if (changesNothing(change)) return;
         snapshot?.save(() => ({ position: at, state: this.#table.state() }));
         const put = change.type === 'snapshot' ? change.state : change.put;
+        const dropped = change.type === 'snapshot' ? [] : (change.drop.tunnels ?? []);
         if (put.blocks !== undefined) this.#context.limiter.endBlocked(this.#publicSockets);
         this.#clientGate.changed(put.tunnels ?? []);
+        await this.#tcpDoor.changed([...(put.tunnels ?? []).map(({ id }) => id), ...dropped]);
         this.#hops.forgetGone();
       },
       report: (which) => reporter.report(which),
       visitorLog: () => this.#visitorLog.take(),
       copy: () => snapshot?.state,
+      portProblems: () => this.#tcpDoor.problems,
       log,
       random: Math.random,
     });
@@ -288,10 +309,11 @@ export class EdgeProcess {
   /** The sockets that a successor can go on listening on. */
   sockets(): NamedSocket[] {
     const servers = { https: this.#httpsDoor.server, http: this.#httpDoor.server, hop: this.#peerServer };
-    return Object.entries(servers).flatMap(([name, server]) => {
+    const named = Object.entries(servers).flatMap(([name, server]) => {
       const handle = server === null ? null : handleOf(server);
       return handle === null ? [] : [{ name, handle }];
     });
+    return [...named, ...this.#tcpDoor.sockets()];
   }
 
   get ports(): EdgePorts {
@@ -312,7 +334,9 @@ export class EdgeProcess {
 
   stats(): EdgeStats {
     const dropped = this.#accessLines?.dropped ?? 0;
-    return { ...readStats(this.#context, this.#hops.reach(), this.#openSockets), accessLinesDropped: dropped };
+    const { listening: tcpPorts, problems: portProblems } = this.#tcpDoor;
+    const own = { accessLinesDropped: dropped, tcpPorts, portProblems };
+    return { ...readStats(this.#context, this.#hops.reach(), this.#openSockets), ...own };
   }
 
   setTicketKeys(keys: Buffer): void {
@@ -326,6 +350,7 @@ export class EdgeProcess {
     await this.#takeArrived();
     this.#httpsDoor.server.close();
     this.#httpDoor.server.close();
+    this.#tcpDoor.close();
     this.#clientGate.drain();
     this.#drainVisitors();
     await this.#emptied(endsAtMs);
@@ -340,6 +365,7 @@ export class EdgeProcess {
     const endsAtMs = performance.now() + graceMs;
     this.#httpsDoor.server.close();
     this.#httpDoor.server.close();
+    this.#tcpDoor.close();
     this.#peerServer?.close();
     this.#drainVisitors();
     const turns = Math.min(Math.max(2, this.#options.workers), mostLeaveTurns);
@@ -382,6 +408,7 @@ export class EdgeProcess {
     this.#feedLink?.close();
     this.#httpsDoor.close();
     this.#httpDoor.close();
+    this.#tcpDoor.close();
     this.#clientGate.close();
     for (const server of this.#hopServers) server.close();
     this.#hops.close();

@@ -22,6 +22,12 @@ export interface Visitor {
   drain(): void;
 }
 
+/** The host of a visitor of a public port, as the visitor log and the access log show it. */
+export const portHost = (port: number): string => `:${port}`;
+
+const isServed = ({ hosts, port }: FeedTunnel, host: string): boolean =>
+  hosts.includes(host) || (port !== undefined && host === portHost(port));
+
 /** Replaced tokens that still name their tunnel when they are refused. */
 const mostFormerTokens = 4;
 
@@ -110,7 +116,7 @@ export class TunnelState {
     this.#permits = null;
     this.#visit = undefined;
     for (const visitor of this.visitors) {
-      const stays = !typeChanged && !feed.suspended && feed.hosts.includes(visitor.host) && this.permits(visitor.address);
+      const stays = !typeChanged && !feed.suspended && isServed(feed, visitor.host) && this.permits(visitor.address);
       if (stays) visitor.endOtherHosts(feed.hosts);
       else visitor.cut();
     }

@@ -1,4 +1,4 @@
-// A visitor of an ingress tunnel: passes bytes untouched in both directions, with half-close and reset.
+// A visitor of an ingress or tcp tunnel: passes bytes untouched in both directions, with half-close and reset.
 
 import type { Socket } from 'node:net';
 import type { ResetCode } from '@underpass/wire/core/code.ts';
@@ -31,7 +31,7 @@ export class Passthrough implements LinkOwner, Visitor, Deadline {
   #upstreamEnded = false;
   #over = false;
 
-  /** `first` are the bytes read for routing. `onRefused` answers the visitor if no upstream was reached. */
+  /** `first` are the bytes read for routing, none at a public port. `onRefused` answers the visitor if no upstream was reached. */
   constructor(
     context: VisitorContext,
     socket: Socket,
@@ -52,7 +52,7 @@ export class Passthrough implements LinkOwner, Visitor, Deadline {
     this.#seen = context.requestLog.beginConnection({ tunnel: visit.tunnel, address: this.address, version: '' }, visit.host);
     this.#link = context.upstreams.openLink(visit.tunnel, visit.kind, visit.host, visit.ends, this);
     this.#listen();
-    if (!this.#link.write(first)) socket.pause();
+    if (first.length > 0 && !this.#link.write(first)) socket.pause();
   }
 
   #listen(): void {

@@ -4,6 +4,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { FeedPortProblems } from '@underpass/wire/feed.ts';
 import { listen } from '../door/listen.ts';
 import { FeedLink } from '../feed/feed-link.ts';
 import { Reporter } from '../feed/reporter.ts';
@@ -44,6 +45,7 @@ export function createFeedLink(
   options: PrimaryFeedOptions,
   { table, feed }: PrimaryFeed,
   position: FeedLink['position'],
+  portProblems: () => FeedPortProblems,
 ): FeedLink {
   const { region, edgeId, software, hop, snapshot, log } = options;
   const reporter = new Reporter((id) => feed.reports(id));
@@ -65,6 +67,7 @@ export function createFeedLink(
     report: (which) => reporter.report(which),
     visitorLog: () => feed.visitorLog.take(),
     copy: () => snapshot?.state,
+    portProblems,
     log,
     random: Math.random,
   });

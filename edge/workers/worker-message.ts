@@ -12,6 +12,8 @@ export interface WorkerStart {
     | 'regionHosts'
     | 'https'
     | 'http'
+    | 'tcpPorts'
+    | 'inheritedPorts'
     | 'publicHttpsPort'
     | 'balancers'
     | 'timeouts'
@@ -51,6 +53,7 @@ export type FromWorker =
   | ({ readonly type: 'listening'; readonly ready: boolean } & EdgePorts)
   /** Comes with the handle of the socket. */
   | { readonly type: 'socket'; readonly name: string }
+  | { readonly type: 'socket-closed'; readonly name: string }
   | { readonly type: 'failed'; readonly code: string; readonly message: string }
   | { readonly type: 'stats'; readonly stats: EdgeStats; readonly ready: boolean }
   | { readonly type: 'drained' };

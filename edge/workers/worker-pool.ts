@@ -1,6 +1,7 @@
 // The primary of an edge with several workers: starts and restarts them, tells each of the others, and adds up their figures.
 
 import { rm } from 'node:fs/promises';
+import type { FeedPortProblems } from '@underpass/wire/feed.ts';
 import type { NamedSocket } from '../door/listen.ts';
 import { createTicketKeys, ticketKeysMs } from '../door/ticket-keys.ts';
 import { type FeedLink, type FeedStanding, feedSilentMs } from '../feed/feed-link.ts';
@@ -18,10 +19,11 @@ const hungTicks = 15;
 /** A worker that ended is started again after this long. */
 const restartMs = 500;
 
-const takeSockets = ({ inherited }: WorkerOptions, { https, http, hop }: Listens): Listens => ({
+const takeSockets = ({ inherited }: WorkerOptions, { https, http, hop }: Omit<Listens, 'ports'>): Listens => ({
   https: inherited?.take('https', https) ?? https,
   http: inherited?.take('http', http) ?? http,
   hop: hop === undefined ? undefined : (inherited?.take('hop', hop) ?? hop),
+  ports: inherited?.takeEach('tcp') ?? {},
 });
 
 function closeSockets(workers: readonly Worker[]): void {
@@ -83,7 +85,8 @@ export class WorkerPool {
     const ticketKeys = createTicketKeys();
     const isRestart = held !== null && held !== undefined;
     const { elderPaths = [] } = options;
-    const openFeed = (): FeedLink => createFeedLink(options, primary, held?.position ?? null);
+    let portProblems = (): FeedPortProblems => ({});
+    const openFeed = (): FeedLink => createFeedLink(options, primary, held?.position ?? null, () => portProblems());
     // The first worker of a successor needs the latest state: visitors come as soon as it listens.
     const early = elderPaths.length > 0 ? openFeed() : undefined;
     await early?.syncedWithin(firstStateMs);
@@ -96,6 +99,7 @@ export class WorkerPool {
     const feedLink = early ?? openFeed();
     onReport = (tunnelIds) => feedLink.presenceChanged(tunnelIds);
     const pool = new WorkerPool(options, primary, feedLink, ticketKeys, first);
+    portProblems = () => pool.stats().portProblems;
     const others = Array.from({ length: options.workers - 1 }, (_, i) => pool.#launch(i + 1, isRestart));
     await Promise.all(others).catch((error) => pool.close().then(() => Promise.reject(error)));
     return pool;
@@ -109,11 +113,13 @@ export class WorkerPool {
       https: inheritedHttps,
       http: inheritedHttp,
       hop: inheritedHop,
+      ports,
     } = takeSockets(this.#options, { https, http, hop: hop?.listen });
     const listens = {
       https: { ...inheritedHttps, port: this.ports.https },
       http: { ...inheritedHttp, port: this.ports.http },
       hop: inheritedHop === undefined ? undefined : { ...inheritedHop, port: this.ports.hop ?? inheritedHop.port },
+      ports,
     };
     const { worker } = await startWorker(this.#options, shared, index, listens);
     if (this.#ending) await discard(worker);

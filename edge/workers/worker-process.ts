@@ -45,13 +45,15 @@ export interface Listens {
   readonly https: Listen;
   readonly http: Listen;
   readonly hop: Listen | undefined;
+  /** Descriptors of public ports of tcp tunnels, by socketKey. */
+  readonly ports: Readonly<Record<string, number>>;
 }
 
 export async function startWorker(
   options: WorkerOptions,
   { folder, ticketKeys, siblingPaths, isRestart }: Circumstances,
   index: number,
-  { https, http, hop }: Listens,
+  { https, http, hop, ports: tcpSockets }: Listens,
 ): Promise<{ worker: Worker; ports: EdgePorts }> {
   const {
     region,
@@ -67,8 +69,9 @@ export async function startWorker(
     dashboard,
     accessLog,
     elderPaths = [],
+    tcpPorts,
   } = options;
-  const passed = [https, http, hop].flatMap((where) => where?.fd ?? []);
+  const passed = [...[https, http, hop].flatMap((where) => where?.fd ?? []), ...Object.values(tcpSockets)];
   const child = fork(join(import.meta.dirname, 'worker.ts'), {
     serialization: 'json',
     stdio: ['inherit', 'inherit', 'inherit', 'ipc', ...passed],
@@ -82,6 +85,7 @@ export async function startWorker(
   child.on('message', (message: FromWorker, handle: unknown) => {
     if (message.type === 'loaded') endSpareTime();
     if (message.type === 'socket' && handle) sockets.push({ name: message.name, handle: handle as SocketHandle });
+    if (message.type === 'socket-closed') closeSocket(sockets, message.name);
   });
   const name = `${edgeId}/${index}/${child.pid}`;
   const socketPath = join(folder, `worker-${index}-${child.pid}`);
@@ -91,6 +95,8 @@ export async function startWorker(
     regionHosts,
     https: there(https),
     http: there(http),
+    tcpPorts,
+    inheritedPorts: Object.fromEntries(Object.entries(tcpSockets).map(([key, fd]) => [key, firstPassedFd + passed.indexOf(fd)])),
     publicHttpsPort,
     balancers,
     timeouts,
@@ -121,6 +127,12 @@ export async function startWorker(
     throw error;
   });
   return { worker: { index, name, child, socketPath, sockets, stats: null, ready, silentTicks: 0 }, ports };
+}
+
+/** Held here, it would stay open, and the kernel would give it connections. */
+function closeSocket(sockets: NamedSocket[], name: string): void {
+  const at = sockets.findIndex((socket) => socket.name === name);
+  if (at >= 0) for (const { handle } of sockets.splice(at, 1)) handle.close();
 }
 
 function whenListening(child: ChildProcess): Promise<EdgePorts & { readonly ready: boolean }> {

@@ -31,6 +31,10 @@ async function start({ edge: options, name, edgeId, feedPath, ticketKeys, logLev
     ticketKeys: Buffer.from(ticketKeys, 'base64'),
     feed: async () => connect({ path: feedPath }),
     snapshot: null,
+    onSocket: (socketName, handle) => {
+      // Those of the start are said below.
+      if (edge !== null) say({ type: handle === null ? 'socket-closed' : 'socket', name: socketName }, handle ?? undefined);
+    },
     // Standard output is reserved for what the start command prints.
     log: pino({ level: logLevel }, createLogOutput()).child({ worker: name }),
   });

@@ -50,6 +50,10 @@ const allow = textsField(
 );
 /** Empty, or what `parseTime` reads. */
 const timePattern = `^$|${isoTime.source}`;
+const portRange = {
+  description: 'The public ports of tcp tunnels, such as 20000-20099; empty: none.',
+  pattern: '^$|^\\d+(-\\d+)?$',
+};
 const wildcard = { description: 'A host name, with or without `*.` before it; empty: none.', pattern: '^$|[^.]\\.[^.]' };
 const port = { minimum: 1, maximum: 65_535 };
 
@@ -105,7 +109,9 @@ export const QuickTunnel = z.object({
   key: textField({ pattern: '^[\\w-]{22,64}$' }),
   /** Absent: the generated label. */
   name: optionalField(textField({ pattern: tunnelNamePattern.source, maxLength: tunnelNameMaxChars })),
-  /** Absent: the first available region that generates names. */
+  /** Absent: http. */
+  type: optionalField(wordField(TunnelType)),
+  /** Absent: the first available region that generates names, or has ports for tcp. */
   region: optionalField(textField()),
   /** Absent: the generated name of the caller's folder. */
   ingressDomains: optionalField(ingressDomains),
@@ -268,6 +274,7 @@ export const NewRegion = z.object({
   dataPlaneHost: textField(hostname),
   tlsTermination: booleanField(),
   wildcardIngressDomain: optionalField(textField(wildcard)),
+  tcpPorts: optionalField(textField(portRange)),
   available: optionalField(booleanField()),
   httpsPort: optionalField(numberField(port)),
   httpPort: optionalField(numberField(port)),
@@ -278,6 +285,7 @@ export const RegionChange = z.object({
   /** Only while the region has no tunnels. */
   tlsTermination: optionalField(booleanField()),
   wildcardIngressDomain: optionalField(textField(wildcard)),
+  tcpPorts: optionalField(textField(portRange)),
 });
 export const AbuseReportChange = z.object({ state: wordField(AbuseReportState) });
 

@@ -10,10 +10,11 @@ export interface ConnectTunnel {
   readonly underpassVersion: string;
 }
 
-/** `--upstream` values as the user typed them: `domain=url` for http; a host, or one value per port, for ingress. */
+/** `--upstream` values as the user typed them: `domain=url` for http; a host, or one value per port, for ingress; HOST:PORT for tcp. */
 export type ConnectUpstreams =
   | { readonly type: 'http'; readonly upstreams: readonly { readonly domain: string; readonly upstream: string }[] }
-  | { readonly type: 'ingress'; readonly upstream: string | readonly string[] };
+  | { readonly type: 'ingress'; readonly upstream: string | readonly string[] }
+  | { readonly type: 'tcp'; readonly upstream: string };
 
 /** The subcommand, then one group per flag with its value, in reading order. */
 export function commandGroups(
@@ -30,6 +31,6 @@ export function commandGroups(
 }
 
 function upstreamValues(upstreams: ConnectUpstreams): readonly string[] {
-  if (upstreams.type === 'ingress') return [upstreams.upstream].flat();
+  if (upstreams.type !== 'http') return [upstreams.upstream].flat();
   return upstreams.upstreams.map(({ domain, upstream }) => `${domain}=${upstream}`);
 }

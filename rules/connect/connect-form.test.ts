@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { eachCase } from '../test-kit.ts';
 import { maskToken } from '../tunnel/token-mask.ts';
-import { parseHttpUpstream, parseIngressUpstream, parseIngressUpstreams } from '../tunnel/upstream.ts';
+import { parseHttpUpstream, parseIngressUpstream, parseIngressUpstreams, parseTcpService } from '../tunnel/upstream.ts';
 import {
   type ConnectInputs,
   connectErrors,
@@ -144,6 +144,7 @@ test("whatever the form accepts, the client's own parser accepts", () => {
     fc.property(inputs, (given) => {
       if (Object.keys(connectErrors(given, 'cli')).length > 0) return;
       if (given.type === 'ingress') assert.ok(wordsOf(given.upstream).every((word) => parseIngressUpstream(word).ok));
+      else if (given.type === 'tcp') assert.equal(parseTcpService(given.upstream).ok, true);
       else
         for (const { domain, upstream } of given.upstreams)
           assert.equal(parseHttpUpstream(`${domain}=${upstream.trim()}`).ok, true);

@@ -2,7 +2,13 @@
 
 import { accept, type Parsed, refuse } from '../parsed.ts';
 import type { TunnelType } from '../tunnel/tunnel-type.ts';
-import { defaultUpstreams, parseIngressUpstreams, parsePlainUpstream } from '../tunnel/upstream.ts';
+import {
+  defaultUpstreams,
+  formatUpstream,
+  parseIngressUpstreams,
+  parsePlainUpstream,
+  parseTcpService,
+} from '../tunnel/upstream.ts';
 import { renderCliSnippet } from './cli-snippet.ts';
 import type { ConnectTunnel, ConnectUpstreams } from './command.ts';
 import { type IngressService, ingressPresets, parseNamespace, parseServiceName, serviceHost } from './ingress-preset.ts';
@@ -14,6 +20,7 @@ import { renderSystemdSnippet } from './systemd-snippet.ts';
 interface InputsOfType {
   readonly http: { readonly upstreams: readonly DomainUpstream[] };
   readonly ingress: { readonly upstream: string } & IngressService;
+  readonly tcp: { readonly upstream: string };
 }
 
 export type ConnectInputs = { readonly [T in TunnelType]: { readonly type: T } & InputsOfType[T] }[TunnelType];
@@ -48,12 +55,15 @@ export function defaultConnectInputs(tunnel: ConnectTarget, tab: SnippetTab): Co
       const { service, namespace } = ingressPresets[0]!;
       return { type: 'ingress', upstream: defaultUpstreams.ingress, service, namespace };
     }
+    case 'tcp':
+      return { type: 'tcp', upstream: tab === 'kubernetes' ? `${clusterService(tunnel.name)}:5432` : defaultUpstreams.tcp };
   }
 }
 
 /** The Service that is named like the tunnel: in a pod, 127.0.0.1 is the client itself. */
-const clusterUpstream = (tunnelName: string): string =>
-  `http://${serviceHost({ service: resourceName(tunnelName), namespace: 'default' })}:80`;
+const clusterService = (tunnelName: string): string => serviceHost({ service: resourceName(tunnelName), namespace: 'default' });
+
+const clusterUpstream = (tunnelName: string): string => `http://${clusterService(tunnelName)}:80`;
 
 /** Empty: the snippet may be copied. Only the inputs that the tab shows are judged. */
 export function connectErrors(inputs: ConnectInputs, tab: SnippetTab): ConnectErrors {
@@ -74,6 +84,7 @@ export function parseConnectSnippet(tunnel: ConnectTunnel, inputs: ConnectInputs
 
 function judgeInputs(inputs: ConnectInputs, tab: SnippetTab): readonly (readonly [string, Parsed<unknown>])[] {
   if (inputs.type === 'http') return inputs.upstreams.map(({ domain, upstream }) => [domain, parsePlainUpstream(upstream)]);
+  if (inputs.type === 'tcp') return [['upstream', parseTcpService(inputs.upstream)]];
   if (tab !== 'kubernetes') return [['upstream', parseIngressUpstreams(inputs.upstream)]];
   return [
     ['service', parseServiceName(inputs.service)],
@@ -84,6 +95,10 @@ function judgeInputs(inputs: ConnectInputs, tab: SnippetTab): readonly (readonly
 function snippetUpstreams(inputs: ConnectInputs, tab: SnippetTab): ConnectUpstreams {
   if (inputs.type === 'http') {
     return { type: 'http', upstreams: inputs.upstreams.map(({ domain, upstream }) => ({ domain, upstream: upstream.trim() })) };
+  }
+  if (inputs.type === 'tcp') {
+    const parsed = parseTcpService(inputs.upstream);
+    return { type: 'tcp', upstream: parsed.ok ? formatUpstream(parsed.value) : inputs.upstream.trim() };
   }
   if (tab !== 'kubernetes') {
     const parsed = parseIngressUpstreams(inputs.upstream);

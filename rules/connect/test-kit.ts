@@ -111,7 +111,7 @@ export const plainIngress: ConnectUpstreams = { type: 'ingress', upstream: '127.
 /** The arguments that must reach the client, whatever the snippet is written for. */
 export function expectedArguments(tunnel: ConnectTunnel, upstreams: ConnectUpstreams, tokenFile: string): string[] {
   const values =
-    upstreams.type === 'ingress'
+    upstreams.type !== 'http'
       ? [upstreams.upstream].flat()
       : upstreams.upstreams.map(({ domain, upstream }) => `${domain}=${upstream}`);
   return [upstreams.type, '--url', tunnel.url, '--token-file', tokenFile, ...values.flatMap((value) => ['--upstream', value])];

@@ -3,6 +3,7 @@
 
 import { z } from 'zod';
 import { roles } from '../people/permission.ts';
+import { type PortProblem as PortProblemName, portProblems } from '../tunnel/port-range.ts';
 import { proxyProtocolOptions } from '../tunnel/proxy-protocol.ts';
 import { type TunnelCondition as ConditionName, tunnelConditions } from '../tunnel/tunnel-condition.ts';
 import { tunnelStatuses } from '../tunnel/tunnel-status.ts';
@@ -64,6 +65,8 @@ export const IngressDomain = entity({
 });
 export type IngressDomain = Described<typeof IngressDomain>;
 
+export const PortProblem = z.enum(Object.keys(portProblems) as PortProblemName[]);
+
 export const TunnelMetrics = entity({
   /** Bytes per second over 5 minutes, visitors to upstream. */
   rx: rate(),
@@ -86,6 +89,10 @@ export const Tunnel = entity({
   condition: maybe(TunnelCondition),
   conditionSince: maybe(time()),
   dataPlaneHost: hostname(),
+  /** The public port of a tcp tunnel. Absent: it has none. */
+  port: maybe(count()),
+  /** Why edges of the region do not listen on `port`; absent: they do, or have not said. */
+  portProblem: maybe(PortProblem),
   proxyProtocol: ProxyProtocol,
   securityGroup: string(),
   /** Absent: anybody whom the security group allows may visit. */
@@ -115,6 +122,8 @@ export const Region = entity({
   available: boolean(),
   tlsTermination: boolean(),
   wildcardIngressDomain: maybe(hostname()),
+  /** The public ports of its tcp tunnels, `20000-20099`. Absent: it offers none. */
+  tcpPorts: maybe(string()),
 });
 export type Region = Described<typeof Region>;
 

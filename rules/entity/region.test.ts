@@ -60,9 +60,15 @@ test('a region is chosen that exists, is available and offers the type', (t) => 
   });
 });
 
-test('there are two types', (t) => {
-  eachCase(t, ['http', 'ingress'], (type) => assert.deepEqual(parseTunnelType(type), { ok: true, value: type }));
-  eachCase(t, ['', 'HTTP', 'tcp', 'http '], (type) => assert.equal(parseTunnelType(type).ok, false));
+test('the spec has two types, and a region with a range of ports one more', (t) => {
+  const withPorts = { tlsTermination: true, tcpPorts: '20000-20099' };
+  assert.deepEqual(tunnelTypesOf({ tlsTermination: true }), ['http', 'ingress']);
+  assert.deepEqual(tunnelTypesOf(withPorts), ['http', 'ingress', 'tcp']);
+  assert.deepEqual(tunnelTypesOf({ ...withPorts, tlsTermination: false }), ['ingress', 'tcp']);
+  assert.equal(decideTunnelType({ tlsTermination: true }, 'tcp'), 'http');
+  assert.equal(generatorDomain({ wildcardIngressDomain: 'tunnels.example.com' }, 'tcp'), null);
+  eachCase(t, ['http', 'ingress', 'tcp'], (type) => assert.deepEqual(parseTunnelType(type), { ok: true, value: type }));
+  eachCase(t, ['', 'HTTP', 'udp', 'http '], (type) => assert.equal(parseTunnelType(type).ok, false));
 });
 
 test('proxy protocol is Disabled, v1 or v2', (t) => {

@@ -4,13 +4,17 @@ import { accept, type Parsed, refuse } from '../parsed.ts';
 import { defaultTunnelType, type TunnelType, tunnelTypeNames, tunnelTypes } from '../tunnel/tunnel-type.ts';
 import type { Region } from './entity.ts';
 
-/** A region without TLS termination offers only the types whose TLS ends elsewhere. */
-export function tunnelTypesOf(region: Pick<Region, 'tlsTermination'>): readonly TunnelType[] {
-  return tunnelTypeNames.filter((type) => region.tlsTermination || !tunnelTypes[type].edgeEndsTls);
+type Offers = Pick<Region, 'tlsTermination' | 'tcpPorts'>;
+
+/** A region without TLS termination offers only the types whose TLS ends elsewhere; one without a range of ports no tcp. */
+export function tunnelTypesOf({ tlsTermination, tcpPorts }: Offers): readonly TunnelType[] {
+  const isOffered = ({ edgeEndsTls, foundBy }: (typeof tunnelTypes)[TunnelType]): boolean =>
+    (tlsTermination || !edgeEndsTls) && (tcpPorts !== undefined || foundBy !== 'port');
+  return tunnelTypeNames.filter((type) => isOffered(tunnelTypes[type]));
 }
 
 /** The wanted type if the region offers it, else the first that it offers. */
-export function decideTunnelType(region: Pick<Region, 'tlsTermination'>, wanted: TunnelType = defaultTunnelType): TunnelType {
+export function decideTunnelType(region: Offers, wanted: TunnelType = defaultTunnelType): TunnelType {
   const offered = tunnelTypesOf(region);
   return offered.includes(wanted) ? wanted : offered[0]!;
 }
@@ -37,7 +41,7 @@ function missingText(regions: readonly Pick<Region, 'name' | 'available'>[], nam
 }
 
 /** The chosen region, if it exists, is available and offers the type. */
-export function parseRegion<R extends Pick<Region, 'name' | 'available' | 'tlsTermination'>>(
+export function parseRegion<R extends Pick<Region, 'name' | 'available'> & Offers>(
   regions: readonly R[],
   name: string,
   type: TunnelType,

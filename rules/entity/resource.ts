@@ -631,6 +631,7 @@ export const OperatorRegion = entity({
   available: boolean(),
   tlsTermination: boolean(),
   wildcardIngressDomain: maybe(hostname()),
+  tcpPorts: maybe(string()),
   dataPlaneHost: hostname(),
   httpsPort: count(),
   httpPort: count(),

@@ -37,6 +37,7 @@ export const ingressPorts = [80, 443] as const;
 export const defaultUpstreams = {
   http: 'http://127.0.0.1:8080',
   ingress: '127.0.0.1',
+  tcp: '127.0.0.1:5432',
 } as const satisfies Readonly<Record<TunnelType, string>>;
 
 const upstreamRequired = 'Please provide an upstream';
@@ -106,6 +107,12 @@ export function parseIngressUpstreams(text: string): Parsed<readonly string[]> {
   }
   const twice = ports.find((port, index) => ports.indexOf(port) !== index);
   return twice === undefined ? accept(words) : refuse(`Two upstreams for port ${twice}`);
+}
+
+/** `HOST:PORT`, or a port of this machine: the upstream of a tcp tunnel. */
+export function parseTcpService(text: string): Parsed<Upstream> {
+  const port = /^:?(\d+)$/.exec(text.trim())?.[1];
+  return parseTcpUpstream(port === undefined ? text.replace(/^\s*tcp:\/\//i, '') : `127.0.0.1:${port}`);
 }
 
 /** True for this machine itself, by name or address; as `hostname` of a URL too. */

@@ -164,6 +164,7 @@ interface NewRegionOptions extends OutputOptions {
   readonly host: string;
   readonly description?: string;
   readonly wildcard?: string;
+  readonly tcpPorts?: string;
   readonly tls: boolean;
   readonly httpsPort?: string;
   readonly httpPort?: string;
@@ -185,7 +186,8 @@ function addRegions(program: Command, shell: Shell): void {
     .requiredOption('--host <name>', 'host that its clients dial')
     .option('--description <text>', 'name of the region in the dashboard')
     .option('--wildcard <domain>', 'domain of its generated names')
-    .option('--no-tls', 'its edges do not terminate TLS: ingress tunnels only')
+    .option('--tcp-ports <range>', 'public ports of its tcp tunnels, such as 20000-20099')
+    .option('--no-tls', 'its edges do not terminate TLS: no http tunnels')
     .option('--https-port <port>', 'public https port of its edges', '443')
     .option('--http-port <port>', 'public http port of its edges', '80')
     .option('--json', 'print JSON')
@@ -213,6 +215,7 @@ function addRegion(shell: Shell, name: string, options: NewRegionOptions): Promi
       tlsTermination: options.tls,
       httpsPort: Number(options.httpsPort),
       httpPort: Number(options.httpPort),
+      ...(options.tcpPorts === undefined ? {} : { tcpPorts: options.tcpPorts }),
       ...(options.wildcard === undefined ? {} : { wildcardIngressDomain: options.wildcard }),
     });
     printValue(

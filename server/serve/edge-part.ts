@@ -72,6 +72,7 @@ export async function openEdge(
       regionHosts: [settings.dataPlaneHost],
       https: { host, port: edgeHttpsPort },
       http: { host, port: edgeHttpPort },
+      tcpPorts: settings.tcpPorts,
       workers: workersOf(settings),
       timeouts: { responseMs: settings.answerSeconds * 1_000 },
     });

@@ -7,6 +7,7 @@ import { handleOf, type NamedSocket, type SocketHandle, socketKey } from '@under
 import type { Edge } from '@underpass/edge/edge.ts';
 import type { StatusRow } from '@underpass/rules/entity/resource.ts';
 import { durations } from '@underpass/rules/limits.ts';
+import { formatPortRange } from '@underpass/rules/tunnel/port-range.ts';
 import type { Logger } from 'pino';
 import { ServerError } from '../process/error.ts';
 import { translateRefusal } from '../process/refusal.ts';
@@ -198,6 +199,7 @@ async function ensureRegion(settings: Settings, { control }: ControlCore, httpsP
     description,
     dataPlaneHost,
     wildcardIngressDomain,
+    tcpPorts: settings.tcpPorts && formatPortRange(settings.tcpPorts),
     tlsTermination: true,
     httpsPort,
     httpPort,

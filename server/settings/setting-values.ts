@@ -1,6 +1,7 @@
 // Parses the text of one setting. Each parser returns the value or the problem, and never throws.
 
 import { isIP } from 'node:net';
+import { type PortRange, parsePortRange } from '@underpass/rules/tunnel/port-range.ts';
 
 export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
 export type ParseValue<T> = (text: string) => Parsed<T>;
@@ -22,6 +23,11 @@ export const parseWhole =
 
 /** 0 lets the system choose a free port. */
 export const parsePort = parseWhole(0, 65535);
+
+export const parsePorts: ParseValue<PortRange> = (text) => {
+  const parsed = parsePortRange(text);
+  return parsed.ok ? parsed : bad(`is refused: ${parsed.message}`);
+};
 
 export const parseOneOf =
   <const T extends string>(...choices: readonly T[]): ParseValue<T> =>

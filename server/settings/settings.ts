@@ -6,6 +6,7 @@ import { type AccessFormat, accessFormats } from '@underpass/edge/core/access-li
 import { isBrowserPort } from '@underpass/rules/address/browser-port.ts';
 import { isLocalhostName } from '@underpass/rules/names/hostname.ts';
 import { parseEmail } from '@underpass/rules/people/email.ts';
+import { isInRange } from '@underpass/rules/tunnel/port-range.ts';
 import { isLoopbackHost } from '@underpass/rules/tunnel/upstream.ts';
 import {
   type Parsed,
@@ -19,6 +20,7 @@ import {
   parseOneOf,
   parseOrigin,
   parsePort,
+  parsePorts,
   parseRange,
   parseSecret,
   parseSwitch,
@@ -449,6 +451,12 @@ export const settingTable = {
     { group: 'Region and edge', about: 'Domain under which that first region generates names.', parse: parseDomainName },
     'tunnels.localhost',
   ),
+  tcpPorts: optional('UNDERPASS_TCP_PORTS', {
+    group: 'Region and edge',
+    about:
+      'Public ports that the edge may open for tcp tunnels, such as 20000-20099. In role all, also the range of that first region; another region gets its range on the operator page Regions. Without it there are no tcp tunnels.',
+    parse: parsePorts,
+  }),
   edgeConsole: setting(
     'UNDERPASS_EDGE_CONSOLE',
     {
@@ -784,6 +792,9 @@ const rfc2136Keys = ['rfc2136Server', 'rfc2136Zone', 'rfc2136KeyName', 'rfc2136K
 const countSet = (settings: Settings, keys: readonly (keyof Settings)[]): number =>
   keys.filter((key) => settings[key] !== undefined).length;
 
+const ownPorts = (s: Settings): readonly number[] =>
+  [s.port, s.edgeHttpsPort, s.edgeHttpPort, s.metricsPort, s.hopPort].flatMap((port) => port ?? []);
+
 const requirements: readonly Requirement[] = [
   { problem: 'UNDERPASS_CONTROL_URL is needed in role edge', broken: (s) => s.role === 'edge' && s.controlUrl === undefined },
   { problem: 'UNDERPASS_EDGE_KEY is needed in role edge', broken: (s) => s.role === 'edge' && s.edgeKey === undefined },
@@ -798,6 +809,10 @@ const requirements: readonly Requirement[] = [
   {
     problem: 'UNDERPASS_MASTER_KEY is needed when UNDERPASS_REPLICAS is over 1: the processes must share it',
     broken: (s) => s.replicas > 1 && s.masterKey === undefined,
+  },
+  {
+    problem: 'UNDERPASS_TCP_PORTS must name none of the ports on which this server listens for something else',
+    broken: (s) => ownPorts(s).some((port) => s.tcpPorts !== undefined && isInRange(s.tcpPorts, port)),
   },
   {
     problem: 'UNDERPASS_TURNSTILE_SITE_KEY and UNDERPASS_TURNSTILE_SECRET must be set together',

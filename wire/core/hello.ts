@@ -27,6 +27,8 @@ export interface Info {
   /** The type of the tunnel: a client of the other type can report the mistake before a visitor meets it. */
   readonly type?: TunnelType;
   readonly urls?: readonly string[];
+  /** Takes streams of kind `tcp`. An earlier version would end the carrier at the first. */
+  readonly tcp?: boolean;
 }
 
 export interface Hello {
@@ -87,6 +89,7 @@ export function parseInfo(payload: Uint8Array): Info {
   for (const key of ['edges', 'carriers'] as const) {
     if (Number.isSafeInteger(value[key])) info[key] = value[key] as number;
   }
+  if (value.tcp === true) info.tcp = true;
   if (isTunnelType(value.type)) info.type = value.type;
   if (Array.isArray(value.urls)) info.urls = value.urls.filter((url) => typeof url === 'string');
   return info;

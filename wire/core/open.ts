@@ -4,18 +4,20 @@ import type { TunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { checkCredit } from './credit.ts';
 import { readU16, readU32, WireError, writeU16, writeU32 } from './frame.ts';
 
-export const streamKinds = ['http', 'ingress-80', 'ingress-443'] as const;
+export const streamKinds = ['http', 'ingress-80', 'ingress-443', 'tcp'] as const;
 export type StreamKind = (typeof streamKinds)[number];
 
 /** The streams that an edge opens towards a client of each tunnel type. */
 export const kindsOfType = {
   http: ['http'],
   ingress: ['ingress-80', 'ingress-443'],
+  /** A side opens it only to a peer whose info says `tcp`. */
+  tcp: ['tcp'],
 } as const satisfies Readonly<Record<TunnelType, readonly StreamKind[]>>;
 
 export interface OpenRequest {
   readonly kind: StreamKind;
-  /** The host by which the visitor was routed: lower-case A-labels, no port, no trailing dot. */
+  /** The host by which the visitor was routed: lower-case A-labels, no port, no trailing dot. Of a tcp tunnel `:port`. */
   readonly host: string;
   /** The visitor's address, as the edge saw it or as a trusted load balancer gave it. */
   readonly visitorAddress: string;

@@ -1,6 +1,6 @@
 // One edge's connection: checks what the edge sends, and keeps what it has acknowledged. Knows nothing of other edges.
 
-import type { FeedCopy, FeedTunnelLog, FromEdge, ToEdge } from '@underpass/wire/feed.ts';
+import type { FeedCopy, FeedPortProblems, FeedTunnelLog, FromEdge, ToEdge } from '@underpass/wire/feed.ts';
 import { feedVersion } from '@underpass/wire/feed.ts';
 import { isHello, isPong, isReport, isVisitorLog } from './core/edge-words.ts';
 import type { EdgeAbout, EdgeReport } from './edge-view.ts';
@@ -62,6 +62,7 @@ export class EdgeSession {
   #hello: Hello | undefined;
   /** The state of the edge's copy at its last pong. */
   #copy: FeedCopy | undefined;
+  #portProblems: FeedPortProblems | undefined;
   #sent = 0;
   #acked = 0;
   #owesSinceMs: number | undefined;
@@ -100,6 +101,7 @@ export class EdgeSession {
     else if (message.type === 'visitor-log') this.#noteVisitors(message.tunnels);
     else if (message.type === 'pong' && this.#hello !== undefined) {
       this.#copy = message.copy;
+      this.#portProblems = message.portProblems;
       this.#deps.onHeard(this.#about(this.#hello));
     }
   }
@@ -211,6 +213,16 @@ export class EdgeSession {
     const { region, state } = this.#deps;
     const connectedAtMs = this.#connectedAtMs;
     const acknowledged = this.#acked === state.seq;
-    return { edgeId, region, software, connectedAtMs, startedAtMs, hopAddress, acknowledged, copy: this.#copy };
+    return {
+      edgeId,
+      region,
+      software,
+      connectedAtMs,
+      startedAtMs,
+      hopAddress,
+      acknowledged,
+      copy: this.#copy,
+      portProblems: this.#portProblems,
+    };
   }
 }

@@ -2,7 +2,7 @@
 // the same, from the reports that travel over the bus. Memory: one entry per existing tunnel that the edge has counted.
 
 import type { TunnelMetrics } from '@underpass/rules/entity/entity.ts';
-import type { FeedClient, FeedCopy, FeedTunnelReport } from '@underpass/wire/feed.ts';
+import type { FeedClient, FeedCopy, FeedPortProblems, FeedTunnelReport } from '@underpass/wire/feed.ts';
 import { type Baseline, isTraffic, nothing, type Passed, trafficSince } from './core/counter.ts';
 import { type LastSeen, nextLastSeen } from './core/last-client.ts';
 import type { ReportedClients } from './core/presence.ts';
@@ -20,6 +20,8 @@ export interface EdgeAbout {
   readonly acknowledged: boolean;
   /** The copy of the routes on the edge's disk. Undefined until the edge has answered a ping, and from an earlier version. */
   readonly copy?: FeedCopy | undefined;
+  /** The public ports on which it does not listen, by tunnel. */
+  readonly portProblems?: FeedPortProblems | undefined;
 }
 
 /** One report on its way from the process that holds the edge's connection to all of them. */

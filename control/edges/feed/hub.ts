@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { TunnelMetrics } from '@underpass/rules/entity/entity.ts';
 import type { ConnectedClient, EdgeHealth, HistoryRange, LastClient, TunnelHistory } from '@underpass/rules/entity/resource.ts';
+import type { PortProblem } from '@underpass/rules/tunnel/port-range.ts';
 import type { FeedCertificate, ToEdge } from '@underpass/wire/feed.ts';
 import { createControlFeed } from '@underpass/wire/feed-stream.ts';
 import type { Logger } from 'pino';
@@ -198,6 +199,10 @@ export class FeedHub implements FeedPort {
 
   clientCount(tunnelId: string): number {
     return this.#board.clientCount(tunnelId);
+  }
+
+  portProblem(tunnelId: string): PortProblem | undefined {
+    return this.#board.portProblem(tunnelId);
   }
 
   lastClient(tunnelId: string): LastClient {

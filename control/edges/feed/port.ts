@@ -2,6 +2,7 @@
 
 import type { TunnelMetrics } from '@underpass/rules/entity/entity.ts';
 import type { ConnectedClient, EdgeHealth, HistoryRange, LastClient, TunnelHistory } from '@underpass/rules/entity/resource.ts';
+import type { PortProblem } from '@underpass/rules/tunnel/port-range.ts';
 
 export interface FeedPort {
   /** Call after a commit: what the edges hold of these tunnels (made, changed, deleted, suspended) is out of date. */
@@ -24,6 +25,8 @@ export interface FeedPort {
   lastClient(tunnelId: string): LastClient;
   /** Undefined until an edge has reported for the tunnel. */
   metrics(tunnelId: string): TunnelMetrics | undefined;
+  /** Why edges of the region do not listen on the tunnel's public port; undefined while none says so. */
+  portProblem(tunnelId: string): PortProblem | undefined;
   history(tunnelId: string, range: HistoryRange): Promise<TunnelHistory>;
   /** Bytes per second of the last hour, both ways, oldest first, of some tunnels. One query. */
   traces(tunnelIds: readonly string[]): Promise<ReadonlyMap<string, readonly number[]>>;

@@ -4,6 +4,7 @@
 import type { TunnelMetrics } from '@underpass/rules/entity/entity.ts';
 import type { ConnectedClient, EdgeHealth, LastClient } from '@underpass/rules/entity/resource.ts';
 import { durations } from '@underpass/rules/limits.ts';
+import type { PortProblem } from '@underpass/rules/tunnel/port-range.ts';
 import type { FeedPeer } from '@underpass/wire/feed.ts';
 import { isoTime } from '../../platform/store/iso-time.ts';
 import type { Passed } from './core/counter.ts';
@@ -99,6 +100,11 @@ export class PresenceBoard {
       if (reported !== undefined) reports.push(reported);
     }
     return reports.length === 0 ? [] : connectedClients(reports, this.#steady());
+  }
+
+  portProblem(tunnelId: string): PortProblem | undefined {
+    const up = [...this.#edges.values()].filter((edge) => this.#isUp(edge));
+    return up.map(({ about }) => about.portProblems?.[tunnelId]).find((problem) => problem !== undefined);
   }
 
   /** `clockMs`: as in health(). */

@@ -43,6 +43,7 @@ interface TunnelRow {
   access_policy_id: string | null;
   visitor_log: KeptAddress | null;
   visitor_log_query: Flag | null;
+  port: number | null;
   mark: string | null;
   data_plane_host: string;
   tunnel_suspended_at: number | null;
@@ -57,8 +58,9 @@ const tunnelQuery = (db: Queries) =>
     .innerJoin('security_groups as g', 'g.id', 't.security_group_id')
     .innerJoin('regions', 'regions.name', 't.region')
     .leftJoin('tunnel_routes as r', 'r.tunnel_id', 't.id')
+    .leftJoin('tcp_ports as c', 'c.tunnel_id', 't.id')
     .select(['t.id', 't.project_id', 't.name', 't.type', 't.region', 't.proxy_protocol', 'g.allow_list', 'r.hosts as mark'])
-    .select(['t.access_policy_id', 't.visitor_log', 't.visitor_log_query'])
+    .select(['t.access_policy_id', 't.visitor_log', 't.visitor_log_query', 'c.port'])
     .select([
       't.suspended_at as tunnel_suspended_at',
       'p.suspended_at as project_suspended_at',
@@ -192,6 +194,7 @@ async function complete(db: Queries, source: TunnelSource, nowMs: number, rows: 
       tokens: tokens.get(row.id) ?? [],
       ...visitRulesOf(row, policies, source.origin),
       ...visitorLogOf(row),
+      ...(row.port === null ? {} : { port: row.port }),
       proxyProtocol: row.proxy_protocol,
       suspended: isSuspended(row) || orphaned.has(row.project_id),
     },

@@ -2,6 +2,7 @@
 // changes are kept, so that an edge that was away for a moment needs no snapshot.
 
 import { randomUUID } from 'node:crypto';
+import { tunnelTypes } from '@underpass/rules/tunnel/tunnel-type.ts';
 import type { FeedTunnel, ToEdge } from '@underpass/wire/feed.ts';
 import { certifiedSeq, readySeq } from './core/liveness.ts';
 import {
@@ -59,7 +60,9 @@ function* cutSnapshot(index: IndexedState, seq: number): Generator<Numbered, voi
   }
 }
 
-const joinHosts = (hosts: readonly string[]): string => [...hosts].sort().join(',');
+/** What the edges acknowledge of a tunnel. Empty for one that nothing leads to. */
+const markOf = ({ type, hosts, port }: Pick<FeedTunnel, 'type' | 'hosts' | 'port'>): string =>
+  tunnelTypes[type].foundBy === 'port' ? `:${port ?? ''}` : [...hosts].sort().join(',');
 
 export class RegionState {
   readonly epoch = randomUUID();
@@ -145,7 +148,7 @@ export class RegionState {
       const route = this.#routes.get(id);
       if (route === undefined || !isAcked(readySeq(route.tunnel, route.seq, named, nowMs))) return [];
       this.#waiting.delete(id);
-      return [{ tunnelId: id, hosts: joinHosts(route.tunnel.hosts) }];
+      return [{ tunnelId: id, hosts: markOf(route.tunnel) }];
     });
   }
 
@@ -153,7 +156,7 @@ export class RegionState {
   markLive(marks: readonly LiveMark[]): void {
     for (const { tunnelId, hosts } of marks) {
       const route = this.#routes.get(tunnelId);
-      if (route === undefined || joinHosts(route.tunnel.hosts) !== hosts) continue;
+      if (route === undefined || markOf(route.tunnel) !== hosts) continue;
       route.live = true;
       this.#waiting.delete(tunnelId);
     }
@@ -182,11 +185,11 @@ export class RegionState {
 
   #noteRoute(tunnel: FeedTunnel, mark: string | undefined): void {
     const known = this.#routes.get(tunnel.id);
-    const hosts = joinHosts(tunnel.hosts);
-    const sameHosts = known !== undefined && joinHosts(known.tunnel.hosts) === hosts;
+    const hosts = markOf(tunnel);
+    const sameHosts = known !== undefined && markOf(known.tunnel) === hosts;
     const live = sameHosts ? known.live : mark === hosts;
     this.#routes.set(tunnel.id, { tunnel, seq: sameHosts ? known.seq : this.#seq, live });
-    if (live || tunnel.hosts.length === 0) this.#waiting.delete(tunnel.id);
+    if (live || hosts === '') this.#waiting.delete(tunnel.id);
     else this.#waiting.add(tunnel.id);
   }
 }

@@ -16,6 +16,7 @@ export const toRegion = (row: RegionsTable): Region => ({
   available: row.available === 1,
   tlsTermination: row.tls_termination === 1,
   ...(row.wildcard_ingress_domain === null ? {} : { wildcardIngressDomain: row.wildcard_ingress_domain }),
+  ...(row.tcp_ports === null ? {} : { tcpPorts: row.tcp_ports }),
 });
 
 /** The hosts of the dashboard and of the regions. No project may claim one of them, or its apex. */

@@ -262,6 +262,7 @@ export const personalData: { readonly [Table in keyof Schema]: Holding<Table> | 
   tunnel_hosts: ofProject,
   tunnel_tokens: ofProject,
   own_certificates: ofProject,
+  tcp_ports: ofProject,
   security_groups: ofProject,
   metric_minutes: ofProject,
   history_minutes: ofProject,

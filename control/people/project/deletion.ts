@@ -2,6 +2,7 @@
 
 import type { Queries } from '../../platform/store/store.ts';
 import { reserveNames } from '../../tunnels/tunnel/ingress-hosts.ts';
+import { restPorts } from '../../tunnels/tunnel/public-port.ts';
 
 async function generatedNames(trx: Queries, projectId: string): Promise<string[]> {
   const query = trx.selectFrom('tunnel_hosts').select('host').where('project_id', '=', projectId);
@@ -21,6 +22,7 @@ const dropCertificates = (trx: Queries, projectId: string) =>
 /** Runs under the project's lock. Returns the tunnels that the edges must drop after the commit. */
 export async function deleteProject(trx: Queries, projectId: string, nowMs: number): Promise<string[]> {
   await reserveNames(trx, projectId, await generatedNames(trx, projectId), nowMs);
+  await restPorts(trx, 'project_id', projectId, nowMs);
   await dropCertificates(trx, projectId);
   await trx.deleteFrom('device_logins').where('project_id', '=', projectId).execute();
   // Tunnels go before the groups that they refer to.

@@ -40,6 +40,7 @@ const tables = {
   tunnels: ['id'],
   tunnel_hosts: ['project_id', 'host'],
   quick_tunnels: ['tunnel_id'],
+  tcp_ports: ['region', 'port'],
   tunnel_tokens: ['id'],
   visitor_log: ['id'],
   api_tokens: ['id'],

@@ -329,6 +329,17 @@ const ownCertificates = [
   'create index own_certificates_expiry on own_certificates (expires_at)',
 ];
 
+// A tcp tunnel without a row has no public port. The project of a deleted tunnel keeps its port for a while, also if the project is
+// deleted too. The previous release knows no such tunnels, and its edges listen on none of the ports.
+const tcpPorts = [
+  'alter table regions add column tcp_ports text',
+  `create table tcp_ports (
+    region text not null references regions (name) on delete cascade, port integer not null, project_id text not null,
+    tunnel_id text unique references tunnels (id) on delete set null, tunnel_name text not null, held_until bigint,
+    primary key (region, port))`,
+  'create index tcp_ports_project on tcp_ports (project_id)',
+];
+
 const migration = (statements: readonly string[]): Migration => ({
   up: async (db: Kysely<unknown>) => {
     for (const statement of statements) await sql.raw(statement).execute(db);
@@ -384,5 +395,6 @@ export const migrations: Record<string, Migration> = {
   '0022-alert-webhooks': migration(alertWebhooks),
   '0025-usage': migration(usage),
   '0026-visitor-log': migration(visitorLog),
+  '0027-tcp-ports': migration(tcpPorts),
   '0029-own-certificates': migration(ownCertificates),
 };

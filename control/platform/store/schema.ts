@@ -410,11 +410,26 @@ export interface RegionsTable {
   available: Flag;
   tls_termination: Flag;
   wildcard_ingress_domain: string | null;
+  /** The range of the public ports of tcp tunnels; null: the region offers none. */
+  tcp_ports: string | null;
   data_plane_host: string;
   /** Public ports of the region's edges. */
   https_port: number;
   http_port: number;
   created_at: number;
+}
+
+/** The public port of a tcp tunnel. A tcp tunnel without a row has none. */
+export interface TcpPortsTable {
+  region: string;
+  port: number;
+  project_id: string;
+  /** Null once the tunnel is deleted. */
+  tunnel_id: string | null;
+  /** A new tunnel of this name gets the port again. */
+  tunnel_name: string;
+  /** No other project gets the port before. Null while a tunnel has it. */
+  held_until: number | null;
 }
 
 export interface EdgeKeysTable {
@@ -703,6 +718,7 @@ export interface Schema {
   device_logins: DeviceLoginsTable;
   audit: AuditTable;
   regions: RegionsTable;
+  tcp_ports: TcpPortsTable;
   edge_keys: EdgeKeysTable;
   abuse_reports: AbuseReportsTable;
   blocks: BlocksTable;

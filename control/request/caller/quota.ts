@@ -6,7 +6,10 @@ import { refuse } from '../http/refusal.ts';
 import type { Membership } from './membership.ts';
 import { lockProject } from './project-lock.ts';
 
-type Counted = Extract<QuotaName, 'tunnels' | 'domains' | 'securityGroups' | 'accessPolicies' | 'apiTokens' | 'members'>;
+type Counted = Extract<
+  QuotaName,
+  'tunnels' | 'domains' | 'securityGroups' | 'accessPolicies' | 'apiTokens' | 'members' | 'tcpPorts'
+>;
 
 /** The quotas that count rows of a project, by table. */
 export const countedTables = {
@@ -16,6 +19,7 @@ export const countedTables = {
   accessPolicies: 'access_policies',
   apiTokens: 'api_tokens',
   members: 'members',
+  tcpPorts: 'tcp_ports',
 } as const satisfies Record<Counted, string>;
 
 async function countRows(db: Queries, table: (typeof countedTables)[Counted], projectId: string): Promise<number> {

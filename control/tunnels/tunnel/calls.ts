@@ -7,7 +7,7 @@ import { parseIngressDomains } from '@underpass/rules/names/ingress-domain.ts';
 import { defaultSecurityGroupName } from '@underpass/rules/text/security-group-name.ts';
 import { parseProxyProtocol } from '@underpass/rules/tunnel/proxy-protocol.ts';
 import { parseTunnelName } from '@underpass/rules/tunnel/tunnel-name.ts';
-import { defaultTunnelType, parseTunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
+import { defaultTunnelType, parseTunnelType, tunnelTypes } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { type KeptAddress, parseVisitorLogMode, type VisitorLogMode } from '@underpass/rules/tunnel/visitor-log.ts';
 import { awaitServing } from '../../edges/feed/await-serving.ts';
 import type { FeedPort } from '../../edges/feed/port.ts';
@@ -40,6 +40,7 @@ import {
   hostNames,
   insertTunnel,
   type NewTunnel,
+  refuseHosts,
   takeTunnelName,
   writeUnlessTaken,
 } from './write-tunnel.ts';
@@ -70,7 +71,9 @@ async function parseNewTunnel(deps: TunnelDeps, { body }: CallContext<'createTun
   const region = orInvalid(parseRegion(regions, body.region, type));
   const asked = body.ingressDomains ?? [];
   const wildcardDomain = asked.length === 0 ? generatorDomain(region, type) : null;
-  const hosts = orInvalid(parseIngressDomains(asked, { generate: wildcardDomain !== null }));
+  refuseHosts(type, asked);
+  const needsHosts = tunnelTypes[type].foundBy === 'name';
+  const hosts = orInvalid(parseIngressDomains(asked, { generate: wildcardDomain !== null || !needsHosts }));
   const { accessPolicy } = body;
   return { name, type, region: region.name, proxyProtocol, hosts, wildcardDomain, accessPolicy };
 }
@@ -163,7 +166,10 @@ async function updateTunnel(deps: TunnelDeps, context: CallContext<'updateTunnel
     refuseSuspended(row);
     const set = await columnsOf(trx, membership, row, change);
     const before = await hostNames(trx, row.id);
-    const hostsChanged = change.hosts !== undefined && (await changeHosts(deps, trx, context, row.id, change.hosts));
+    refuseHosts(row.type, change.hosts ?? []);
+    const mayHaveHosts = tunnelTypes[row.type].foundBy === 'name';
+    const hostsChanged =
+      mayHaveHosts && change.hosts !== undefined && (await changeHosts(deps, trx, context, row.id, change.hosts));
     const same = Object.entries(set).every(([name, value]) => row[name as keyof typeof set] === value);
     if (same && !hostsChanged) return undefined;
     refuseStale(context.request, row.updated_at, `Tunnel '${row.name}'`);

@@ -3,13 +3,14 @@
 
 import { createHmac } from 'node:crypto';
 import type { Region } from '@underpass/rules/entity/entity.ts';
-import { defaultRegion, generatorDomain, parseRegion } from '@underpass/rules/entity/region.ts';
+import { defaultRegion, generatorDomain, parseRegion, tunnelTypesOf } from '@underpass/rules/entity/region.ts';
 import { durations } from '@underpass/rules/limits.ts';
 import { isChosenLabel } from '@underpass/rules/names/chosen-label.ts';
 import { parseIngressDomains } from '@underpass/rules/names/ingress-domain.ts';
 import { defaultSecurityGroupName } from '@underpass/rules/text/security-group-name.ts';
 import { parseFolderKey, parseLastsSeconds, renderQuickLabel } from '@underpass/rules/tunnel/quick-tunnel.ts';
 import { parseTunnelName } from '@underpass/rules/tunnel/tunnel-name.ts';
+import { parseTunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { listRegionRows, ownHosts, toRegion } from '../../edges/region/regions.ts';
 import type { Limiter } from '../../platform/limit/limiter.ts';
 import type { KeyRing } from '../../platform/secret/key-ring.ts';
@@ -33,6 +34,7 @@ import {
   getPolicyId,
   hostNames,
   insertTunnel,
+  refuseHosts,
   takeTunnelName,
   writeUnlessTaken,
 } from './write-tunnel.ts';
@@ -48,9 +50,18 @@ export interface QuickDeps {
   readonly chosenNames: boolean;
 }
 
+/** An ingress tunnel needs a domain and a service that ends TLS: nothing about it is quick. */
+type QuickType = 'http' | 'tcp';
+
+function parseType(text: string | undefined): QuickType {
+  const type = orInvalid(parseTunnelType(text ?? 'http'));
+  return type === 'ingress' ? refuse('invalid', 'A quick tunnel is of type http or tcp.') : type;
+}
+
 type Start = CallContext<'startQuickTunnel'>;
 
 interface Wish {
+  readonly type: QuickType;
   readonly label: string;
   readonly name: string;
   readonly region: Region;
@@ -86,11 +97,13 @@ function tooManyMessage(most: number, names: readonly string[], elsewhere: numbe
   );
 }
 
-async function chooseRegion(db: Queries, asked: string | undefined, needsName: boolean): Promise<Region> {
+async function chooseRegion(db: Queries, type: QuickType, asked: string | undefined, needsName: boolean): Promise<Region> {
   const all = (await listRegionRows(db)).map(toRegion);
-  const fits = all.filter((each) => each.tlsTermination && (!needsName || generatorDomain(each, 'http') !== null));
-  const region = asked === undefined ? defaultRegion(fits) : orInvalid(parseRegion(all, asked, 'http'));
-  if (region === undefined) return refuse('invalid', 'No available region offers quick tunnels.');
+  const offers = (each: Region): boolean => tunnelTypesOf(each).includes(type);
+  const fits = all.filter((each) => offers(each) && (!needsName || generatorDomain(each, 'http') !== null));
+  const region = asked === undefined ? defaultRegion(fits) : orInvalid(parseRegion(all, asked, type));
+  if (region === undefined)
+    return refuse('invalid', `No available region offers ${type === 'http' ? 'quick' : `quick ${type}`} tunnels.`);
   if (needsName && generatorDomain(region, 'http') === null)
     refuse('invalid', `Region '${region.name}' cannot generate a name. Give a domain.`);
   return region;
@@ -99,7 +112,14 @@ async function chooseRegion(db: Queries, asked: string | undefined, needsName: b
 /** The same for the same person, project, region, folder and name; two different ones never share a label. */
 async function labelFor(deps: QuickDeps, { caller, membership, body }: Start, region: string): Promise<string> {
   const secret = await keepSecret(deps.store, deps.keyRing, sealedPrefixes.quickNames, createToken);
-  const about = JSON.stringify([caller.userId, membership.id, region, orInvalid(parseFolderKey(body.key)), body.name ?? '']);
+  const about = JSON.stringify([
+    caller.userId,
+    membership.id,
+    region,
+    orInvalid(parseFolderKey(body.key)),
+    body.name ?? '',
+    ...(body.type === 'tcp' ? ['tcp'] : []),
+  ]);
   return renderQuickLabel(createHmac('sha256', secret).update(about).digest());
 }
 
@@ -107,8 +127,11 @@ async function parseWish(deps: QuickDeps, context: Start): Promise<Wish> {
   const { body, nowMs } = context;
   const given = body.name === undefined ? undefined : orInvalid(parseTunnelName(body.name));
   const asked = body.ingressDomains ?? [];
-  const hosts = asked.length === 0 ? undefined : orInvalid(parseIngressDomains(asked));
-  const region = await chooseRegion(deps.store.db, body.region, hosts === undefined);
+  const type = parseType(body.type);
+  refuseHosts(type, asked);
+  // A tcp tunnel has no name, neither its own nor a generated one.
+  const hosts = type === 'tcp' ? [] : asked.length === 0 ? undefined : orInvalid(parseIngressDomains(asked));
+  const region = await chooseRegion(deps.store.db, type, body.region, hosts === undefined);
   const label = await labelFor(deps, context, region.name);
   const endsAt = body.lastsSeconds === undefined ? null : nowMs + orInvalid(parseLastsSeconds(body.lastsSeconds)) * 1000;
   const kept = body.keep === true;
@@ -117,7 +140,7 @@ async function parseWish(deps: QuickDeps, context: Start): Promise<Wish> {
   const { securityGroup, accessPolicy } = body;
   const takesChoice = deps.chosenNames && hosts === undefined && given !== undefined && isChosenLabel(given);
   const chosenHost = takesChoice ? `${given}.${generatorDomain(region, 'http')}` : null;
-  return { label, name: given ?? label, region, hosts, chosenHost, securityGroup, accessPolicy, lease };
+  return { type, label, name: given ?? label, region, hosts, chosenHost, securityGroup, accessPolicy, lease };
 }
 
 const findQuick = (db: Queries, projectId: string, label: string) =>
@@ -163,7 +186,7 @@ async function insertQuick(deps: QuickDeps, trx: Queries, { context, wish, ownHo
   const generated = wish.hosts === undefined ? [await nameHost(trx, { context, wish, ownHosts })] : [];
   const tunnel = {
     name: wish.name,
-    type: 'http' as const,
+    type: wish.type,
     region: wish.region.name,
     proxyProtocol: '' as const,
     securityGroup: wish.securityGroup ?? defaultSecurityGroupName,
@@ -194,6 +217,7 @@ async function reuseQuick(trx: Queries, row: QuickRow, { context, wish, ownHosts
   const before = await hostNames(trx, row.id);
   const hostsChanged =
     hosts !== undefined &&
+    wish.type === 'http' &&
     (await writeHosts(trx, { membership, tunnelId: row.id, hosts, generated, ownHosts, nowMs, maker: 'quick' }));
   const group = wish.securityGroup === undefined ? row.security_group_id : await getGroupId(trx, membership, wish.securityGroup);
   const asked = wish.accessPolicy;

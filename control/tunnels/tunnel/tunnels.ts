@@ -15,7 +15,7 @@ import { readTunnelTokens } from './token.ts';
 export interface TunnelReadDeps {
   readonly store: Pick<Store, 'db'>;
   readonly keyRing: KeyRing;
-  readonly feed: Pick<FeedPort, 'isServing' | 'clientCount' | 'clients' | 'lastClient' | 'metrics'>;
+  readonly feed: Pick<FeedPort, 'isServing' | 'clientCount' | 'clients' | 'lastClient' | 'metrics' | 'portProblem'>;
   readonly certificates: CertificatePort;
   readonly version: string;
 }
@@ -28,9 +28,10 @@ const tunnelRows = (db: Queries) =>
     .innerJoin('projects as p', 'p.id', 't.project_id')
     .leftJoin('quick_tunnels as q', 'q.tunnel_id', 't.id')
     .leftJoin('access_policies as a', 'a.id', 't.access_policy_id')
+    .leftJoin('tcp_ports as c', 'c.tunnel_id', 't.id')
     .select(['t.id', 't.name', 't.type', 't.region', 't.proxy_protocol', 't.updated_at', 'g.name as security_group'])
     .select(['r.description as region_description', 'r.data_plane_host', 'r.https_port'])
-    .select(['q.expires_at', 'q.ends_at', 'a.name as access_policy', 't.visitor_log', 't.visitor_log_query'])
+    .select(['c.port', 'q.expires_at', 'q.ends_at', 'a.name as access_policy', 't.visitor_log', 't.visitor_log_query'])
     .select((eb) => eb.fn.coalesce('t.suspended_at', 'p.suspended_at', 'p.over_limit_at').as('suspended_at'))
     .orderBy('t.id');
 
@@ -66,6 +67,7 @@ const statusOf = (deps: TunnelReadDeps, id: string, hosts: readonly TunnelHostsT
 function toTunnel(deps: TunnelReadDeps, row: TunnelRow, { hosts, status, token, standing }: Facts, withMetrics: boolean): Tunnel {
   const metrics = withMetrics ? deps.feed.metrics(row.id) : undefined;
   const { condition, since } = standing;
+  const portProblem = row.port === null ? undefined : deps.feed.portProblem(row.id);
   return withPendingDefaults({
     name: row.name,
     type: row.type,
@@ -77,6 +79,8 @@ function toTunnel(deps: TunnelReadDeps, row: TunnelRow, { hosts, status, token, 
     condition,
     ...(since === undefined ? {} : { conditionSince: since }),
     dataPlaneHost: row.data_plane_host,
+    ...(row.port === null ? {} : { port: row.port }),
+    ...(portProblem === undefined ? {} : { portProblem }),
     proxyProtocol: row.proxy_protocol,
     securityGroup: row.security_group,
     ...(row.access_policy === null ? {} : { accessPolicy: row.access_policy }),

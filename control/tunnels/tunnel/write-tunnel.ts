@@ -2,6 +2,7 @@
 
 import type { ProxyProtocol, Tunnel } from '@underpass/rules/entity/entity.ts';
 import { regionMissingMessage } from '@underpass/rules/entity/region.ts';
+import { aTunnel, tunnelTypes } from '@underpass/rules/tunnel/tunnel-type.ts';
 import type { KeyRing } from '../../platform/secret/key-ring.ts';
 import { createId } from '../../platform/store/id.ts';
 import type { TunnelsTable } from '../../platform/store/schema.ts';
@@ -15,6 +16,7 @@ import { findPolicy } from '../../visitors/policies/policies.ts';
 import { type DomainMaker, dropQuickDomains } from '../domain/domains.ts';
 import { findGroup } from '../group/groups.ts';
 import { reserveNames, writeHosts } from './ingress-hosts.ts';
+import { restPorts, takePort } from './public-port.ts';
 import { insertTunnelToken } from './token.ts';
 import { findTunnelRow, readHosts } from './tunnels.ts';
 
@@ -54,7 +56,14 @@ export async function getGroupId(db: Queries, membership: Membership, name: stri
   return group?.id ?? refuse('invalid', `Security group '${name}' does not exist`);
 }
 
-const policyTypeMessage = 'An access policy needs an http tunnel: the service cannot see inside an ingress tunnel.';
+const policyTypeMessage = (type: Tunnel['type']): string =>
+  `An access policy needs an http tunnel: the service cannot see inside ${aTunnel(type)}.`;
+
+/** A tcp tunnel is found by its port. */
+export function refuseHosts(type: Tunnel['type'], hosts: readonly string[]): void {
+  if (tunnelTypes[type].foundBy === 'port' && hosts.length > 0)
+    refuse('invalid', `A ${type} tunnel has a port of its region, and no ingress domains.`);
+}
 
 /** Null for an empty name: no policy. The project must be locked, so that the policy stays until the tunnel has it. */
 export async function getPolicyId(
@@ -63,7 +72,7 @@ export async function getPolicyId(
   { name, type }: { readonly name: string; readonly type: Tunnel['type'] },
 ): Promise<string | null> {
   if (name === '') return null;
-  if (type !== 'http') refuse('invalid', policyTypeMessage);
+  if (type !== 'http') refuse('invalid', policyTypeMessage(type));
   const policy = await findPolicy(db, membership.id, name);
   return policy?.id ?? refuse('invalid', `Access policy '${name}' does not exist`);
 }
@@ -110,8 +119,10 @@ export async function insertTunnel(
     .execute();
   await writeHosts(trx, { membership, tunnelId: id, hosts, generated, ownHosts, nowMs, maker });
   await insertTunnelToken(trx, keyRing, id, nowMs);
+  const taker = { membership, region, tunnelId: id, tunnelName: name, nowMs };
+  const port = tunnelTypes[type].foundBy === 'port' ? { port: await takePort(trx, taker) } : {};
   const guard = accessPolicy === '' ? {} : { accessPolicy };
-  await auditCall(trx, source, 'tunnel.create', name, { type, region, hosts, ...guard, ...detail });
+  await auditCall(trx, source, 'tunnel.create', name, { type, region, hosts, ...port, ...guard, ...detail });
   return id;
 }
 
@@ -175,6 +186,7 @@ export async function deleteTunnelRow(
   const hosts = (await readHosts(trx, [id])).get(id) ?? [];
   const generated = hosts.filter((host) => host.apex_name === '').map(({ host }) => host);
   await reserveNames(trx, project_id, generated, nowMs);
+  await restPorts(trx, 'tunnel_id', id, nowMs);
   await trx.deleteFrom('tunnels').where('id', '=', id).execute();
   await dropQuickDomains(trx, project_id, [...new Set(hosts.map(({ apex_name }) => apex_name))]);
 }

@@ -21,6 +21,7 @@ const labels: Readonly<Record<QuotaName, string>> = {
   members: 'Members and invitations',
   apiTokens: 'API tokens',
   gigabytesPerMonth: 'Gigabytes per month',
+  tcpPorts: 'Public ports',
 };
 const names = Object.keys(labels) as QuotaName[];
 

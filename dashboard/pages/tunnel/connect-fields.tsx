@@ -23,20 +23,34 @@ export function ConnectFields({ tab, inputs, errors, onChange }: ConnectFieldsPr
   switch (inputs.type) {
     case 'http':
       return <DomainFields inCluster={tab === 'kubernetes'} inputs={inputs} errors={errors} onChange={onChange} />;
+    case 'tcp':
+      return <UpstreamField inputs={inputs} errors={errors} onChange={onChange} />;
     case 'ingress':
       return tab === 'kubernetes' ? (
         <ServiceFields inputs={inputs} errors={errors} onChange={onChange} />
       ) : (
-        <div className="grid gap-4 md:grid-cols-2">
-          <TextInput
-            label="Upstream"
-            value={inputs.upstream}
-            error={errors.upstream}
-            onChange={(upstream) => onChange({ ...inputs, upstream })}
-          />
-        </div>
+        <UpstreamField inputs={inputs} errors={errors} onChange={onChange} />
       );
   }
+}
+
+interface UpstreamFieldProps<Inputs> {
+  readonly inputs: Inputs;
+  readonly errors: ConnectErrors;
+  readonly onChange: (inputs: Inputs) => void;
+}
+
+function UpstreamField<Inputs extends { readonly upstream: string }>({ inputs, errors, onChange }: UpstreamFieldProps<Inputs>) {
+  return (
+    <div className="grid gap-4 md:grid-cols-2">
+      <TextInput
+        label="Upstream"
+        value={inputs.upstream}
+        error={errors.upstream}
+        onChange={(upstream) => onChange({ ...inputs, upstream })}
+      />
+    </div>
+  );
 }
 
 interface DomainFieldsProps {

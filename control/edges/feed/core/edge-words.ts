@@ -1,16 +1,18 @@
 // Whether an edge's message has the shape that the rest of control relies on. Pure. An edge is trusted only with its own region
 // (docs/security.md): a stolen key must not crash control or fill its memory.
 
+import { isPortProblem } from '@underpass/rules/tunnel/port-range.ts';
 import { visitorLogBounds } from '@underpass/rules/tunnel/visitor-log.ts';
-import type {
-  FeedClient,
-  FeedCopy,
-  FeedLeave,
-  FeedLogEntry,
-  FeedRefusal,
-  FeedTunnelLog,
-  FeedTunnelReport,
-  FromEdge,
+import {
+  type FeedClient,
+  type FeedCopy,
+  type FeedLeave,
+  type FeedLogEntry,
+  type FeedRefusal,
+  type FeedTunnelLog,
+  type FeedTunnelReport,
+  type FromEdge,
+  mostPortProblems,
 } from '@underpass/wire/feed.ts';
 
 type Said<T extends FromEdge['type']> = Extract<FromEdge, { type: T }>;
@@ -62,9 +64,18 @@ function isTunnelReport(value: Unknown<FeedTunnelReport> | null): boolean {
   return isText(tunnelId) && Array.isArray(clients) && clients.every(isClient) && isSaid;
 }
 
+function isPortProblems(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const entries = Object.entries(value);
+  return entries.length <= mostPortProblems && entries.every(([id, problem]) => isText(id) && isPortProblem(problem));
+}
+
 /** An edge of an earlier version says nothing of its copy. */
-export function isPong({ copy }: Unknown<Said<'pong'>>): boolean {
-  if (copy === undefined) return true;
+export function isPong({ copy, portProblems }: Unknown<Said<'pong'>>): boolean {
+  return orMissing(copy, isCopy) && orMissing(portProblems, isPortProblems);
+}
+
+function isCopy(copy: unknown): boolean {
   if (typeof copy !== 'object' || copy === null) return false;
   const { writtenAtMs, error }: Unknown<FeedCopy> = copy;
   return orNull(writtenAtMs, isTime) && orNull(error, (value) => isText(value, mostChars));

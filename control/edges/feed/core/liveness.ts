@@ -19,6 +19,7 @@ export function readySeq(
 ): number | undefined {
   switch (tunnel.type) {
     case 'ingress':
+    case 'tcp':
       return tunnelSeq;
     case 'http':
       return certifiedSeq(tunnel.hosts, tunnelSeq, certificatesNamed, nowMs);
