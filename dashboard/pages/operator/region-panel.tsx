@@ -5,6 +5,7 @@ import { parseHostname } from '@underpass/rules/names/hostname.ts';
 import { accept, collectErrors, type Parsed, type ParsedForm, refuse } from '@underpass/rules/parsed.ts';
 import { parseSingleLine } from '@underpass/rules/text/single-line.ts';
 import { unwrapHost } from '@underpass/rules/text/typed-list.ts';
+import { formatPortRange, parsePortRange } from '@underpass/rules/tunnel/port-range.ts';
 import { useRevalidator } from 'react-router';
 import { callApi } from '../../api/request.ts';
 import { PanelForm } from '../../form/overlay-form.tsx';
@@ -14,7 +15,7 @@ import { Switch } from '../../ui/input/switch.tsx';
 import { SidePanel } from '../../ui/overlay/side-panel.tsx';
 import { toast } from '../../ui/overlay/toast.tsx';
 
-type RegionField = 'name' | 'description' | 'dataPlaneHost' | 'wildcardIngressDomain';
+type RegionField = 'name' | 'description' | 'dataPlaneHost' | 'wildcardIngressDomain' | 'tcpPorts';
 type RegionTexts = Readonly<Record<RegionField, string>>;
 interface RegionValues extends RegionTexts {
   readonly tlsTermination: boolean;
@@ -28,16 +29,23 @@ function parseRegion(fields: RegionValues): ParsedForm<RegionValues, RegionField
   const dataPlaneHost = parseHost(fields.dataPlaneHost);
   const wildcard = fields.wildcardIngressDomain.trim();
   const wildcardIngressDomain = wildcard === '' ? accept('') : parseHost(wildcard.replace(/^\*\./, ''));
-  if (name.ok && description.ok && dataPlaneHost.ok && wildcardIngressDomain.ok) {
+  const tcpPorts = fields.tcpPorts.trim() === '' ? accept('') : parsePorts(fields.tcpPorts);
+  if (name.ok && description.ok && dataPlaneHost.ok && wildcardIngressDomain.ok && tcpPorts.ok) {
     return accept({
       tlsTermination: fields.tlsTermination,
       name: name.value,
       description: description.value,
       dataPlaneHost: dataPlaneHost.value,
       wildcardIngressDomain: wildcardIngressDomain.value,
+      tcpPorts: tcpPorts.value,
     });
   }
-  return { ok: false, errors: collectErrors({ name, description, dataPlaneHost, wildcardIngressDomain }) };
+  return { ok: false, errors: collectErrors({ name, description, dataPlaneHost, wildcardIngressDomain, tcpPorts }) };
+}
+
+function parsePorts(text: string): Parsed<string> {
+  const range = parsePortRange(text);
+  return range.ok ? accept(formatPortRange(range.value)) : range;
 }
 
 function parseHost(text: string): Parsed<string> {
@@ -76,6 +84,7 @@ function RegionForm({ region, onDone }: RegionFormProps) {
       description: region?.description ?? '',
       dataPlaneHost: region?.dataPlaneHost ?? '',
       wildcardIngressDomain: region?.wildcardIngressDomain ?? '',
+      tcpPorts: region?.tcpPorts ?? '',
       tlsTermination: region?.tlsTermination ?? true,
     },
     parse: parseRegion,
@@ -95,7 +104,7 @@ function RegionForm({ region, onDone }: RegionFormProps) {
         hint={
           isInUse
             ? 'Cannot change while the region has tunnels. Delete them first.'
-            : 'When off, the region offers only ingress tunnels.'
+            : 'When off, the region offers no http tunnels.'
         }
         checked={form.values.tlsTermination}
         onChange={(tlsTermination) => form.set('tlsTermination', tlsTermination)}
@@ -147,14 +156,24 @@ function RegionFields({ form, isNew }: { readonly form: Form<RegionValues>; read
         autoComplete="off"
         optional
       />
+      <TextField
+        form={form}
+        name="tcpPorts"
+        label="Public TCP ports"
+        hint="Tcp tunnels get one each, such as 20000-20099. The edges' own UNDERPASS_TCP_PORTS must name them too."
+        mono
+        autoCapitalize="none"
+        autoComplete="off"
+        optional
+      />
     </>
   );
 }
 
 function save(region: OperatorRegion | undefined, values: RegionValues): Promise<unknown> {
-  const { description, wildcardIngressDomain, tlsTermination } = values;
+  const { description, wildcardIngressDomain, tcpPorts, tlsTermination } = values;
   if (region) {
-    const payload = { description, wildcardIngressDomain, tlsTermination };
+    const payload = { description, wildcardIngressDomain, tcpPorts, tlsTermination };
     return callApi(operatorCalls.changeRegion, { name: region.name, payload });
   }
   const { name, dataPlaneHost } = values;
@@ -165,6 +184,7 @@ function save(region: OperatorRegion | undefined, values: RegionValues): Promise
       dataPlaneHost,
       tlsTermination,
       ...(wildcardIngressDomain ? { wildcardIngressDomain } : {}),
+      ...(tcpPorts ? { tcpPorts } : {}),
     },
   });
 }

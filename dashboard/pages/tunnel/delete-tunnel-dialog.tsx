@@ -1,6 +1,7 @@
 // Deletes a tunnel (spec 2, Delete dialog). A failure is logged, closes the dialog (spec 8) and shows a toast.
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import type { Tunnel } from '@underpass/rules/entity/entity.ts';
+import { durations } from '@underpass/rules/limits.ts';
 import { text } from '@underpass/rules/text/text.ts';
 import { messageOf } from '../../api/error.ts';
 import { callApi } from '../../api/request.ts';
@@ -43,6 +44,11 @@ export function DeleteTunnelDialog({ tunnel, open, onOpenChange }: TunnelDialogP
       onConfirm={task.run}
     >
       <NamedThing name={tunnel.name} />
+      {tunnel.port !== undefined && (
+        <p>
+          No other project gets port {tunnel.port} for {durations.portRestDays} days. A new tunnel of this name gets it again.
+        </p>
+      )}
     </ConfirmDialog>
   );
 }

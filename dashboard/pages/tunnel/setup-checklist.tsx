@@ -1,6 +1,7 @@
 // The steps until visitors can reach the tunnel; hidden once all are done (spec 4, Setup checklist).
 import type { Tunnel } from '@underpass/rules/entity/entity.ts';
 import { type ChecklistItem, isSetupComplete, renderChecklist } from '@underpass/rules/screen/setup-checklist.ts';
+import { tunnelTypes } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { CircleCheck, CircleDashed } from 'lucide-react';
 import { Card } from '../../ui/card.tsx';
 import type { DomainChecks } from './domain-checks.ts';
@@ -13,7 +14,12 @@ export interface SetupChecklistProps {
 const domainsOf = ({ tunnel, checks }: SetupChecklistProps) =>
   tunnel.ingressDomains.map((domain) => ({ verified: domain.verified, badge: checks.stateOf(domain).badge }));
 
-const itemsOf = (props: SetupChecklistProps) => renderChecklist(domainsOf(props), props.tunnel.connectedClients ?? 0);
+/** A tunnel that is found by its port has no step about domains. */
+function itemsOf(props: SetupChecklistProps): readonly ChecklistItem[] {
+  const { type, connectedClients = 0 } = props.tunnel;
+  const items = renderChecklist(domainsOf(props), connectedClients);
+  return tunnelTypes[type].foundBy === 'name' ? items : items.filter(({ id }) => id === 'connected');
+}
 
 /** Everything else is done, so the DNS checks that still run decide whether the checklist shows. */
 export const waitsForDns = (props: SetupChecklistProps): boolean =>

@@ -1,6 +1,7 @@
 // One tunnel: its state, its setup, how to connect (spec 2, Tunnel detail).
 import type { Tunnel } from '@underpass/rules/entity/entity.ts';
 import { isWaitingForVerification, showsConnect, waitingText } from '@underpass/rules/tunnel/tunnel-status.ts';
+import { tunnelTypes } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { useEffect, useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData, useParams, useRevalidator } from 'react-router';
 import { answers } from '../../api/answers.ts';
@@ -18,6 +19,7 @@ import { askDomainChecks, useDomainChecks } from './domain-checks.ts';
 import { Expiry } from './expiry.tsx';
 import { IngressDomains } from './ingress-domains.tsx';
 import { askLastClient } from './last-client.tsx';
+import { PublicPort } from './public-port.tsx';
 import { SetupChecklist, waitsForDns } from './setup-checklist.tsx';
 import { askHistory, firstRange, Traffic } from './traffic.tsx';
 import { TunnelHeader } from './tunnel-header.tsx';
@@ -87,7 +89,11 @@ function TunnelView({ loaded }: { readonly loaded: Tunnel }) {
           <>
             {hold === 'over' && checklist}
             {isRunning && use}
-            <IngressDomains tunnel={tunnel} checks={checks} />
+            {tunnelTypes[tunnel.type].foundBy === 'port' ? (
+              <PublicPort tunnel={tunnel} />
+            ) : (
+              <IngressDomains tunnel={tunnel} checks={checks} />
+            )}
             {showsConnect(tunnel) && <Connect tunnel={tunnel} startsFolded={isRunning} />}
             {!isRunning && use}
             {hold === 'given-up' && checklist}

@@ -64,7 +64,8 @@ const valuesOf = ({ type, ingressDomains, proxyProtocol, securityGroup, accessPo
 });
 
 /** Only a tunnel whose every domain has an apexName shows the domains editor (spec 2). */
-const editsDomains = ({ ingressDomains }: Tunnel) => ingressDomains.every(({ apexName }) => apexName !== '');
+const editsDomains = ({ type, ingressDomains }: Tunnel) =>
+  tunnelTypes[type].foundBy === 'name' && ingressDomains.every(({ apexName }) => apexName !== '');
 
 function parseUpdate(base: Tunnel, { pending, ...change }: UpdateValues): ParsedForm<TunnelChange, 'ingressDomains'> {
   if (!editsDomains(base)) return accept(change);

@@ -11,7 +11,15 @@ import { ListEditor } from '../../ui/input/list-editor.tsx';
 import { RadioCards } from '../../ui/input/radio-cards.tsx';
 import { Select } from '../../ui/input/select.tsx';
 import { Switch } from '../../ui/input/switch.tsx';
-import { type NewTunnelField, type NewTunnelForm, setGenerate, setName, setRegion, setType } from './new-tunnel-form.ts';
+import {
+  hasDomains,
+  type NewTunnelField,
+  type NewTunnelForm,
+  setGenerate,
+  setName,
+  setRegion,
+  setType,
+} from './new-tunnel-form.ts';
 import { ProxyProtocolField } from './proxy-protocol-field.tsx';
 
 export interface NewTunnelFieldsProps {
@@ -60,7 +68,7 @@ export function NewTunnelFields({ form, onChange, regions, errors }: NewTunnelFi
         options={tunnelTypesOf(region).map(typeOption)}
         onChange={(type) => onChange((old) => setType(old, type, region))}
       />
-      <DomainFields form={form} onChange={onChange} region={region} error={errors.domains} />
+      {hasDomains(form) && <DomainFields form={form} onChange={onChange} region={region} error={errors.domains} />}
       <ProxyProtocolField
         value={form.proxyProtocol}
         onChange={(proxyProtocol) => onChange((old) => ({ ...old, proxyProtocol }))}

@@ -72,3 +72,14 @@ test('refuses a region that is no longer available', () => {
   const parsed = parseNewTunnel({ ...form, generate: true }, [{ ...full, available: false }]);
   assert.ok(!parsed.ok && parsed.errors.region);
 });
+
+test('a tcp tunnel has no domains: choosing the type clears them, and none is required', () => {
+  const withPorts: Region = { ...full, tcpPorts: '20000-20099' };
+  const tcp = setType({ ...form, domains: ['a.example.com'], pendingDomain: 'b.example.com', generate: true }, 'tcp', withPorts);
+  assert.deepEqual([tcp.domains, tcp.pendingDomain, tcp.generate], [[], '', false]);
+  assert.deepEqual(parseNewTunnel(tcp, [withPorts]), {
+    ok: true,
+    value: { name: 'web', region: 'a', ingressDomains: [], proxyProtocol: '', type: 'tcp' },
+  });
+  assert.equal(setRegion(tcp, full).type, 'http');
+});

@@ -8,7 +8,7 @@ import type { ParsedForm } from '@underpass/rules/parsed.ts';
 import { accept, collectErrors } from '@underpass/rules/parsed.ts';
 import { lowerTunnelName, parseTunnelName } from '@underpass/rules/tunnel/tunnel-name.ts';
 import type { TunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
-import { defaultTunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
+import { defaultTunnelType, tunnelTypes } from '@underpass/rules/tunnel/tunnel-type.ts';
 
 export type NewTunnel = PayloadOf<typeof tunnelCalls.createTunnel>;
 
@@ -59,14 +59,21 @@ export function setGenerate(form: NewTunnelForm, generate: boolean): NewTunnelFo
   return generate ? { ...form, generate, domains: [], pendingDomain: '' } : { ...form, generate };
 }
 
-function withGenerator(form: NewTunnelForm, region: Region): NewTunnelForm {
+/** A tunnel that is found by its port has no domains. */
+export const hasDomains = ({ type }: Pick<NewTunnelForm, 'type'>): boolean => tunnelTypes[type].foundBy === 'name';
+
+function withGenerator(given: NewTunnelForm, region: Region): NewTunnelForm {
+  const form = hasDomains(given) ? given : { ...given, domains: [], pendingDomain: '' };
   return generatorDomain(region, form.type) === null ? { ...form, generate: false } : form;
 }
 
 export function parseNewTunnel(form: NewTunnelForm, regions: readonly Region[]): ParsedForm<NewTunnel, NewTunnelField> {
   const name = parseTunnelName(form.name);
   const region = parseRegion(regions, form.region, form.type);
-  const domains = parseIngressDomains(form.domains, { generate: form.generate, pending: form.pendingDomain });
+  const domains = parseIngressDomains(form.domains, {
+    generate: form.generate || !hasDomains(form),
+    pending: form.pendingDomain,
+  });
   if (!name.ok || !region.ok || !domains.ok) return { ok: false, errors: collectErrors({ name, region, domains }) };
   const { type, proxyProtocol } = form;
   return accept({ name: name.value, region: region.value.name, ingressDomains: domains.value, proxyProtocol, type });

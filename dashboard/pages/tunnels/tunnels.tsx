@@ -4,6 +4,7 @@ import { askedOf } from '@underpass/rules/list/list-address.ts';
 import { findShown, type ListPage, searchWords, tunnelList } from '@underpass/rules/list/list-page.ts';
 import { may } from '@underpass/rules/people/permission.ts';
 import { text } from '@underpass/rules/text/text.ts';
+import { tcpHostPort } from '@underpass/rules/tunnel/tcp-address.ts';
 import { conditionOf } from '@underpass/rules/tunnel/tunnel-condition.ts';
 import { temporaryLabel } from '@underpass/rules/tunnel/tunnel-expiry.ts';
 import { tunnelTypes } from '@underpass/rules/tunnel/tunnel-type.ts';
@@ -155,7 +156,15 @@ interface DomainsProps {
 }
 
 /** The first domain that the search found, else the first. The tunnel's page shows all. */
-function Domains({ tunnel: { ingressDomains }, words }: DomainsProps) {
+function Domains({ tunnel, words }: DomainsProps) {
+  const { ingressDomains } = tunnel;
+  const hostPort = tcpHostPort(tunnel);
+  if (hostPort !== null)
+    return (
+      <span className="font-mono text-sm">
+        <Breakable text={hostPort} />
+      </span>
+    );
   const names = ingressDomains.map(({ name }) => name);
   const shown = findShown(names, words);
   if (shown === undefined) return <span className="text-sm text-ink-faint">{text.tunnels.noIngressDomains}</span>;
