@@ -29,6 +29,7 @@ describe('a chain', () => {
       const parsed = read(chain);
       assert.ok(parsed.ok, JSON.stringify(parsed));
       assert.deepEqual(subjects(parsed.value), ['CN=leaf', 'CN=Middle']);
+      assert.equal(parsed.value.warning, 'Only visitors who know the authority ‘Root’ trust this certificate.');
       assert.equal(Math.round((parsed.value.expiresAt - nowMs) / dayMs), 40, 'it ends with the first certificate of the chain');
     }
   });

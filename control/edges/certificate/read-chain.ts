@@ -37,7 +37,7 @@ export function readOwnChain({ host, chain, privateKey }: Pasted, nowMs: number)
     privateKeyPem: key.value.export({ type: 'pkcs8', format: 'pem' }).toString(),
     startsAt: Math.max(...ordered.map((each) => each.validFromDate.getTime())),
     expiresAt: Math.min(...ordered.map((each) => each.validToDate.getTime())),
-    warning: warningOf(ordered.at(-1)!),
+    warning: warningOf(ordered.at(-1)!, given.value),
   };
   return isServable(own) ? accept(own) : refuse('The edges cannot serve this certificate: its signature or key is too weak.');
 }
@@ -151,10 +151,12 @@ function isServable({ chainPem, privateKeyPem }: OwnChain): boolean {
 }
 
 /** The authority of a company is known to its own machines alone; more often an intermediate was left out. */
-function warningOf(last: X509Certificate): string {
+function warningOf(last: X509Certificate, given: readonly X509Certificate[]): string {
   if (isSelfSigned(last)) return 'The certificate is signed by itself: browsers warn their visitors.';
   if (rootCertificates.some((pem) => isSigned(last, new X509Certificate(pem)))) return '';
   const issuer = commonNameOf(last.issuer);
+  if (given.some((each) => isSelfSigned(each) && isSigned(last, each)))
+    return `Only visitors who know the authority ${issuer} trust this certificate.`;
   return `No public authority signed the last certificate of the chain. Add the certificate of ${issuer}, unless it is an authority that your visitors know.`;
 }
 
