@@ -92,20 +92,21 @@ export function ownDomains(
   isOfPeer: (name: string) => boolean,
   texts: readonly string[] = settings.texts(key),
 ): readonly string[] {
-  const wrong = texts.filter((text) => isOfPeer(text) || !parseIngressDomain(text).ok);
+  const isWrong = (text: string): boolean => isOfPeer(text) || text.includes('*') || !parseIngressDomain(text).ok;
+  const wrong = texts.filter(isWrong);
   if (wrong.length > 0)
     settings.leave(
       key,
       wrong.some(isOfPeer) ? peerDomain : wrong.some((text) => text.includes('*')) ? wildcard : 'not a domain name',
     );
   return texts.flatMap((text) => {
-    const parsed = isOfPeer(text) ? undefined : parseIngressDomain(text);
+    const parsed = isWrong(text) ? undefined : parseIngressDomain(text);
     return parsed?.ok ? [parsed.value] : [];
   });
 }
 
 export const peerDomain = 'a domain of that service; the region here generates a name, or add a domain of your own';
-export const wildcard = 'a tunnel has no wildcard domains';
+export const wildcard = 'an http tunnel has no wildcard domains';
 
 /** Addresses that a security group can list; undefined and named if there are others. */
 export function allowedAddresses(settings: Settings, key: string): readonly string[] | undefined {

@@ -74,6 +74,7 @@ const otherSpellings: Readonly<Record<string, string>> = {
   'startQuickTunnel.name': 'trimmed and lowered',
   'createSecurityGroup.name': 'trimmed',
   'createAccessPolicy.name': 'trimmed',
+  'checkTunnelDomains.host': 'also a wildcard',
 };
 
 const texts = [

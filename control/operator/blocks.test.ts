@@ -116,6 +116,31 @@ onBothDatabases((database, skip, open) =>
           assert.deepEqual(await list(), []);
         });
 
+      it('darkens the wildcard that covers it: edges know no blocked names', async () => {
+        const [apex, wildcard] = ['wild-block.com', '*.apps.wild-block.com'];
+        const make = (name: string, host: string) =>
+          owner.send('POST', `/api/tunnels?project=${owner.projectId}`, {
+            ...{ name, type: 'ingress', region: 'local', securityGroup: 'default', proxyProtocol: '', ingressDomains: [host] },
+          });
+        assert.equal((await make('wild', wildcard)).status, 200);
+        test.dns.proofs.set(apex, 'found');
+        await owner.call('POST', `/api/domains/${apex}/verify?project=${owner.projectId}`);
+        const live = async () => (await read('wild')).ingressDomains.map(({ verified }) => verified);
+        assert.deepEqual(await live(), [true]);
+        const other = await blocked('a.b.apps.wild-block.com');
+        assert.deepEqual(await live(), [true], 'it covers one label');
+        const one = await blocked('evil.apps.wild-block.com');
+        assert.deepEqual(await live(), [false]);
+        await blocked('x.more.wild-block.com');
+        assert.equal((await make('again', '*.more.wild-block.com')).status, 403);
+        const two = await blocked('worse.apps.wild-block.com');
+        await operator.call('DELETE', `/api/operator/blocks/${one.id}`);
+        assert.deepEqual(await live(), [false], 'another block holds it');
+        await operator.call('DELETE', `/api/operator/blocks/${two.id}`);
+        assert.deepEqual(await live(), [true]);
+        await operator.call('DELETE', `/api/operator/blocks/${other.id}`);
+      });
+
       it('takes a made-up name out of circulation, and its end brings it back', async () => {
         await create(owner, 'shop', []);
         const [domain] = (await read('shop')).ingressDomains;

@@ -58,3 +58,34 @@ test('a large change lets the event loop turn, and every host has a tunnel throu
   assert.ok(turns >= 5, `${turns} turns`);
   assert.equal(table.tunnelOf('t7.tunnels.test')?.feed.id, 'new-t7');
 });
+
+test('a wildcard gets the names with one label more that no tunnel has, and a visitor stays while it covers the name', () => {
+  const table = new RouteTable(pino({ level: 'silent' }));
+  const wild = tunnelOf('wild', { type: 'ingress', hosts: ['*.apps.test'] });
+  const exact = tunnelOf('exact', { hosts: ['a.apps.test'] });
+  const deep = tunnelOf('deep', { type: 'ingress', hosts: ['*.b.apps.test'] });
+  table.applySnapshot({ type: 'snapshot', seq: 1, state: { ...stateOf(), tunnels: [wild, exact, deep] } });
+  const served = (host: string) => table.tunnelOf(host)?.feed.id;
+  const rows: [host: string, id: string | undefined, why?: string][] = [
+    ['a.apps.test', 'exact', 'the exact name comes first'],
+    ['c.apps.test', 'wild'],
+    ['b.apps.test', 'wild'],
+    ['c.b.apps.test', 'deep'],
+    ['c.d.apps.test', undefined, 'two labels'],
+    ['apps.test', undefined],
+    ['.apps.test', undefined, 'an empty label'],
+    ['a_b!.apps.test', undefined, 'no host name'],
+    ['test', undefined],
+  ];
+  for (const [host, id, why] of rows) assert.equal(served(host), id, why ?? host);
+  const cut: string[] = [];
+  const visitor = (host: string) => ({
+    ...{ host, address: '192.0.2.1', cut: () => cut.push(host), endOtherHosts: () => {}, endUnadmitted: () => {} },
+  });
+  const tunnel = table.tunnels.get('wild')!;
+  for (const host of ['c.apps.test', 'd.apps.test']) tunnel.visitors.add(visitor(host) as never);
+  tunnel.update({ ...wild, hosts: ['*.apps.test', 'e.test'] }, 0);
+  assert.deepEqual(cut, []);
+  tunnel.update({ ...wild, hosts: ['d.apps.test'] }, 0);
+  assert.deepEqual(cut, ['c.apps.test']);
+});

@@ -3,6 +3,7 @@
 import { createSecureContext, type SecureContext } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
 import { NetworkSet } from '@underpass/rules/address/network-set.ts';
+import { isCanonicalHostname, servingNames } from '@underpass/rules/names/hostname.ts';
 import type { FeedBlock, FeedCertificate, FeedChallenge, FeedPeer, FeedState, FeedTunnel, ToEdge } from '@underpass/wire/feed.ts';
 import type { Logger } from 'pino';
 import type { VisitorError } from '../core/visitor-error.ts';
@@ -38,8 +39,15 @@ export class RouteTable {
     this.certificates = new Certificates(log);
   }
 
+  /** A tunnel with the host itself comes before one with a wildcard for it. */
   tunnelOf(host: string): TunnelState | null {
-    return this.#claims.get(host)?.at(-1) ?? null;
+    return (this.#claims.get(host) ?? this.#wildcardClaims(host))?.at(-1) ?? null;
+  }
+
+  /** Visitors may send any text as the name: a wildcard stands only for names. */
+  #wildcardClaims(host: string): readonly TunnelState[] | undefined {
+    const claims = this.#claims.get(servingNames(host)[1]);
+    return claims !== undefined && isCanonicalHostname(host) ? claims : undefined;
   }
 
   /** Null if a request for `host` may go to `routedTo`, the tunnel that its connection was routed to; else the error to answer. */

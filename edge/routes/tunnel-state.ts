@@ -1,6 +1,7 @@
 // One tunnel on this edge: its configuration, its clients and visitors, its counters.
 
 import { compileAllowList } from '@underpass/rules/address/allow-list.ts';
+import { coversHost } from '@underpass/rules/names/hostname.ts';
 import type { TunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
 import type { FeedLeave, FeedRefusal, FeedTunnel } from '@underpass/wire/feed.ts';
 import type { VisitorError } from '../core/visitor-error.ts';
@@ -26,7 +27,7 @@ export interface Visitor {
 export const portHost = (port: number): string => `:${port}`;
 
 const isServed = ({ hosts, port }: FeedTunnel, host: string): boolean =>
-  hosts.includes(host) || (port !== undefined && host === portHost(port));
+  coversHost(hosts, host) || (port !== undefined && host === portHost(port));
 
 /** Replaced tokens that still name their tunnel when they are refused. */
 const mostFormerTokens = 4;

@@ -1,6 +1,7 @@
 // One visitor's HTTP/1.1 connection behind TLS: heads are checked and rewritten, bodies pass as they come, one request at a time.
 
 import type { Duplex } from 'node:stream';
+import { coversHost } from '@underpass/rules/names/hostname.ts';
 import { BodyScan } from '@underpass/wire/http/body-scan.ts';
 import { headFieldOf } from '@underpass/wire/http/head-field.ts';
 import { HeldBytes } from '@underpass/wire/http/held-bytes.ts';
@@ -463,7 +464,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
   }
 
   endOtherHosts(hosts: readonly string[]): void {
-    if (isServing(this.#phase) && !hosts.includes(this.#admission.host)) this.cut();
+    if (isServing(this.#phase) && !coversHost(hosts, this.#admission.host)) this.cut();
   }
 
   endUnadmitted(policy: VisitPolicy, nowMs: number): void {

@@ -1,6 +1,7 @@
 // One request of an HTTP/2 visitor and its response.
 
 import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import { coversHost } from '@underpass/rules/names/hostname.ts';
 import type { ResetCode } from '@underpass/wire/core/code.ts';
 import type { BodySink } from '@underpass/wire/http/body-scan.ts';
 import { frameChunk, renderLastChunk } from '@underpass/wire/http/chunk.ts';
@@ -378,7 +379,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
   }
 
   endOtherHosts(hosts: readonly string[]): void {
-    if (this.#host !== '' && !hosts.includes(this.#host)) this.#breakOff();
+    if (this.#host !== '' && !coversHost(hosts, this.#host)) this.#breakOff();
   }
 
   endUnadmitted(policy: VisitPolicy, nowMs: number): void {

@@ -68,7 +68,7 @@ export const TunnelQuery = z.object({ project, metrics: wordField(z.enum(['1']))
 export const RotationQuery = z.object({ project, overlap: wordField(z.enum(['0'])).optional() });
 /** `unkept=1` deletes the tunnel only while it has an expiry: somebody may have kept it. */
 export const DeletionQuery = z.object({ project, unkept: wordField(z.enum(['1'])).optional() });
-/** `host` answers for this ingress domain only; `fresh=1` takes no answer from a moment ago. */
+/** `host` answers for this ingress domain only, which may be a wildcard; `fresh=1` takes no answer from a moment ago. */
 export const DomainsQuery = z.object({
   project,
   host: textField({ format: 'idn-hostname' }).optional(),

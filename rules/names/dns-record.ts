@@ -1,6 +1,7 @@
 // The DNS records that a user must set, and whether they took effect (spec 7, DNS record rules; spec 3).
 
 import { canonicalAddress, parseIpv4 } from '../address/address.ts';
+import { isWildcardName } from './hostname.ts';
 
 export type DnsCheck = 'dns_ok' | 'no_dns';
 
@@ -33,6 +34,9 @@ export function ingressRecord(
   const first = dataPlane.ips[0];
   return first === undefined ? null : { type: 'AAAA', name: '@', value: first };
 }
+
+/** The name to look up for an ingress domain: of a wildcard, one that it covers. */
+export const lookedUpName = (name: string): string => (isWildcardName(name) ? `underpass-check.${name.slice(2)}` : name);
 
 export function recordName(host: string, apexName: string): string {
   if (host === apexName) return '@';

@@ -43,6 +43,13 @@ export const isLocalhostName = (host: string): boolean => isSameOrUnder(host, 'l
 /** The names of certificates that serve a host: itself, and one wildcard label in place of its first (RFC 9525 6.3). */
 export const servingNames = (host: string): readonly [string, string] => [host, `*.${host.slice(host.indexOf('.') + 1)}`];
 
+/** Stands for every name with one label more. A certificate's wildcard covers the same names. */
+export const isWildcardName = (name: string): boolean => name.startsWith('*.');
+
+/** Whether one of the names is the host, or a wildcard for it. */
+export const coversHost = (names: readonly string[], host: string): boolean =>
+  servingNames(host).some((name) => names.includes(name));
+
 function isLabel(text: string): boolean {
   return text.length <= labelMaxChars && label.test(text);
 }

@@ -16,6 +16,8 @@ test('a name is accepted in canonical form', (t) => {
     ['a.b.c.d.example.com', 'a.b.c.d.example.com'],
     ['bücher.example', 'xn--bcher-kva.example'],
     ['quick-otter.tunnels.localhost', 'quick-otter.tunnels.localhost'],
+    [' *.Apps.Example.COM. ', '*.apps.example.com'],
+    ['*.example.com', '*.example.com'],
   ]);
 });
 
@@ -24,7 +26,13 @@ test('anything else is refused with the text of the spec', (t) => {
     [''],
     ['app'],
     ['localhost'],
-    ['*.example.com', 'a wildcard has no single owner'],
+    ['*.com', 'every name of a top-level domain'],
+    ['*', 'every name'],
+    ['*.*.example.com'],
+    ['a.*.example.com'],
+    ['*a.example.com'],
+    ['*.'],
+    [`*.${'a.'.repeat(125)}aa`, '254 with the wildcard'],
     ['app_1.example.com'],
     ['-app.example.com'],
     ['https://app.example.com'],

@@ -3,13 +3,18 @@
 import { limits } from '../limits.ts';
 import { accept, type Parsed, refuse } from '../parsed.ts';
 import { splitEntries, unwrapHost } from '../text/typed-list.ts';
-import { isSameOrUnder, parseHostname } from './hostname.ts';
+import { hostnameMaxChars, isSameOrUnder, parseHostname } from './hostname.ts';
 
-/** Accepts at least two labels; a wildcard is not a name that one tunnel can own. */
+/** Accepts at least two labels, and `*.` before them. */
 export function parseIngressDomain(text: string): Parsed<string> {
-  const name = parseHostname(text.trim());
-  return name?.includes('.') ? accept(name) : refuse('Please enter a valid domain name.');
+  const [, star = '', rest = ''] = /^(\*\.)?(.*)$/s.exec(text.trim())!;
+  const name = parseHostname(rest);
+  const fits = name?.includes('.') && star.length + name.length <= hostnameMaxChars;
+  return fits ? accept(`${star}${name}`) : refuse('Please enter a valid domain name.');
 }
+
+export const wildcardTypeMessage = (name: string): string =>
+  `'${name}' needs an ingress tunnel: http tunnels take no wildcard yet.`;
 
 /** The list with the typed name, or the host of a pasted URL, at its end; a duplicate changes nothing. */
 export function addIngressDomain(list: readonly string[], text: string): Parsed<readonly string[]> {

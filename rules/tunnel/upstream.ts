@@ -3,8 +3,8 @@
 
 import { formatAddress, parseAddress } from '../address/address.ts';
 import { compileAllowList } from '../address/allow-list.ts';
-import { isCanonicalHostname, isLocalhostName, lowerAscii } from '../names/hostname.ts';
-import { parseIngressDomain } from '../names/ingress-domain.ts';
+import { isCanonicalHostname, isLocalhostName, isWildcardName, lowerAscii } from '../names/hostname.ts';
+import { parseIngressDomain, wildcardTypeMessage } from '../names/ingress-domain.ts';
 import { accept, type Parsed, refuse } from '../parsed.ts';
 import type { TunnelType } from './tunnel-type.ts';
 
@@ -83,6 +83,7 @@ export function parseHttpUpstream(text: string): Parsed<HttpUpstream> {
   if (equals < 0) return mapParsed(parseUrlUpstream(text), (upstream) => ({ domain: null, upstream }));
   const domain = parseIngressDomain(text.slice(0, equals));
   if (!domain.ok) return domain;
+  if (isWildcardName(domain.value)) return refuse(wildcardTypeMessage(domain.value));
   return mapParsed(parseUrlUpstream(text.slice(equals + 1)), (upstream) => ({ domain: domain.value, upstream }));
 }
 

@@ -2,6 +2,7 @@
 // the route, no certificate is ordered, and no visitor signs in there. `blocked` marks the hosts, so that the end of a block finds them.
 
 import { blockedNameMessage, blockingNames } from '@underpass/rules/names/block.ts';
+import { isWildcardName, servingNames } from '@underpass/rules/names/hostname.ts';
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import { piecesOf } from '../../platform/store/pieces.ts';
 import type { Queries, Store } from '../../platform/store/store.ts';
@@ -20,7 +21,15 @@ export async function blockedAmong(db: Queries, hosts: readonly string[]): Promi
     const values = new Set((await found.execute()).map(({ value }) => value));
     for (const host of some) if (blockingNames(host).some((name) => values.has(name))) held.add(host);
   }
+  for (const wildcard of hosts.filter(isWildcardName)) if (await hasBlockUnder(db, wildcard)) held.add(wildcard);
   return held;
+}
+
+/** Edges know no blocked names: a wildcard that covers one would serve it. */
+async function hasBlockUnder(db: Queries, wildcard: string): Promise<boolean> {
+  const found = db.selectFrom('blocks').select('value').where('kind', '=', 'name');
+  const under = await found.where(sql<SqlBool>`value like ${likeUnder(wildcard.slice(2))} escape '\\'`).execute();
+  return under.some(({ value }) => servingNames(value)[1] === wildcard);
 }
 
 export async function refuseBlocked(db: Queries, hosts: readonly string[]): Promise<void> {
@@ -28,8 +37,11 @@ export async function refuseBlocked(db: Queries, hosts: readonly string[]): Prom
   if (first !== undefined) refuse('forbidden', blockedNameMessage(first));
 }
 
+const likeUnder = (name: string): string => `%.${name.replace(/[\\%_]/g, '\\$&')}`;
+
+/** True for hosts that a block of the name holds: itself, those below it, and the wildcard that covers it. */
 const isUnder = (name: string): RawBuilder<SqlBool> =>
-  sql<SqlBool>`(host = ${name} or host like ${`%.${name.replace(/[\\%_]/g, '\\$&')}`} escape '\\')`;
+  sql<SqlBool>`(host in (${name}, ${servingNames(name)[1]}) or host like ${likeUnder(name)} escape '\\')`;
 
 const tunnelsOf = (rows: readonly { readonly tunnel_id: string }[]): readonly string[] => [
   ...new Set(rows.map(({ tunnel_id }) => tunnel_id)),

@@ -2,7 +2,9 @@
 // A look-up that fails leaves its domain without an answer; the call still succeeds.
 
 import type { CheckedDomain, TunnelDomains } from '@underpass/rules/entity/resource.ts';
-import { parseHostname } from '@underpass/rules/names/hostname.ts';
+import { lookedUpName } from '@underpass/rules/names/dns-record.ts';
+import { isWildcardName, parseHostname } from '@underpass/rules/names/hostname.ts';
+import { parseIngressDomain } from '@underpass/rules/names/ingress-domain.ts';
 import { decideDnsOutcome } from '@underpass/rules/screen/domain-state.ts';
 import { tunnelTypes } from '@underpass/rules/tunnel/tunnel-type.ts';
 import type { CertificatePort, NameCertificate } from '../../edges/certificate/port.ts';
@@ -11,7 +13,7 @@ import type { TunnelHostsTable } from '../../platform/store/schema.ts';
 import type { Queries, Store } from '../../platform/store/store.ts';
 import type { CallContext, Handlers } from '../../request/caller/call.ts';
 import { parseFlag } from '../../request/http/flag.ts';
-import { orMissing, refuse } from '../../request/http/refusal.ts';
+import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
 import { isUnderNew } from '../domain/look-up-right.ts';
 import { createHostLookUps, type Found, type HostLookUps, type LookUpDeps } from './host-look-ups.ts';
 import { noteMended } from './host-recheck.ts';
@@ -28,8 +30,13 @@ interface Asked {
   readonly isOne: boolean;
 }
 
+const parseAsked = (asked: string): string =>
+  isWildcardName(asked)
+    ? orInvalid(parseIngressDomain(asked))
+    : (parseHostname(asked) ?? refuse('invalid', 'Please enter a valid domain name.'));
+
 async function askedHosts(db: Queries, tunnelId: string, asked: string | undefined): Promise<Asked> {
-  const name = asked === undefined ? undefined : (parseHostname(asked) ?? refuse('invalid', 'Please enter a valid domain name.'));
+  const name = asked === undefined ? undefined : parseAsked(asked);
   const hosts = (await readHosts(db, [tunnelId])).get(tunnelId) ?? [];
   if (name === undefined) return { hosts, isOne: false };
   return {
@@ -51,8 +58,8 @@ async function dataPlaneHostOf(db: Queries, region: string): Promise<string> {
 /** Nothing is looked up for a generated name: its DNS is ours. */
 async function findAddresses(lookUps: HostLookUps, host: TunnelHostsTable, mayLookUpNew: boolean): Promise<Found> {
   if (host.apex_name === '') return {};
-  if (host.live_host !== null) return lookUps.shared(host.host, host.apex_name);
-  return mayLookUpNew ? lookUps.unproven(host.host) : { unchecked: 'unverified' };
+  if (host.live_host !== null) return lookUps.shared(lookedUpName(host.host), host.apex_name);
+  return mayLookUpNew ? lookUps.unproven(lookedUpName(host.host)) : { unchecked: 'unverified' };
 }
 
 /**

@@ -2,7 +2,7 @@
 // It keeps the outcome beside the host, for the first screen. A look-up that fails changes nothing.
 
 import { dayMs, hourMs } from '@underpass/rules/limits.ts';
-import { decideDnsCheck } from '@underpass/rules/names/dns-record.ts';
+import { decideDnsCheck, lookedUpName } from '@underpass/rules/names/dns-record.ts';
 import type { Logger } from 'pino';
 import type { DnsPort } from '../../edges/dns/port.ts';
 import { listRegionRows } from '../../edges/region/regions.ts';
@@ -68,7 +68,7 @@ async function regionAddresses({ store, dns }: HostRecheckDeps): Promise<Readonl
 
 /** `ours`: the addresses of the region. */
 async function checkOne({ store, dns }: HostRecheckDeps, due: DueHost, ours: readonly string[], now: number): Promise<void> {
-  const answer = ours.length === 0 ? 'unknown' : await dns.hosts.ask(due.host);
+  const answer = ours.length === 0 ? 'unknown' : await dns.hosts.ask(lookedUpName(due.host));
   const isFirstMiss = due.missingSince !== null && due.missingSince === due.checkedAt;
   // Without an answer, one miss stays one miss: a second one has to follow it.
   const unanswered = isFirstMiss ? now : due.missingSince;

@@ -5,7 +5,9 @@ import { randomInt } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { dayMs, durations } from '@underpass/rules/limits.ts';
 import { generateDomain, generateNumberedDomain } from '@underpass/rules/names/generated-domain.ts';
-import { findApexName } from '@underpass/rules/names/ingress-domain.ts';
+import { isWildcardName } from '@underpass/rules/names/hostname.ts';
+import { findApexName, wildcardTypeMessage } from '@underpass/rules/names/ingress-domain.ts';
+import { tunnelTypes } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { isOwnDomain, registrableDomain } from '../../edges/dns/registrable.ts';
 import { dropOwnExcept } from '../../edges/own-certificate/own-rows.ts';
 import type { TunnelHostsTable } from '../../platform/store/schema.ts';
@@ -28,10 +30,18 @@ export interface HostPlan {
 }
 
 function apexOf(host: string, apexNames: readonly string[], ownHosts: readonly string[]): string {
-  const apex = findApexName(host, apexNames) ?? registrableDomain(host);
+  const apex = findApexName(host, apexNames) ?? registrableDomain(host.replace(/^\*\./, ''));
   if (apex === null || isOwnDomain(apex, ownHosts))
     return refuse('invalid', `Ingress domain '${host}' cannot be used. Use a name under a domain that you own.`);
   return apex;
+}
+
+/** The edges need a certificate for each host of an http tunnel, and visitors sign in to one. */
+async function refuseWildcard(trx: Queries, { tunnelId, hosts }: HostPlan): Promise<void> {
+  const wildcard = hosts.find(isWildcardName);
+  if (wildcard === undefined) return;
+  const tunnel = await trx.selectFrom('tunnels').select('type').where('id', '=', tunnelId).executeTakeFirstOrThrow();
+  if (tunnelTypes[tunnel.type].edgeEndsTls) refuse('invalid', wildcardTypeMessage(wildcard));
 }
 
 async function refuseTaken(trx: Queries, { membership, tunnelId, hosts }: HostPlan): Promise<void> {
@@ -134,6 +144,7 @@ async function isWritten(trx: Queries, tunnelId: string, rows: readonly TunnelHo
 /** Replaces all hosts of the tunnel. False if nothing changed. The project must be locked. */
 export async function writeHosts(trx: Queries, plan: HostPlan): Promise<boolean> {
   withinQuota(plan.membership, 'ingressDomainsPerTunnel', plan.hosts.length);
+  await refuseWildcard(trx, plan);
   if (plan.hosts.length > 0) await refuseTaken(trx, plan);
   const rows = await planRows(trx, plan);
   if (await isWritten(trx, plan.tunnelId, rows)) return false;

@@ -350,7 +350,8 @@ describe('400', () => {
     [{ proxyProtocol: 'v3' }, "Proxy protocol must be '', 'v1' or 'v2'"],
     [{ type: 'ingress', ingressDomains: [] }, 'Provide at least one ingress domain'],
     [{ ingressDomains: ['under_score.com'] }, 'Please enter a valid domain name.'],
-    [{ ingressDomains: ['*.example.com'] }, 'Please enter a valid domain name.'],
+    [{ ingressDomains: ['*.com'] }, 'Please enter a valid domain name.'],
+    [{ ingressDomains: ['*.example.com'] }, "'*.example.com' needs an ingress tunnel: http tunnels take no wildcard yet."],
     [{ ingressDomains: ['192.0.2.1'] }, 'Please enter a valid domain name.'],
     [{ ingressDomains: ['localhost'] }, 'Please enter a valid domain name.'],
     [{ ingressDomains: ['co.uk'] }, "Ingress domain 'co.uk' cannot be used. Use a name under a domain that you own."],
@@ -464,6 +465,32 @@ describe('409', () => {
     assert.deepEqual(await createRefused(ann, { name: second, ingressDomains: [host], type: 'ingress' }), [409, text]);
     await create(ann, { name: second });
     assert.deepEqual(await refusal(await ann.send('PATCH', tunnelOf(ann, second), { ingressDomains: [host] })), [409, text]);
+  });
+
+  it('takes a wildcard for ingress tunnels under an apex of the project, and no other', async () => {
+    const project = `project=${ann.projectId}`;
+    const make = (name: string, type: string, ...ingressDomains: string[]) =>
+      ann.send('POST', `/api/tunnels?${project}`, { name, region: 'local', type, ingressDomains });
+    const wildcard = '*.apps.wild-one.com';
+    assert.equal((await make('wild-a', 'ingress', wildcard, 'x.apps.wild-one.com')).status, 200);
+    const taken = await make('wild-b', 'ingress', wildcard);
+    assert.deepEqual([taken.status, await taken.text()], [409, `Ingress domain '${wildcard}' is in use by tunnel 'wild-a'`]);
+    assert.equal((await make('wild-c', 'http', 'b.apps.wild-one.com')).status, 200, 'an exact name beside it');
+    const http = await make('wild-d', 'http', '*.b.wild-one.com');
+    assert.match(await http.text(), /needs an ingress tunnel/);
+    for (const name of ['*.com', '*.co.uk', '*.localhost', '*.tunnels.localhost', '*'])
+      assert.equal((await make('wild-e', 'ingress', name)).status, 400, name);
+    test.dns.proofs.set('wild-one.com', 'found');
+    await ann.call('POST', `/api/domains/wild-one.com/verify?${project}`);
+    test.dns.addresses.set('underpass-check.apps.wild-one.com', ['192.0.2.1']);
+    const path = `/api/tunnels/wild-a/domains?${project}&host=${encodeURIComponent(wildcard)}`;
+    const { domains } = await ann.call<{ domains: { ips: string[] }[] }>('GET', path);
+    assert.deepEqual(domains[0]?.ips, ['192.0.2.1']);
+    const bob = await test.signUp('bob-wild@example.com');
+    const stolen = await bob.send('POST', `/api/tunnels?project=${bob.projectId}`, {
+      ...{ name: 'wild', region: 'local', type: 'ingress', ingressDomains: ['*.deep.apps.wild-one.com'] },
+    });
+    assert.equal(stolen.status, 409);
   });
 
   it('refuses hosts under an apex that another project has verified, and leaves no trace of the attempt', async () => {

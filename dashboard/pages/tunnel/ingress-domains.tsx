@@ -2,6 +2,7 @@
 // is folded.
 
 import type { IngressDomain, Tunnel } from '@underpass/rules/entity/entity.ts';
+import { isWildcardName } from '@underpass/rules/names/hostname.ts';
 import { type DomainBadge, domainBadgeLabels, showsConfigureDns } from '@underpass/rules/screen/domain-badge.ts';
 import { type DomainState, failingFirst } from '@underpass/rules/screen/domain-state.ts';
 import { text } from '@underpass/rules/text/text.ts';
@@ -147,16 +148,7 @@ function DomainRow({ tunnel, domain, state: { badge, detail }, isOpen, onQrCode 
     <li className="flex min-h-13 items-start gap-1 px-4 py-2 sm:px-5">
       <div className="flex min-w-0 flex-1 flex-wrap items-center gap-x-3 gap-y-1">
         <span className="flex min-w-0 items-center gap-1">
-          <a
-            href={domain.url}
-            target="_blank"
-            rel="noreferrer"
-            className="inline-flex min-w-0 items-center gap-1 font-semibold wrap-anywhere underline decoration-line underline-offset-4 hover:decoration-current"
-          >
-            {domain.name}
-            <ArrowUpRight aria-hidden="true" className="size-4 shrink-0 text-ink-faint" />
-          </a>
-          <CopyButton text={domain.url} what={`address of ${domain.name}`} />
+          <DomainName domain={domain} />
         </span>
         {label && (
           <Badge tone={tones[badge]} dot="ring">
@@ -177,7 +169,26 @@ function DomainRow({ tunnel, domain, state: { badge, detail }, isOpen, onQrCode 
         {/* Keeps the line free until the answer fills it, so that it pushes nothing down. */}
         {(detail || isOpen) && <p className="min-h-5 w-full text-sm wrap-anywhere text-ink-soft">{detail}</p>}
       </div>
-      <DomainMenu domain={domain} onQrCode={onQrCode} />
+      {!isWildcardName(domain.name) && <DomainMenu domain={domain} onQrCode={onQrCode} />}
     </li>
+  );
+}
+
+/** A wildcard has no address of its own. */
+function DomainName({ domain: { name, url } }: Pick<DomainRowProps, 'domain'>) {
+  if (isWildcardName(name)) return <span className="font-semibold wrap-anywhere">{name}</span>;
+  return (
+    <>
+      <a
+        href={url}
+        target="_blank"
+        rel="noreferrer"
+        className="inline-flex min-w-0 items-center gap-1 font-semibold wrap-anywhere underline decoration-line underline-offset-4 hover:decoration-current"
+      >
+        {name}
+        <ArrowUpRight aria-hidden="true" className="size-4 shrink-0 text-ink-faint" />
+      </a>
+      <CopyButton text={url} what={`address of ${name}`} />
+    </>
   );
 }
