@@ -41,7 +41,7 @@ const mayNameUpstream = /\n(location|set-cookie)[ \t]*:/i;
 /** Undefined leaves the line as it is. */
 type EditValue = (name: string, value: string) => string | undefined;
 
-function editFields(text: string, edit: EditValue): Buffer {
+export function editFields(text: string, edit: EditValue): Buffer {
   const [start = '', ...lines] = text.split('\r\n');
   const edited = lines.map((line) => {
     const colon = line.indexOf(':');

@@ -44,7 +44,7 @@ interface Connection {
 }
 
 function open(upstream: Upstream, by: OpenUpstream = createOpenUpstream(trust), preface: Uint8Array = none): Connection {
-  const duplex = by(upstream, preface);
+  const duplex = by({ upstream }, preface);
   let text = '';
   const matches = async (pattern: RegExp): Promise<string> => {
     while (!pattern.test(text)) await once(duplex, 'data');
@@ -228,7 +228,7 @@ describe('an upstream that speaks HTTP/2', () => {
       stream.on('drain', more);
       more();
     });
-    const duplex = createOpenUpstream(trust)(upstream, none);
+    const duplex = createOpenUpstream(trust)({ upstream }, none);
     duplex.on('error', () => {});
     let taken = 0;
     duplex.write(post());
@@ -329,7 +329,7 @@ describe('connections to an upstream', () => {
         t,
         createTcpServer((socket) => socket.once('data', () => on(socket))),
       );
-      const duplex = createOpenUpstream(trust)({ ...upstream, scheme }, none);
+      const duplex = createOpenUpstream(trust)({ upstream: { ...upstream, scheme } }, none);
       const [error] = await once(duplex, 'error');
       assert.equal(error.code, 'ERR_UPSTREAM_NOT_HTTP2');
     });
@@ -340,7 +340,7 @@ describe('connections to an upstream', () => {
     const upstream = await listen(t, server);
     server.close();
     await once(server, 'close');
-    const [error] = await once(createOpenUpstream(trust)(upstream, none), 'error');
+    const [error] = await once(createOpenUpstream(trust)({ upstream }, none), 'error');
     assert.equal(error.code, 'ECONNREFUSED');
   });
 });

@@ -2,8 +2,9 @@
 
 import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
-import { isIP, type LookupFunction } from 'node:net';
+import { isIP, type LookupFunction, type NetConnectOpts } from 'node:net';
 import { isLocalhostName } from '@underpass/rules/names/hostname.ts';
+import type { Upstream } from '@underpass/rules/tunnel/upstream.ts';
 import { withTimeout } from './timeout.ts';
 
 const lookupTimeoutMs = 10_000;
@@ -45,6 +46,10 @@ export const lookUpForSocket: LookupFunction = (host, options, done) => {
     (error: NodeJS.ErrnoException) => done(error, []),
   );
 };
+
+/** Options of net.connect for an upstream. */
+export const addressOf = ({ host, port, socket }: Upstream): NetConnectOpts =>
+  socket === undefined ? { host, port, lookup: lookUpForSocket } : { path: socket };
 
 /** TLS server names are never addresses (RFC 6066 3), and Node throws if given one. */
 export const serverNameOf = (host: string): { readonly servername?: string } => (isIP(host) === 0 ? { servername: host } : {});

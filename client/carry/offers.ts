@@ -46,16 +46,19 @@ export function createOffers({ offered, asksTimes, isInside, clock, sessions, on
   function sendTo(session: Session): void {
     // An OFFER holds at most maxOffers hosts. Without an OFFER an edge assumes that this client serves everything.
     if (offered.length > maxOffers) return;
-    session.offer(offered.map(({ key, upstream }) => ({ key, healthy: probe.healthy(upstream), times: asksTimes })));
+    // A key has several upstreams if paths decide: visitors come while one of them answers.
+    const healthy = new Map<string, boolean>();
+    for (const { key, upstream } of offered) healthy.set(key, healthy.get(key) === true || probe.healthy(upstream));
+    session.offer([...healthy].map(([key, isHealthy]) => ({ key, healthy: isHealthy, times: asksTimes })));
   }
 
   function reportChanges(): void {
     const health = offered.map(({ upstream }) => probe.healthy(upstream));
     const changed = offered.filter((_, index) => health[index] !== reported[index]);
     reported = health;
-    for (const { key, upstream } of changed) {
+    for (const { key, path = '', upstream } of changed) {
       const [healthy, problem] = [probe.healthy(upstream), probe.problem(upstream)];
-      onEvent({ kind: 'upstream', key, upstream: formatUpstream(upstream), healthy, problem });
+      onEvent({ kind: 'upstream', key: `${key}${path}`, upstream: formatUpstream(upstream), healthy, problem });
     }
   }
 
@@ -63,7 +66,12 @@ export function createOffers({ offered, asksTimes, isInside, clock, sessions, on
     sendTo,
     served: probe.served,
     failed: probe.failed,
-    status: () => offered.map(({ key, upstream }, index) => ({ key, upstream: texts[index]!, healthy: probe.healthy(upstream) })),
+    status: () =>
+      offered.map(({ key, path = '', upstream }, index) => ({
+        key: `${key}${path}`,
+        upstream: texts[index]!,
+        healthy: probe.healthy(upstream),
+      })),
     problem: () => offered.map(({ upstream }) => probe.problem(upstream)).find((problem) => problem !== null) ?? null,
     stop: probe.stop,
   };

@@ -3,7 +3,7 @@
 import { connect } from 'node:net';
 import { formatUpstream, type Upstream } from '@underpass/rules/tunnel/upstream.ts';
 import type { SessionClock } from '@underpass/wire/clock.ts';
-import { lookUpForSocket } from './lookup.ts';
+import { addressOf } from './lookup.ts';
 import type { Problem } from './problem.ts';
 import { decideFailure } from './serve.ts';
 
@@ -101,7 +101,7 @@ const isHealthy = (one: Watched | undefined): boolean => one === undefined || on
 /** Opens and closes one TCP connection without sending a byte. */
 export function attemptUpstream(upstream: Upstream): Promise<Problem | null> {
   return new Promise((resolve) => {
-    const socket = connect({ host: upstream.host, port: upstream.port, lookup: lookUpForSocket });
+    const socket = connect(addressOf(upstream));
     const settle = (problem: Problem | null): void => {
       clearTimeout(timer);
       socket.destroy();

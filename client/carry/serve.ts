@@ -90,28 +90,32 @@ function serveInside(stream: Stream, found: OfferedUpstream, options: ServeOptio
 function serveDialled(stream: Stream, found: OfferedUpstream, options: ServeOptions, tlsCheck: TlsCheck): void {
   const { upstream } = found;
   const preface = options.onDialled === undefined ? stream.request.preface : noPreface;
-  const socket = options.open?.(upstream, preface) ?? openSocket(upstream, options.trust, preface);
-  const fail = (code: FailureCode, detail: string): void => {
+  const socket = options.open?.(found, preface) ?? openSocket(upstream, options.trust, preface);
+  const fail = (code: FailureCode, detail: string, failed = upstream): void => {
     if (stream.opened || stream.closed) return;
-    options.onFailed(stream.request.host, upstream, { code, detail: `${formatUpstream(upstream)}${detail}` });
+    options.onFailed(stream.request.host, failed, { code, detail: `${formatUpstream(failed)}${detail}` });
     stream.reset(code === 'upstream-not-http2' ? 'protocol' : code);
     socket.destroy();
   };
   const timer = setTimeout(() => fail('upstream-timeout', ''), options.connectTimeoutMs ?? connectTimeoutMs);
-  socket.once(upstream.scheme === 'https' ? 'secureConnect' : 'connect', () => {
+  const routed = found.routes !== undefined;
+  // One that goes by paths tells which upstream accepts; null: it refuses the request itself.
+  socket.on(upstream.scheme === 'https' && !routed ? 'secureConnect' : 'connect', (served: Upstream | null = upstream) => {
     clearTimeout(timer);
     if (stream.closed) return;
-    options.onDialled?.(stream.request, socket as Socket);
-    stream.accept();
-    options.onServed(upstream);
+    if (!stream.opened) {
+      options.onDialled?.(stream.request, socket as Socket);
+      stream.accept();
+    }
+    if (served !== null) options.onServed(served);
   });
   // Added before the relay's listener, which does not report the reason.
-  socket.once('error', (error: NodeJS.ErrnoException) =>
-    fail(decideFailure(error), error.code === undefined ? '' : ` (${error.code})`),
+  socket.once('error', (error: NodeJS.ErrnoException & { readonly upstream?: Upstream }) =>
+    fail(decideFailure(error), error.code === undefined ? '' : ` (${error.code})`, error.upstream),
   );
   socket.once('close', () => clearTimeout(timer));
-  const relayed = options.edit?.(stream, found) ?? stream;
-  relaySocket(relayed, socket, 'upstream-reset', takeTlsAnswer(stream, upstream, options, tlsCheck));
+  const relayed = routed ? stream : (options.edit?.(stream, found) ?? stream);
+  relaySocket(relayed, socket, 'upstream-reset', routed ? undefined : takeTlsAnswer(stream, upstream, options, tlsCheck));
   reportBadAnswer(stream, upstream, options);
 }
 
@@ -153,6 +157,8 @@ const failures: Readonly<Record<string, FailureCode>> = {
   [notHttp2Code]: 'upstream-not-http2',
   ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL: 'upstream-not-http2',
   ECONNREFUSED: 'upstream-refused',
+  // There is no such socket file.
+  ENOENT: 'upstream-refused',
   ENOTFOUND: 'upstream-unresolved',
   EAI_AGAIN: 'upstream-unresolved',
   ETIMEDOUT: 'upstream-timeout',

@@ -14,7 +14,7 @@ import type { Problem, ProblemCode } from './problem.ts';
 import { proxyFor } from './proxy-connect.ts';
 import { parseRegionUrl } from './region-url.ts';
 import { compileServe, type ServeOptions } from './serve.ts';
-import { compileUpstreamMap, listOffered } from './upstream-map.ts';
+import { compileUpstreamMap, listOffered, needsRoutes } from './upstream-map.ts';
 import type { UpstreamTrust } from './upstream-socket.ts';
 
 const drainTimeoutMs = 30_000;
@@ -112,12 +112,12 @@ function prepareOpen(options: FullOptions, signal: AbortSignal, onStream: (strea
     openCarrier({ region, proxy, clientId, type, token, software, caPem, clock, budget, dialIndex, signal, onStream, ...hooks });
 }
 
-/** What most tunnels do not need: edited heads, and upstreams that get HTTP/2. Null if this one does not. */
+/** What most tunnels do not need: edited heads, upstreams that get HTTP/2, and paths. Null if this one does not. */
 function loadMore(upstreams: TunnelUpstreams, trust: UpstreamTrust): Promise<Pick<ServeOptions, 'edit' | 'open'>> | null {
   const list = upstreams.type === 'http' ? upstreams.list : [];
   const parts = [
     ...(list.some(({ sentHost }) => sentHost !== undefined) ? [loadEdit()] : []),
-    ...(list.some(({ upstream }) => usesHttp2(upstream)) ? [loadOpen(trust)] : []),
+    ...(list.some((one) => usesHttp2(one.upstream) || needsRoutes(one)) ? [loadOpen(trust)] : []),
   ];
   return parts.length === 0 ? null : Promise.all(parts).then((loaded) => Object.assign({}, ...loaded));
 }

@@ -28,10 +28,12 @@ export interface Tap {
   closed(): void;
 }
 
+/** See OfferedUpstream. */
 export interface TappedUpstream {
   readonly upstream: Upstream;
-  /** See CarriedHttpUpstream. */
   readonly sentHost?: string;
+  readonly path?: string;
+  readonly routes?: readonly TappedUpstream[];
 }
 
 /** Null if the stream is of no interest. */

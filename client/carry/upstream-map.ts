@@ -4,12 +4,19 @@ import type { Upstream } from '@underpass/rules/tunnel/upstream.ts';
 import { kindsOfType, type OpenRequest, type StreamKind } from '@underpass/wire/core/open.ts';
 import type { TunnelUpstreams } from './api.ts';
 
-export interface OfferedUpstream {
-  /** The key in the protocol's OFFER: a host name, `*`, `:80`, `:443`. */
-  readonly key: string;
+export interface ServedUpstream {
   readonly upstream: Upstream;
   /** See CarriedHttpUpstream. */
   readonly sentHost?: string;
+  /** See HttpUpstream. */
+  readonly path?: string;
+}
+
+export interface OfferedUpstream extends ServedUpstream {
+  /** The key in the protocol's OFFER: a host name, `*`, `:80`, `:443`. */
+  readonly key: string;
+  /** All upstreams of the key, if the path of a request decides between them, or the path is rewritten. */
+  readonly routes?: readonly ServedUpstream[];
 }
 
 export function listOffered(upstreams: TunnelUpstreams): OfferedUpstream[] {
@@ -27,7 +34,7 @@ export type FindUpstream = (request: Pick<OpenRequest, 'kind' | 'host'>) => Offe
 
 /** Refuses streams of the other tunnel type: on an http stream the edge speaks HTTP, on an ingress stream the visitor's own protocol. */
 export function compileUpstreamMap(upstreams: TunnelUpstreams): FindUpstream {
-  const byKey = new Map(listOffered(upstreams).map((offered) => [offered.key, offered]));
+  const byKey = new Map([...Map.groupBy(listOffered(upstreams), ({ key }) => key)].map(([key, list]) => [key, routed(list)]));
   const kinds: readonly StreamKind[] = kindsOfType[upstreams.type];
   return ({ kind, host }) => (kinds.includes(kind) ? find(kind, host) : null);
 
@@ -43,4 +50,12 @@ export function compileUpstreamMap(upstreams: TunnelUpstreams): FindUpstream {
         return byKey.get('*') ?? null;
     }
   }
+}
+
+/** True if requests are followed for their paths. */
+export const needsRoutes = ({ path, upstream }: ServedUpstream): boolean => path !== undefined || upstream.base !== undefined;
+
+function routed(list: readonly OfferedUpstream[]): OfferedUpstream {
+  const [first] = list as readonly [OfferedUpstream];
+  return list.some(needsRoutes) ? { ...first, routes: list } : first;
 }

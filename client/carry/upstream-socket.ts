@@ -1,6 +1,6 @@
-// Opens a socket to an upstream: TCP, and TLS on it if its scheme says so.
+// Opens a socket to an upstream: TCP or a Unix socket, and TLS on it if its scheme says so.
 
-import type { Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { type Upstream, usesHttp2, usesTls } from '@underpass/rules/tunnel/upstream.ts';
 import { adaptControl, connectNear } from '@underpass/wire/tcp-path.ts';
@@ -17,11 +17,14 @@ export const notHttp2Code = 'ERR_UPSTREAM_NOT_HTTP2';
 
 /** The socket buffers what is written before it connects: at most one first window. */
 export function openSocket(upstream: Upstream, trust: UpstreamTrust, preface: Uint8Array): Socket {
-  const { host, port } = upstream;
+  const { host, port, socket: path } = upstream;
   // HTTP/2 has no half-closed connections.
   const allowHalfOpen = !usesHttp2(upstream);
-  const tcp = connectNear({ host, port, lookup: lookUpForSocket, allowHalfOpen, noDelay: true });
-  tcp.once('connect', () => adaptControl(tcp));
+  const tcp =
+    path === undefined
+      ? connectNear({ host, port, lookup: lookUpForSocket, allowHalfOpen, noDelay: true })
+      : connect({ path, allowHalfOpen });
+  if (path === undefined) tcp.once('connect', () => adaptControl(tcp));
   if (preface.length > 0) tcp.write(preface);
   if (!usesTls(upstream)) return tcp;
   const tls = connectTls({

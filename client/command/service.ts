@@ -106,9 +106,9 @@ async function fromFlags(shell: Shell, name: string, flags: InstallFlags): Promi
 }
 
 function httpUpstreams({ list }: Extract<TunnelUpstreams, { type: 'http' }>): ConnectUpstreams {
-  const upstreams = list.map(({ domain, upstream }) => {
+  const upstreams = list.map(({ domain, path = '', upstream }) => {
     if (domain === null) throw new ClientError('usage', '--url needs DOMAIN=URL in every --upstream');
-    return { domain, upstream: formatUpstream(upstream) };
+    return { domain: `${domain}${path}`, upstream: formatUpstream(upstream) };
   });
   return { type: 'http', upstreams };
 }
@@ -122,7 +122,10 @@ function passedUpstreams(upstreams: Exclude<TunnelUpstreams, { type: 'http' }>):
 function ingressUpstreams({ list }: Extract<TunnelUpstreams, { type: 'ingress' }>): ConnectUpstreams {
   const [first] = list;
   const plain =
-    list.length > 1 && list.every(({ port, upstream }) => upstream.port === port && upstream.host === first?.upstream.host);
+    list.length > 1 &&
+    list.every(
+      ({ port, upstream }) => upstream.socket === undefined && upstream.port === port && upstream.host === first?.upstream.host,
+    );
   if (first !== undefined && plain) return { type: 'ingress', upstream: first.upstream.host };
   return { type: 'ingress', upstream: list.map(({ port, upstream }) => `${port}=${formatUpstream(upstream)}`) };
 }

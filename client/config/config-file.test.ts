@@ -124,9 +124,9 @@ const wrong = [
   },
   {
     name: 'an unknown type',
-    text: 'tunnels:\n  - name: a\n    type: tcp\n    url: https://e.example.com\n    token-env: T\n    upstream: http://a',
+    text: 'tunnels:\n  - name: a\n    type: udp\n    url: https://e.example.com\n    token-env: T\n    upstream: http://a',
     line: 3,
-    message: /http or ingress, not 'tcp'/,
+    message: /, not 'udp'/,
   },
   {
     name: 'a switch that is a text',

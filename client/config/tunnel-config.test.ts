@@ -10,6 +10,10 @@ for (const [text, line] of [
   ['[::1]:3000', 'all domains → http://[::1]:3000'],
   ['shop.example.com=3000', 'shop.example.com → http://127.0.0.1:3000'],
   ['shop.example.com=10.0.0.7:80', 'shop.example.com → http://10.0.0.7:80'],
+  ['shop.example.com/api=3000', 'shop.example.com/api → http://127.0.0.1:3000'],
+  ['/api=localhost:3000', 'all domains/api → http://localhost:3000'],
+  ['http://127.0.0.1:3000/path', 'all domains → http://127.0.0.1:3000/path'],
+  ['unix:/run/shop.sock', 'all domains → unix:/run/shop.sock'],
 ] as const) {
   test(`accepts ${text} as an upstream of an http tunnel`, () => {
     const parsed = parseUpstreams('http', [text]);
@@ -18,7 +22,7 @@ for (const [text, line] of [
   });
 }
 
-for (const text of ['', '65536', '80=3000', 'http://127.0.0.1:3000/path', 'unix:/run/shop.sock']) {
+for (const text of ['', '65536', '80=3000', 'http://127.0.0.1:3000/a//b', 'unix:shop.sock']) {
   test(`refuses the upstream '${text}' and quotes it`, () => {
     const parsed = parseUpstreams('http', [text]);
     assert.ok(!parsed.ok);
@@ -97,4 +101,17 @@ test('refuses --upstream-host for an ingress tunnel, whose TLS passes through', 
     ok: false,
     message: 'An ingress tunnel passes TLS through, so --upstream-host is only for http tunnels',
   });
+});
+
+test('paths tell the upstreams of a domain apart', () => {
+  const parsed = parseUpstreams('http', [
+    'a.example.com=3000',
+    'a.example.com/api=4000',
+    'a.example.com/api/v2=4002',
+    '5000',
+    '/api=5001',
+  ]);
+  assert.equal(parsed.ok && parsed.value.list.length, 5);
+  const twice = parseUpstreams('http', ['a.example.com/api=4000', 'a.example.com/api/=4001']);
+  assert.deepEqual(twice, { ok: false, message: 'Two upstreams for a.example.com/api' });
 });

@@ -74,7 +74,7 @@ function namesOtherType(type: TunnelType, texts: readonly string[]): string | un
 }
 
 export const upstreamForms: Readonly<Record<TunnelType, string>> = {
-  http: 'URL, HOST:PORT or PORT for all domains, or DOMAIN=URL',
+  http: 'URL, HOST:PORT or PORT for all domains, DOMAIN=URL, or DOMAIN/PATH=URL',
   ingress: 'HOST for both ports, or 80=HOST:PORT and 443=HOST:PORT',
   tcp: 'PORT of this machine, or HOST:PORT',
 };
@@ -88,7 +88,7 @@ const listParsers: Readonly<Record<TunnelType, (texts: readonly string[]) => Par
 function parseHttpList(texts: readonly string[]): Parsed<TunnelUpstreams> {
   const parsed = parseEach(texts, (text) => parseHttpUpstream(inFull(text)));
   if (!parsed.ok) return parsed;
-  const twice = firstRepeated(parsed.value.map(({ domain }) => domain ?? 'all domains'));
+  const twice = firstRepeated(parsed.value.map(({ domain, path = '' }) => `${domain ?? 'all domains'}${path}`));
   return twice === undefined ? accept({ type: 'http', list: parsed.value }) : refuse(`Two upstreams for ${twice}`);
 }
 
@@ -185,7 +185,7 @@ export function upstreamLines({ type, list }: TunnelUpstreams): readonly string[
   }
 }
 
-function httpLine({ domain, upstream, sentHost }: CarriedHttpUpstream): string {
+function httpLine({ domain, path = '', upstream, sentHost }: CarriedHttpUpstream): string {
   const host = sentHost === undefined ? '' : ` (Host: ${sentHost})`;
-  return `${domain ?? 'all domains'} → ${formatUpstream(upstream)}${host}`;
+  return `${domain ?? 'all domains'}${path} → ${formatUpstream(upstream)}${host}`;
 }

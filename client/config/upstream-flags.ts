@@ -25,12 +25,14 @@ export function domainUpstreams(
       'usage',
       `'${unknown.domain}' is not an ingress domain of ${tunnel.name}, which has ${names.join(', ')}`,
     );
-  return names.map((domain) => {
-    const own = list.find((item) => item.domain === domain) ?? list.find((item) => item.domain === null);
-    const upstream = own ? formatUpstream(own.upstream) : fallback;
-    if (upstream === undefined)
+  return names.flatMap((domain) => {
+    const own = list.filter((item) => item.domain === domain);
+    const served = own.length > 0 ? own : list.filter((item) => item.domain === null);
+    if (served.length > 0)
+      return served.map(({ path = '', upstream }) => ({ domain: `${domain}${path}`, upstream: formatUpstream(upstream) }));
+    if (fallback === undefined)
       throw new ClientError('usage', `no upstream for ${domain}: add --upstream ${domain}=http://HOST:PORT`);
-    return { domain, upstream };
+    return [{ domain, upstream: fallback }];
   });
 }
 

@@ -9,6 +9,8 @@ export interface HostTarget {
   /** What visitors ask for. */
   readonly host: string;
   readonly sentHost?: string;
+  /** See HttpUpstream. */
+  readonly path?: string;
 }
 
 const answerTimeoutMs = 5_000;
@@ -21,11 +23,12 @@ const refusals: ReadonlySet<number> = new Set([400, 403, 421]);
 export async function checkHost(target: HostTarget, preface: Uint8Array): Promise<readonly Finding[]> {
   const { upstream, host, sentHost } = target;
   const asked = sentHost ?? host;
-  const answer = await get(target, preface, asked, '/');
+  const path = `${upstream.base ?? ''}${target.path ?? ''}/`;
+  const answer = await get(target, preface, asked, path);
   if (answer === null) return [];
   const own = hostOfUpstream(upstream);
   if (refusals.has(answer.status) && asked !== own) {
-    const other = await get(target, preface, own, '/');
+    const other = await get(target, preface, own, path);
     if (other !== null && other.status !== answer.status) return [refusedHost(target, asked, answer)];
   }
   if (sentHost === undefined && /^x-powered-by:[ \t]*next\.js/im.test(answer.text)) return checkNext(target, preface);
@@ -67,7 +70,7 @@ interface Answer {
 }
 
 function get(target: HostTarget, preface: Uint8Array, host: string, path: string, more = ''): Promise<Answer | null> {
-  const socket = createOpenUpstream({ caPem: undefined, insecure: true })(target.upstream, preface);
+  const socket = createOpenUpstream({ caPem: undefined, insecure: true })({ upstream: withoutBase(target.upstream) }, preface);
   return new Promise((resolve) => {
     let text = '';
     const settle = (): void => {
@@ -86,4 +89,9 @@ function get(target: HostTarget, preface: Uint8Array, host: string, path: string
     const fields = `Host: ${host}\r\n${forwarded}${more}Accept: text/html\r\nConnection: close\r\nUser-Agent: underpass-doctor\r\n`;
     socket.write(`GET ${path} HTTP/1.1\r\n${fields}\r\n`);
   });
+}
+
+/** The paths of the checks have the base already. */
+function withoutBase({ base: _, ...upstream }: Upstream): Upstream {
+  return upstream;
 }

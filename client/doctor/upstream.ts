@@ -1,11 +1,11 @@
 // Checks an upstream as the tunnel will use it: it is reachable, answers, speaks TLS and HTTP/2 exactly where the client does, has a
 // certificate that the client trusts, and expects the tunnel's PROXY protocol version.
-import { connect as connectTcp, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { ProxyProtocol } from '@underpass/rules/entity/entity.ts';
 import { formatUpstream, type Upstream, usesHttp2, usesTls } from '@underpass/rules/tunnel/upstream.ts';
 import { startsHttp2 } from '@underpass/wire/http/response-head.ts';
-import { lookUpForSocket, serverNameOf } from '../carry/lookup.ts';
+import { addressOf, serverNameOf } from '../carry/lookup.ts';
 import { problems } from '../carry/problem.ts';
 import { speaksTls } from '../carry/tls-check.ts';
 import { awaitSocket } from './await-socket.ts';
@@ -19,6 +19,8 @@ export interface UpstreamTarget {
   readonly host: string;
   /** See CarriedHttpUpstream. */
   readonly sentHost?: string;
+  /** See HttpUpstream. */
+  readonly path?: string;
   /** Port of an ingress upstream: 443 speaks TLS, 80 HTTP. Null for http tunnels; `any` for tcp tunnels, whose protocol is unknown. */
   readonly port: 80 | 443 | null | 'any';
 }
@@ -53,8 +55,8 @@ export async function checkUpstream(target: UpstreamTarget, expected: UpstreamEx
   return [reachable, ...(await checkAnswer(target, place, expected))];
 }
 
-async function reach({ host, port }: Upstream): Promise<string | null> {
-  const socket = connectTcp({ host, port, lookup: lookUpForSocket });
+async function reach(upstream: Upstream): Promise<string | null> {
+  const socket = connect(addressOf(upstream));
   const failure = await awaitSocket(socket, 'connect');
   socket.destroy();
   return failure;
@@ -182,7 +184,7 @@ interface Answer {
 
 /** HTTP: any status except 400, which servers send for bytes that they cannot parse. TLS: a finished handshake. */
 async function ask(target: UpstreamTarget, preface: Buffer, talk: Talk, caPem?: string): Promise<Answer | null> {
-  const socket = connectTcp({ host: target.upstream.host, port: target.upstream.port, lookup: lookUpForSocket });
+  const socket = connect(addressOf(target.upstream));
   try {
     if ((await awaitSocket(socket, 'connect')) !== null) return null;
     if (preface.length > 0) socket.write(preface);

@@ -177,9 +177,9 @@ function fits(pattern: string, host: string): boolean {
 const isPeerDomain = (name: string): boolean => /\.(trycloudflare|cfargotunnel)\.com$/.test(name);
 
 function unavailable(service: string): string | undefined {
-  if (/^(http|ws)s?:\/\//.test(service)) return undefined;
+  if (/^((http|ws)s?:\/\/|unix:)/.test(service)) return undefined;
   if (service.startsWith('ssh:')) return 'reach SSH hosts with "underpass ssh": see its help';
-  if (/^unix(\+tls)?:/.test(service)) return 'an upstream is a URL with a port, not a socket file';
+  if (service.startsWith('unix+tls:')) return 'a socket file with TLS is not available';
   if (/^(tcp|rdp|smb|bastion|socks)/.test(service)) return 'TCP services other than SSH are not available';
   return `the service ${service.split(':')[0]} is not available`;
 }

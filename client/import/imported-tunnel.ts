@@ -78,6 +78,7 @@ function whyTaken({ domains }: ImportedTunnel, settings: Settings): string | und
 
 /** The address of a local service: a port, HOST:PORT or URL. */
 export function upstreamUrl(address: string): string {
+  if (address.startsWith('unix:')) return address;
   if (/^https?:\/\/$/.test(address)) return `${address}localhost`;
   if (/^\d+$/.test(address)) return `http://localhost:${address}`;
   const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(address) ? address.replace(/\/+$/, '') : `http://${address}`;

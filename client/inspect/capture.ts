@@ -1,6 +1,7 @@
 // Turns the bytes of one visitor's stream into exchanges of the log: the tap beside the relay.
 
 import type { ExchangeError } from '@underpass/rules/inspect/exchange.ts';
+import { chooseUpstream } from '@underpass/rules/visit/upstream-path.ts';
 import type { ResetCode } from '@underpass/wire/core/code.ts';
 import type { Times } from '@underpass/wire/core/times.ts';
 import { ExchangeFollower, type ExchangeObserver, type Side } from '@underpass/wire/http/exchange-follower.ts';
@@ -162,7 +163,15 @@ export class Capture implements Tap, ExchangeObserver {
   #add(requestHead: string): KeptExchange {
     const { tunnel, route, visitorAddress, replayOf, rttMs } = this.#origin;
     const connectMs = this.#isConnected ? 0 : Number.NaN;
-    const exchange = this.#log.add({ tunnel, route, visitorAddress, replayOf, requestHead, connectMs, tunnelMs: rttMs() });
+    const exchange = this.#log.add({
+      tunnel,
+      route: routeOf(route, requestHead),
+      visitorAddress,
+      replayOf,
+      requestHead,
+      connectMs,
+      tunnelMs: rttMs(),
+    });
     this.#current = exchange;
     this.#last = exchange;
     return exchange;
@@ -209,3 +218,10 @@ const isEventStream = (head: string): boolean =>
   head.includes('text/event-stream') &&
   /\r\ncontent-type:[ \t]*text\/event-stream/i.test(head) &&
   !/\r\ncontent-encoding:/i.test(head);
+
+/** The upstream that the path of the request names. A request that leads to none shows the first. */
+function routeOf(route: Route, requestHead: string): Route {
+  if (route.routes === undefined) return route;
+  const chosen = chooseUpstream(route.routes, requestHead.split(' ', 2)[1] ?? '');
+  return chosen === null || chosen === 'unclear' ? route : { ...route, upstream: chosen.upstream, sentHost: chosen.sentHost };
+}

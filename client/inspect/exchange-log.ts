@@ -2,6 +2,7 @@
 
 import type { EventView, ExchangeError, ExchangeState, ExchangeSummary, FrameView } from '@underpass/rules/inspect/exchange.ts';
 import type { Upstream } from '@underpass/rules/tunnel/upstream.ts';
+import type { ServedUpstream } from '../carry/upstream-map.ts';
 import type { UpstreamTrust } from '../carry/upstream-socket.ts';
 import { InflateBudget } from './inflate-budget.ts';
 import { Ring } from './ring.ts';
@@ -60,6 +61,8 @@ export interface Route {
   readonly preface: Uint8Array;
   /** The Host that the upstream gets; missing if it is the visitor's. */
   readonly sentHost?: string | undefined;
+  /** Set if the path of a request decides. */
+  readonly routes?: readonly ServedUpstream[] | undefined;
 }
 
 /** Moments are milliseconds of a monotonic clock; NaN: not yet. */

@@ -91,9 +91,9 @@ function openTapOf(log: ExchangeLog, { name, trust, rttMs }: TappedTunnel): Open
     rtt = rttMs();
     return rtt;
   };
-  return ({ kind, visitorAddress, preface }, { upstream, sentHost }) => {
+  return ({ kind, visitorAddress, preface }, { upstream, sentHost, routes }) => {
     if (kind !== 'http') return null;
-    const route = { upstream, trust, preface, sentHost };
+    const route = { upstream, trust, preface, sentHost, routes };
     return new Capture(log, { tunnel: name(), route, visitorAddress, replayOf: null, rttMs: recentRtt });
   };
 }

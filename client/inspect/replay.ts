@@ -63,6 +63,9 @@ function decideRoute({ route, requestHead }: KeptExchange, { to, headers }: Repl
   if (to === undefined) return accept(isTyped ? { ...route, sentHost: undefined } : route);
   const parsed = parseUrlUpstream(to);
   if (!parsed.ok) return parsed;
+  // What is typed on a page reaches HTTP services of the network, and not the sockets of this machine.
+  if (parsed.value.socket !== undefined || parsed.value.base !== undefined)
+    return refuse('Give scheme, host and port alone, like http://127.0.0.1:8080');
   const own = parseUpstreamHost('upstream', parsed.value);
   const sentHost = !isTyped && own.ok ? (own.value ?? undefined) : undefined;
   return accept({ upstream: parsed.value, trust: { caPem: undefined, insecure: false }, preface: new Uint8Array(0), sentHost });
@@ -131,8 +134,13 @@ function headersOf(
 /** Returns a function that ends it. */
 function send(capture: Capture, route: Route, message: Buffer, onEnd: () => void): () => void {
   const { upstream, trust, preface } = route;
-  const socket = createOpenUpstream(trust)(upstream, preface);
-  const answers = sendEdited(capture, route, message, socket);
+  const { routes, sentHost } = route;
+  const isRouted = routes !== undefined || upstream.base !== undefined;
+  const socket = createOpenUpstream(trust)(
+    { upstream, ...(routes && { routes }), ...(sentHost !== undefined && { sentHost }) },
+    preface,
+  );
+  const answers = sendEdited(capture, isRouted ? { ...route, sentHost: undefined } : route, message, socket);
   let isOver = false;
   const end = (): void => {
     if (isOver) return;
@@ -146,7 +154,7 @@ function send(capture: Capture, route: Route, message: Buffer, onEnd: () => void
     capture.failedWith(errorOf('replay-timeout'));
     end();
   }, replayTimeoutMs);
-  socket.once(upstream.scheme === 'https' ? 'secureConnect' : 'connect', () => capture.connected());
+  socket.once(upstream.scheme === 'https' && !isRouted ? 'secureConnect' : 'connect', () => capture.connected());
   socket.on('data', (bytes: Buffer) => {
     answers.take(bytes);
     if (capture.latest?.state !== 'open') end();

@@ -47,6 +47,10 @@ test('a URL upstream is scheme, host and port', (t) => {
     ['http://[0:0::1]', 'http://[::1]:80'],
     ['http://127.0.0.1:1', 'http://127.0.0.1:1'],
     ['http://127.0.0.1:65535', 'http://127.0.0.1:65535'],
+    ['http://127.0.0.1:3000/base', 'http://127.0.0.1:3000/base'],
+    ['https://web/a.b/~c_d-e/', 'https://web:443/a.b/~c_d-e'],
+    ['h2c://web/base', 'h2c://web:80/base'],
+    ['unix:/run/app.sock', 'unix:/run/app.sock'],
   ];
   eachCase(t, rows, ([text, canonical]) => {
     const parsed = parseUrlUpstream(text);
@@ -63,7 +67,6 @@ const brokenUrls: [string, string?][] = [
   ['http://127.0.0.1:080', 'a leading zero'],
   ['http://127.0.0.1:'],
   ['http://127.0.0.1:80:80'],
-  ['http://127.0.0.1:8080/path', 'what a path would mean is nowhere said'],
   ['http://127.0.0.1:8080?x=1'],
   ['http://127.0.0.1:8080#x'],
   ['http://user@127.0.0.1:8080'],
@@ -113,6 +116,44 @@ test('the upstream of a domain starts with http:// (spec 5)', (t) => {
     ['localhost'],
   ]);
   eachRefused(t, parsePlainUpstream, badUrl, brokenUrls);
+});
+
+test('the path of an upstream is plain', (t) => {
+  const message = (path: string) =>
+    `The path of an upstream has letters, digits and . _ ~ - between single slashes, unlike '${path}'`;
+  const paths = ['/a//b', '/..', '/a/..', '/a/./b', '/a.', '/.a', '/a%2fb', '/a b', '/a;b', '/a:b', '//', `/${'a'.repeat(256)}`];
+  for (const path of paths) assert.deepEqual(parseUrlUpstream(`http://web${path}`), { ok: false, message: message(path) }, path);
+  eachRefused(t, parseUrlUpstream, badUrl, [['http://web/a?b'], ['http://web/a#b'], ['http://web/a\\b']]);
+});
+
+test('a Unix socket is named by its absolute path', (t) => {
+  eachRefused(t, parseUrlUpstream, 'Upstream must be like unix:/run/app.sock', [
+    ['unix:'],
+    ['unix:run/app.sock'],
+    ['unix://run/app.sock:/x', 'a path of a service has no place here yet'],
+    ['unix:/run/a b'],
+    ['unix:/run/$(id)'],
+    [`unix:/${'a'.repeat(107)}`, 'sun_path has 108 bytes'],
+  ]);
+  const ingress = parseIngressUpstream('443=unix:/run/proxy.sock');
+  assert.deepEqual(ingress.ok && ingress.value.map(({ port, upstream }) => [port, formatUpstream(upstream)]), [
+    [443, 'unix:/run/proxy.sock'],
+  ]);
+});
+
+test('an upstream may serve what is below a path', (t) => {
+  const rows: [string, string | null, string | undefined, string][] = [
+    ['app.example.com/api=http://web', 'app.example.com', '/api', 'http://web:80'],
+    ['app.example.com/=http://web', 'app.example.com', undefined, 'http://web:80'],
+    ['/api/v2/=unix:/run/api.sock', null, '/api/v2', 'unix:/run/api.sock'],
+  ];
+  eachCase(t, rows, ([text, domain, path, upstream]) => {
+    const parsed = parseHttpUpstream(text);
+    assert.ok(parsed.ok, text);
+    assert.deepEqual([parsed.value.domain, parsed.value.path, formatUpstream(parsed.value.upstream)], [domain, path, upstream]);
+  });
+  for (const text of ['/a/../b=http://web', 'app.example.com/*=http://web', 'app.example.com//x=http://web'])
+    assert.equal(parseHttpUpstream(text).ok, false, text);
 });
 
 test('a TCP upstream is host and port', (t) => {

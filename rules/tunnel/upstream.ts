@@ -16,11 +16,17 @@ export interface Upstream {
   /** Name or address, without brackets. */
   readonly host: string;
   readonly port: number;
+  /** Path of a Unix socket; then host and port mean nothing. */
+  readonly socket?: string;
+  /** What goes before each path, `/base`. */
+  readonly base?: string;
 }
 
 /** Which visitors of an http tunnel an upstream serves; null: all that have no upstream of their own. */
 export interface HttpUpstream {
   readonly domain: string | null;
+  /** Which paths it serves, `/api`: this one and those below it. Missing: all that have no upstream of their own. */
+  readonly path?: string;
   readonly upstream: Upstream;
 }
 
@@ -59,14 +65,36 @@ export const usesTls = ({ scheme }: Pick<Upstream, 'scheme'>): boolean => scheme
 /** True if the service gets HTTP/2. */
 export const usesHttp2 = ({ scheme }: Pick<Upstream, 'scheme'>): boolean => scheme === 'h2c' || scheme === 'https+h2';
 
-/** `http://host[:port]` or one of the other schemes, at most a slash after it. */
+/** `http://host[:port][/base]` or one of the other schemes, or `unix:/run/app.sock`. */
 export function parseUrlUpstream(text: string): Parsed<Upstream> {
   const trimmed = text.trim();
   if (trimmed === '') return refuse(upstreamRequired);
-  const match = /^(https?|h2c|https\+h2):\/\/([^/?#@\\]+)\/?$/i.exec(trimmed);
+  if (/^unix:/i.test(trimmed)) return parseSocket(trimmed, 'http');
+  const match = /^(https?|h2c|https\+h2):\/\/([^/?#@\\]+)(\/[^?#\\]*)?$/i.exec(trimmed);
   const scheme = (match?.[1]?.toLowerCase() ?? 'http') as keyof typeof schemePorts;
   const hostPort = match === null ? null : parseHostPort(match[2]!, schemePorts[scheme]);
-  return hostPort === null ? refuse('Upstream must be like http://127.0.0.1:8080') : accept({ scheme, ...hostPort });
+  if (hostPort === null) return refuse('Upstream must be like http://127.0.0.1:8080');
+  return mapParsed(parsePath(match?.[3] ?? ''), (base) => ({ scheme, ...hostPort, ...(base === '' ? {} : { base }) }));
+}
+
+/** sun_path has 108 bytes, with the NUL at its end. */
+const socketPath = /^\/[\w.@~+,/-]{1,106}$/;
+
+function parseSocket(text: string, scheme: 'http' | 'tcp'): Parsed<Upstream> {
+  const socket = text.slice('unix:'.length);
+  if (!socketPath.test(socket)) return refuse('Upstream must be like unix:/run/app.sock');
+  return accept({ scheme, host: 'localhost', port: noPort, socket });
+}
+
+/** Segments that every server reads alike: no dots alone or at an end, no escapes, no parameters. */
+const plainPath = /^(?:\/[A-Za-z0-9_~-](?:[A-Za-z0-9._~-]*[A-Za-z0-9_~-])?)+$/;
+const mostPathChars = 256;
+
+/** Cuts a slash at the end; the root is empty. */
+function parsePath(text: string): Parsed<string> {
+  const path = text.endsWith('/') ? text.slice(0, -1) : text;
+  if (path === '' || (path.length <= mostPathChars && plainPath.test(path))) return accept(path);
+  return refuse(`The path of an upstream has letters, digits and . _ ~ - between single slashes, unlike '${text}'`);
 }
 
 /** `HOST:PORT`, or `HOST` if a default port is given. */
@@ -77,14 +105,28 @@ export function parseTcpUpstream(text: string, defaultPort?: number): Parsed<Ups
   return hostPort === null ? refuse('Upstream must be like 127.0.0.1:8443') : accept({ scheme: 'tcp', ...hostPort });
 }
 
-/** `example.com=http://127.0.0.1:8080`, or a URL alone for every domain: `--upstream` of `underpass http`. */
+/** `HOST:PORT`, or `unix:/run/app.sock`. */
+function parseTcpOrSocket(text: string, defaultPort?: number): Parsed<Upstream> {
+  return /^unix:/i.test(text.trim()) ? parseSocket(text.trim(), 'tcp') : parseTcpUpstream(text, defaultPort);
+}
+
+/**
+ * `example.com=http://127.0.0.1:8080`, or a URL alone for every domain: `--upstream` of `underpass http`. A path before the `=`
+ * (`example.com/api=…`, `/api=…`) is for an upstream that serves what is below it.
+ */
 export function parseHttpUpstream(text: string): Parsed<HttpUpstream> {
   const equals = text.indexOf('=');
   if (equals < 0) return mapParsed(parseUrlUpstream(text), (upstream) => ({ domain: null, upstream }));
-  const domain = parseIngressDomain(text.slice(0, equals));
+  const place = text.slice(0, equals).trim();
+  const slash = place.indexOf('/');
+  const name = slash < 0 ? place : place.slice(0, slash);
+  const domain = slash === 0 ? accept(null) : parseIngressDomain(name);
   if (!domain.ok) return domain;
-  if (isWildcardName(domain.value)) return refuse(wildcardTypeMessage(domain.value));
-  return mapParsed(parseUrlUpstream(text.slice(equals + 1)), (upstream) => ({ domain: domain.value, upstream }));
+  if (domain.value !== null && isWildcardName(domain.value)) return refuse(wildcardTypeMessage(domain.value));
+  const path = parsePath(slash < 0 ? '' : place.slice(slash));
+  if (!path.ok) return path;
+  const own = path.value === '' ? {} : { path: path.value };
+  return mapParsed(parseUrlUpstream(text.slice(equals + 1)), (upstream) => ({ domain: domain.value, ...own, upstream }));
 }
 
 /** `80=HOST:PORT`, or `HOST` for both ports: `--upstream` of `underpass ingress`. */
@@ -93,7 +135,7 @@ export function parseIngressUpstream(text: string): Parsed<readonly IngressUpstr
   if (equals < 0) return parseBothPorts(text);
   const port = ingressPorts.find((candidate) => String(candidate) === text.slice(0, equals).trim());
   if (port === undefined) return refuse(`Ingress port must be ${ingressPorts.join(' or ')}`);
-  return mapParsed(parseTcpUpstream(text.slice(equals + 1), port), (upstream) => [{ port, upstream }]);
+  return mapParsed(parseTcpOrSocket(text.slice(equals + 1), port), (upstream) => [{ port, upstream }]);
 }
 
 /** What people type into one field, `80=HOST:PORT 443=HOST:PORT`, apart by spaces or commas: the `--upstream` values. */
@@ -110,10 +152,10 @@ export function parseIngressUpstreams(text: string): Parsed<readonly string[]> {
   return twice === undefined ? accept(words) : refuse(`Two upstreams for port ${twice}`);
 }
 
-/** `HOST:PORT`, or a port of this machine: the upstream of a tcp tunnel. */
+/** `HOST:PORT`, a port of this machine or a Unix socket: the upstream of a tcp tunnel. */
 export function parseTcpService(text: string): Parsed<Upstream> {
   const port = /^:?(\d+)$/.exec(text.trim())?.[1];
-  return parseTcpUpstream(port === undefined ? text.replace(/^\s*tcp:\/\//i, '') : `127.0.0.1:${port}`);
+  return parseTcpOrSocket(port === undefined ? text.replace(/^\s*tcp:\/\//i, '') : `127.0.0.1:${port}`);
 }
 
 /** True for this machine itself, by name or address; as `hostname` of a URL too. */
@@ -123,9 +165,10 @@ const isLoopbackAddress = compileAllowList(['127.0.0.0/8', '::1']);
 
 /** Canonical text: the parsers above read it back to the same value. */
 export function formatUpstream(upstream: Upstream): string {
+  if (upstream.socket !== undefined) return `unix:${upstream.socket}`;
   const host = upstream.host.includes(':') ? `[${upstream.host}]` : upstream.host;
   const hostPort = `${host}:${upstream.port}`;
-  return upstream.scheme === 'tcp' ? hostPort : `${upstream.scheme}://${hostPort}`;
+  return upstream.scheme === 'tcp' ? hostPort : `${upstream.scheme}://${hostPort}${upstream.base ?? ''}`;
 }
 
 /**

@@ -113,9 +113,6 @@ function compileTree(rules: readonly PathRule[], fold: Fold): Match {
 const stricterOf = (one: PathDecision, other: PathDecision): PathDecision =>
   severity[other.action] > severity[one.action] ? other : one;
 
-const isBelow = (path: string, folder: string): boolean =>
-  path.startsWith(folder) && (path.length === folder.length || path.charCodeAt(folder.length) === slash);
-
 const slash = 47;
 const dot = 46;
 const space = 32;
@@ -142,6 +139,12 @@ const charsOf = (allowed: RegExp): Uint8Array =>
   Uint8Array.from({ length: 128 }, (_, at) => (allowed.test(String.fromCharCode(at)) ? 1 : 0));
 const plainChars = charsOf(/[A-Za-z0-9\-._~!$&'()*+,=:@/]/);
 const settledChars = charsOf(/[A-Za-z0-9\-._~!$&'()*+,=:@/ "<>[\]^`{}|]/);
+
+/** Each path that a server may take this one for; null if they are too many. A plain path is one for all servers. */
+export const pathReadings = (path: string): Iterable<string> | null => (isPlain(path) ? [path] : readingsOf(path));
+
+export const isBelow = (path: string, folder: string): boolean =>
+  path.startsWith(folder) && (path.length === folder.length || path.charCodeAt(folder.length) === slash);
 
 function decideReadings(path: string, reader: Reader, excessive: PathDecision): PathDecision {
   const readings = readingsOf(path);
