@@ -97,6 +97,7 @@ export function createFakeDns(clock: () => number): FakeDns {
       looked.push(host);
       return addresses.get(host) ?? [];
     },
+    alias: async () => undefined,
     hosts: createSharedAnswers((host) => dns.lookup(host), options),
     providers: createSharedAnswers(async (zone) => providerOf.get(zone) ?? 'other', options),
   };

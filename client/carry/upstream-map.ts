@@ -1,5 +1,6 @@
 // Which upstream a client dials for a stream: only upstreams that its user configured. Pure.
 
+import { servingNames } from '@underpass/rules/names/hostname.ts';
 import type { Upstream } from '@underpass/rules/tunnel/upstream.ts';
 import { kindsOfType, type OpenRequest, type StreamKind } from '@underpass/wire/core/open.ts';
 import type { TunnelUpstreams } from './api.ts';
@@ -41,7 +42,7 @@ export function compileUpstreamMap(upstreams: TunnelUpstreams): FindUpstream {
   function find(kind: StreamKind, host: string): OfferedUpstream | null {
     switch (kind) {
       case 'http':
-        return byKey.get(host) ?? byKey.get('*') ?? null;
+        return byKey.get(host) ?? byKey.get(servingNames(host)[1]) ?? byKey.get('*') ?? null;
       case 'ingress-80':
         return byKey.get(':80') ?? null;
       case 'ingress-443':

@@ -79,9 +79,10 @@ async function openDomain({ io }: Shell, domain: string, flags: CommonFlags) {
 
 async function show(shell: Shell, domain: string, flags: CommonFlags): Promise<void> {
   const { api, input } = await openDomain(shell, domain, flags);
-  const { certificate } = await api.call(certificateCalls.getOwnCertificate, input);
+  const { certificate, record } = await api.call(certificateCalls.getOwnCertificate, input);
   const none = `The project gave no certificate for ${input.host}: the service gets one.`;
-  outputOf(shell, flags).result(certificate ?? null, certificate === undefined ? none : certificateText(certificate));
+  const needs = record && `${none}\nFor that, set this record once: ${record.name} CNAME ${record.value}`;
+  outputOf(shell, flags).result(certificate ?? null, certificate === undefined ? (needs ?? none) : certificateText(certificate));
 }
 
 async function set(shell: Shell, domain: string, flags: SetFlags): Promise<void> {

@@ -158,14 +158,14 @@ describe('a file of cloudflared', () => {
         [name, ...upstreams, upstreamHosts, upstreamCa, isInsecure, guard].filter(Boolean),
       ),
       [
-        ['home', 'git.example.com=https://localhost:8000', true],
+        ['home', 'git.example.com=https://localhost:8000', '*.example.com=http://localhost:81', true],
         ['home-2', 'git.example.org=https+h2://localhost:8001', ['git.example.org=inner.local'], '/etc/ca.pem'],
         ['home-3', 'staff.example.org=http://localhost:8003', 'members'],
       ],
     );
     assert.deepEqual(leftLines(file), [
       ...['2 credentials-file', '11 ingress', '17 ingress.originRequest.access.required'],
-      ...['17 ingress.originRequest.access.teamName', '18 ingress', '20 ingress.hostname'],
+      ...['17 ingress.originRequest.access.teamName', '18 ingress'],
     ]);
   });
 });

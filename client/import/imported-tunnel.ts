@@ -93,7 +93,7 @@ export function ownDomains(
   isOfPeer: (name: string) => boolean,
   texts: readonly string[] = settings.texts(key),
 ): readonly string[] {
-  const isWrong = (text: string): boolean => isOfPeer(text) || text.includes('*') || !parseIngressDomain(text).ok;
+  const isWrong = (text: string): boolean => isOfPeer(text) || !parseIngressDomain(text).ok;
   const wrong = texts.filter(isWrong);
   if (wrong.length > 0)
     settings.leave(
@@ -107,7 +107,7 @@ export function ownDomains(
 }
 
 export const peerDomain = 'a domain of that service; the region here generates a name, or add a domain of your own';
-export const wildcard = 'an http tunnel has no wildcard domains';
+export const wildcard = 'a wildcard stands for one whole label, as in *.example.com';
 
 /** Addresses that a security group can list; undefined and named if there are others. */
 export function allowedAddresses(settings: Settings, key: string): readonly string[] | undefined {

@@ -210,7 +210,12 @@ export const OwnCertificate = entity({
 export type OwnCertificate = Described<typeof OwnCertificate>;
 
 /** Empty: the service gets the certificate of the domain itself. */
-export const OwnCertificateState = entity({ certificate: maybe(OwnCertificate) });
+export const OwnCertificateState = entity({
+  certificate: maybe(OwnCertificate),
+  /** The CNAME with which the service can get the certificate of a wildcard. */
+  record: maybe(entity({ name: hostname(), value: hostname() })),
+});
+export type OwnCertificateState = Described<typeof OwnCertificateState>;
 
 export const CheckedDomain = entity({
   name: hostname(),

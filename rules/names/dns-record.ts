@@ -21,6 +21,11 @@ export function verificationRecord(challenge: string): DnsRecord {
   return { type: 'TXT', name: '@', value: `${verificationPrefix}${challenge}` };
 }
 
+/** The record that leads the proof of a wildcard to the service. */
+export const delegationRecord = (record: { readonly name: string; readonly value: string }, apexName: string): DnsRecord => ({
+  ...{ type: 'CNAME', name: recordName(record.name, apexName), value: record.value },
+});
+
 /** The record that points an ingress domain at the data plane; null while its addresses are not known. */
 export function ingressRecord(
   domain: { readonly name: string; readonly apexName: string },

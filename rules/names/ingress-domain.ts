@@ -13,9 +13,6 @@ export function parseIngressDomain(text: string): Parsed<string> {
   return fits ? accept(`${star}${name}`) : refuse('Please enter a valid domain name.');
 }
 
-export const wildcardTypeMessage = (name: string): string =>
-  `'${name}' needs an ingress tunnel: http tunnels take no wildcard yet.`;
-
 /** The list with the typed name, or the host of a pasted URL, at its end; a duplicate changes nothing. */
 export function addIngressDomain(list: readonly string[], text: string): Parsed<readonly string[]> {
   const parsed = parseIngressDomain(unwrapHost(text));

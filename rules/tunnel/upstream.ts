@@ -3,8 +3,8 @@
 
 import { formatAddress, parseAddress } from '../address/address.ts';
 import { compileAllowList } from '../address/allow-list.ts';
-import { isCanonicalHostname, isLocalhostName, isWildcardName, lowerAscii } from '../names/hostname.ts';
-import { parseIngressDomain, wildcardTypeMessage } from '../names/ingress-domain.ts';
+import { isCanonicalHostname, isLocalhostName, lowerAscii } from '../names/hostname.ts';
+import { parseIngressDomain } from '../names/ingress-domain.ts';
 import { accept, type Parsed, refuse } from '../parsed.ts';
 import type { TunnelType } from './tunnel-type.ts';
 
@@ -122,7 +122,6 @@ export function parseHttpUpstream(text: string): Parsed<HttpUpstream> {
   const name = slash < 0 ? place : place.slice(0, slash);
   const domain = slash === 0 ? accept(null) : parseIngressDomain(name);
   if (!domain.ok) return domain;
-  if (domain.value !== null && isWildcardName(domain.value)) return refuse(wildcardTypeMessage(domain.value));
   const path = parsePath(slash < 0 ? '' : place.slice(slash));
   if (!path.ok) return path;
   const own = path.value === '' ? {} : { path: path.value };

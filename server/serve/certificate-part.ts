@@ -5,10 +5,11 @@ import { join } from 'node:path';
 import type { Control } from '@underpass/control/control.ts';
 import { keepAccountKey } from '@underpass/control/edges/certificate/acme/account-key.ts';
 import { createAcmeAuthority } from '@underpass/control/edges/certificate/acme/authority.ts';
-import { pointsHere } from '@underpass/control/edges/certificate/address-check.ts';
+import { delegatesHere, pointsHere } from '@underpass/control/edges/certificate/address-check.ts';
 import type { Authority } from '@underpass/control/edges/certificate/authority.ts';
 import { addCertificateMetrics } from '@underpass/control/edges/certificate/certificate-metrics.ts';
 import { dropChallenge, saveChallenge } from '@underpass/control/edges/certificate/certificate-rows.ts';
+import { createDnsHook } from '@underpass/control/edges/certificate/dns-hook.ts';
 import { createGivenFiles, type GivenFiles } from '@underpass/control/edges/certificate/given-files.ts';
 import { type LocalCa, openLocalCa } from '@underpass/control/edges/certificate/local-ca.ts';
 import { createDnsUpdater, type DnsUpdater } from '@underpass/control/edges/certificate/rfc2136/updater.ts';
@@ -22,6 +23,7 @@ import type { BackgroundWork } from '@underpass/control/platform/job/background.
 import { addJob } from '@underpass/control/platform/job/queue.ts';
 import { certificateTroubleMail } from '@underpass/control/platform/mail/mails.ts';
 import { createWithLease } from '@underpass/control/platform/store/lease.ts';
+import { isWildcardName } from '@underpass/rules/names/hostname.ts';
 import type { FeedCertificate } from '@underpass/wire/feed.ts';
 import { ServerError } from '../process/error.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -65,6 +67,12 @@ function openDnsUpdater(settings: Settings, clock: () => number): DnsUpdater | u
   return createDnsUpdater({ server, zone, key: { name, secret }, clock });
 }
 
+/** Where users lead the proofs of their wildcards, and what writes there. */
+function openDelegation({ acmeChallengeZone: zone, acmeDnsHook: hook }: Settings, dns: DnsUpdater | undefined) {
+  const writer = hook === undefined ? dns : createDnsHook(hook);
+  return zone === undefined || writer === undefined ? undefined : { zone, change: writer.change };
+}
+
 async function readCaFile(path: string | undefined): Promise<string | undefined> {
   if (path === undefined) return undefined;
   return readFile(path, 'utf8').catch((error: unknown) => {
@@ -76,6 +84,7 @@ async function openAcme(settings: Settings, directory: string, state: State, hub
   const { store, keyRing, clock } = state;
   const ca = await readCaFile(settings.acmeCaFile);
   const dns = openDnsUpdater(settings, clock);
+  const delegation = openDelegation(settings, dns);
   const { acmeEabKeyId: keyId, acmeEabHmac: hmacKey } = settings;
   return createAcmeAuthority({
     directory,
@@ -92,6 +101,7 @@ async function openAcme(settings: Settings, directory: string, state: State, hub
     },
     ...(ca === undefined ? {} : { ca }),
     ...(dns === undefined ? {} : { dns }),
+    ...(delegation === undefined ? {} : { delegation }),
     ...(keyId === undefined || hmacKey === undefined ? {} : { externalAccount: { keyId, hmacKey } }),
     ...(settings.acmeEmail === undefined ? {} : { email: settings.acmeEmail }),
   });
@@ -129,7 +139,10 @@ async function openUpkeep(
     authority,
     givenCertificates: sources.certificates,
     budget: { overall: settings.acmeOrders, perProject: settings.acmeOrdersPerProject },
-    pointsHere: (name, region) => pointsHere(store.db, dns, name, region),
+    pointsHere: (name, region) =>
+      isWildcardName(name)
+        ? delegatesHere(store.db, dns, name, settings.acmeChallengeZone ?? '')
+        : pointsHere(store.db, dns, name, region),
     withLease: createWithLease(store, clock),
     onIssued: (name) => hub.certificatesChanged([name]),
     onOrder: metrics.observe,

@@ -51,6 +51,7 @@ export async function openControlCore(settings: Settings, state: State, replaced
     certificates: {
       clientPin: sources.clientPin,
       ofNames: (names) => readNameCertificates(store.db, sources.certificates(), names, clock()),
+      ...(settings.acmeChallengeZone === undefined ? {} : { delegationZone: settings.acmeChallengeZone }),
     },
     readStatus: () => readControlStatus(settings, state, core, undefined),
     ...(mailbox === undefined ? {} : { mailbox }),

@@ -4,7 +4,7 @@
 import { isAbsolute } from 'node:path';
 import { type AccessFormat, accessFormats } from '@underpass/edge/core/access-line.ts';
 import { isBrowserPort } from '@underpass/rules/address/browser-port.ts';
-import { isLocalhostName } from '@underpass/rules/names/hostname.ts';
+import { isLocalhostName, isSameOrUnder } from '@underpass/rules/names/hostname.ts';
 import { parseEmail } from '@underpass/rules/people/email.ts';
 import { isInRange } from '@underpass/rules/tunnel/port-range.ts';
 import { isLoopbackHost } from '@underpass/rules/tunnel/upstream.ts';
@@ -660,6 +660,18 @@ export const settingTable = {
     about: 'The TSIG key, base64.',
     parse: parseBase64Key(16),
   }),
+  acmeChallengeZone: optional('UNDERPASS_ACME_CHALLENGE_ZONE', {
+    group: 'Certificates',
+    about:
+      'Zone to which users lead `_acme-challenge` of their wildcards by a CNAME: that of the RFC 2136 settings or one below, or any that the hook changes.',
+    parse: parseHostName,
+  }),
+  acmeDnsHook: optional('UNDERPASS_ACME_DNS_HOOK', {
+    group: 'Certificates',
+    about:
+      'Absolute path of a program that changes TXT records there instead of RFC 2136: it gets `set` or `delete`, name and value.',
+    parse: parseProgram,
+  }),
 
   dnsServers: setting<readonly { address: string; port: number }[]>(
     'UNDERPASS_DNS_SERVERS',
@@ -783,6 +795,11 @@ function unknownNames(env: Environment): string[] {
   return strange.sort().map((name) => `${name} is not a setting; run underpass-server config to see them all`);
 }
 
+function parseProgram(text: string): Parsed<string> {
+  const isPath = isAbsolute(text) && text.length <= 4096;
+  return isPath ? { ok: true, value: text } : { ok: false, problem: `must be an absolute path, is "${text}"` };
+}
+
 interface Requirement {
   readonly problem: string;
   readonly broken: (settings: Settings) => boolean;
@@ -859,6 +876,11 @@ const requirements: readonly Requirement[] = [
     problem:
       'UNDERPASS_RFC2136_SERVER, UNDERPASS_RFC2136_ZONE, UNDERPASS_RFC2136_KEY_NAME and UNDERPASS_RFC2136_KEY must be set together',
     broken: (s) => ![0, 4].includes(countSet(s, rfc2136Keys)),
+  },
+  {
+    problem: 'UNDERPASS_ACME_CHALLENGE_ZONE needs UNDERPASS_ACME_DNS_HOOK, or a UNDERPASS_RFC2136_ZONE that it is or lies under',
+    broken: ({ acmeChallengeZone: zone, acmeDnsHook: hook, rfc2136Zone: updated }) =>
+      zone !== undefined && hook === undefined && (updated === undefined || !isSameOrUnder(zone, updated)),
   },
 ];
 

@@ -23,6 +23,17 @@ describe('offers', () => {
     assert.equal(compileOffers([{ key: '*', healthy: false }])('http', 'x.example'), 'unhealthy');
   });
 
+  it('of a wildcard answer for names with one label more, after the name itself and before *', () => {
+    const answer = compileOffers([
+      { key: '*.apps.example', healthy: true },
+      { key: 'a.apps.example', healthy: false },
+    ]);
+    const asked = (host: string) => answer('http', host);
+    assert.deepEqual(['a.apps.example', 'b.apps.example', 'a.b.apps.example', 'apps.example'].map(asked), [
+      ...['unhealthy', 'healthy', 'none', 'none'],
+    ]);
+  });
+
   it('mean everything when none was sent, and nothing when an empty one was', () => {
     assert.equal(compileOffers(null)('http', 'x.example'), 'healthy');
     assert.equal(compileOffers([])('http', 'x.example'), 'none');

@@ -1,11 +1,12 @@
 // The payload of OFFER: the hosts and ports for which a client has upstreams, and which of these answer their probe.
 // docs/protocol.md 7, Offers.
 
+import { servingNames } from '@underpass/rules/names/hostname.ts';
 import { WireError } from './frame.ts';
 import type { StreamKind } from './open.ts';
 
 export interface Offer {
-  /** A host name, `:80`, `:443`, or `*` for everything else. */
+  /** A host name, which may begin with `*.` for one label; `:80`, `:443`, or `*` for everything else. */
   readonly key: string;
   readonly healthy: boolean;
   /** Asks for TIMES on the streams that this entry serves. */
@@ -69,7 +70,8 @@ export function asksTimes(offers: readonly Offer[] | null, key: string | null): 
 export function compileOffers(offers: readonly Offer[] | null): (kind: StreamKind, host: string) => OfferAnswer {
   if (offers === null) return () => 'healthy';
   const byKey = new Map(offers.map((offer) => [offer.key, offer.healthy ? 'healthy' : 'unhealthy'] as const));
-  return (kind, host) => byKey.get(host) ?? byKey.get(portKey(kind)) ?? byKey.get('*') ?? 'none';
+  return (kind, host) =>
+    byKey.get(host) ?? byKey.get(servingNames(host)[1]) ?? byKey.get(portKey(kind)) ?? byKey.get('*') ?? 'none';
 }
 
 /** The ports of an ingress tunnel are offered by number; an http stream matches none of them. */

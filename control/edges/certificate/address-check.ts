@@ -5,6 +5,7 @@ import { decideDnsCheck } from '@underpass/rules/names/dns-record.ts';
 import type { Queries } from '../../platform/store/store.ts';
 import type { DnsPort } from '../dns/port.ts';
 import type { WantedName } from './core/wanted.ts';
+import { findDelegation } from './delegation.ts';
 
 const firstPauseMs = 15_000;
 const longestPauseMs = 10 * 60_000;
@@ -15,6 +16,12 @@ export async function pointsHere(db: Queries, dns: Pick<DnsPort, 'lookup'>, name
   if (row === undefined) return false;
   const [found, ours] = await Promise.all([dns.lookup(name), dns.lookup(row.data_plane_host)]);
   return found !== 'unknown' && ours !== 'unknown' && decideDnsCheck(found, ours) === 'dns_ok';
+}
+
+/** Whether the record of a user leads the proof of a wildcard to us. */
+export async function delegatesHere(db: Queries, dns: Pick<DnsPort, 'alias'>, wildcard: string, zone: string): Promise<boolean> {
+  const delegation = await findDelegation(db, wildcard, zone);
+  return delegation !== undefined && (await dns.alias(delegation.name)) === delegation.target;
 }
 
 export interface AddressCheck {

@@ -16,6 +16,8 @@ export interface IssueRequest {
   readonly region: string;
   /** Failures in a row so far: the authority may choose another kind of proof. */
   readonly failures: number;
+  /** Where the proof by DNS is shown, if the user's record leads there. */
+  readonly proofName?: string;
   /** The chain that the new one replaces: authorities may exempt such orders from rate limits (RFC 9773 5). */
   readonly replaces?: string;
   readonly signal: AbortSignal;
@@ -37,7 +39,9 @@ export interface Authority {
   readonly id: string;
   /** True for an authority on this machine: it needs no proof and has no limits, so budgets and look-ups are skipped. */
   readonly local: boolean;
-  /** Whether the authority can make a certificate for this name. */
+  /** The zone to which users lead the proofs of their wildcards; without it there is none for these. */
+  readonly delegationZone?: string;
+  /** Whether the authority can make a certificate for this name of ours. */
   canIssue(name: string): boolean;
   issue(request: IssueRequest): Promise<IssuedCertificate>;
   /** When it wants this chain renewed, and when to ask again; undefined if the authority gives no advice. */

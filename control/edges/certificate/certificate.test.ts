@@ -12,10 +12,12 @@ import type { Store } from '../../platform/store/store.ts';
 import { addProject, addRegion, addTunnel, openMemoryStore, silentLog, testKeyRing } from '../feed/test-kit.ts';
 import { keepAccountKey } from './acme/account-key.ts';
 import { AcmeError } from './acme/problem.ts';
+import { delegatesHere } from './address-check.ts';
 import type { Authority, IssueRequest, RenewalInfo } from './authority.ts';
 import { addCertificateMetrics } from './certificate-metrics.ts';
 import { type Attempt, backOffMs, createLedger, decideOrder, failuresInARow, type OrderBudget } from './core/budget.ts';
 import { isDue, momentIn } from './core/renewal.ts';
+import { findDelegation } from './delegation.ts';
 import { createGivenFiles } from './given-files.ts';
 import { openLocalCa } from './local-ca.ts';
 import type { OrderFailure } from './order.ts';
@@ -252,6 +254,57 @@ describe('upkeep', () => {
     await upkeep.run();
     assert.equal(asked.length, 4);
     assert.equal((await store.db.selectFrom('certificates').select('id').execute()).length, 2, 'the new one replaces the old');
+  });
+
+  test('orders the wildcard of a tunnel only once its record leads to the name of its project', async () => {
+    const name = '*.apps.example.com';
+    const tunnelId = await tunnel('web', [name]);
+    await store.db.updateTable('tunnel_hosts').set({ apex_name: 'example.com' }).where('tunnel_id', '=', tunnelId).execute();
+    const unproven = {
+      verified_at: null,
+      owned_apex: null,
+      checked_at: null,
+      misses: 0,
+      first_missed_at: null,
+      from_quick: null,
+    };
+    const domain = { id: 'd1', project_id: 'ann', apex_name: 'example.com', challenge: 'c0ffee', created_at: 1, ...unproven };
+    await store.db.insertInto('domains').values(domain).execute();
+    const without = open(await testAuthority());
+    await without.run();
+    assert.deepEqual(asked, ['eu.example.com'], 'no zone for proofs');
+    const proofNames: (string | undefined)[] = [];
+    const base = await testAuthority();
+    const authority: Authority = {
+      ...{ ...base, delegationZone: 'proofs.example.net' },
+      issue: (request) => {
+        proofNames.push(request.proofName);
+        return base.issue(request);
+      },
+    };
+    let alias: string | undefined;
+    const dns = { alias: async () => alias };
+    const upkeep = open(authority, { pointsHere: (each) => delegatesHere(store.db, dns, each, 'proofs.example.net') });
+    await upkeep.run();
+    now += 60_000;
+    await store.db.updateTable('domains').set({ verified_at: now, owned_apex: 'example.com' }).execute();
+    const { target } = (await findDelegation(store.db, name, 'proofs.example.net'))!;
+    alias = target.replace(/^./, 'x');
+    await upkeep.run();
+    assert.deepEqual(proofNames, []);
+    now += 60_000;
+    alias = target;
+    await upkeep.run();
+    assert.deepEqual(proofNames, [target]);
+    assert.match(target, /^[0-9a-f]{32}\.proofs\.example\.net$/);
+    const { challenge } = await store.db.selectFrom('domains').select('challenge').executeTakeFirstOrThrow();
+    await store.db
+      .updateTable('domains')
+      .set({ challenge: `${challenge}0` })
+      .execute();
+    assert.notEqual((await findDelegation(store.db, name, 'proofs.example.net'))!.target, target, 'each project has its own');
+    await upkeep.close();
+    await without.close();
   });
 
   describe('an authority that says when to renew (RFC 9773)', () => {

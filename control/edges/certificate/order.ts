@@ -8,7 +8,8 @@ import type { Authority, IssuedCertificate, IssueFailure } from './authority.ts'
 import type { OrderOutcome } from './certificate-metrics.ts';
 import { failAttempt, type MadeCertificate, readChain, readHeld, saveCertificate, startAttempt } from './certificate-rows.ts';
 import { needsAlarm } from './core/cover.ts';
-import type { WantedName } from './core/wanted.ts';
+import { isWildcard, type WantedName } from './core/wanted.ts';
+import { findDelegation } from './delegation.ts';
 import { hostsOf } from './given-files.ts';
 
 export interface OrderDeps {
@@ -41,12 +42,25 @@ function describe(name: string, issuer: string, issued: IssuedCertificate): Made
   return { ...issued, name, issuer, hosts, startsAt: leaf.validFromDate.getTime(), expiresAt: leaf.validToDate.getTime() };
 }
 
+/** Undefined for names that need no record of a user. */
+async function findProofName({ store, authority }: OrderDeps, { name, projectId }: WantedName): Promise<string | undefined> {
+  if (projectId === '' || !isWildcard(name) || authority.delegationZone === undefined) return undefined;
+  const delegation = await findDelegation(store.db, name, authority.delegationZone);
+  if (delegation === undefined) throw new Error('the domain is no longer verified');
+  return delegation.target;
+}
+
 async function issue(deps: OrderDeps, wanted: WantedName, failures: number, stopping: AbortSignal): Promise<MadeCertificate> {
   const { store, authority } = deps;
   const { name, region } = wanted;
   const signal = AbortSignal.any([stopping, AbortSignal.timeout(orderTimeoutMs)]);
   const replaces = await readChain(store.db, name, authority.id);
-  const issued = await authority.issue({ name, region, failures, signal, ...(replaces === undefined ? {} : { replaces }) });
+  const proofName = await findProofName(deps, wanted);
+  const issued = await authority.issue({
+    ...{ name, region, failures, signal },
+    ...(replaces === undefined ? {} : { replaces }),
+    ...(proofName === undefined ? {} : { proofName }),
+  });
   return describe(name, authority.id, issued);
 }
 

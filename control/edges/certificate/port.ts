@@ -13,4 +13,6 @@ export interface CertificatePort {
   clientPin(host: string): string | undefined;
   /** Certificates by name. */
   ofNames(names: readonly string[]): Promise<ReadonlyMap<string, NameCertificate>>;
+  /** The zone to which users lead the proofs of their wildcards; without it, the service orders none. */
+  readonly delegationZone?: string;
 }

@@ -66,7 +66,7 @@ export interface TestDns {
 }
 
 /** knot with one zone in which every name resolves to 127.0.0.1. */
-export async function startDns(folder: string, zone: string): Promise<TestDns> {
+export async function startDns(folder: string, zone: string, more: readonly string[] = []): Promise<TestDns> {
   const [port = 0] = await freePorts(1);
   const key = { name: 'update-key', secret: randomBytes(32).toString('base64') };
   const zoneFile = join(folder, 'zone');
@@ -78,6 +78,7 @@ export async function startDns(folder: string, zone: string): Promise<TestDns> {
     '@ A 127.0.0.1',
     '* A 127.0.0.1',
     'ns A 127.0.0.1',
+    ...more,
   ];
   await writeFile(zoneFile, `${records.join('\n')}\n`);
   const config = `

@@ -30,7 +30,7 @@ import { createRenewalAdvice, type RenewalAdvice } from './renewal-advice.ts';
 export interface UpkeepDeps extends OrderDeps {
   readonly givenCertificates: () => readonly FeedCertificate[];
   readonly budget: OrderBudget;
-  /** Whether the name's addresses are those of the region's host. Not asked for wildcards. */
+  /** Whether the name's addresses are those of the region's host; of a user's wildcard, whether its proof leads to us. */
   readonly pointsHere: (name: string, region: string) => Promise<boolean>;
   readonly withLease: WithLease;
   readonly onIssued: (name: string) => void;
@@ -70,7 +70,10 @@ const mayOrder = ({ authority, budget, clock }: Parts, wanted: WantedName, ledge
 async function namesInNeed(parts: Parts, scope: Scope, attempts: readonly Attempt[]): Promise<readonly WantedName[]> {
   const { store, authority, clock, addresses, advice, stopping } = parts;
   const own = (await readOwnNames(store.db)).filter((each) => authority.canIssue(each.name));
-  const hosts = await (scope === 'all' ? readTunnelNames(store.db, clock()) : readNamesOf(store.db, [...scope], clock()));
+  const mayIssue = ({ name }: WantedName): boolean =>
+    !isWildcard(name) || authority.local || authority.delegationZone !== undefined;
+  const found = await (scope === 'all' ? readTunnelNames(store.db, clock()) : readNamesOf(store.db, [...scope], clock()));
+  const hosts = found.filter(mayIssue);
   const held = await (scope === 'all' ? readAllHeld(store.db) : readHeld(store.db, [...own, ...hosts]));
   const names = namesToCover(own, hosts, { held, attempts, given: parts.givenCertificates() }, clock());
   if (scope === 'all') {
@@ -85,7 +88,7 @@ async function namesInNeed(parts: Parts, scope: Scope, attempts: readonly Attemp
 }
 
 async function isHere({ authority, addresses, log }: Parts, wanted: WantedName): Promise<boolean> {
-  if (isWildcard(wanted.name) || authority.local || (await addresses.isHere(wanted))) return true;
+  if ((isWildcard(wanted.name) && wanted.projectId === '') || authority.local || (await addresses.isHere(wanted))) return true;
   // A user sees it on the page of the tunnel.
   if (wanted.projectId === '')
     log.warn({ name: wanted.name }, 'certificates: not ordered; the name does not point at its region yet');

@@ -68,6 +68,10 @@ export function createDns({ resolver, ownHosts, emptyMs = defaultEmptyMs, clock 
       if (visible === 'unknown' || visible.length === 0) await earliest;
       return visible;
     },
+    alias: async (name) => {
+      const found = await resolver.aliases(name);
+      return found === 'unknown' ? undefined : found[0]?.toLowerCase().replace(/\.$/, '');
+    },
     hosts: createSharedAnswers(
       (host) =>
         findVisible(host, async (own) => {

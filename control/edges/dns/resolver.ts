@@ -26,6 +26,7 @@ export interface RecordResolver {
   /** A and AAAA, each an answer of its own. */
   readonly addresses: (name: string) => Promise<readonly [a: DnsAnswer, aaaa: DnsAnswer]>;
   readonly nameServers: (zone: string) => Promise<DnsAnswer>;
+  readonly aliases: (name: string) => Promise<DnsAnswer>;
   /** Ends the questions under way. */
   readonly close: () => void;
 }
@@ -87,6 +88,7 @@ export function createResolver(options: ResolverOptions): RecordResolver {
     addresses: (name) =>
       Promise.all([records((resolver) => resolver.resolve4(name)), records((resolver) => resolver.resolve6(name))]),
     nameServers: (zone) => records((resolver) => resolver.resolveNs(zone)),
+    aliases: (name) => records((resolver) => resolver.resolveCname(name)),
     close: () => {
       for (const resolver of underWay) resolver.cancel();
     },

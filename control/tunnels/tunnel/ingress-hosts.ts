@@ -5,9 +5,7 @@ import { randomInt } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { dayMs, durations } from '@underpass/rules/limits.ts';
 import { generateDomain, generateNumberedDomain } from '@underpass/rules/names/generated-domain.ts';
-import { isWildcardName } from '@underpass/rules/names/hostname.ts';
-import { findApexName, wildcardTypeMessage } from '@underpass/rules/names/ingress-domain.ts';
-import { tunnelTypes } from '@underpass/rules/tunnel/tunnel-type.ts';
+import { findApexName } from '@underpass/rules/names/ingress-domain.ts';
 import { isOwnDomain, registrableDomain } from '../../edges/dns/registrable.ts';
 import { dropOwnExcept } from '../../edges/own-certificate/own-rows.ts';
 import type { TunnelHostsTable } from '../../platform/store/schema.ts';
@@ -34,14 +32,6 @@ function apexOf(host: string, apexNames: readonly string[], ownHosts: readonly s
   if (apex === null || isOwnDomain(apex, ownHosts))
     return refuse('invalid', `Ingress domain '${host}' cannot be used. Use a name under a domain that you own.`);
   return apex;
-}
-
-/** The edges need a certificate for each host of an http tunnel, and visitors sign in to one. */
-async function refuseWildcard(trx: Queries, { tunnelId, hosts }: HostPlan): Promise<void> {
-  const wildcard = hosts.find(isWildcardName);
-  if (wildcard === undefined) return;
-  const tunnel = await trx.selectFrom('tunnels').select('type').where('id', '=', tunnelId).executeTakeFirstOrThrow();
-  if (tunnelTypes[tunnel.type].edgeEndsTls) refuse('invalid', wildcardTypeMessage(wildcard));
 }
 
 async function refuseTaken(trx: Queries, { membership, tunnelId, hosts }: HostPlan): Promise<void> {
@@ -144,7 +134,6 @@ async function isWritten(trx: Queries, tunnelId: string, rows: readonly TunnelHo
 /** Replaces all hosts of the tunnel. False if nothing changed. The project must be locked. */
 export async function writeHosts(trx: Queries, plan: HostPlan): Promise<boolean> {
   withinQuota(plan.membership, 'ingressDomainsPerTunnel', plan.hosts.length);
-  await refuseWildcard(trx, plan);
   if (plan.hosts.length > 0) await refuseTaken(trx, plan);
   const rows = await planRows(trx, plan);
   if (await isWritten(trx, plan.tunnelId, rows)) return false;

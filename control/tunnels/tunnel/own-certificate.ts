@@ -1,8 +1,11 @@
 // The calls about the certificate that a project gives for an ingress domain of an http tunnel.
 
-import type { OwnCertificate } from '@underpass/rules/entity/resource.ts';
-import { parseHostname } from '@underpass/rules/names/hostname.ts';
+import type { OwnCertificate, OwnCertificateState } from '@underpass/rules/entity/resource.ts';
+import { isWildcardName } from '@underpass/rules/names/hostname.ts';
+import { parseIngressDomain } from '@underpass/rules/names/ingress-domain.ts';
 import { tunnelTypes } from '@underpass/rules/tunnel/tunnel-type.ts';
+import { findDelegation } from '../../edges/certificate/delegation.ts';
+import type { CertificatePort } from '../../edges/certificate/port.ts';
 import { describeChain, readOwnChain } from '../../edges/certificate/read-chain.ts';
 import type { FeedPort } from '../../edges/feed/port.ts';
 import { changeFallback, deleteOwn, findOwn, type Owned, saveOwn } from '../../edges/own-certificate/own-rows.ts';
@@ -20,16 +23,17 @@ export interface OwnCertificateDeps {
   readonly store: Store;
   readonly keyRing: KeyRing;
   readonly feed: Pick<FeedPort, 'tunnelsChanged'>;
+  readonly certificates: Pick<CertificatePort, 'delegationZone'>;
 }
 
 type Context = Pick<CallContext<'getOwnCertificate'>, 'membership' | 'segments'>;
 
 async function findDomain(db: Queries, { membership, segments }: Context): Promise<Owned> {
   const tunnel = orMissing(await findTunnelRow(db, membership.id, segments.name), 'Tunnel');
-  const host = parseHostname(segments.host);
+  const host = parseIngressDomain(segments.host);
   const hosts = (await readHosts(db, [tunnel.id])).get(tunnel.id) ?? [];
   const domain = orMissing(
-    hosts.find((each) => each.host === host),
+    hosts.find((each) => host.ok && each.host === host.value),
     'Domain',
   );
   if (!tunnelTypes[tunnel.type].edgeEndsTls)
@@ -62,6 +66,17 @@ async function change<T>(
   });
   feed.tunnelsChanged([tunnelId]);
   return made;
+}
+
+async function getOwn({ store: { db }, certificates }: OwnCertificateDeps, context: Context): Promise<OwnCertificateState> {
+  const { tunnelId, host } = await findDomain(db, context);
+  const row = await findOwn(db, tunnelId, host);
+  const { delegationZone: zone } = certificates;
+  const delegation = zone !== undefined && isWildcardName(host) ? await findDelegation(db, host, zone) : undefined;
+  return {
+    ...(row === undefined ? {} : { certificate: toOwnCertificate(row) }),
+    ...(delegation === undefined ? {} : { record: { name: delegation.name, value: delegation.target } }),
+  };
 }
 
 async function setOwn(deps: OwnCertificateDeps, context: CallContext<'setOwnCertificate'>): Promise<OwnCertificate> {
@@ -99,11 +114,7 @@ const removeOwn = (deps: OwnCertificateDeps, context: CallContext<'deleteOwnCert
 type OwnCertificateCalls = 'getOwnCertificate' | 'setOwnCertificate' | 'changeOwnCertificate' | 'deleteOwnCertificate';
 
 export const createOwnCertificateCalls = (deps: OwnCertificateDeps): Handlers<OwnCertificateCalls> => ({
-  getOwnCertificate: async (context) => {
-    const { tunnelId, host } = await findDomain(deps.store.db, context);
-    const row = await findOwn(deps.store.db, tunnelId, host);
-    return row === undefined ? {} : { certificate: toOwnCertificate(row) };
-  },
+  getOwnCertificate: (context) => getOwn(deps, context),
   setOwnCertificate: (context) => setOwn(deps, context),
   changeOwnCertificate: (context) => changeOwn(deps, context),
   deleteOwnCertificate: (context) => removeOwn(deps, context),

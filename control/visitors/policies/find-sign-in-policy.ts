@@ -1,5 +1,6 @@
 // The access policy that guards a host: what sign-ins, programs and the test of a policy begin with.
 
+import { isCanonicalHostname, servingNames } from '@underpass/rules/names/hostname.ts';
 import type { VisitRules } from '@underpass/rules/visit/grants.ts';
 import { orphanedProjects } from '../../edges/feed/region-content.ts';
 import type { PolicyContent } from '../../edges/policies/policy-content.ts';
@@ -28,7 +29,14 @@ export interface SignInPolicy extends VisitRules {
   readonly securityGroup: { readonly name: string; readonly allowList: string };
 }
 
-const findRow = (db: Queries, host: string) =>
+/** The host itself, or the wildcard that stands for it: as edges choose, an exact name comes first, whatever its tunnel is. */
+async function findLiveHost(db: Queries, host: string): Promise<string | undefined> {
+  const names = servingNames(host);
+  const rows = await db.selectFrom('tunnel_hosts').select('live_host').where('live_host', 'in', names).execute();
+  return names.find((name) => rows.some(({ live_host }) => live_host === name));
+}
+
+const findRow = (db: Queries, liveHost: string) =>
   db
     .selectFrom('tunnel_hosts as h')
     .innerJoin('tunnels as t', 't.id', 'h.tunnel_id')
@@ -45,7 +53,7 @@ const findRow = (db: Queries, host: string) =>
       'g.name as group_name',
       'g.allow_list',
     ])
-    .where('h.live_host', '=', host)
+    .where('h.live_host', '=', liveHost)
     .where('t.type', '=', 'http')
     .where('t.suspended_at', 'is', null)
     .where('p.suspended_at', 'is', null)
@@ -58,7 +66,8 @@ export async function findSignInPolicy(
   host: string,
   nowMs: number,
 ): Promise<SignInPolicy | undefined> {
-  const row = await findRow(db, host);
+  const liveHost = isCanonicalHostname(host) ? await findLiveHost(db, host) : undefined;
+  const row = liveHost === undefined ? undefined : await findRow(db, liveHost);
   if (row === undefined || (await orphanedProjects(db, [row.project_id])).size > 0) return undefined;
   const policy = (await readPolicies(db, keyRing, [row.policy_id], nowMs)).get(row.policy_id);
   if (policy === undefined) return undefined;

@@ -50,6 +50,8 @@ async function authorities(db: Queries, policyId: string): Promise<string[]> {
     .select(['h.host', 'r.https_port'])
     .where('t.access_policy_id', '=', policyId)
     .where('h.live_host', 'is not', null)
+    // A wildcard is no address.
+    .where('h.live_host', 'not like', '*.%')
     .orderBy('t.id')
     .orderBy('h.position')
     .execute();

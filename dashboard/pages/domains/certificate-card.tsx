@@ -1,7 +1,9 @@
 // The certificate that the project gave for an ingress domain: what it is, when it ends, and what follows then.
 import { certificateCalls } from '@underpass/rules/api/certificate-calls.ts';
 import type { IngressDomain, Tunnel } from '@underpass/rules/entity/entity.ts';
-import type { OwnCertificate } from '@underpass/rules/entity/resource.ts';
+import type { OwnCertificate, OwnCertificateState } from '@underpass/rules/entity/resource.ts';
+import { delegationRecord } from '@underpass/rules/names/dns-record.ts';
+import { isWildcardName } from '@underpass/rules/names/hostname.ts';
 import { may } from '@underpass/rules/people/permission.ts';
 import { useState } from 'react';
 import { askFor } from '../../api/answers.ts';
@@ -17,6 +19,7 @@ import { Card } from '../../ui/card.tsx';
 import { DateTime } from '../../ui/date-time.tsx';
 import { Switch } from '../../ui/input/switch.tsx';
 import { type CertificateInput, CertificatePanel, fallbackTexts } from './certificate-panel.tsx';
+import { DnsRecordView } from './dns-record-view.tsx';
 
 export interface CertificateCardProps {
   readonly tunnel: Tunnel;
@@ -68,6 +71,9 @@ export function CertificateCard({ tunnel, domain, onChange }: CertificateCardPro
         )
       }
     >
+      {fetched.data && !certificate && isWildcardName(domain.name) && (
+        <WildcardHelp domain={domain} record={fetched.data.record} />
+      )}
       {fetched.error !== undefined && !fetched.data && <Banner tone="danger">{messageOf(fetched.error)}</Banner>}
       {certificate && (
         <div className="grid gap-4">
@@ -88,6 +94,28 @@ export function CertificateCard({ tunnel, domain, onChange }: CertificateCardPro
       />
       {confirm.dialog}
     </Card>
+  );
+}
+
+interface WildcardHelpProps {
+  readonly domain: IngressDomain;
+  readonly record: OwnCertificateState['record'];
+}
+
+function WildcardHelp({ domain, record }: WildcardHelpProps) {
+  if (record === undefined)
+    return (
+      <p className="text-ink-soft">
+        {domain.verified
+          ? 'For a wildcard, the service gets a certificate only where its operator has set that up. Use your own otherwise.'
+          : 'Verify the domain first.'}
+      </p>
+    );
+  return (
+    <div className="grid gap-4">
+      <p>Set this record once, and keep it: it lets the service prove the wildcard each time that it gets a certificate.</p>
+      <DnsRecordView record={delegationRecord(record, domain.apexName)} zone={domain.apexName} checksAgain={false} />
+    </div>
   );
 }
 

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomBytes, X509Certificate } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { createWithLease } from '../../../platform/store/lease.ts';
 import type { Store } from '../../../platform/store/store.ts';
+import { createDns } from '../../dns/dns.ts';
+import { createResolver } from '../../dns/resolver.ts';
 import { FeedHub } from '../../feed/hub.ts';
 import {
   addProject,
@@ -17,7 +21,8 @@ import {
 } from '../../feed/test-kit.ts';
 import type { Authority } from '../authority.ts';
 import { dropChallenge, saveChallenge } from '../certificate-rows.ts';
-import { createDnsUpdater } from '../rfc2136/updater.ts';
+import { createDnsHook } from '../dns-hook.ts';
+import { createDnsUpdater, type DnsUpdater } from '../rfc2136/updater.ts';
 import {
   type ChallengePorts,
   dropFolder,
@@ -37,6 +42,7 @@ const keyRing = testKeyRing();
 const accountKey = createAccountKeyPem();
 const signal = new AbortController().signal;
 
+const target = `0123456789abcdef.proofs.${zone}`;
 let folder: string;
 let dns: TestDns;
 let ports: ChallengePorts;
@@ -48,7 +54,7 @@ let tunnel: (name: string, hosts: readonly string[], type?: 'http' | 'ingress') 
 
 before(async () => {
   folder = await makeFolder();
-  dns = await startDns(folder, zone);
+  dns = await startDns(folder, zone, [`_acme-challenge.apps CNAME ${target}.`]);
   ports = await openChallengePorts(() => edge.state.challenges);
   pebble = await startPebble(folder, dns.port, ports);
 });
@@ -88,7 +94,14 @@ beforeEach(async () => {
   );
 });
 
-function openAuthority(over: { withDns?: boolean; pebble?: TestAuthority; externalAccount?: ExternalAccount } = {}): Authority {
+function openAuthority(
+  over: {
+    withDns?: boolean;
+    delegation?: Pick<DnsUpdater, 'change'>;
+    pebble?: TestAuthority;
+    externalAccount?: ExternalAccount;
+  } = {},
+): Authority {
   const { directory, ca } = over.pebble ?? pebble;
   const server = { address: '127.0.0.1', port: dns.port };
   return createAcmeAuthority({
@@ -107,6 +120,7 @@ function openAuthority(over: { withDns?: boolean; pebble?: TestAuthority; extern
       };
     },
     ...(over.withDns === false ? {} : { dns: createDnsUpdater({ server, zone, key: dns.key, clock: Date.now }) }),
+    ...(over.delegation === undefined ? {} : { delegation: { zone: `proofs.${zone}`, ...over.delegation } }),
     dnsSettleMs: 0,
     clock: Date.now,
   });
@@ -247,5 +261,47 @@ describe('upkeep with an ACME authority', () => {
     assert.ok(!ports.asked.some((line) => line.endsWith(` astray.${zone}`)));
     const attempts = await store.db.selectFrom('certificate_attempts').select('name').execute();
     assert.ok(!attempts.some((attempt) => attempt.name === `astray.${zone}`));
+  });
+});
+
+describe('the wildcard of a user, whose record leads the proof to a name of ours', () => {
+  const wildcard = `*.apps.${zone}`;
+  const request = () => ({ name: wildcard, region: 'eu', failures: 0, signal: AbortSignal.timeout(60_000), proofName: target });
+  const updater = () =>
+    createDnsUpdater({ server: { address: '127.0.0.1', port: dns.port }, zone, key: dns.key, clock: Date.now });
+
+  test('is issued by way of the CNAME, and the proof is taken back', async () => {
+    const changed: string[] = [];
+    const delegation = {
+      change: async (change: Parameters<DnsUpdater['change']>[0]) => {
+        changed.push(`${change.action} ${change.name}`);
+        await updater().change(change);
+      },
+    };
+    const authority = openAuthority({ withDns: false, delegation });
+    assert.equal(authority.delegationZone, `proofs.${zone}`);
+    const { chainPem } = await authority.issue(request());
+    assert.equal(new X509Certificate(chainPem).subjectAltName, `DNS:${wildcard}`);
+    assert.deepEqual(changed, [`add ${target}`, `delete ${target}`]);
+    const resolver = createResolver({ servers: [{ address: '127.0.0.1', port: dns.port }] });
+    const names = createDns({ resolver, ownHosts: async () => [] });
+    assert.equal(await names.alias(`_acme-challenge.apps.${zone}`), target);
+    assert.equal(await names.alias(`_acme-challenge.other.${zone}`), undefined);
+    assert.deepEqual(await resolver.txt(target), []);
+    resolver.close();
+  });
+
+  test('is issued with a program that changes the records: it gets words, no shell and none of the settings', async () => {
+    const program = join(folder, 'hook');
+    const asked = join(folder, 'asked');
+    await writeFile(program, `#!/bin/sh\necho "$# $1 $2 $3 \${UNDERPASS_SECRET-none}" >> ${asked}\n`, { mode: 0o700 });
+    process.env.UNDERPASS_SECRET = 'x';
+    const hook = createDnsHook(program);
+    await hook.change({ action: 'add', name: 'a.b', value: '$(touch x);`id`' });
+    await hook.change({ action: 'delete', name: 'a.b', value: 'v' });
+    delete process.env.UNDERPASS_SECRET;
+    assert.equal(await readFile(asked, 'utf8'), '3 set a.b $(touch x);`id` none\n3 delete a.b v none\n');
+    await writeFile(program, '#!/bin/sh\nexit 3\n', { mode: 0o700 });
+    await assert.rejects(hook.change({ action: 'add', name: 'a.b', value: 'v' }));
   });
 });

@@ -23,6 +23,8 @@ export interface AcmeAuthorityDeps {
   /** Sends a challenge to the edges of a region and waits until they hold it; resolves with the function that takes it back. */
   readonly showAtEdges: (region: string, challenge: FeedChallenge) => Promise<() => Promise<void>>;
   readonly dns?: DnsUpdater;
+  /** Proves wildcards of users: the zone to which their records lead, and what writes there. */
+  readonly delegation?: { readonly zone: string } & Pick<DnsUpdater, 'change'>;
   readonly clock: () => number;
   /** How long secondary name servers may take to follow. */
   readonly dnsSettleMs?: number;
@@ -45,12 +47,13 @@ async function openClient({ directory, accountKey, ca, email, externalAccount }:
 }
 
 async function showInDns(
-  { dns, dnsSettleMs }: AcmeAuthorityDeps,
+  { dns: own, delegation, dnsSettleMs }: AcmeAuthorityDeps,
   proof: Proof,
-  signal: AbortSignal,
+  { signal, proofName }: IssueRequest,
 ): Promise<() => Promise<void>> {
+  const dns = proofName === undefined ? own : delegation;
   if (dns === undefined) throw new AcmeError('refused', 'dns-01 needs the RFC 2136 settings');
-  const record = { name: `_acme-challenge.${proof.host}`, value: dnsProof(proof.keyAuthorization) };
+  const record = { name: proofName ?? `_acme-challenge.${proof.host}`, value: dnsProof(proof.keyAuthorization) };
   await dns.change({ ...record, action: 'add' });
   await sleep(dnsSettleMs ?? 5_000, undefined, { signal });
   return () => dns.change({ ...record, action: 'delete' });
@@ -67,13 +70,16 @@ async function challengeOf({ kind, host, token, keyAuthorization }: Proof, nowMs
 export function createAcmeAuthority(deps: AcmeAuthorityDeps): Authority {
   const { directory, dns, clock } = deps;
   const client = keepFirst(() => openClient(deps));
-  const show = async (proof: Proof, { region, signal }: IssueRequest): Promise<() => Promise<void>> =>
-    proof.kind === 'dns-01' ? showInDns(deps, proof, signal) : deps.showAtEdges(region, await challengeOf(proof, clock()));
+  const show = async (proof: Proof, request: IssueRequest): Promise<() => Promise<void>> =>
+    proof.kind === 'dns-01'
+      ? showInDns(deps, proof, request)
+      : deps.showAtEdges(request.region, await challengeOf(proof, clock()));
   const withinZone = (name: string): boolean => dns !== undefined && (name === dns.zone || name.endsWith(`.${dns.zone}`));
 
   return {
     id: directory,
     local: false,
+    ...(deps.delegation === undefined ? {} : { delegationZone: deps.delegation.zone }),
     canIssue: (name) => !isWildcard(name) || withinZone(name.slice(2)),
     issue: async (request) => {
       const { name, failures, signal } = request;
