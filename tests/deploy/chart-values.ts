@@ -43,6 +43,7 @@ export const largest = {
       autoscaling: { enabled: false },
       replicas: 3,
       trustedBalancers: ['10.0.0.0/8', 'fd00::/8'],
+      tcpPorts: '20000-20002',
       service: {
         externalTrafficPolicy: 'Cluster',
         loadBalancerClass: 'example.com/nlb',

@@ -267,6 +267,29 @@ describe('the chart', { skip: skipWithout('helm') }, () => {
     assert.equal(envOf(eu).UNDERPASS_HOP_SECRET_FILE, '/run/secrets/underpass/hop-secret');
   });
 
+  test('opens the ports of tcp tunnels in the edge, its Service and its policy, and none without a range', () => {
+    const texts = (tcpPorts: string) => {
+      const objects = render({ ...smallest, edge: { tcpPorts } });
+      const name = 'up-edge-eu';
+      const { ports } = specOf<{ readonly ports: readonly { readonly name: string; readonly port: number }[] }>(
+        objects,
+        'Service',
+        name,
+      );
+      return {
+        service: ports.map((each) => `${each.name} ${each.port}`),
+        rest: JSON.stringify([specOf(objects, 'Deployment', name), specOf(objects, 'NetworkPolicy', name)]),
+      };
+    };
+    const { service, rest } = texts('20000-20002');
+    assert.deepEqual(service, ['https 443', 'http 80', 'tcp-20000 20000', 'tcp-20001 20001', 'tcp-20002 20002']);
+    assert.ok(rest.includes('{"name":"UNDERPASS_TCP_PORTS","value":"20000-20002"}'));
+    assert.ok(rest.includes('{"port":20000,"endPort":20002}'));
+    assert.deepEqual(texts('20007').service.slice(2), ['tcp-20007 20007']);
+    assert.equal(texts('').service.length, 2);
+    assert.ok(!texts('').rest.includes('UNDERPASS_TCP_PORTS'));
+  });
+
   test('lets only the edges of a region reach its hop port, and control only what it needs', () => {
     const objects = render(smallest);
     type Rule = { readonly ports: readonly { readonly port: unknown }[]; readonly from?: unknown; readonly to?: unknown };
@@ -347,6 +370,7 @@ describe('the chart', { skip: skipWithout('helm') }, () => {
     'a secret in the values': { ...smallest, control: { env: { UNDERPASS_MASTER_KEY: 'x' } } },
     'a setting that the chart makes': { ...smallest, edge: { env: { UNDERPASS_HOP_PORT: '1' } } },
     'an unknown key of the secret': { ...smallest, secretKeys: ['token'] },
+    'ports of tcp tunnels that are no range': { ...smallest, edge: { tcpPorts: '20000,20001' } },
     'a balancer by name': { ...smallest, edge: { trustedBalancers: ['balancer.example.com'] } },
   })) {
     test(`refuses ${what}`, () => assert.notEqual(helm(wrong).status, 0));
