@@ -43,6 +43,14 @@ async function pass(rig: Awaited<ReturnType<typeof createRig>>): Promise<string>
   return text.slice(-2);
 }
 
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as import('node:net').AddressInfo;
+  server.close();
+  return port;
+}
+
 /** Asks until the wanted answer comes, for offers arrive after a moment, and returns how often it asked. */
 async function askUntil(rig: Awaited<ReturnType<typeof createRig>>, wanted: string): Promise<number> {
   let asked = 0;
@@ -108,6 +116,21 @@ function get(port: number, path: string): Promise<{ status: number; body: string
 }
 
 describe('another edge of the region', () => {
+  it('has the client of a tcp tunnel, whose service speaks first', async () => {
+    const [port = 0] = await Promise.all([freePort()]);
+    const tunnel = tunnelOf('t', { type: 'tcp', hosts: [], port });
+    const tcpPorts = { first: port, last: port };
+    await using far = await createRig([tunnel], { edgeId: 'edge-2', hop: hop() });
+    await using near = await createRig([tunnel], { hop: hop(), tcpPorts });
+    await near.control.change({ peers: [{ edgeId: 'edge-2', address: `127.0.0.1:${far.edge.ports.hop}` }] });
+    await far.client('t', (socket) => void socket.write('220 ready'));
+    const greeting = async (): Promise<string> => {
+      const visitor = connect({ host: '127.0.0.1', port }).on('error', () => {});
+      return readUntil(visitor, () => true).finally(() => visitor.destroy());
+    };
+    await eventually(greeting, (text) => text === '220 ready');
+  });
+
   it('serves a visitor of this edge, which has no client, and each edge counts its own', async () => {
     await using far = await createRig([tunnelOf('t')], { edgeId: 'far', hop: hop() });
     await using near = await createRig([tunnelOf('t')], { edgeId: 'near', hop: hop() });

@@ -3,13 +3,15 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createServer, get } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net';
 import { getPriority } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
+import { createCli } from '@underpass/client/test-kit.ts';
 import { doorOf } from '../chaos/stage.ts';
 import { openEcho, startArrivals, startEchoUpstream } from '../helpers/arrivals.ts';
+import { freePorts } from '../helpers/port.ts';
 import {
   type StartedServer,
   startClientProcess,
@@ -18,6 +20,7 @@ import {
   startServerProcess,
   temporaryHome,
 } from '../helpers/process.ts';
+import { createApiToken, signInBy } from '../helpers/product.ts';
 import { skipWithout } from '../helpers/tool.ts';
 import { visit, visitUntil } from '../helpers/visitor.ts';
 
@@ -171,3 +174,39 @@ test('under systemd the successor becomes the main process and the old one ends'
   assert.deepEqual(await ended, [0, null]);
   assert.equal((await visit(door)).status, 200);
 });
+
+for (const workers of ['1', '2'])
+  test(`an upgrade keeps the public port of a tcp tunnel open, with ${workers} worker(s)`, async (t) => {
+    const [port = 0] = await freePorts(1);
+    const server = await startServerProcess(t, {
+      UNDERPASS_EDGE_WORKERS: workers,
+      UNDERPASS_TCP_PORTS: `${port}-${port}`,
+      UNDERPASS_DRAIN_SECONDS: '60',
+    });
+    const command = startProcess(t, ['server/main.ts', 'login-link', '--json'], server.env);
+    await once(command.child, 'close');
+    const origin = `http://localhost:${server.ports.control}`;
+    const account = await signInBy(origin, JSON.parse(command.text()).url);
+    const token = await createApiToken(account);
+    const cli = await createCli(t, { UNDERPASS_SERVER: origin, UNDERPASS_API_TOKEN: token });
+    const service = createTcpServer((socket) => void socket.on('error', () => {}).end('220 ready')).listen(0, '127.0.0.1');
+    await once(service, 'listening');
+    t.after(() => service.close());
+    const quick = cli.start(['tcp', String((service.address() as AddressInfo).port)]);
+    await quick.seen(/connected/);
+    const answers: Record<string, number> = {};
+    const knock = async (): Promise<void> => {
+      const socket = connect({ host: '127.0.0.1', port });
+      const answer = await once(socket, 'data').then(String, ({ code }: NodeJS.ErrnoException) => String(code));
+      socket.destroy();
+      answers[answer] = (answers[answer] ?? 0) + 1;
+    };
+    const timer = setInterval(() => void knock(), 50);
+    t.after(() => clearInterval(timer));
+    await upgrade(t, server);
+    await wait(2_000);
+    clearInterval(timer);
+    assert.deepEqual(Object.keys(answers), ['220 ready']);
+    quick.signal('SIGTERM');
+    await quick.ended;
+  });
