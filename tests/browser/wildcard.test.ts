@@ -1,6 +1,8 @@
 // An ingress tunnel with a wildcard: any name below it reaches the upstream untouched, and an exact name of another tunnel comes first.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
+import { request } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { connect, createServer } from 'node:tls';
@@ -49,14 +51,38 @@ test('a wildcard reaches the upstream by every name that it covers', async (t) =
   const dns = page.getByRole('region', { name: 'DNS configuration' });
   await expect(dns.getByRole('definition')).toHaveText(['CNAME', '*.apps', 'local.localhost']);
   await expect(dns.getByText('DNS verified')).toBeVisible();
-  const folder = process.env.UNDERPASS_SCREENS;
-  if (folder === undefined) return;
-  for (const colorScheme of ['light', 'dark'] as const)
-    for (const width of [390, 1440]) {
-      await page.setViewportSize({ width, height: 844 });
-      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-      await page.goto(`/projects/${stage.account.project}/tunnels/cluster`);
-      await expect(row).toContainText('*.apps.example.com');
-      await page.getByRole('region', { name: 'Domains' }).screenshot({ path: `${folder}/wildcard-${width}-${colorScheme}.png` });
-    }
+});
+
+test('the wildcard of an http tunnel gets one certificate, and its page names the record for the proof', async (t) => {
+  const stage = await openStage(t, {
+    UNDERPASS_ACME_CHALLENGE_ZONE: 'proofs.example.net',
+    UNDERPASS_ACME_DNS_HOOK: '/bin/false',
+  });
+  await makeVerifiedDomain(stage, 'example.com');
+  const tunnel = await makeTunnel(stage.account, 'shops', { ingressDomains: ['*.shops.example.com'] });
+  const upstream = createHttpServer((request, response) => response.end(`served ${request.headers.host}`)).listen(0, '127.0.0.1');
+  await once(upstream, 'listening');
+  t.after(() => {
+    upstream.closeAllConnections();
+    upstream.close();
+  });
+  const { port } = upstream.address() as AddressInfo;
+  await connectClient(t, tunnel, `*.shops.example.com=http://127.0.0.1:${port}`);
+  const get = (servername: string, host = servername) =>
+    new Promise<string>((resolve, reject) => {
+      const { ports, caPem } = stage.product;
+      const options = { host: '127.0.0.1', port: ports.https, servername, ca: caPem, headers: { host }, agent: false };
+      request(options, async (response) => resolve(`${response.statusCode} ${(await response.toArray()).join('')}`))
+        .on('error', reject)
+        .end();
+    });
+  assert.equal(await get('red.shops.example.com'), '200 served red.shops.example.com');
+  assert.equal(await get('blue.shops.example.com'), '200 served blue.shops.example.com');
+  assert.match(await get('red.shops.example.com', 'a.red.shops.example.com'), /^421 /, 'two labels');
+
+  const page = await stage.open(t, 'tunnels/shops/domains/*.shops.example.com');
+  const card = page.getByRole('region', { name: 'Certificate' });
+  await expect(card.getByRole('definition').first()).toHaveText('CNAME');
+  await expect(card.getByRole('definition').nth(1)).toHaveText('_acme-challenge.shops');
+  await expect(card.getByRole('definition').nth(2)).toHaveText(/^[0-9a-f]{32}\.proofs\.example\.net$/);
 });
