@@ -14,6 +14,7 @@ export declare const systemTools: Record<
   | 'systemd-analyze'
   | 'buildah'
   | 'fish'
+  | 'unbound'
   | 'zsh'
   | 'curl'
   | 'openssl'

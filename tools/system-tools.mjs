@@ -14,6 +14,7 @@ export const systemTools = {
   'nats-server': { package: 'nats-server', why: 'the bus suite on NATS' },
   pebble: { package: 'pebble', why: 'ACME tests' },
   knotd: { package: 'knot', why: 'DNS-01 by RFC 2136' },
+  unbound: { package: 'unbound', why: 'a resolver that follows a CNAME into another zone' },
   prometheus: { package: 'prometheus', why: 'the shipped alerts against broken parts' },
   promtool: { package: 'prometheus', why: 'the shipped alerts, and which of them fire' },
   haproxy: { package: 'haproxy', why: 'PROXY protocol receivers and the benchmark' },

@@ -111,6 +111,41 @@ zone:
   return { port, zone, key, close: () => stop(child) };
 }
 
+export interface TestResolver {
+  readonly port: number;
+  readonly close: () => Promise<void>;
+}
+
+/** unbound, which asks each zone's own server, keeps nothing, and follows a CNAME from one to another. */
+export async function startResolver(folder: string, zones: readonly Pick<TestDns, 'zone' | 'port'>[]): Promise<TestResolver> {
+  const [port = 0] = await freePorts(1);
+  const stubs = zones.map(({ zone, port: at }) => `stub-zone:\n  name: "${zone}"\n  stub-addr: 127.0.0.1@${at}`);
+  const config = `
+server:
+  interface: 127.0.0.1
+  port: ${port}
+  username: ""
+  chroot: ""
+  directory: "${folder}"
+  pidfile: "${folder}/unbound.pid"
+  use-syslog: no
+  do-daemonize: no
+  do-not-query-localhost: no
+  module-config: "iterator"
+  cache-max-ttl: 0
+  cache-max-negative-ttl: 0
+  local-zone: "test." nodefault
+  verbosity: 1
+remote-control:
+  control-enable: no
+${stubs.join('\n')}
+`;
+  await writeFile(join(folder, 'unbound.conf'), config);
+  const child = spawn(requireTool('unbound'), ['-d', '-c', join(folder, 'unbound.conf')]);
+  await printed(child, 'start of service');
+  return { port, close: () => stop(child) };
+}
+
 export interface TestAuthority {
   readonly directory: string;
   /** PEM of the root that signed the directory's own TLS certificate. */

@@ -30,6 +30,7 @@ import {
   openChallengePorts,
   startDns,
   startPebble,
+  startResolver,
   type TestAuthority,
   type TestDns,
 } from '../test-kit.ts';
@@ -288,6 +289,24 @@ describe('the wildcard of a user, whose record leads the proof to a name of ours
     assert.equal(await names.alias(`_acme-challenge.apps.${zone}`), target);
     assert.equal(await names.alias(`_acme-challenge.other.${zone}`), undefined);
     assert.deepEqual(await resolver.txt(target), []);
+    resolver.close();
+  });
+
+  test('is issued by a resolver that follows the CNAME from the zone of the user into that of the operator', async (t) => {
+    const theirs = await makeFolder();
+    t.after(() => dropFolder(theirs));
+    const customer = await startDns(theirs, 'customer.test', [`_acme-challenge.apps CNAME ${target}.`]);
+    const unbound = await startResolver(theirs, [customer, dns]);
+    const authorityFolder = await makeFolder();
+    const other = await startPebble(authorityFolder, unbound.port, ports);
+    t.after(() => Promise.all([customer.close(), unbound.close(), other.close(), dropFolder(authorityFolder)]));
+    const resolver = createResolver({ servers: [{ address: '127.0.0.1', port: unbound.port }] });
+    assert.equal(await createDns({ resolver, ownHosts: async () => [] }).alias('_acme-challenge.apps.customer.test'), target);
+    const authority = openAuthority({ pebble: other, withDns: false, delegation: updater() });
+    const { chainPem } = await authority.issue({ ...request(), name: '*.apps.customer.test' });
+    assert.equal(new X509Certificate(chainPem).subjectAltName, 'DNS:*.apps.customer.test');
+    assert.deepEqual(await resolver.txt('_acme-challenge.apps.customer.test'), [], 'the proof is taken back');
+    await assert.rejects(authority.issue({ ...request(), name: '*.other.customer.test' }), 'without the record');
     resolver.close();
   });
 
