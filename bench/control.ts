@@ -176,7 +176,7 @@ async function writeMinute({ store, time }: TestControl, index: number): Promise
   for (const { id } of tunnels)
     tally.add(
       { tunnelId: id, projectId: undefined, clients: 1, isFirst: true },
-      { rxBytes: 1, txBytes: 1, connections: 1, requests: 1 },
+      { rxBytes: 1, txBytes: 1, connections: 1, requests: 1, figures: [] },
       nowMs,
     );
   await writeTally(store, tally, nowMs, true);

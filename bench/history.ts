@@ -209,7 +209,7 @@ async function measureMinute(database: Database, ids: readonly string[]): Promis
   for (const id of ids)
     tally.add(
       { tunnelId: id, projectId: 'p', clients: 1, isFirst: true },
-      { rxBytes: 1_000, txBytes: 1_000, connections: 1, requests: 1 },
+      { rxBytes: 1_000, txBytes: 1_000, connections: 1, requests: 1, figures: [] },
       nowMs,
     );
   print('writing a minute', await costOf(database, () => writeTally(database.store, tally, nowMs, true)));

@@ -62,7 +62,7 @@ export function createFakeFeed(): FakeFeed {
     lastClient: () => ({ seen: null, error: null }),
     portProblem: (id) => portProblems.get(id),
     metrics: (id) => rates.get(id),
-    history: async () => ({ stepSeconds: 60, points: [] }),
+    history: async () => ({ stepSeconds: 60, points: [], whole: { answers: null, firstByte: null } }),
     traces: async () => new Map(),
     edges: () => knownEdges,
     onMoved: (listener) => {

@@ -27,6 +27,8 @@ export interface FeedTunnel {
   readonly suspended: boolean;
   /** The access policy of an http tunnel; absent: none. */
   readonly visit?: FeedVisit;
+  /** The edge begins a trace for each request without one. An earlier edge begins none. */
+  readonly beginsTraces?: true;
   /** Absent: the visitor log is off. */
   readonly visitorLog?: FeedVisitorLog;
   /** The public port of a tcp tunnel. Absent: it has none. An edge of an earlier version listens on no such port. */
@@ -54,6 +56,10 @@ export interface FeedLogEntry {
   readonly upstreamMs: number | null;
   readonly totalMs: number;
   readonly code: string;
+  /** The path rule that refused; absent without one. */
+  readonly rule?: string;
+  /** The trace id that the upstream got; absent without one. */
+  readonly trace?: string;
 }
 
 export interface FeedTunnelLog {
@@ -208,6 +214,8 @@ export interface FeedTunnelReport {
   readonly txBytes: number;
   readonly connections: number;
   readonly requests: number;
+  /** Answers by status and time (rules/tunnel/figures.ts). Absent: as in the report before. An earlier edge never says them. */
+  readonly figures?: readonly number[];
   readonly clients: readonly FeedClient[];
   /** The last one. */
   readonly refused?: FeedRefusal;

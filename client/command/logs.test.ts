@@ -20,6 +20,8 @@ const entry = {
   upstreamMs: 40.2,
   totalMs: 55.4,
   code: '',
+  rule: '',
+  trace: '',
 };
 const missed = { ...entry, id: 'a', missed: 37, address: '', who: '', method: '', host: '', path: '', status: 0 };
 

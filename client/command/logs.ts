@@ -121,14 +121,15 @@ const ms = (value: number): string => (value < 10 ? value.toFixed(1) : String(Ma
 
 /** One line, whatever the server says. */
 export function renderVisit(entry: Entry): string {
-  const { at, missed, address, who, method, host, path, status, bytes, totalMs, code } = entry;
+  const { at, missed, address, who, method, host, path, status, bytes, totalMs, code, rule, trace } = entry;
   if (missed > 0) return `${at} ${counted(missed, 'more visit')} not shown`;
   const what = method === '' ? `${host} connection` : `${method} ${host}${path} ${status}`;
   const parts = [
-    ...(code === '' ? [] : [code]),
+    ...(code === '' ? [] : [rule ? `${code} by rule ${rule}` : code]),
     `${bytes} B`,
     `${ms(totalMs)} ms${timesOf(entry)}`,
     ...(who === '' ? [] : [`as ${who}`]),
+    ...(trace ? [`trace ${trace}`] : []),
   ];
   return oneLine(`${at} ${address} ${what} ${parts.join(' ')}`);
 }

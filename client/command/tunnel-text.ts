@@ -39,6 +39,7 @@ export function renderTunnel(fetched: Tunnel): string {
     ['Security group', tunnel.securityGroup],
     ...(tunnel.accessPolicy === undefined ? [] : [['Access policy', tunnel.accessPolicy] as const]),
     ...(tunnel.visitorLog === undefined ? [] : [['Visitor log', visitorLogLabels[tunnel.visitorLog]] as const]),
+    ...(tunnel.beginsTraces ? [['Traces', 'begun for requests without one'] as const] : []),
     ['PROXY protocol', tunnel.proxyProtocol || 'off'],
     ['Data plane', tunnel.dataPlaneHost],
     ...renderTunnelMetrics(tunnel).map(({ label, value }) => [label, value] as const),

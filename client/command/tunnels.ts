@@ -37,6 +37,7 @@ interface UpdateFlags extends CommonFlags {
   readonly access?: string | false;
   readonly visitorLog?: VisitorLogMode;
   readonly visitorLogQuery?: boolean;
+  readonly traces?: boolean;
 }
 
 interface RemoveFlags extends CommonFlags {
@@ -120,6 +121,8 @@ function addUpdate(tunnels: Command, shell: Shell): void {
     )
     .option('--visitor-log-query', 'note the query of each path too')
     .option('--no-visitor-log-query', 'note paths alone')
+    .option('--traces', 'begin a trace (traceparent) for requests that bring none')
+    .option('--no-traces', 'pass on what requests bring, and nothing else')
     .action((name: string, flags: UpdateFlags) => update(shell, name, flags));
 }
 
@@ -175,12 +178,12 @@ export async function regionFor(
 }
 
 async function update(shell: Shell, name: string, flags: UpdateFlags): Promise<void> {
-  const { domain, addDomain, rmDomain, proxyProtocol, group, access, visitorLog, visitorLogQuery } = flags;
-  const given = [domain, addDomain, rmDomain, proxyProtocol, group, access, visitorLog, visitorLogQuery];
+  const { domain, addDomain, rmDomain, proxyProtocol, group, access, visitorLog, visitorLogQuery, traces } = flags;
+  const given = [domain, addDomain, rmDomain, proxyProtocol, group, access, visitorLog, visitorLogQuery, traces];
   if (given.every((flag) => flag === undefined))
     throw new ClientError(
       'usage',
-      'say what to change: --domain, --add-domain, --rm-domain, --proxy-protocol, --group, --access or --visitor-log',
+      'say what to change: --domain, --add-domain, --rm-domain, --proxy-protocol, --group, --access, --visitor-log or --traces',
     );
   const account = await openProject(shell.io, flags);
   await saveChange(
@@ -193,6 +196,7 @@ async function update(shell: Shell, name: string, flags: UpdateFlags): Promise<v
         ...(access === undefined ? {} : { accessPolicy: access || '' }),
         ...(visitorLog === undefined ? {} : { visitorLog }),
         ...(visitorLogQuery === undefined ? {} : { visitorLogQuery }),
+        ...(traces === undefined ? {} : { beginsTraces: traces }),
       };
       const warning = proxyProtocolWarning(before.proxyProtocol, change.proxyProtocol);
       if (warning !== null) outputOf(shell, flags).warning(warning);

@@ -241,6 +241,7 @@ export const prepareCall: { readonly [Name in CallName]: Prepare } = {
   listProjects: nothing,
   getUsage: nothing,
   exportUsage: nothing,
+  getMetrics: nothing,
   redeemLoginLink: async (world, caller) => ({ body: new URLSearchParams({ token: await makeLink(world, caller) }) }),
   logOut: async () => ({ headers: { 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'cors' } }),
   requestLoginLink: async (world) => ({ body: loginForm(world.owner.email) }),

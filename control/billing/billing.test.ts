@@ -16,7 +16,7 @@ const at = Date.UTC(2026, 10, 20, 10, 7);
 const hourMs = 3_600_000;
 const minute = (projectId: string | undefined, minuteMs: number, over: Partial<TunnelMinute> = {}): TunnelMinute => ({
   ...{ tunnelId: 't', projectId, minuteMs, rxBytes: 10, txBytes: 20, requests: 3, connections: 1, clients: 1 },
-  ...{ connectedMinutes: 1, ...over },
+  ...{ connectedMinutes: 1, figures: [], ...over },
 });
 
 describe('the webhook of usage', () => {

@@ -131,7 +131,7 @@ const suite: StoreSuite = (name, skip, open) =>
       const now = startOf(minuteMs, test.time.now);
       const row = (tunnelId: string, minutesAgo: number, bytes: number) => ({
         ...{ tunnelId, minuteMs: now - minutesAgo * minuteMs, rxBytes: bytes, txBytes: bytes, connections: 1, clients: 1 },
-        ...{ requests: 0, connectedMinutes: 0, projectId: undefined },
+        ...{ requests: 0, connectedMinutes: 0, projectId: undefined, figures: [] },
       });
       await writeMinutes(store, [row('a', 61, 60), row('a', 3, 600), row('a', 2, 600), row('b', 0, 999), row('other', 2, 999)]);
       const traces = await readTraces(store, ['a', 'b'], now);

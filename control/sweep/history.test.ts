@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import type { HistoryRange, TunnelHistory } from '@underpass/rules/entity/resource.ts';
+import { emptyFigures } from '@underpass/rules/tunnel/figures.ts';
 import { sql } from 'kysely';
 import { pino } from 'pino';
 import { historyKeptMs, minuteMs, quarterMs } from '../edges/feed/core/history-points.ts';
@@ -26,13 +27,22 @@ const dayMs = 24 * hourMs;
 const minute = (tunnelId: string, minuteMs: number, rxBytes = 1, clients = 1) => ({
   ...{ tunnelId, minuteMs, rxBytes, clients },
   ...{ txBytes: 2 * rxBytes, connections: 1, requests: 0, connectedMinutes: 0, projectId: undefined },
+  figures: rxBytes === 0 ? [] : emptyFigures().with(1, rxBytes),
 });
 
 const totalOf = ({ points, stepSeconds }: TunnelHistory): number =>
   Math.round(points.reduce((sum, point) => sum + point.rx * stepSeconds, 0));
-async function totals(store: Store, id: string, nowMs: number): Promise<readonly number[]> {
+const answersOf = ({ points }: TunnelHistory): number => points.reduce((sum, { answers }) => sum + (answers?.['2xx'] ?? 0), 0);
+/** Answers are as many as bytes here: no minute loses or doubles its figures either. */
+async function totals(store: Store, id: string, nowMs: number, hasFigures = true): Promise<readonly number[]> {
   const ranges: readonly HistoryRange[] = ['hour', 'day', 'week'];
-  return Promise.all(ranges.map(async (range) => totalOf(await readHistory(store, id, range, nowMs))));
+  return Promise.all(
+    ranges.map(async (range) => {
+      const history = await readHistory(store, id, range, nowMs);
+      if (hasFigures) assert.equal(answersOf(history), totalOf(history));
+      return totalOf(history);
+    }),
+  );
 }
 const countRows = async ({ db }: Store, table: string): Promise<number> =>
   Number((await sql<{ n: number }>`select count(*) as n from ${sql.table(table)}`.execute(db)).rows[0]?.n);
@@ -76,6 +86,11 @@ onBothDatabases((name, skip, open) =>
         .orderBy('tunnel_id')
         .execute();
       assert.deepEqual(
+        quarters.map((row) => row.figures),
+        [...Array(3).fill(',18'), ...Array(3).fill(',46')],
+        'summed up, and not only joined',
+      );
+      assert.deepEqual(
         quarters.map((row) => [row.start_at - start, row.rx_bytes, row.tx_bytes, row.connections, row.clients]),
         [...Array(3).fill([0, 18, 36, 3, 14]), ...Array(3).fill([quarterMs, 46, 92, 2, 29])],
         'those of a deleted tunnel too: they expire',
@@ -101,6 +116,22 @@ onBothDatabases((name, skip, open) =>
       for (const id of [one, two]) assert.deepEqual((await totals(store, id, nowMs)).slice(1), [221, 221]);
     });
 
+    it('adds each minute to the totals of its tunnel once, whatever is rolled up, and to none of a deleted one', async () => {
+      const { store, one, two, three } = await fresh();
+      const kept = [minute(one, start, 5), minute(two, start, 7), minute(three, start, 9), minute(one, start + minuteMs, 3)];
+      await Promise.all([writeMinutes(store, kept), writeMinutes(store, [minute(one, start, 2), minute(two, start, 0, 1)])]);
+      await sweepStore(store, start + hourMs, silentLog);
+      const rows = await store.db.selectFrom('tunnel_totals').selectAll().orderBy('tunnel_id').execute();
+      const seen = rows.map((row) => [row.tunnel_id, row.rx_bytes, row.tx_bytes, row.connections, row.figures]);
+      assert.deepEqual(
+        seen,
+        [
+          [one, 10, 20, 3, ',10'],
+          [two, 7, 14, 2, ',7'],
+        ].sort(([a], [b]) => ((a as string) < (b as string) ? -1 : 1)),
+      );
+    });
+
     it('is rolled up once by processes that sweep at the same time', async () => {
       const { store, one } = await fresh();
       await writeMinutes(store, [minute(one, start, 7)]);
@@ -116,7 +147,7 @@ onBothDatabases((name, skip, open) =>
         .values([0, 5 * hourMs, 3 * dayMs].map((ago) => ({ ...row, minute_at: start - ago })))
         .execute();
       await writeMinutes(store, [minute(one, start)]);
-      assert.deepEqual(await totals(store, one, start), [6, 11, 16]);
+      assert.deepEqual(await totals(store, one, start, false), [6, 11, 16]);
     });
 
     it('keeps what a chart shows and no more, over nine days', async () => {

@@ -1,21 +1,19 @@
-// The calls about usage: this month or another against the project's limits, and its hours as CSV.
+// The calls about usage: this month or another against the project's limits, its hours as CSV, and figures for Prometheus.
 
 import type { ProjectUsage } from '@underpass/rules/entity/resource.ts';
 import { monthAt, parseMonth, type UsageMonth } from '@underpass/rules/text/month.ts';
 import { renderCsvRow } from '../people/audit/csv.ts';
-import type { Store } from '../platform/store/store.ts';
 import type { CallContext, Handlers } from '../request/caller/call.ts';
 import { orInvalid } from '../request/http/refusal.ts';
+import { type FiguresDeps, getMetrics } from './figures.ts';
 import { readHours, readMonth } from './month.ts';
 import { hasTrafficLimit } from './traffic-limit.ts';
 
-export interface UsageDeps {
-  readonly store: Pick<Store, 'db'>;
-}
+export type UsageDeps = FiguresDeps;
 
-type UsageCalls = 'getUsage' | 'exportUsage';
+type UsageCalls = 'getUsage' | 'exportUsage' | 'getMetrics';
 
-const monthOf = ({ query, nowMs }: CallContext<UsageCalls>): UsageMonth =>
+const monthOf = ({ query, nowMs }: CallContext<'getUsage' | 'exportUsage'>): UsageMonth =>
   query.month === undefined ? monthAt(nowMs) : orInvalid(parseMonth(query.month));
 
 async function getUsage({ store: { db } }: UsageDeps, context: CallContext<'getUsage'>): Promise<ProjectUsage> {
@@ -50,4 +48,5 @@ async function exportUsage({ store: { db } }: UsageDeps, context: CallContext<'e
 export const createUsageCalls = (deps: UsageDeps): Pick<Handlers, UsageCalls> => ({
   getUsage: (context) => getUsage(deps, context),
   exportUsage: (context) => exportUsage(deps, context),
+  getMetrics: (context) => getMetrics(deps, context),
 });

@@ -18,7 +18,7 @@ const hourMs = 3_600_000;
 const keyRing = createKeyRing([randomBytes(32)]);
 const minute = (projectId: string | undefined, minuteMs: number, over: Partial<TunnelMinute> = {}): TunnelMinute => ({
   ...{ tunnelId: 't', projectId, minuteMs, rxBytes: 10, txBytes: 20, requests: 3, connections: 1, clients: 1 },
-  ...{ connectedMinutes: 1, ...over },
+  ...{ connectedMinutes: 1, figures: [], ...over },
 });
 
 onBothDatabases((database, skip, openStore) => {

@@ -11,23 +11,33 @@ const mostOfTunnel = 400;
 /** Tunnels whose missed visits are counted. */
 const mostTunnels = 10_000;
 
+interface Waiting {
+  readonly projectId: string;
+  readonly entries: FeedLogEntry[];
+  missed: number;
+}
+
 export class VisitorLogQueue {
-  readonly #waiting = new Map<string, { entries: FeedLogEntry[]; missed: number }>();
+  readonly #projectOf: (tunnelId: string) => string;
+  readonly #waiting = new Map<string, Waiting>();
+  /** Entries of each project that has some. */
+  readonly #ofProject = new Map<string, number>();
   #count = 0;
 
+  /** `projectOf`: whose tunnels share a part of the room. */
+  constructor(projectOf: (tunnelId: string) => string) {
+    this.#projectOf = projectOf;
+  }
+
   add(tunnelId: string, entry: FeedLogEntry): void {
-    if (this.#count >= mostWaiting) {
-      this.miss(tunnelId, 1);
-      return;
-    }
     const log = this.#of(tunnelId);
     if (log === undefined) return;
-    if (log.entries.length >= mostOfTunnel) {
+    if (log.entries.length >= mostOfTunnel || (this.#count >= mostWaiting && !this.#makeRoom(log.projectId))) {
       log.missed++;
       return;
     }
     log.entries.push(entry);
-    this.#count++;
+    this.#move(log.projectId, 1);
   }
 
   miss(tunnelId: string, count: number): void {
@@ -35,10 +45,29 @@ export class VisitorLogQueue {
     if (log !== undefined) log.missed += count;
   }
 
-  #of(tunnelId: string): { entries: FeedLogEntry[]; missed: number } | undefined {
+  /** Takes an entry from the tunnel with most of the project with most, for a project that has fewer. False: it has none. */
+  #makeRoom(projectId: string): boolean {
+    const [largest, most] = mostOf(this.#ofProject, ([, count]) => count);
+    if (most <= (this.#ofProject.get(projectId) ?? 0) + 1) return false;
+    const own = [...this.#waiting.values()].filter((log) => log.projectId === largest);
+    const log = mostOf(own, ({ entries }) => entries.length);
+    log.entries.shift();
+    log.missed++;
+    this.#move(largest, -1);
+    return true;
+  }
+
+  #move(projectId: string, by: number): void {
+    const count = (this.#ofProject.get(projectId) ?? 0) + by;
+    if (count > 0) this.#ofProject.set(projectId, count);
+    else this.#ofProject.delete(projectId);
+    this.#count += by;
+  }
+
+  #of(tunnelId: string): Waiting | undefined {
     const known = this.#waiting.get(tunnelId);
     if (known !== undefined || this.#waiting.size >= mostTunnels) return known;
-    const log = { entries: [], missed: 0 };
+    const log = { projectId: this.#projectOf(tunnelId), entries: [], missed: 0 };
     this.#waiting.set(tunnelId, log);
     return log;
   }
@@ -55,15 +84,20 @@ export class VisitorLogQueue {
   take(): FeedTunnelLog[] {
     const taken: FeedTunnelLog[] = [];
     let room = mostInMessage;
-    for (const [tunnelId, { entries, missed }] of this.#waiting) {
+    for (const [tunnelId, log] of this.#waiting) {
       if (room === 0) break;
-      const some = entries.splice(0, room);
+      const some = log.entries.splice(0, room);
       room -= some.length;
-      if (entries.length === 0) this.#waiting.delete(tunnelId);
-      else Object.assign(this.#waiting.get(tunnelId)!, { missed: 0 });
-      taken.push({ tunnelId, entries: some, missed });
+      this.#move(log.projectId, -some.length);
+      taken.push({ tunnelId, entries: some, missed: log.missed });
+      log.missed = 0;
+      if (log.entries.length === 0) this.#waiting.delete(tunnelId);
     }
-    this.#count -= mostInMessage - room;
     return taken;
   }
+}
+
+/** The item for which `count` is highest; there must be one. */
+function mostOf<Item>(items: Iterable<Item>, count: (item: Item) => number): Item {
+  return [...items].reduce((most, item) => (count(item) > count(most) ? item : most));
 }

@@ -1,7 +1,7 @@
 // The edge's end of the feed: dials control, applies and acknowledges changes, sends reports, and redials when it is lost.
 
 import type { Duplex } from 'node:stream';
-import { setTimeout as wait } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises';
 import {
   type FeedCopy,
   type FeedPortProblems,
@@ -162,6 +162,13 @@ export class FeedLink {
     }, paces[this.#options.pace].coalesceMs);
   }
 
+  /** Sends what the next reports would say: the edge is about to end. */
+  async flush(): Promise<void> {
+    this.#report('changed');
+    while (this.#sendVisitorLog()) await this.#feed?.ready();
+    await nextTurn();
+  }
+
   /** Leaves the feed to another process of this edge, or takes it back: control gives an edge one feed. */
   hold(held: boolean): void {
     this.#held = held;
@@ -239,10 +246,12 @@ export class FeedLink {
     this.#onSynced();
   }
 
-  #sendVisitorLog(): void {
-    if (!this.connected || this.#feed === null || !this.#takesVisitorLog) return;
+  /** False if there was nothing to send, or nobody takes it. */
+  #sendVisitorLog(): boolean {
+    if (!this.connected || this.#feed === null || !this.#takesVisitorLog) return false;
     const tunnels = this.#options.visitorLog();
     if (tunnels.length > 0) this.#feed.send({ type: 'visitor-log', tunnels });
+    return tunnels.length > 0;
   }
 
   #welcome({

@@ -1,6 +1,8 @@
 // Reports on tunnels for control: counters since the start, and connected clients. Leaves out what did not change.
 
+import { countOfAnswers } from '@underpass/rules/tunnel/figures.ts';
 import type { FeedClient, FeedTunnelReport } from '@underpass/wire/feed.ts';
+import type { OtlpTunnelFigures } from '../core/otlp.ts';
 import type { TunnelClient } from '../routes/tunnel-client.ts';
 import type { TunnelState } from '../routes/tunnel-state.ts';
 
@@ -42,7 +44,8 @@ export class Reporter {
       const before = last.get(report.tunnelId);
       next.set(report.tunnelId, now);
       const isNews = now.moved !== (before?.moved ?? 0) || now.refusedAtMs !== before?.refusedAtMs;
-      if (now.hadClients || before?.hadClients === true || isNews) news.push(report);
+      if (isNews) news.push(report);
+      else if (now.hadClients || before?.hadClients === true) news.push(withoutFigures(report));
     }
     this.#last = next;
     return news;
@@ -64,8 +67,10 @@ export class Reporter {
   }
 }
 
+const withoutFigures = ({ figures: _, ...report }: FeedTunnelReport): FeedTunnelReport => report;
+
 const lastReportOf = (report: FeedTunnelReport): LastReport => ({
-  moved: report.rxBytes + report.txBytes + report.connections + report.requests,
+  moved: report.rxBytes + report.txBytes + report.connections + report.requests + countOfAnswers(report.figures ?? []),
   hadClients: report.clients.length > 0,
   refusedAtMs: report.refused?.atMs,
 });
@@ -77,11 +82,17 @@ export function renderReport(tunnel: TunnelState): FeedTunnelReport {
     txBytes: tunnel.txBytes,
     connections: tunnel.connections,
     requests: tunnel.requests,
+    ...(tunnel.figures === null ? {} : { figures: tunnel.figures }),
     clients: bestOfEach(tunnel.clients.map(renderClient)),
     ...(tunnel.refused === undefined ? {} : { refused: tunnel.refused }),
     ...(tunnel.left === undefined ? {} : { left: tunnel.left }),
   };
 }
+
+export const renderFigures = ({ feed, rxBytes, txBytes, connections, clients, figures }: TunnelState): OtlpTunnelFigures => ({
+  ...{ name: feed.name, projectId: feed.projectId, rxBytes, txBytes, connections, figures: figures ?? [] },
+  clients: new Set(clients.map(({ clientId }) => clientId)).size,
+});
 
 /** One entry for each client: that of the carrier which was proven last. */
 export function bestOfEach(carriers: readonly FeedClient[]): FeedClient[] {

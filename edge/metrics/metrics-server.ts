@@ -55,6 +55,7 @@ const counters = {
   underpass_edge_connections_total: ['Visitor connections that were routed to a tunnel', 'connections'],
   underpass_edge_unrouted_total: ['Visitor connections that were not', 'unrouted'],
   underpass_edge_access_log_dropped_total: ['Lines of the access log that were not written', 'accessLinesDropped'],
+  underpass_edge_otlp_dropped_total: ['Records of requests that the OpenTelemetry collector did not take', 'otlpDropped'],
   underpass_edge_requests_total: ['HTTP requests forwarded', 'requests'],
 } as const;
 

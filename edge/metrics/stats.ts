@@ -30,6 +30,8 @@ export interface EdgeStats extends Reach {
   readonly unrouted: number;
   /** Lines of the access log that were not written. */
   readonly accessLinesDropped: number;
+  /** Records of requests that the OpenTelemetry collector did not take. */
+  readonly otlpDropped: number;
   /** Responses by hundreds of their status. */
   readonly responses: readonly number[];
   readonly errors: Readonly<Partial<Record<VisitorError, number>>>;
@@ -65,6 +67,7 @@ const none: EdgeStats = {
   requests: 0,
   unrouted: 0,
   accessLinesDropped: 0,
+  otlpDropped: 0,
   responses: [0, 0, 0, 0, 0, 0],
   errors: {},
   acceptedBy: {},
@@ -99,6 +102,7 @@ function addStats(a: EdgeStats, b: EdgeStats): EdgeStats {
     requests: a.requests + b.requests,
     unrouted: a.unrouted + b.unrouted,
     accessLinesDropped: a.accessLinesDropped + b.accessLinesDropped,
+    otlpDropped: a.otlpDropped + b.otlpDropped,
     responses: a.responses.map((count, i) => count + (b.responses[i] ?? 0)),
     errors: addCounts(a.errors, b.errors),
     carriersBy: addCounts(a.carriersBy, b.carriersBy),

@@ -8,6 +8,7 @@ import type { ConnectionLimits } from '../core/connection-limits.ts';
 import type { Listen, SocketHandle } from '../door/listen.ts';
 import type { SnapshotFile } from '../feed/snapshot-file.ts';
 import type { Timeouts } from '../limits/timeouts.ts';
+import type { OtlpOptions } from '../metrics/otlp-export.ts';
 import type { DashboardHostOptions } from '../visitor/dashboard-host.ts';
 
 export interface EdgePorts {
@@ -70,6 +71,8 @@ export interface EdgeProcessOptions {
   readonly workers: number;
   /** Missing: no access log. */
   readonly accessLog?: AccessLogOptions | undefined;
+  /** Missing: nothing is exported. */
+  readonly otlp?: OtlpOptions | undefined;
   /** How the edges of the region reach each other; not at all if missing. */
   readonly hop?: HopOptions | undefined;
   /** The dashboard on this machine, served under its own host; not served if missing. */

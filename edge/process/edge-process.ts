@@ -16,12 +16,13 @@ import { handleOf, type Listen, listen, type NamedSocket, portOf } from '../door
 import { TcpDoor } from '../door/tcp-door.ts';
 import { createTicketKeys, ticketKeysMs } from '../door/ticket-keys.ts';
 import { FeedLink, type FeedStanding, feedSilentMs } from '../feed/feed-link.ts';
-import { Reporter, renderReport } from '../feed/reporter.ts';
+import { Reporter, renderFigures, renderReport } from '../feed/reporter.ts';
 import { HopNetwork } from '../hop/hop-network.ts';
 import { ConnectionLimiter } from '../limits/connection-limiter.ts';
 import { Deadlines } from '../limits/deadlines.ts';
 import { readProcessLimits } from '../limits/process-limits.ts';
 import { defaultTimeouts } from '../limits/timeouts.ts';
+import { OtlpExport } from '../metrics/otlp-export.ts';
 import type { EdgeStats } from '../metrics/stats.ts';
 import { changesNothing, RouteTable } from '../routes/route-table.ts';
 import type { TunnelState } from '../routes/tunnel-state.ts';
@@ -31,7 +32,7 @@ import { DashboardHost } from '../visitor/dashboard-host.ts';
 import { EnteredVisits } from '../visitor/entered-visits.ts';
 import { Http1Visitor } from '../visitor/http1-visitor.ts';
 import { Http2Server } from '../visitor/http2-server.ts';
-import { RequestLog } from '../visitor/request-log.ts';
+import { RequestLog, type TakeRequest } from '../visitor/request-log.ts';
 import { createUploadBudget } from '../visitor/upload-windows.ts';
 import { VisitCheck } from '../visitor/visit-check.ts';
 import type { VisitorContext } from '../visitor/visitor-context.ts';
@@ -57,9 +58,10 @@ export class EdgeProcess {
   readonly #table: RouteTable;
   readonly #context: VisitorContext;
   readonly #entered: EnteredVisits;
-  readonly #visitorLog = new VisitorLogQueue();
+  readonly #visitorLog: VisitorLogQueue;
   /** The operator's access log; null: none. */
   readonly #accessLines: LineFile | null;
+  readonly #otlp: OtlpExport | null;
   readonly #clientGate: ClientGate;
   readonly #httpsDoor: HttpsDoor;
   readonly #httpDoor: HttpDoor;
@@ -91,6 +93,8 @@ export class EdgeProcess {
     this.#elderPaths = elderPaths;
     const table = new RouteTable(log);
     this.#table = table;
+    this.#visitorLog = new VisitorLogQueue((id) => table.tunnels.get(id)?.feed.projectId ?? '');
+    this.#otlp = this.#createOtlp();
     const timeouts = { ...defaultTimeouts, ...options.timeouts };
     this.#hops = new HopNetwork({
       table,
@@ -194,12 +198,23 @@ export class EdgeProcess {
   }
 
   #createRequestLog(): RequestLog {
-    const { accessLog, publicHttpsPort } = this.#options;
+    const { accessLog, otlp, publicHttpsPort } = this.#options;
     const lines = this.#accessLines;
-    const visitors = new VisitorLog(this.#visitorLog).take;
-    if (accessLog === undefined || lines === null) return new RequestLog(null, visitors);
-    const render = createAccessRenderer(accessLog.format, publicHttpsPort);
-    return new RequestLog((seen) => lines.write(render(seen)), visitors);
+    const takers: TakeRequest[] = [];
+    if (accessLog !== undefined && lines !== null) {
+      const render = createAccessRenderer(accessLog.format, publicHttpsPort);
+      takers.push((seen) => lines.write(render(seen)));
+    }
+    if (otlp?.requests && this.#otlp !== null) takers.push(this.#otlp.take);
+    return new RequestLog(takers, new VisitorLog(this.#visitorLog).take);
+  }
+
+  #createOtlp(): OtlpExport | null {
+    const { otlp: options, region, edgeId, reportAs, software, log } = this.#options;
+    if (options === undefined) return null;
+    const source = { region, instance: reportAs ?? edgeId, software, startedAtMs: Date.now() };
+    const busy = () => Iterator.from(this.#table.active).filter(({ connections }) => connections > 0);
+    return new OtlpExport({ options, source, tunnels: () => busy().map(renderFigures), log });
   }
 
   #createClientGate(): ClientGate {
@@ -335,7 +350,7 @@ export class EdgeProcess {
   stats(): EdgeStats {
     const dropped = this.#accessLines?.dropped ?? 0;
     const { listening: tcpPorts, problems: portProblems } = this.#tcpDoor;
-    const own = { accessLinesDropped: dropped, tcpPorts, portProblems };
+    const own = { accessLinesDropped: dropped, otlpDropped: this.#otlp?.dropped ?? 0, tcpPorts, portProblems };
     return { ...readStats(this.#context, this.#hops.reach(), this.#openSockets), ...own };
   }
 
@@ -389,7 +404,7 @@ export class EdgeProcess {
 
   async #emptied(endsAtMs: number): Promise<void> {
     while (this.#openSockets > 0 && performance.now() < endsAtMs) await wait(50);
-    await this.#accessLines?.flush();
+    await Promise.all([this.#accessLines?.flush(), this.#otlp?.flush(), this.#feedLink?.flush()]);
   }
 
   /** Accepts what waits in the kernel, which a closed listener would reset. Each turn of the event loop accepts one per port. */
@@ -414,6 +429,7 @@ export class EdgeProcess {
     this.#hops.close();
     for (const socket of [...this.#publicSockets, ...this.#hopSockets, ...this.#siblingSockets]) socket.destroy();
     this.#context.deadlines.close();
+    this.#otlp?.close();
     await this.#accessLines?.close();
     await this.#options.snapshot?.flush();
   }

@@ -12,7 +12,7 @@ export function readStats(
   { table, deadlines, limiter, counters }: VisitorContext,
   reach: Reach,
   sockets: number,
-): Omit<EdgeStats, 'accessLinesDropped' | 'tcpPorts' | 'portProblems'> {
+): Omit<EdgeStats, 'accessLinesDropped' | 'otlpDropped' | 'tcpPorts' | 'portProblems'> {
   const tunnels = [...table.active];
   const clients = tunnels.flatMap((tunnel) => tunnel.clients);
   const sum = (key: 'rxBytes' | 'txBytes' | 'connections' | 'requests'): number =>

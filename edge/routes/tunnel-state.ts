@@ -2,6 +2,7 @@
 
 import { compileAllowList } from '@underpass/rules/address/allow-list.ts';
 import { coversHost } from '@underpass/rules/names/hostname.ts';
+import { countFirstByte, countStatus, emptyFigures } from '@underpass/rules/tunnel/figures.ts';
 import type { TunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
 import type { FeedLeave, FeedRefusal, FeedTunnel } from '@underpass/wire/feed.ts';
 import type { VisitorError } from '../core/visitor-error.ts';
@@ -29,6 +30,14 @@ export const portHost = (port: number): string => `:${port}`;
 const isServed = ({ hosts, port }: FeedTunnel, host: string): boolean =>
   coversHost(hosts, host) || (port !== undefined && host === portHost(port));
 
+/** What a link tells of the way to its upstream, in milliseconds. */
+export interface UpstreamWay {
+  /** Time until the edge had a client; 0 for a connection that is kept. */
+  readonly waitMs: number;
+  /** Time of the last round trip to the client. */
+  readonly roundTripMs: number | null;
+}
+
 /** Replaced tokens that still name their tunnel when they are refused. */
 const mostFormerTokens = 4;
 
@@ -41,6 +50,8 @@ export class TunnelState {
   txBytes = 0;
   connections = 0;
   requests = 0;
+  /** Null before the first answer. */
+  figures: number[] | null = null;
   /** The last client that presented a token of this tunnel and was refused. */
   refused: FeedRefusal | undefined;
   /** Set while no client is here, after the first. */
@@ -64,6 +75,19 @@ export class TunnelState {
   countConnection(): void {
     this.connections++;
     this.#active.add(this);
+  }
+
+  /** An answer begins. */
+  countAnswer(status: number): void {
+    this.figures ??= emptyFigures();
+    countStatus(this.figures, status);
+  }
+
+  /** An answer begins that came from the upstream this way, for a request since `startMs`. */
+  countUpstreamAnswer(status: number, startMs: number, way: UpstreamWay | null): void {
+    this.countAnswer(status);
+    const totalMs = performance.now() - startMs;
+    if (way !== null) countFirstByte(this.figures!, totalMs, Math.min(way.waitMs, totalMs), way.roundTripMs);
   }
 
   addClient(client: TunnelClient): void {

@@ -36,6 +36,8 @@ export class VisitPolicy {
   /** Whether a rule is about calls of an MCP server. */
   readonly asksForCall: boolean;
   readonly actionOf: (target: string, reach: Reach, call: McpCall | null) => PathAction;
+  /** The path of the rule that decides; empty: none does. */
+  readonly ruleOf: (target: string, reach: Reach, call: McpCall | null) => string;
   /** Decides by the rules that are about every request. */
   readonly actionOfPath: (target: string, reach: Reach) => PathAction;
   readonly visitKey: Buffer;
@@ -49,6 +51,7 @@ export class VisitPolicy {
     const { asksForCall, decide, decidePath } = compileRules(feed.callRules ?? feed.rules);
     this.asksForCall = asksForCall;
     this.actionOf = (target, reach, call) => decide(target, reach, call).action;
+    this.ruleOf = (target, reach, call) => decide(target, reach, call).rule?.path ?? '';
     this.actionOfPath = (target, reach) => decidePath(target, reach).action;
     this.visitKey = Buffer.from(feed.sealKey, 'base64url');
     this.#tokens = new Map(feed.tokens.map((token) => [token.hash, token]));

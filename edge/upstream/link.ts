@@ -75,7 +75,7 @@ export class Link {
   asksTimes = false;
   /** Time from the start until there was a client; 0 once it was sent to the client. */
   #waitedMs = 0;
-  /** The same, kept for the visitor log of the tunnel. */
+  /** The same, kept for the tunnel's figures and its visitor log. */
   waitMs = 0;
   /** Both directions of the stream have ended. */
   onClosed: () => void = () => {};
@@ -149,7 +149,7 @@ export class Link {
     this.#session = session;
     this.#stream = stream;
     this.asksTimes = asksTimes(session.peerOffers, hop ? this.tunnel.feed.id : null);
-    if (this.asksTimes || this.tunnel.feed.visitorLog !== undefined) this.waitMs = performance.now() - this.startMs;
+    this.waitMs = performance.now() - this.startMs;
     if (this.asksTimes) this.#waitedMs = this.waitMs;
     stream.onOpened = () => this.#accepted();
     stream.onData = (chunk) => this.#receive(chunk);

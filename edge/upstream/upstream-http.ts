@@ -9,6 +9,7 @@ import { ResponseHead, startsHttp2 } from '@underpass/wire/http/response-head.ts
 import { upgradeOf } from '../core/forwarded-head.ts';
 import type { UpstreamFailure } from '../core/visitor-error.ts';
 import type { Deadlines } from '../limits/deadlines.ts';
+import type { UpstreamWay } from '../routes/tunnel-state.ts';
 import type { Link, LinkFailure, LinkOwner } from './link.ts';
 
 export interface ResponseOwner {
@@ -109,7 +110,7 @@ export class UpstreamHttp implements LinkOwner {
   }
 
   /** How the answer whose head arrives has come. */
-  get way(): { readonly waitMs: number; readonly roundTripMs: number | null } {
+  get way(): UpstreamWay {
     return { waitMs: this.#served === 0 ? this.link.waitMs : 0, roundTripMs: this.link.roundTripMs };
   }
 

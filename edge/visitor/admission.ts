@@ -1,10 +1,12 @@
 // Whether a visitor may ask for a host and a path, and the fields that tell the upstream who it is. What the host decides is
 // remembered until the visitor asks for another host or the routes change: most visitors ask for one host.
 
+import { randomBytes } from 'node:crypto';
 import { hostOf } from '@underpass/wire/http/authority.ts';
 import type { RequestHead } from '@underpass/wire/http/request-head.ts';
 import { noLines, renderIdentity } from '../core/forwarded-head.ts';
 import { answerOfError, type OwnAnswer } from '../core/own-answer.ts';
+import { beginTrace, passedTraceId, traceBytes } from '../core/trace-context.ts';
 import type { VisitorError } from '../core/visitor-error.ts';
 import type { RouteTable } from '../routes/route-table.ts';
 import type { TunnelState } from '../routes/tunnel-state.ts';
@@ -19,6 +21,10 @@ export class Admission implements VisitSide {
   site = '';
   credential: Credential | null = null;
   pass: Pass | null = null;
+  rule = '';
+  /** The id of the trace that the edge begins for the last request; empty: it begins none. */
+  trace = '';
+  #traceLine: Buffer = noLines;
   readonly #table: RouteTable;
   readonly #check: VisitCheck;
   readonly tunnel: TunnelState | null;
@@ -46,21 +52,38 @@ export class Admission implements VisitSide {
     return this.tunnel?.feed.id ?? '';
   }
 
-  /** Field lines about a visitor whom the access policy admits; empty without one, and for public paths. */
+  /** Field lines about a visitor whom the access policy admits, and of a trace that the edge begins. */
   get visitor(): Buffer {
-    return this.credential?.lines ?? noLines;
+    const lines = this.credential?.lines ?? noLines;
+    return this.#traceLine === noLines ? lines : Buffer.concat([lines, this.#traceLine]);
   }
 
   /** Null if the request goes to the upstream, else what to answer. Sets what the request is forwarded with. */
   decide(head: RequestHead, bytes: Buffer, end: number): OwnAnswer | null {
     // The pass of the connection's last request is no longer true: the logs name its visitor.
     this.pass = null;
+    this.rule = '';
+    this.trace = '';
+    this.#traceLine = noLines;
+    const own = this.#judge(head, bytes, end);
+    if (own === null && this.tunnel?.feed.beginsTraces) this.#trace(head, bytes, end);
+    return own;
+  }
+
+  /** Leaves a valid trace as it is. */
+  #trace(head: RequestHead, bytes: Buffer, end: number): void {
+    if (passedTraceId(head, bytes, end) !== '') return;
+    const { id, line } = beginTrace(head, bytes, end, randomBytes(traceBytes));
+    this.trace = id;
+    this.#traceLine = line;
+  }
+
+  #judge(head: RequestHead, bytes: Buffer, end: number): OwnAnswer | null {
     const refusal = this.#refusalOf(head.authority) ?? (head.maxForwards === 0 ? 'UNDERPASS_MAX_FORWARDS' : null);
     if (refusal !== null) return answerOfError(refusal);
     const visit = this.tunnel?.visit;
     if (visit) return this.#check.judge(this, visit, head, bytes, end);
     this.credential = null;
-    this.pass = null;
     return null;
   }
 

@@ -58,6 +58,8 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
   /** Bytes of an incomplete head, or of the next request while this one is served. At most a head and one read. */
   #held: HeldBytes | null = null;
   #upstream: UpstreamHttp | null = null;
+  /** When the head of the request was here. */
+  #startMs = 0;
   /** The request that is read or served, if a log wants it. */
   #seen: SeenRequest | null = null;
   /** The protocol that the request may become. */
@@ -180,6 +182,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
 
   #begin(bytes: Buffer, end: number): void {
     const head = this.#head;
+    this.#startMs = performance.now();
     this.#isLast = head.close || head.http10;
     this.#body.start(head.bodyKind, head.contentLength);
     this.#enter(this.#body.done ? 'waiting' : 'body');
@@ -280,6 +283,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
       return;
     }
     this.#context.counters.countResponse(head.status);
+    this.#tunnel?.countUpstreamAnswer(head.status, this.#startMs, this.#upstream?.way ?? null);
     this.#seen?.arrived(head.status, this.#upstream?.way ?? null);
     if (head.status === 101) {
       this.#upgraded(head, bytes, from, headEnd);
@@ -402,6 +406,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
 
   #answerWith(answer: OwnAnswer): void {
     if (answer.code !== null) this.#context.counters.countError(answer.code);
+    this.#tunnel?.countAnswer(answer.status);
     if (!this.#body.done) {
       this.#isLast = true;
       this.#upstream?.abandon();

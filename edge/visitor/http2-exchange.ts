@@ -70,6 +70,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
   /** Set if the visitor calls by gRPC. */
   #grpc: GrpcType | null = null;
   #upstream: UpstreamHttp | null = null;
+  readonly #startMs: number = performance.now();
   /** Null if no log wants this request. */
   #seen: SeenRequest | null = null;
   #upload: Upload | null = null;
@@ -216,6 +217,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     }
     this.#beginResponse();
     this.#visitor.context.counters.countResponse(head.status);
+    this.#visitor.tunnel?.countUpstreamAnswer(head.status, this.#startMs, this.#upstream?.way ?? null);
     this.#seen?.arrived(head.status, this.#upstream?.way ?? null);
     this.#touch();
     const bodiless = head.bodiless(this.#head.method) || head.contentLength === 0;
@@ -342,6 +344,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     if (this.#gone || this.#hasResponded) return;
     this.#beginResponse();
     if (answer.code !== null) this.#visitor.context.counters.countError(answer.code);
+    this.#visitor.tunnel?.countAnswer(answer.status);
     const page = Buffer.from(answer.body);
     const headOnly = this.#head.method === 'HEAD';
     this.#seen?.answeredByEdge(answer, headOnly);

@@ -1,7 +1,8 @@
 // Which requests of visitors are logged, and where they go once they have their answer. Without a log a request costs one look.
 
-import { headFieldOf } from '@underpass/wire/http/head-field.ts';
+import { type HeadField, headFieldsOf } from '@underpass/wire/http/head-field.ts';
 import type { RequestHead } from '@underpass/wire/http/request-head.ts';
+import { traceIdOfField } from '../core/trace-context.ts';
 import { accessPath } from '../core/visit-cookie.ts';
 import type { TunnelState } from '../routes/tunnel-state.ts';
 import type { Pass } from '../routes/visit-policy.ts';
@@ -15,29 +16,45 @@ export interface RequestSource {
   readonly version: string;
   /** Why the request may run, if an access policy says so. */
   readonly pass?: Pass | null;
+  /** The path rule that refused it. */
+  readonly rule?: string;
+  /** The trace that the edge begins for it. */
+  readonly trace?: string;
 }
 
 /** Takes a request that has its answer. It must not wait. */
 export type TakeRequest = (seen: SeenRequest) => void;
 
 export class RequestLog {
-  readonly #access: TakeRequest | null;
+  readonly #access: readonly TakeRequest[];
   readonly #visitors: TakeRequest;
 
-  /** `access`: takes all requests, for the operator; null: no log. `visitors`: takes those of tunnels whose visitor log is on. */
-  constructor(access: TakeRequest | null, visitors: TakeRequest) {
+  /** `access`: take all requests, for the operator. `visitors`: takes those of tunnels whose visitor log is on. */
+  constructor(access: readonly TakeRequest[], visitors: TakeRequest) {
     this.#access = access;
     this.#visitors = visitors;
   }
 
   #isWanted(tunnel: TunnelState | null): boolean {
-    return this.#access !== null || tunnel?.feed.visitorLog !== undefined;
+    return this.#access.length > 0 || tunnel?.feed.visitorLog !== undefined;
   }
 
   /** A connection of an ingress tunnel, of which the edge sees no request. */
   beginConnection({ tunnel, address }: Omit<RequestSource, 'host'>, host: string): SeenRequest | null {
     if (tunnel?.feed.visitorLog === undefined) return null;
-    const texts = { tunnel, address, host, version: '', method: '', target: '', referer: '', agent: '', who: '' };
+    const texts = {
+      tunnel,
+      address,
+      host,
+      version: '',
+      method: '',
+      target: '',
+      referer: '',
+      agent: '',
+      who: '',
+      rule: '',
+      trace: '',
+    };
     return new SeenRequest(texts, this.#visitors, 0);
   }
 
@@ -49,11 +66,25 @@ export class RequestLog {
   /** A request without a readable head. */
   beginUnread({ tunnel, address, version }: Omit<RequestSource, 'host'>, host: string): SeenRequest | null {
     if (!this.#isWanted(tunnel)) return null;
-    const texts = { tunnel, address, host, version, method: '', target: '', referer: '', agent: '', who: '' };
+    const texts = {
+      tunnel,
+      address,
+      host,
+      version,
+      method: '',
+      target: '',
+      referer: '',
+      agent: '',
+      who: '',
+      rule: '',
+      trace: '',
+    };
     return new SeenRequest(texts, this.#ended);
   }
 
-  #see({ tunnel, address, host, version, pass }: RequestSource, head: RequestHead, bytes: Buffer, end: number): SeenRequest {
+  #see(source: RequestSource, head: RequestHead, bytes: Buffer, end: number): SeenRequest {
+    const { tunnel, address, host, version, pass, rule = '', trace } = source;
+    const [referer, agent, parent] = headFieldsOf(head, bytes, end, loggedFields);
     const texts = {
       tunnel,
       address,
@@ -62,15 +93,17 @@ export class RequestLog {
       method: bytes.toString('latin1', head.lineStart, head.methodEnd),
       target: withoutTicket(bytes.toString('latin1', head.targetStart, head.targetEnd) || '/'),
       // The visitor log keeps neither.
-      referer: this.#access === null ? '' : fieldText(head, bytes, end, 'referer'),
-      agent: this.#access === null ? '' : fieldText(head, bytes, end, 'user-agent'),
+      referer: this.#access.length === 0 ? '' : fieldText(bytes, referer!),
+      agent: this.#access.length === 0 ? '' : fieldText(bytes, agent!),
       who: whoOf(pass),
+      rule,
+      trace: trace || traceIdOfField(head, bytes, parent!),
     };
     return new SeenRequest(texts, this.#ended);
   }
 
   readonly #ended = (seen: SeenRequest): void => {
-    this.#access?.(seen);
+    for (const take of this.#access) take(seen);
     this.#visitors(seen);
   };
 }
@@ -80,8 +113,9 @@ function whoOf(pass: Pass | null | undefined): string {
   return token?.name ?? (claims?.email || claims?.method || '');
 }
 
-function fieldText(head: RequestHead, bytes: Buffer, end: number, name: string): string {
-  const { count, start, end: stop } = headFieldOf(head, bytes, end, name);
+const loggedFields = ['referer', 'user-agent', 'traceparent'];
+
+function fieldText(bytes: Buffer, { count, start, end: stop }: HeadField): string {
   return count === 0 ? '' : bytes.toString('latin1', start, stop);
 }
 

@@ -4,7 +4,7 @@ import type { FeedLogEntry } from '@underpass/wire/feed.ts';
 import type { AccessEntry } from '../core/access-line.ts';
 import type { OwnAnswer } from '../core/own-answer.ts';
 import type { VisitorError } from '../core/visitor-error.ts';
-import type { TunnelState } from '../routes/tunnel-state.ts';
+import type { TunnelState, UpstreamWay } from '../routes/tunnel-state.ts';
 
 /** The visitor left before its answer began. No server sends this status; nginx logs it. */
 const visitorGone = 499;
@@ -13,14 +13,8 @@ export interface RequestTexts
   extends Pick<AccessEntry, 'address' | 'host' | 'method' | 'target' | 'version' | 'referer' | 'agent'> {
   readonly tunnel: TunnelState | null;
   readonly who: string;
-}
-
-/** What a link tells of the way to its upstream, in milliseconds. */
-interface UpstreamWay {
-  /** Time until the edge had a client; 0 for a connection that is kept. */
-  readonly waitMs: number;
-  /** Time of the last round trip to the client. */
-  readonly roundTripMs: number | null;
+  readonly rule: string;
+  readonly trace: string;
 }
 
 /** A tenth of a millisecond is as exact as it gets. */
@@ -42,6 +36,10 @@ export class SeenRequest implements AccessEntry {
   bytes = 0;
   /** The signed-in person or the machine token; empty: nobody. */
   readonly who: string;
+  /** The path rule that refused it; empty: none. */
+  readonly rule: string;
+  /** The trace id that the upstream got; empty: none. */
+  readonly trace: string;
   readonly #startMs = performance.now();
   #answerMs: number | null = null;
   #way: UpstreamWay | null = null;
@@ -58,6 +56,8 @@ export class SeenRequest implements AccessEntry {
     this.referer = texts.referer;
     this.agent = texts.agent;
     this.who = texts.who;
+    this.rule = texts.rule;
+    this.trace = texts.trace;
     this.#onEnd = onEnd;
   }
 

@@ -395,7 +395,7 @@ function judgeAt(
   const end = head.scan(bytes, 0, bytes.length);
   return check.judge(side, policy, head, bytes, end)?.code ?? null;
 }
-const sideOf = (): VisitSide => ({ tunnelId: 't', host, site: host, credential: null, pass: null });
+const sideOf = (): VisitSide => ({ tunnelId: 't', host, site: host, credential: null, pass: null, rule: '' });
 
 describe('what was verified before is judged again', () => {
   const policy = new VisitPolicy(visitOf());

@@ -72,6 +72,8 @@ export interface VisitSide {
   credential: Credential | null;
   /** Why the last judged request may run; null: it may not. */
   pass: Pass | null;
+  /** The path rule that refused the last judged request; empty: none. */
+  rule: string;
 }
 
 /**
@@ -109,8 +111,10 @@ export class VisitCheck {
     const { side, policy, nowMs } = request;
     const call = policy.asksForCall ? request.call : null;
     const action = policy.actionOf(request.target, request.reach, call);
-    if (action === 'deny')
+    if (action === 'deny') {
+      side.rule = policy.ruleOf(request.target, request.reach, call);
       return answerOfError(call === null && request.isOpenPath ? 'UNDERPASS_CALL_UNKNOWN' : 'UNDERPASS_VISIT_DENIED');
+    }
     if (!policy.isUsable) return action === 'public' ? passPublic(request, call) : answerOfError('UNDERPASS_SIGN_IN_UNAVAILABLE');
     const credential = this.#credentialOf(request);
     if (action === 'public') return passPublic(request, call);

@@ -9,6 +9,7 @@ import { visitorLogBounds } from '@underpass/rules/tunnel/visitor-log.ts';
 import type { FeedLogEntry, FeedTunnel, FeedTunnelLog } from '@underpass/wire/feed.ts';
 import { VisitorLogQueue } from '../core/visitor-log-queue.ts';
 import { createRig, type Rig, readAll, tunnelOf, whenClosed } from '../fixture/rig.ts';
+import { visitOf } from '../fixture/visits.ts';
 import { TunnelState } from '../routes/tunnel-state.ts';
 import { SeenRequest } from './seen-request.ts';
 import { VisitorLog } from './visitor-log.ts';
@@ -32,7 +33,10 @@ async function visit(rig: Rig, request: string): Promise<void> {
 }
 
 const seenOf = (tunnel: TunnelState, target = '/', address = '203.0.113.9'): SeenRequest =>
-  new SeenRequest({ tunnel, address, host, method: 'GET', target, version: '1.1', referer: '', agent: '', who: '' }, () => {});
+  new SeenRequest(
+    { tunnel, address, host, method: 'GET', target, version: '1.1', referer: '', agent: '', who: '', rule: '', trace: '' },
+    () => {},
+  );
 
 describe('the visitor log of an edge', () => {
   for (const workers of [1, 2])
@@ -80,6 +84,41 @@ describe('the visitor log of an edge', () => {
     assert.equal((await refused)[0]?.entries[0]?.code, 'UNDERPASS_SOURCE_DENIED');
   });
 
+  for (const workers of [1, 2])
+    it(`sends the visits of its last moment before it ends, with ${workers} workers`, async (t) => {
+      const rig = await start(t, on, workers);
+      await rig.client(
+        't',
+        createServer((_request, response) => response.end()),
+      );
+      await visit(rig, get('/last'));
+      await rig.edge.drain(2_000);
+      const all = rig.control.received.flatMap((message) => (message.type === 'visitor-log' ? message.tunnels : []));
+      assert.deepEqual(
+        all.flatMap(({ entries }) => entries.map(({ path }) => path)),
+        ['/last'],
+      );
+    });
+
+  it('names the path rule that refused, and no rule where none did', async (t) => {
+    const rules = [
+      { path: '/open/*', action: 'public' },
+      { path: '/private/*', action: 'deny' },
+    ] as const;
+    const rig = await start(t, { ...on, visit: visitOf({ rules }) });
+    for (const path of ['/private/a', '/open/a', '/elsewhere']) await visit(rig, get(path));
+    await rig.edge.drain(2_000);
+    const entries = rig.control.received
+      .flatMap((message) => (message.type === 'visitor-log' ? message.tunnels : []))
+      .flatMap((each) => each.entries)
+      .map(({ path, rule }) => [path, rule]);
+    assert.deepEqual(entries, [
+      ['/private/a', '/private/*'],
+      ['/open/a', undefined],
+      ['/elsewhere', undefined],
+    ]);
+  });
+
   it('sends nothing of a tunnel whose log is off, nor to a control that takes none', async (t) => {
     const rig = await start(t, {});
     await rig.client(
@@ -104,7 +143,7 @@ describe('the visitor log of an edge', () => {
     t.mock.timers.enable({ apis: ['Date'] });
     let nowMs = 0;
     t.mock.method(performance, 'now', () => nowMs);
-    const queue = new VisitorLogQueue();
+    const queue = new VisitorLogQueue(() => 'p');
     const log = new VisitorLog(queue);
     const [loud, quiet] = [new TunnelState(tunnelOf('loud', on)), new TunnelState(tunnelOf('quiet', on))];
     for (let at = 0; at < 1_000; at++) log.take(seenOf(loud));
@@ -121,7 +160,7 @@ describe('the visitor log of an edge', () => {
   });
 
   it('escapes what a terminal would obey, and bounds the path', () => {
-    const queue = new VisitorLogQueue();
+    const queue = new VisitorLogQueue(() => 'p');
     const tunnel = new TunnelState(tunnelOf('t', on));
     new VisitorLog(queue).take(seenOf(tunnel, `/\x1b]0;x\x07\x9b2J${'a'.repeat(9_000)}`));
     const path = queue.take()[0]?.entries[0]?.path ?? '';
@@ -134,7 +173,7 @@ describe('the queue of visitor logs', () => {
   const entry = { path: '/' } as FeedLogEntry;
 
   it('holds a bounded number while nothing takes it, and counts the rest', () => {
-    const queue = new VisitorLogQueue();
+    const queue = new VisitorLogQueue(() => 'p');
     for (let at = 0; at < 5_000; at++) queue.add(`t${at % 10}`, entry);
     let [entries, missed, messages] = [0, 0, 0];
     for (let logs = queue.take(); logs.length > 0; logs = queue.take()) {
@@ -145,7 +184,7 @@ describe('the queue of visitor logs', () => {
   });
 
   it('has room again after it was taken', () => {
-    const queue = new VisitorLogQueue();
+    const queue = new VisitorLogQueue(() => 'p');
     for (let round = 0; round < 10; round++) {
       for (let at = 0; at < 400; at++) queue.add('t', entry);
       assert.deepEqual(
@@ -156,10 +195,33 @@ describe('the queue of visitor logs', () => {
   });
 
   it('keeps room for others beside a flood on one tunnel', () => {
-    const queue = new VisitorLogQueue();
+    const queue = new VisitorLogQueue(() => 'p');
     for (let at = 0; at < 5_000; at++) queue.add('flood', entry);
     queue.add('quiet', entry);
     const counts = Object.fromEntries(queue.take().map((log) => [log.tunnelId, [log.entries.length, log.missed]]));
     assert.deepEqual(counts, { flood: [400, 4_600], quiet: [1, 0] });
+  });
+  it('gives each project its share, however many tunnels another one floods', () => {
+    const queue = new VisitorLogQueue((id) => id.split('/')[0]!);
+    for (let at = 0; at < 20_000; at++) queue.add(`flood/${at % 100}`, entry);
+    for (let at = 0; at < 300; at++) queue.add(`quiet/${at % 2}`, entry);
+    for (let at = 0; at < 1_000; at++) queue.add(`flood/${at % 100}`, entry);
+    const sums: Record<string, number[]> = { flood: [0, 0], quiet: [0, 0] };
+    for (let logs = queue.take(); logs.length > 0; logs = queue.take())
+      for (const { tunnelId, entries, missed } of logs) {
+        const sum = sums[tunnelId.split('/')[0]!]!;
+        sum[0]! += entries.length;
+        sum[1]! += missed;
+      }
+    assert.deepEqual(sums, { flood: [1_700, 19_300], quiet: [300, 0] });
+  });
+
+  it('shares its room evenly between two projects that both flood it', () => {
+    const queue = new VisitorLogQueue((id) => id.split('/')[0]!);
+    for (const project of ['a', 'b']) for (let at = 0; at < 5_000; at++) queue.add(`${project}/${at % 20}`, entry);
+    const counts: Record<string, number> = { a: 0, b: 0 };
+    for (let logs = queue.take(); logs.length > 0; logs = queue.take())
+      for (const { tunnelId, entries } of logs) counts[tunnelId[0]!]! += entries.length;
+    assert.deepEqual(counts, { a: 1_000, b: 1_000 });
   });
 });

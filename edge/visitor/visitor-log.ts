@@ -57,5 +57,7 @@ function renderEntry(seen: SeenRequest, { address, query }: FeedVisitorLog): Fee
     bytes: seen.bytes,
     ...seen.times(),
     code: seen.code ?? '',
+    ...(seen.rule === '' ? {} : { rule: escapeText(seen.rule, nameChars) }),
+    ...(seen.trace === '' ? {} : { trace: seen.trace }),
   };
 }

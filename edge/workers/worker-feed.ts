@@ -2,6 +2,7 @@
 // up their reports.
 
 import type { Duplex } from 'node:stream';
+import { addFigures } from '@underpass/rules/tunnel/figures.ts';
 import { type FeedState, type FeedTunnelReport, type FromEdge, feedVersion, type ToEdge } from '@underpass/wire/feed.ts';
 import { createControlFeed, type FeedStream } from '@underpass/wire/feed-stream.ts';
 import { VisitorLogQueue } from '../core/visitor-log-queue.ts';
@@ -30,7 +31,7 @@ export class WorkerFeed {
   /** Clients of these tunnels came or went. */
   readonly #onReport: (tunnelIds: Iterable<string>) => void;
   /** What the workers noted for visitor logs. */
-  readonly visitorLog: VisitorLogQueue = new VisitorLogQueue();
+  readonly visitorLog: VisitorLogQueue;
   readonly #members = new Set<Member>();
   /** The latest report of each worker, by tunnel. */
   readonly #reports = new Map<string, Map<string, FeedTunnelReport>>();
@@ -43,6 +44,7 @@ export class WorkerFeed {
   /** The table mirrors the state of control; it has no visitors of its own. */
   constructor(table: RouteTable, onReport: (tunnelIds: Iterable<string>) => void) {
     this.#table = table;
+    this.visitorLog = new VisitorLogQueue((id) => table.tunnels.get(id)?.feed.projectId ?? '');
     this.#onReport = onReport;
     this.#pings = setInterval(() => this.#ping(), pingEveryMs).unref();
   }
@@ -96,7 +98,10 @@ export class WorkerFeed {
     // A worker may not know yet that a tunnel was deleted.
     const known = tunnels.filter(({ tunnelId }) => this.#table.tunnels.has(tunnelId));
     const moved = known.filter((report) => clientIds(report) !== clientIds(reports.get(report.tunnelId)));
-    for (const report of known) reports.set(report.tunnelId, report);
+    for (const report of known) {
+      const figures = report.figures ?? reports.get(report.tunnelId)?.figures;
+      reports.set(report.tunnelId, figures === undefined ? report : { ...report, figures });
+    }
     if (moved.length > 0) this.#onReport(moved.map(({ tunnelId }) => tunnelId));
   }
 
@@ -206,6 +211,7 @@ const later = <T extends { readonly atMs: number }>(a: T | undefined, b: T | und
 
 function addReports(a: FeedTunnelReport | undefined, b: FeedTunnelReport): FeedTunnelReport {
   if (a === undefined) return b;
+  const figures = addFigures(a.figures ?? [], b.figures ?? []);
   const refused = later(a.refused, b.refused);
   const clients = bestOfEach([...a.clients, ...b.clients]);
   const left = clients.length === 0 ? later(a.left, b.left) : undefined;
@@ -215,6 +221,7 @@ function addReports(a: FeedTunnelReport | undefined, b: FeedTunnelReport): FeedT
     txBytes: a.txBytes + b.txBytes,
     connections: a.connections + b.connections,
     requests: a.requests + b.requests,
+    ...(figures.length === 0 ? {} : { figures }),
     clients,
     ...(refused === undefined ? {} : { refused }),
     ...(left === undefined ? {} : { left }),

@@ -22,6 +22,7 @@ export interface WorkerStart {
     | 'hop'
     | 'dashboard'
     | 'accessLog'
+    | 'otlp'
   >;
   /** The worker's name on the feed: the edge's id, the worker's number and its process id. */
   readonly name: string;

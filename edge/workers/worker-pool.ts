@@ -1,6 +1,7 @@
 // The primary of an edge with several workers: starts and restarts them, tells each of the others, and adds up their figures.
 
 import { rm } from 'node:fs/promises';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { FeedPortProblems } from '@underpass/wire/feed.ts';
 import type { NamedSocket } from '../door/listen.ts';
 import { createTicketKeys, ticketKeysMs } from '../door/ticket-keys.ts';
@@ -18,6 +19,8 @@ const hungTicks = 15;
 
 /** A worker that ended is started again after this long. */
 const restartMs = 500;
+/** What a worker wrote to its socket arrives within this. */
+const lastWordsMs = 100;
 
 const takeSockets = ({ inherited }: WorkerOptions, { https, http, hop }: Omit<Listens, 'ports'>): Listens => ({
   https: inherited?.take('https', https) ?? https,
@@ -243,6 +246,9 @@ export class WorkerPool {
     // A socket that is held here would stay open, and the kernel would go on giving it connections.
     closeSockets(workers);
     await Promise.all(workers.map(({ child }) => drainWorker(child, how, graceMs)));
+    // What the workers sent last comes over their sockets, and may come after their word that they are done.
+    await pause(lastWordsMs);
+    await this.#feedLink.flush();
   }
 
   async close(): Promise<void> {

@@ -70,6 +70,7 @@ export async function startWorker(
     accessLog,
     elderPaths = [],
     tcpPorts,
+    otlp,
   } = options;
   const passed = [...[https, http, hop].flatMap((where) => where?.fd ?? []), ...Object.values(tcpSockets)];
   const child = fork(join(import.meta.dirname, 'worker.ts'), {
@@ -104,6 +105,7 @@ export async function startWorker(
     workers,
     dashboard,
     accessLog,
+    otlp,
     hop: options.hop === undefined || hop === undefined ? undefined : { ...options.hop, listen: there(hop) },
   };
   const feedPath = feedPathIn(folder);

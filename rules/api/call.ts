@@ -23,7 +23,7 @@ export interface Call {
   readonly multipart?: keyof Payloads;
   readonly csv?: true;
   /** A schema of entity.ts or resource.ts, `[]` for a list, or a media type. Absent: the answer is empty. */
-  readonly answer?: AnswerName | `${AnswerName}[]` | 'text/csv' | 'text/event-stream';
+  readonly answer?: AnswerName | `${AnswerName}[]` | 'text/csv' | 'text/plain' | 'text/event-stream';
   /** Answers a browser that navigates there with 303 to the home page. */
   readonly seeOther?: true;
   /** An action of permission.ts means the caller's role in the project of the query. */

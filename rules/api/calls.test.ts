@@ -50,7 +50,10 @@ test('the payloads are those of spec section 3, the access policy and the visito
   const fields = (call: Call) => Object.keys(payloadSchemaOf(call)?.shape ?? {});
   const rows: [Call, string[]][] = [
     [calls.createTunnel, ['name', 'region', 'ingressDomains', 'proxyProtocol', 'type', 'accessPolicy']],
-    [calls.updateTunnel, ['ingressDomains', 'proxyProtocol', 'securityGroup', 'accessPolicy', 'visitorLog', 'visitorLogQuery']],
+    [
+      calls.updateTunnel,
+      ['ingressDomains', 'proxyProtocol', 'securityGroup', 'accessPolicy', 'visitorLog', 'visitorLogQuery', 'beginsTraces'],
+    ],
     [calls.createDomain, ['name']],
     [calls.createSecurityGroup, ['name', 'allow']],
     [calls.updateSecurityGroup, ['allow']],

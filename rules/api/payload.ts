@@ -103,6 +103,8 @@ export const TunnelChange = z.object({
   visitorLog: optionalField(wordField(z.enum(visitorLogModes))),
   /** Whether it keeps the query of each path. */
   visitorLogQuery: optionalField(booleanField()),
+  /** Whether the edge begins a trace (W3C Trace Context) for a request to an http tunnel that brings none. */
+  beginsTraces: optionalField(booleanField()),
 });
 export const QuickTunnel = z.object({
   /** A secret of the caller that stands for the folder: the same key gets the same address. */

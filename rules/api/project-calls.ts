@@ -105,6 +105,8 @@ export const projectCalls = {
   deleteApiToken: { method: 'DELETE', path: '/api/tokens/:id', query: 'InProject', who: 'api-token.delete', needs: 'session' },
   getUsage: { method: 'GET', path: '/api/usage', query: 'UsageQuery', answer: 'ProjectUsage', who: 'project.read' },
   exportUsage: { method: 'GET', path: '/api/usage/export', query: 'UsageQuery', answer: 'text/csv', who: 'project.read' },
+  /** The figures of the project's tunnels in the text format of Prometheus (docs/figures.md). */
+  getMetrics: { method: 'GET', path: '/api/metrics', query: 'InProject', answer: 'text/plain', who: 'tunnel.read' },
   listAudit: { method: 'GET', path: '/api/audit', query: 'AuditQuery', answer: 'AuditPage', who: 'audit.read', compress: true },
   exportAudit: { method: 'GET', path: '/api/audit/export', query: 'InProject', answer: 'text/csv', who: 'audit.read' },
 } as const satisfies Readonly<Record<string, Call>>;

@@ -101,6 +101,8 @@ export const Tunnel = entity({
   visitorLog: maybe(z.enum(['truncated', 'full'])),
   /** The visitor log keeps the query of each path. */
   visitorLogQuery: maybe(z.literal(true)),
+  /** The edge begins a trace for a request that brings none. */
+  beginsTraces: maybe(z.literal(true)),
   /** When a person last changed the tunnel. */
   updatedAt: time(),
   /** Only of a quick tunnel that nobody keeps: it is deleted then. While a client is connected, the time moves on, up to `endsAt`. */

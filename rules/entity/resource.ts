@@ -281,6 +281,10 @@ export const VisitorLogEntry = entity({
   totalMs: rate(),
   /** The code of docs/errors.md if the edge refused the visit or answered it itself; else empty. */
   code: string(),
+  /** The path rule that refused the visit; empty: none. */
+  rule: string(),
+  /** The trace id that the upstream got (W3C Trace Context); empty: none. */
+  trace: string(),
 });
 export type VisitorLogEntry = Described<typeof VisitorLogEntry>;
 
@@ -453,10 +457,22 @@ export type Overview = Described<typeof Overview>;
 export const HistoryRange = z.enum(['hour', 'day', 'week']);
 export type HistoryRange = Described<typeof HistoryRange>;
 
-export const HistoryPoint = entity({ ...TunnelMetrics.shape, at: time(), clients: count() });
+const quantiles = nullable(entity({ p50: rate(), p95: rate(), p99: rate() }));
+
+const answerFigures = {
+  /** How many answers of an http tunnel had which class of status; null without an answer. */
+  answers: nullable(entity({ '1xx': count(), '2xx': count(), '3xx': count(), '4xx': count(), '5xx': count() })),
+  /** Milliseconds until the first byte of upstreams' answers, and the parts of that time; null without such an answer. */
+  firstByte: nullable(entity({ total: quantiles, edge: quantiles, tunnel: quantiles, upstream: quantiles })),
+};
+
+export const AnswerFigures = entity(answerFigures);
+export type AnswerFigures = Described<typeof AnswerFigures>;
+
+export const HistoryPoint = entity({ ...TunnelMetrics.shape, at: time(), clients: count(), ...answerFigures });
 export type HistoryPoint = Described<typeof HistoryPoint>;
 
-export const TunnelHistory = entity({ stepSeconds: count(), points: array(HistoryPoint) });
+export const TunnelHistory = entity({ stepSeconds: count(), points: array(HistoryPoint), whole: AnswerFigures });
 export type TunnelHistory = Described<typeof TunnelHistory>;
 
 const usageCounts = {

@@ -16,6 +16,7 @@ type DetailName =
   | 'accessPolicy'
   | 'active'
   | 'added'
+  | 'beginsTraces'
   | 'apiToken'
   | 'by'
   | 'email'
@@ -122,6 +123,9 @@ function describeTunnelUpdate({ target, detail }: Parameters<Phrase>[0]): string
     ...assigned(detail.securityGroup, 'security group'),
     ...assigned(detail.accessPolicy, 'access policy'),
     ...visitorLogClauses(detail),
+    ...(typeof detail.beginsTraces === 'boolean'
+      ? [`${detail.beginsTraces ? 'a trace' : 'no trace'} for requests without one`]
+      : []),
   ];
   const tunnel = `the tunnel ${named(target)}`;
   if (others.length === 0 && removed.length === 0 && added.length > 0)

@@ -35,6 +35,8 @@ export const visitorLogBounds = {
   keptMs: 24 * hourMs,
   /** The newest entries of a tunnel that stay. */
   rows: 10_000,
+  /** The newest entries of a project: with more than ten logs, each keeps its share. */
+  projectRows: 100_000,
   pageRows: 100,
   /** Visits of a tunnel that one process of an edge notes: a page with its parts at once, then so many a second. */
   burst: 200,

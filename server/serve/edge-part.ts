@@ -39,6 +39,10 @@ function accessLogOf({ accessLog: path, accessLogFormat: format }: Settings): Pi
   return path === undefined ? {} : { accessLog: { path, format } };
 }
 
+function otlpOf({ otlpUrl: url, otlpHeaders: headers = {}, otlpRequests: requests }: Settings): Pick<EdgeOptions, 'otlp'> {
+  return url === undefined ? {} : { otlp: { url, headers, requests } };
+}
+
 /** The settings that name this port; all port settings if the error of the system names no port. */
 function portSettingOf(settings: Settings, port: number | undefined): string {
   const rows = [settingTable.edgeHttpsPort, settingTable.edgeHttpPort, settingTable.hopPort, settingTable.metricsPort];
@@ -67,6 +71,7 @@ export async function openEdge(
       ...metricsOf(settings),
       ...connectionLimitsOf(settings),
       ...accessLogOf(settings),
+      ...otlpOf(settings),
       ...(consolePath === undefined ? {} : { dashboard: { host: new URL(settings.origin).hostname, path: consolePath } }),
       edgeId: settings.edgeId ?? (await keepEdgeId(home)),
       regionHosts: [settings.dataPlaneHost],

@@ -54,6 +54,32 @@ export const parseUrl =
     return good(text);
   };
 
+/** `/v1/metrics` and such are appended. A token belongs into a header, which is a secret setting. */
+export const parseOtlpUrl: ParseValue<string> = (text) => {
+  const parsed = parseUrl('http', 'https')(text);
+  const { username, password, search, hash } = URL.parse(text) ?? {};
+  if (parsed.ok && (username || password || search || hash)) return bad('must have no user, query or fragment');
+  return parsed.ok ? good(text.replace(/\/+$/, '')) : parsed;
+};
+
+/** `name=value`, several separated by commas; a value may be percent-encoded, as in OTEL_EXPORTER_OTLP_HEADERS. */
+export const parseHeaders: ParseValue<Readonly<Record<string, string>>> = (text) => {
+  const problem = bad('must be name=value, several separated by commas');
+  const pairs = text.split(',').map((pair) => /^\s*([\w-]{1,100})=([!-~ ]{1,4000}?)\s*$/.exec(pair));
+  if (pairs.some((pair) => pair === null)) return problem;
+  try {
+    return good(Object.fromEntries(pairs.map((pair) => [pair![1]!.toLowerCase(), headerValue(pair![2]!)])));
+  } catch {
+    return problem;
+  }
+};
+
+function headerValue(text: string): string {
+  const value = decodeURIComponent(text);
+  if (/^[ -~]+$/.test(value)) return value;
+  throw new URIError('a header has printable ASCII');
+}
+
 /** One or several, separated by commas. */
 export const parseUrls =
   (...schemes: readonly string[]): ParseValue<string> =>

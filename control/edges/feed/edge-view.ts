@@ -3,7 +3,7 @@
 
 import type { TunnelMetrics } from '@underpass/rules/entity/entity.ts';
 import type { FeedClient, FeedCopy, FeedPortProblems, FeedTunnelReport } from '@underpass/wire/feed.ts';
-import { type Baseline, isTraffic, nothing, type Passed, trafficSince } from './core/counter.ts';
+import { type Baseline, baselineOf, isTraffic, nothing, type Passed, trafficSince } from './core/counter.ts';
 import { type LastSeen, nextLastSeen } from './core/last-client.ts';
 import type { ReportedClients } from './core/presence.ts';
 import { addTraffic, createRateWindow, isQuiet, type RateWindow, ratesOf } from './core/rate-window.ts';
@@ -115,10 +115,13 @@ export class EdgeView {
     this.#counts.delete(tunnelId);
   }
 
-  #count(report: EdgeReport, { tunnelId, clients, refused, left, ...tunnel }: FeedTunnelReport, nowMs: number): Passed {
-    const { rxBytes, txBytes, connections, requests } = tunnel;
-    const baseline = { rxBytes, txBytes, connections, requests, startedAtMs: report.about.startedAtMs };
+  #count(
+    report: EdgeReport,
+    { tunnelId, clients, refused, left, figures, ...counters }: FeedTunnelReport,
+    nowMs: number,
+  ): Passed {
     const known = this.#counts.get(tunnelId);
+    const baseline = baselineOf(known?.baseline, counters, report.about.startedAtMs, figures);
     const isCounted = known !== undefined || this.#startsFromZero(report);
     const passed = isCounted ? trafficSince(known?.baseline, baseline) : nothing;
     const window =

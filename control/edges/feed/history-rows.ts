@@ -1,15 +1,20 @@
 // The rows of the history: minutes for the shortest chart, and quarters of an hour, into which they are rolled up, for the others.
 // What has been rolled up is noted in the transaction that does it, so each minute counts once.
 
+import { addFigures, type Figures, parseFigures, renderFigures } from '@underpass/rules/tunnel/figures.ts';
 import { type RawBuilder, sql } from 'kysely';
+import { piecesOf } from '../../platform/store/pieces.ts';
 import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries, Store } from '../../platform/store/store.ts';
 import { minuteMs, quarterMs, startOf } from './core/history-points.ts';
 import type { TunnelMinute } from './minute-tally.ts';
+import { addTotals } from './tunnel-totals.ts';
 import { addUsage, usageOfMinutes } from './usage-rows.ts';
 
 type HistoryTableName = 'history_minutes' | 'history_quarters';
 
+/** Rows of one statement. */
+const rowsAtOnce = 500;
 /** Tunnels of one transaction: 15,000 rows at most. */
 const tunnelsAtOnce = 1_000;
 /** Control writes a minute within two after its end. Later ones, as after an outage, are added to their quarter. */
@@ -55,18 +60,22 @@ async function noteRolledUp(trx: Queries, rolledUp: RolledUp): Promise<void> {
 /** Adds to rows that exist: another control process may have written the same minute. */
 function insertInto(table: HistoryTableName, rows: RawBuilder<unknown>): RawBuilder<unknown> {
   const own = (column: keyof Schema[HistoryTableName]) => sql.ref(`${table}.${column}`);
-  return sql`insert into ${sql.table(table)} (start_at, tunnel_id, rx_bytes, tx_bytes, connections, clients) ${rows}
+  return sql`insert into ${sql.table(table)} (start_at, tunnel_id, rx_bytes, tx_bytes, connections, clients, figures) ${rows}
     on conflict (start_at, tunnel_id) do update set
       rx_bytes = ${own('rx_bytes')} + excluded.rx_bytes,
       tx_bytes = ${own('tx_bytes')} + excluded.tx_bytes,
       connections = ${own('connections')} + excluded.connections,
-      clients = case when excluded.clients > ${own('clients')} then excluded.clients else ${own('clients')} end`;
+      clients = case when excluded.clients > ${own('clients')} then excluded.clients else ${own('clients')} end,
+      figures = coalesce(${own('figures')} || ';' || excluded.figures, ${own('figures')}, excluded.figures)`;
 }
+
+const textOf = (figures: Figures): string | null => (figures.length === 0 ? null : renderFigures(figures));
 
 async function addRows(trx: Queries, table: HistoryTableName, minutes: readonly TunnelMinute[]): Promise<void> {
   if (minutes.length === 0) return;
   const values = minutes.map(
-    (row) => sql`(${row.minuteMs}, ${row.tunnelId}, ${row.rxBytes}, ${row.txBytes}, ${row.connections}, ${row.clients})`,
+    (row) =>
+      sql`(${row.minuteMs}, ${row.tunnelId}, ${row.rxBytes}, ${row.txBytes}, ${row.connections}, ${row.clients}, ${textOf(row.figures)})`,
   );
   await insertInto(table, sql`values ${sql.join(values)}`).execute(trx);
 }
@@ -83,6 +92,7 @@ function sumByQuarter(minutes: readonly TunnelMinute[]): readonly TunnelMinute[]
       txBytes: sum.txBytes + row.txBytes,
       connections: sum.connections + row.connections,
       clients: Math.max(sum.clients, row.clients),
+      figures: addFigures(sum.figures, row.figures),
     })),
   );
 }
@@ -96,6 +106,7 @@ export async function writeMinutes(store: Store, minutes: readonly TunnelMinute[
     await addRows(trx, 'history_minutes', timely);
     await addRows(trx, 'history_quarters', sumByQuarter(late));
     await addUsage(trx, usageOfMinutes(minutes));
+    await addTotals(trx, minutes);
   });
 }
 
@@ -125,15 +136,40 @@ async function endOfPiece(trx: Queries, afterId: string, tunnels: number): Promi
   return last?.id;
 }
 
-async function rollUpPiece(trx: Queries, quarter: number, afterId: string, lastId: string | undefined): Promise<void> {
+/** The statement above joins the figures of minutes; their sum takes a tenth of the room. */
+async function sumFigures(trx: Queries, quarter: number, afterId: string, lastId: string | undefined): Promise<void> {
+  const joined = await trx
+    .selectFrom('history_quarters')
+    .select(['tunnel_id', 'figures'])
+    .where('start_at', '=', quarter)
+    .where('tunnel_id', '>', afterId)
+    .$if(lastId !== undefined, (query) => query.where('tunnel_id', '<=', lastId!))
+    .where('figures', 'like', '%;%')
+    .execute();
+  for (const some of piecesOf(joined, rowsAtOnce)) {
+    const sums = some.map((row) => sql`(${row.tunnel_id}, ${textOf(parseFigures(row.figures))})`);
+    await sql`with sums (id, figures) as (values ${sql.join(sums)})
+      update history_quarters set figures = (select sums.figures from sums where sums.id = tunnel_id)
+      where start_at = ${quarter} and tunnel_id in (${sql.join(some.map((row) => row.tunnel_id))})`.execute(trx);
+  }
+}
+
+async function rollUpPiece(
+  { trx, kind }: { readonly trx: Queries; readonly kind: Store['kind'] },
+  quarter: number,
+  afterId: string,
+  lastId: string | undefined,
+): Promise<void> {
   // Reads by name, because the key begins with the minute: fifteen short ranges of it.
   const minutes = Array.from({ length: quarterMs / minuteMs }, (_, index) => quarter + index * minuteMs);
   const upToLast = lastId === undefined ? sql`` : sql`and tunnel_id <= ${lastId}`;
+  const join = sql.raw(kind === 'postgres' ? 'string_agg' : 'group_concat');
   const sum = (column: string) => sql`cast(sum(${sql.ref(column)}) as bigint)`;
   const rows = sql`select cast(${quarter} as bigint), tunnel_id, ${sum('rx_bytes')}, ${sum('tx_bytes')}, ${sum('connections')},
-      max(clients)
+      max(clients), ${join}(figures, ';')
     from history_minutes where start_at in (${sql.join(minutes)}) and tunnel_id > ${afterId} ${upToLast} group by tunnel_id`;
   await insertInto('history_quarters', rows).execute(trx);
+  await sumFigures(trx, quarter, afterId, lastId);
 }
 
 /** Rolls up one piece of what is settled. False if there is none. */
@@ -148,7 +184,7 @@ export const rollUp = (store: Store, nowMs: number, tunnels = tunnelsAtOnce): Pr
       return false;
     }
     const lastId = await endOfPiece(trx, afterId, tunnels);
-    await rollUpPiece(trx, quarter, afterId, lastId);
+    await rollUpPiece({ trx, kind: store.kind }, quarter, afterId, lastId);
     const isWhole = lastId === undefined;
     await noteRolledUp(trx, isWhole ? { untilMs: quarter + quarterMs, afterId: '' } : { untilMs: quarter, afterId: lastId });
     return true;

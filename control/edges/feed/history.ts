@@ -2,6 +2,7 @@
 // chart can show (sweep/history.ts).
 
 import type { HistoryRange, TunnelHistory } from '@underpass/rules/entity/resource.ts';
+import { parseFigures } from '@underpass/rules/tunnel/figures.ts';
 import { sql } from 'kysely';
 import type { Queries, Store } from '../../platform/store/store.ts';
 import {
@@ -39,8 +40,12 @@ interface Span {
 }
 
 const rowColumns = sql.raw(
-  'start_at as "minuteMs", rx_bytes as "rxBytes", tx_bytes as "txBytes", connections as "connections", clients as "clients"',
+  'start_at as "minuteMs", rx_bytes as "rxBytes", tx_bytes as "txBytes", connections as "connections", clients as "clients", figures as "figures"',
 );
+
+interface KeptRow extends Omit<MinuteRow, 'figures'> {
+  readonly figures: string | null;
+}
 
 /** The key begins with the time, so a tunnel's rows are found one by one. */
 async function readRows(
@@ -55,20 +60,22 @@ async function readRows(
   // For a plain list, Postgres would look for all times in every partition, in three times as long.
   const rows =
     kind === 'postgres'
-      ? sql<MinuteRow>`select found.* from unnest(array[${times}]::bigint[]) as times (at) cross join lateral
+      ? sql<KeptRow>`select found.* from unnest(array[${times}]::bigint[]) as times (at) cross join lateral
           (select ${rowColumns} from ${sql.table(table)} where start_at = times.at and tunnel_id = ${tunnelId} limit 1) as found`
-      : sql<MinuteRow>`select ${rowColumns} from ${sql.table(table)} where start_at in (${times}) and tunnel_id = ${tunnelId}`;
-  return (await rows.execute(db)).rows;
+      : sql<KeptRow>`select ${rowColumns} from ${sql.table(table)} where start_at in (${times}) and tunnel_id = ${tunnelId}`;
+  return (await rows.execute(db)).rows.map((row) => ({ ...row, figures: parseFigures(row.figures) }));
 }
 
 /** What the previous release writes, and wrote: empty a week after the last of its processes has ended. */
-const readPreviousRows = (db: Queries, tunnelId: string, fromMs: number): Promise<readonly MinuteRow[]> =>
-  db
+async function readPreviousRows(db: Queries, tunnelId: string, fromMs: number): Promise<readonly MinuteRow[]> {
+  const rows = await db
     .selectFrom('metric_minutes')
     .select(['minute_at as minuteMs', 'rx_bytes as rxBytes', 'tx_bytes as txBytes', 'connections', 'clients'])
     .where('tunnel_id', '=', tunnelId)
     .where('minute_at', '>=', fromMs)
     .execute();
+  return rows.map((row) => ({ ...row, figures: [] }));
+}
 
 /** Quarters as far as the minutes are rolled up, then minutes. */
 async function readRange(from: Queryable, range: HistoryRange, tunnelId: string, nowMs: number): Promise<readonly MinuteRow[]> {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, beforeEach, describe, test } from 'node:test';
 import { limits } from '@underpass/rules/limits.ts';
+import { countFirstByte, countStatus, emptyFigures } from '@underpass/rules/tunnel/figures.ts';
 import type { FeedCertificate, FeedClient, FeedTunnelReport } from '@underpass/wire/feed.ts';
 import { maxFeedMessageBytes } from '@underpass/wire/feed-stream.ts';
 import type { Bus } from '../../platform/bus/bus.ts';
@@ -834,6 +835,30 @@ describe('what edges report', () => {
     const total = points.reduce((sum, point) => sum + point.rx * stepSeconds, 0);
     assert.equal(Math.round(total), 6_000);
     assert.equal(Math.max(...points.map((point) => point.clients)), 1);
+  });
+
+  test('history tells answers and quantiles of the first byte, and null where the edge said none', async () => {
+    const id = await makeKnownTunnel();
+    const edge = connect(hub);
+    edge.hello('eu', { startedAtMs: Date.now() + 1 });
+    const figures = emptyFigures();
+    for (const status of [200, 200, 404]) {
+      countStatus(figures, status);
+      countFirstByte(figures, 100, 1, 20);
+    }
+    await reported(edge, id, counters(id, 3_000, 600, { figures }));
+    // Nothing new is said of them: not zero, and not counted twice.
+    await reported(edge, id, counters(id, 4_000, 600));
+    await hub.close();
+    const { points } = await hub.history(id, 'hour');
+    const told = points.filter(({ answers }) => answers !== null);
+    assert.deepEqual(
+      told.map(({ answers }) => answers),
+      [{ '1xx': 0, '2xx': 2, '3xx': 0, '4xx': 1, '5xx': 0 }],
+    );
+    assert.deepEqual(told[0]?.firstByte?.edge, { p50: 0.85, p95: 0.98, p99: 1 });
+    assert.deepEqual(told[0]?.firstByte?.tunnel?.p50, 17.5);
+    assert.equal(points.filter(({ firstByte }) => firstByte === null).length, 59);
   });
 
   test('history is written once an unreachable database returns', async () => {

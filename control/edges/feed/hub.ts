@@ -259,6 +259,7 @@ export class FeedHub implements FeedPort {
     this.#regions.close();
     await this.#refresh.idle();
     await this.#writingVisitors;
+    await this.#visitorLog.flushAll(this.#deps.clock()).catch(this.#logError('feed: the visitor log was not written'));
     await this.#flush(true).catch(this.#logError('feed: the minute history was not written'));
     await this.#live.saved();
   }

@@ -1,5 +1,6 @@
 // Adds up what passed through each tunnel, minute by minute, until it is written to the store.
 
+import { addFigures } from '@underpass/rules/tunnel/figures.ts';
 import type { Passed } from './core/counter.ts';
 import { type MinuteRow, minuteMs, startOf } from './core/history-points.ts';
 
@@ -28,13 +29,14 @@ export class MinuteTally {
   readonly #rows = new Map<string, Row>();
 
   add({ tunnelId, projectId, clients, isFirst }: Counted, passed: Passed, nowMs: number): void {
-    if (clients === 0 && passed.rxBytes + passed.txBytes + passed.connections === 0) return;
+    if (clients === 0 && passed.rxBytes + passed.txBytes + passed.connections + passed.figures.length === 0) return;
     const row = this.#rowOf(tunnelId, nowMs);
     row.projectId = projectId ?? row.projectId;
     row.rxBytes += passed.rxBytes;
     row.txBytes += passed.txBytes;
     row.connections += passed.connections;
     row.requests += passed.requests;
+    row.figures = addFigures(row.figures, passed.figures);
     row.clients = Math.max(row.clients, clients);
     if (isFirst) row.connectedMinutes = 1;
   }
@@ -54,7 +56,7 @@ export class MinuteTally {
   }
 
   #rowOf(tunnelId: string, nowMs: number): Row {
-    const none = { rxBytes: 0, txBytes: 0, connections: 0, requests: 0, clients: 0, connectedMinutes: 0 };
+    const none = { rxBytes: 0, txBytes: 0, connections: 0, requests: 0, clients: 0, connectedMinutes: 0, figures: [] };
     const empty: Row = { tunnelId, projectId: undefined, minuteMs: startOf(minuteMs, nowMs), ...none };
     const known = this.#rows.get(keyOf(empty));
     if (known !== undefined) return known;

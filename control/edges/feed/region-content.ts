@@ -44,6 +44,7 @@ interface TunnelRow {
   visitor_log: KeptAddress | null;
   visitor_log_query: Flag | null;
   port: number | null;
+  begins_traces: Flag | null;
   mark: string | null;
   data_plane_host: string;
   tunnel_suspended_at: number | null;
@@ -60,7 +61,7 @@ const tunnelQuery = (db: Queries) =>
     .leftJoin('tunnel_routes as r', 'r.tunnel_id', 't.id')
     .leftJoin('tcp_ports as c', 'c.tunnel_id', 't.id')
     .select(['t.id', 't.project_id', 't.name', 't.type', 't.region', 't.proxy_protocol', 'g.allow_list', 'r.hosts as mark'])
-    .select(['t.access_policy_id', 't.visitor_log', 't.visitor_log_query', 'c.port'])
+    .select(['t.access_policy_id', 't.visitor_log', 't.visitor_log_query', 'c.port', 't.begins_traces'])
     .select([
       't.suspended_at as tunnel_suspended_at',
       'p.suspended_at as project_suspended_at',
@@ -195,6 +196,7 @@ async function complete(db: Queries, source: TunnelSource, nowMs: number, rows: 
       ...visitRulesOf(row, policies, source.origin),
       ...visitorLogOf(row),
       ...(row.port === null ? {} : { port: row.port }),
+      ...(row.begins_traces === 1 ? { beginsTraces: true as const } : {}),
       proxyProtocol: row.proxy_protocol,
       suspended: isSuspended(row) || orphaned.has(row.project_id),
     },

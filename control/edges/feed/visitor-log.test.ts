@@ -100,7 +100,7 @@ const suite: StoreSuite = (name, skip, open) =>
       const { id: _, at: __, ...shown } = (await read()).entries.at(-1)!;
       assert.deepEqual(shown, {
         ...{ missed: 0, address: '203.0.113.0/24', who: '', method: 'GET', host: 'shop.example.com', path: '/cart' },
-        ...{ status: 200, bytes: 512, edgeMs: 0.1, tunnelMs: 12.5, upstreamMs: null, totalMs: 20, code: '' },
+        ...{ status: 200, bytes: 512, edgeMs: 0.1, tunnelMs: 12.5, upstreamMs: null, totalMs: 20, code: '', rule: '', trace: '' },
       });
       await end();
     });
@@ -190,6 +190,20 @@ const suite: StoreSuite = (name, skip, open) =>
       assert.ok((await count()) <= visitorLogBounds.rows + 1_000);
       await db.deleteFrom('tunnels').where('id', '=', id).execute();
       assert.equal(await count(), 0);
+      await end();
+    });
+
+    it('has fewer rows of each tunnel where a project has many logs', async () => {
+      const { end, test, id, note, change } = await start(open);
+      await change({ visitorLog: 'truncated' });
+      const { db } = test.store;
+      const row = await db.selectFrom('tunnels').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+      const others = Array.from({ length: 49 }, (_, at) => ({ ...row, id: `other-${at}`, name: `other-${at}` }));
+      await db.insertInto('tunnels').values(others).execute();
+      for (let at = 0; at < 4; at++) await note(Array.from({ length: 1_000 }, () => ({})));
+      const { n } = await db.selectFrom('visitor_log').select(db.fn.countAll().as('n')).executeTakeFirstOrThrow();
+      const share = visitorLogBounds.projectRows / 50;
+      assert.ok(Number(n) >= share && Number(n) <= share + 1_000, `${n} rows`);
       await end();
     });
 

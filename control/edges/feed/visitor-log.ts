@@ -13,7 +13,7 @@ import type { Queries, Store } from '../../platform/store/store.ts';
 const mostWaiting = 4_000;
 /** Entries of one write: the embedded database takes some 20 ms for them. */
 const mostAtOnce = 1_000;
-/** Rows of one statement: 16 columns each. */
+/** Rows of one statement: 18 columns each. */
 const rowsAtOnce = 50;
 /** A tunnel's log is cut to its bound after so many new rows. */
 const cutEvery = 500;
@@ -49,6 +49,11 @@ export class VisitorLogWriter {
     }
   }
 
+  /** Writes all that waits: no more comes. */
+  async flushAll(nowMs: number): Promise<void> {
+    while (this.#waiting.size > 0) await this.flush(nowMs);
+  }
+
   /** A failed write loses its entries: they are of the last second, and the next ones come. */
   async flush(nowMs: number): Promise<void> {
     const batch = this.#take();
@@ -80,7 +85,7 @@ export class VisitorLogWriter {
     const since = (this.#since.get(tunnelId) ?? cutEvery) + rows;
     if (since < cutEvery) this.#since.set(tunnelId, since);
     else if (rows > 0) {
-      await cutLog(this.#store.db, tunnelId);
+      await cutLog(this.#store.db, tunnelId, await rowsOfTunnel(this.#store.db, tunnelId));
       this.#since.set(tunnelId, 0);
     } else this.#since.delete(tunnelId);
   }
@@ -114,6 +119,7 @@ function rowOf(tunnelId: string, entry: FeedLogEntry, rules: Rules, nowMs: numbe
     missed: 0,
     address: rules.visitor_log === 'full' ? address : networkOf(address),
     ...{ who: entry.who, method: entry.method, host: entry.host, status: entry.status, bytes: entry.bytes, code: entry.code },
+    ...{ rule: entry.rule ?? null, trace: entry.trace ?? null },
     path: rules.visitor_log_query === 1 ? path : path.replace(/\?.*$/, ''),
     ...{ edge_us: orNull(edgeMs), tunnel_us: orNull(tunnelMs), upstream_us: orNull(upstreamMs), total_us: microseconds(totalMs) },
   };
@@ -124,17 +130,29 @@ const networkOf = (address: string): string => truncateAddress(address) || trunc
 
 const rowOfMissed = (tunnelId: string, missed: number, nowMs: number): VisitorLogTable => ({
   ...{ id: createId(nowMs), tunnel_id: tunnelId, at: nowMs, missed, address: '', who: '', method: '', host: '', path: '' },
-  ...{ status: 0, bytes: 0, code: '', edge_us: null, tunnel_us: null, upstream_us: null, total_us: 0 },
+  ...{ status: 0, bytes: 0, code: '', rule: null, trace: null, edge_us: null, tunnel_us: null, upstream_us: null, total_us: 0 },
 });
 
+/** A tunnel's share of what its project keeps: with many logs, each has fewer rows. */
+async function rowsOfTunnel(db: Queries, tunnelId: string): Promise<number> {
+  const { logs } = await db
+    .selectFrom('tunnels as own')
+    .innerJoin('tunnels as other', 'other.project_id', 'own.project_id')
+    .select((eb) => eb.fn.count<number>('other.id').as('logs'))
+    .where('own.id', '=', tunnelId)
+    .where('other.visitor_log', 'is not', null)
+    .executeTakeFirstOrThrow();
+  return Math.min(visitorLogBounds.rows, Math.floor(visitorLogBounds.projectRows / Math.max(1, Number(logs))));
+}
+
 /** Keeps the newest rows. */
-async function cutLog(db: Queries, tunnelId: string): Promise<void> {
+async function cutLog(db: Queries, tunnelId: string, rows: number): Promise<void> {
   const last = await db
     .selectFrom('visitor_log')
     .select('id')
     .where('tunnel_id', '=', tunnelId)
     .orderBy('id', 'desc')
-    .offset(visitorLogBounds.rows)
+    .offset(rows)
     .limit(1)
     .executeTakeFirst();
   if (last === undefined) return;

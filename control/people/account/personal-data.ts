@@ -208,7 +208,7 @@ export const personalData: { readonly [Table in keyof Schema]: Holding<Table> | 
     columns: {
       ...{ id: internal, tunnel_id: internal, at: 'time', missed: internal, address: 'text', who: own, method: 'text' },
       ...{ host: 'text', path: 'text', status: 'number', bytes: 'number', edge_us: internal, tunnel_us: internal },
-      ...{ upstream_us: internal, total_us: internal, code: 'text' },
+      ...{ upstream_us: internal, total_us: internal, code: 'text', rule: 'text', trace: 'text' },
     },
   },
   certificate_attempts: {
@@ -273,6 +273,7 @@ export const personalData: { readonly [Table in keyof Schema]: Holding<Table> | 
   alert_webhooks: ofProject,
   alert_deliveries: ofProject,
   usage_hours: ofProject,
+  tunnel_totals: ofProject,
   released_names: ofProject,
   access_clients: ofService,
   regions: ofService,

@@ -58,6 +58,7 @@ const tables = {
   alert_webhooks: ['project_id'],
   alert_deliveries: ['id'],
   usage_hours: ['hour_at', 'project_id'],
+  tunnel_totals: ['tunnel_id'],
   certificates: ['id'],
   own_certificates: ['id'],
   certificate_attempts: ['id'],

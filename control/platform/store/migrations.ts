@@ -365,6 +365,22 @@ const usage = [
   'alter table projects add column over_limit_at bigint',
 ];
 
+// One row for each tunnel that has had traffic. The previous release adds nothing to it, so its counters then stand still.
+const figures = [
+  ...historyTables.map((table) => `alter table ${table} add column figures text`),
+  `create table tunnel_totals (
+    tunnel_id text primary key references tunnels (id) on delete cascade,
+    rx_bytes bigint not null,
+    tx_bytes bigint not null,
+    connections bigint not null,
+    figures text
+  )`,
+  // Edges of the previous release begin no trace, and name neither rule nor trace of a visit.
+  'alter table tunnels add column begins_traces integer',
+  'alter table visitor_log add column rule text',
+  'alter table visitor_log add column trace text',
+];
+
 /** Migrates tables that only one database can partition. */
 const migrationByKind = (statements: Readonly<Record<'sqlite' | 'postgres', readonly string[]>>): Migration => ({
   up: (db) => migration(statements[db.getExecutor().adapter instanceof PostgresAdapter ? 'postgres' : 'sqlite']).up(db),
@@ -397,4 +413,5 @@ export const migrations: Record<string, Migration> = {
   '0026-visitor-log': migration(visitorLog),
   '0027-tcp-ports': migration(tcpPorts),
   '0029-own-certificates': migration(ownCertificates),
+  '0030-figures': migration(figures),
 };

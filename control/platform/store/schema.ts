@@ -192,6 +192,8 @@ export interface TunnelsTable {
   visitor_log: KeptAddress | null;
   /** 1: the visitor log keeps queries. */
   visitor_log_query: Flag | null;
+  /** 1: the edge begins a trace for a request without one. */
+  begins_traces: Flag | null;
   suspended_at: number | null;
   created_at: number;
   updated_at: number;
@@ -218,6 +220,10 @@ export interface VisitorLogTable {
   upstream_us: number | null;
   total_us: number;
   code: string;
+  /** The path rule that refused; null: none. */
+  rule: string | null;
+  /** The trace id that the upstream got; null: none. */
+  trace: string | null;
 }
 
 /** Tunnels that `underpass http PORT` made. */
@@ -487,6 +493,17 @@ export interface HistoryTable {
   connections: number;
   /** The most that were connected at once. */
   clients: number;
+  /** rules/tunnel/figures.ts. Null where no edge said any. */
+  figures: string | null;
+}
+
+/** What has passed through a tunnel since it first had traffic: counters that never fall, whatever restarts. */
+export interface TunnelTotalsTable {
+  tunnel_id: string;
+  rx_bytes: number;
+  tx_bytes: number;
+  connections: number;
+  figures: string | null;
 }
 
 /** What a project used in one hour. It stays when the project is deleted: an operator's bill may need it. */
@@ -725,6 +742,7 @@ export interface Schema {
   jobs: JobsTable;
   metric_minutes: MetricMinutesTable;
   usage_hours: UsageHoursTable;
+  tunnel_totals: TunnelTotalsTable;
   history_minutes: HistoryTable;
   history_quarters: HistoryTable;
   tunnel_routes: TunnelRoutesTable;

@@ -64,6 +64,7 @@ const harmless = new Set(
       'unkept',
       'visitorLog',
       'visitorLogQuery',
+      'beginsTraces',
       'wildcardIngressDomain',
     ],
   ].sort(),

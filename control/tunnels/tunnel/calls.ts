@@ -113,6 +113,7 @@ interface TunnelChange {
   readonly accessPolicy: string | undefined;
   readonly visitorLog: VisitorLogMode | undefined;
   readonly visitorLogQuery: boolean | undefined;
+  readonly beginsTraces: boolean | undefined;
 }
 
 const parseChange = ({ body }: CallContext<'updateTunnel'>): TunnelChange => ({
@@ -122,6 +123,7 @@ const parseChange = ({ body }: CallContext<'updateTunnel'>): TunnelChange => ({
   accessPolicy: body.accessPolicy,
   visitorLog: body.visitorLog === undefined ? undefined : orInvalid(parseVisitorLogMode(body.visitorLog)),
   visitorLogQuery: body.visitorLogQuery,
+  beginsTraces: body.beginsTraces,
 });
 
 /** An empty list keeps the generated name: the screen cannot edit it (spec 2, Update tunnel panel). */
@@ -144,11 +146,12 @@ async function changeHosts(
 const keptOf = (mode: VisitorLogMode): KeptAddress | null => (mode === 'off' ? null : mode);
 
 async function columnsOf(trx: Queries, membership: Membership, row: TunnelsTable, change: TunnelChange) {
-  const { proxyProtocol, securityGroup, accessPolicy, visitorLog, visitorLogQuery } = change;
+  const { proxyProtocol, securityGroup, accessPolicy, visitorLog, visitorLogQuery, beginsTraces } = change;
   const { type } = row;
   return {
     visitor_log: visitorLog === undefined ? row.visitor_log : keptOf(visitorLog),
     visitor_log_query: visitorLogQuery === undefined ? row.visitor_log_query : visitorLogQuery ? (1 as const) : null,
+    begins_traces: beginsTraces === undefined ? row.begins_traces : beginsTraces ? (1 as const) : null,
     proxy_protocol: proxyProtocol ?? row.proxy_protocol,
     security_group_id: securityGroup === undefined ? row.security_group_id : await getGroupId(trx, membership, securityGroup),
     access_policy_id:

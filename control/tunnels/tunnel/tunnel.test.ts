@@ -296,6 +296,7 @@ describe('200', () => {
       assert.deepEqual(await ann.call('GET', `/api/tunnels/${name}/history?project=${ann.projectId}&range=${range}`), {
         stepSeconds: 60,
         points: [],
+        whole: { answers: null, firstByte: null },
       });
     }
     assert.equal((await ann.send('GET', `/api/tunnels/${name}/history?project=${ann.projectId}&range=year`)).status, 400);

@@ -31,7 +31,15 @@ const tunnelRows = (db: Queries) =>
     .leftJoin('tcp_ports as c', 'c.tunnel_id', 't.id')
     .select(['t.id', 't.name', 't.type', 't.region', 't.proxy_protocol', 't.updated_at', 'g.name as security_group'])
     .select(['r.description as region_description', 'r.data_plane_host', 'r.https_port'])
-    .select(['c.port', 'q.expires_at', 'q.ends_at', 'a.name as access_policy', 't.visitor_log', 't.visitor_log_query'])
+    .select([
+      'c.port',
+      'q.expires_at',
+      'q.ends_at',
+      'a.name as access_policy',
+      't.visitor_log',
+      't.visitor_log_query',
+      't.begins_traces',
+    ])
     .select((eb) => eb.fn.coalesce('t.suspended_at', 'p.suspended_at', 'p.over_limit_at').as('suspended_at'))
     .orderBy('t.id');
 
@@ -86,6 +94,7 @@ function toTunnel(deps: TunnelReadDeps, row: TunnelRow, { hosts, status, token, 
     ...(row.access_policy === null ? {} : { accessPolicy: row.access_policy }),
     ...(row.visitor_log === null ? {} : { visitorLog: row.visitor_log }),
     ...(row.visitor_log !== null && row.visitor_log_query === 1 ? { visitorLogQuery: true as const } : {}),
+    ...(row.begins_traces === 1 ? { beginsTraces: true as const } : {}),
     updatedAt: new Date(row.updated_at).toISOString(),
     ...(row.expires_at === null ? {} : { expiresAt: new Date(row.expires_at).toISOString() }),
     ...(row.ends_at === null ? {} : { endsAt: new Date(row.ends_at).toISOString() }),

@@ -19,7 +19,14 @@ const toEntry = (row: VisitorLogTable): VisitorLogEntry => ({
   id: row.id,
   at: new Date(row.at).toISOString(),
   ...{ missed: row.missed, address: row.address, who: row.who, method: row.method, host: row.host, path: row.path },
-  ...{ status: row.status, bytes: row.bytes, code: row.code, totalMs: row.total_us / 1_000 },
+  ...{
+    status: row.status,
+    bytes: row.bytes,
+    code: row.code,
+    rule: row.rule ?? '',
+    trace: row.trace ?? '',
+    totalMs: row.total_us / 1_000,
+  },
   ...{ edgeMs: milliseconds(row.edge_us), tunnelMs: milliseconds(row.tunnel_us), upstreamMs: milliseconds(row.upstream_us) },
 });
 
@@ -44,7 +51,7 @@ export async function readVisitorLog(
   if (query.status !== undefined) all = all.where(filters[orInvalid(parseVisitorLogFilter(query.status))]);
   for (const word of orInvalid(parseSearch(query.q ?? '')))
     all = all.where(
-      sql<boolean>`lower(address || ' ' || who || ' ' || method || ' ' || host || path || ' ' || status || ' ' || code) like ${containing(word)} escape '\\'`,
+      sql<boolean>`lower(address || ' ' || who || ' ' || method || ' ' || host || path || ' ' || status || ' ' || code || ' ' || coalesce(trace, '')) like ${containing(word)} escape '\\'`,
     );
   const { rows, next, previous } = await readLogPage(all, 'id', query, pageRows);
   return { entries: rows.map(toEntry), next, previous };

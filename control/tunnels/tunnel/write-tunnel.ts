@@ -129,7 +129,13 @@ export async function insertTunnel(
 export const hostNames = async (trx: Queries, tunnelId: string): Promise<readonly string[]> =>
   ((await readHosts(trx, [tunnelId])).get(tunnelId) ?? []).map(({ host }) => host);
 
-type ChangedColumn = 'proxy_protocol' | 'security_group_id' | 'access_policy_id' | 'visitor_log' | 'visitor_log_query';
+type ChangedColumn =
+  | 'proxy_protocol'
+  | 'security_group_id'
+  | 'access_policy_id'
+  | 'visitor_log'
+  | 'visitor_log_query'
+  | 'begins_traces';
 type Columns = Partial<Pick<TunnelsTable, ChangedColumn>>;
 
 interface TunnelUpdate {
@@ -154,12 +160,14 @@ export async function describeUpdate(
   const isPolicyChanged = isChanged('access_policy_id');
   const isLogChanged = isChanged('visitor_log');
   const isLogQueryChanged = isChanged('visitor_log_query');
+  const isTraceChanged = isChanged('begins_traces');
   const was = {
     ...(isProxyChanged && { proxyProtocol: before.proxy_protocol }),
     ...(isGroupChanged && { securityGroup: await nameOf(trx, 'security_groups', before.security_group_id) }),
     ...(isPolicyChanged && { accessPolicy: await nameOf(trx, 'access_policies', before.access_policy_id) }),
     ...(isLogChanged && { visitorLog: before.visitor_log ?? 'off' }),
     ...(isLogQueryChanged && { visitorLogQuery: before.visitor_log_query === 1 }),
+    ...(isTraceChanged && { beginsTraces: before.begins_traces === 1 }),
   };
   return {
     ...(hosts && listChange(hosts.before, hosts.after)),
@@ -168,6 +176,7 @@ export async function describeUpdate(
     ...(isPolicyChanged && { accessPolicy: names.accessPolicy }),
     ...(isLogChanged && { visitorLog: set.visitor_log ?? 'off' }),
     ...(isLogQueryChanged && { visitorLogQuery: set.visitor_log_query === 1 }),
+    ...(isTraceChanged && { beginsTraces: set.begins_traces === 1 }),
     ...(Object.keys(was).length > 0 && { before: was }),
   };
 }

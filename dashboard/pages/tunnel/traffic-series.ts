@@ -9,9 +9,9 @@ import type { ChartData } from '../../ui/chart/draw-chart.ts';
  * Leaves out the current step and the minute before it, which control writes up to a minute late: incomplete values would look like
  * traffic that ended.
  */
-const seriesOf = ({ points, stepSeconds }: TunnelHistory, pick: (point: HistoryPoint) => number) =>
+export const seriesOf = <Value>({ points, stepSeconds }: TunnelHistory, pick: (point: HistoryPoint) => Value) =>
   points.slice(0, stepSeconds > 60 ? -1 : -2).map(pick);
-const timesOf = (history: TunnelHistory) => seriesOf(history, (point) => Date.parse(point.at) / 1000);
+export const timesOf = (history: TunnelHistory) => seriesOf(history, (point) => Date.parse(point.at) / 1000);
 
 export const chartTitles = { bytes: 'Bytes per second', connections: 'TCP connections per second' };
 

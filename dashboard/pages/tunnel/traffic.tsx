@@ -1,4 +1,4 @@
-// The tunnel's traffic over an hour, a day or a week: two charts, each with a summary in words.
+// The tunnel's traffic over an hour, a day or a week: charts, each with a summary in words.
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import type { Tunnel, TunnelMetrics } from '@underpass/rules/entity/entity.ts';
 import type { HistoryRange, TunnelHistory } from '@underpass/rules/entity/resource.ts';
@@ -13,6 +13,7 @@ import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Chart, ChartSkeleton } from '../../ui/chart/chart.tsx';
 import { Segmented } from '../../ui/tabs.tsx';
+import { AnswerCharts } from './answers.tsx';
 import { bytesChart, chartTitles, connectionsChart, summarise } from './traffic-series.ts';
 
 const ranges = [
@@ -48,7 +49,10 @@ export function Traffic({ project, tunnel }: { readonly project: string; readonl
           {messageOf(history.error)}
         </Banner>
       ) : (
-        <Charts history={history.data} range={range} now={tunnel.metrics} />
+        <div className="grid gap-6">
+          <Charts history={history.data} range={range} now={tunnel.metrics} />
+          {tunnel.type === 'http' && history.data && <AnswerCharts history={history.data} range={range} />}
+        </div>
       )}
     </Card>
   );

@@ -78,6 +78,14 @@ function Facts({ tunnel }: { readonly tunnel: Tunnel }) {
             </Link>
           </li>
         )}
+        <li>
+          <Link
+            to={`${paths.alerts(project.id)}?tunnel=${encodeURIComponent(tunnel.name)}`}
+            className="font-semibold underline underline-offset-4 hover:text-ink"
+          >
+            Alerts
+          </Link>
+        </li>
         {may(project.role, 'visitor-log.read') && (
           <li>
             Visitor log:{' '}

@@ -22,6 +22,7 @@ import { Banner } from '../../ui/banner.tsx';
 import { Field } from '../../ui/input/field.tsx';
 import { ListEditor } from '../../ui/input/list-editor.tsx';
 import { Select } from '../../ui/input/select.tsx';
+import { Switch } from '../../ui/input/switch.tsx';
 import { lazyPart } from '../../ui/lazy-part.tsx';
 import { SidePanel } from '../../ui/overlay/side-panel.tsx';
 import { toast } from '../../ui/overlay/toast.tsx';
@@ -48,6 +49,7 @@ interface TunnelChange {
   readonly securityGroup: string;
   /** Empty: none. Undefined: the tunnel is of a type that takes none. */
   readonly accessPolicy: string | undefined;
+  readonly beginsTraces: boolean | undefined;
 }
 
 interface UpdateValues extends TunnelChange {
@@ -55,12 +57,20 @@ interface UpdateValues extends TunnelChange {
   readonly pending: string;
 }
 
-const valuesOf = ({ type, ingressDomains, proxyProtocol, securityGroup, accessPolicy = '' }: Tunnel): UpdateValues => ({
+const valuesOf = ({
+  type,
+  ingressDomains,
+  proxyProtocol,
+  securityGroup,
+  accessPolicy = '',
+  beginsTraces,
+}: Tunnel): UpdateValues => ({
   ingressDomains: ingressDomains.map(({ name }) => name),
   pending: '',
   proxyProtocol,
   securityGroup: securityGroup || defaultSecurityGroupName,
   accessPolicy: tunnelTypes[type].edgeEndsTls ? accessPolicy : undefined,
+  beginsTraces: tunnelTypes[type].edgeEndsTls ? beginsTraces === true : undefined,
 });
 
 /** Only a tunnel whose every domain has an apexName shows the domains editor (spec 2). */
@@ -130,6 +140,14 @@ function UpdateForm({ tunnel, onDone, onStartOver }: UpdateFormProps) {
       <ProxyWarning saved={tunnel.proxyProtocol} chosen={values.proxyProtocol} />
       <SecurityGroupField project={project.id} value={values.securityGroup} onChange={(group) => set('securityGroup', group)} />
       <AccessPolicyField project={project.id} value={values.accessPolicy} onChange={(policy) => set('accessPolicy', policy)} />
+      {values.beginsTraces !== undefined && (
+        <Switch
+          label="Begin traces"
+          hint="Requests without a valid traceparent get one, which the visitor log shows."
+          checked={values.beginsTraces}
+          onChange={(begins) => set('beginsTraces', begins)}
+        />
+      )}
     </PanelForm>
   );
 }

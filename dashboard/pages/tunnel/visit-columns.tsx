@@ -33,7 +33,7 @@ function Time({ at }: Pick<VisitorLogEntry, 'at'>) {
 
 type Shown = { readonly entry: VisitorLogEntry };
 
-function Request({ entry: { missed, method, host, path } }: Shown) {
+function Request({ entry: { missed, method, host, path, trace } }: Shown) {
   if (missed > 0) return <span className="text-ink-soft">{`${counted(missed, 'more visit')} not shown`}</span>;
   return (
     <span className="grid">
@@ -41,6 +41,7 @@ function Request({ entry: { missed, method, host, path } }: Shown) {
       <span className="text-sm text-ink-soft">
         <Breakable text={host} />
       </span>
+      {trace && <span className="font-mono text-xs wrap-anywhere text-ink-soft">trace {trace}</span>}
     </span>
   );
 }
@@ -50,7 +51,7 @@ function toneOf(status: number): Tone {
   return status >= 400 ? 'warn' : 'ok';
 }
 
-function Result({ entry: { missed, status, code } }: Shown) {
+function Result({ entry: { missed, status, code, rule } }: Shown) {
   if (missed > 0) return null;
   return (
     <span className="grid justify-items-start gap-1">
@@ -59,6 +60,7 @@ function Result({ entry: { missed, status, code } }: Shown) {
       {code !== '' && (
         <span className="text-sm text-ink-soft">
           <Code code={code} />
+          {rule && <span className="wrap-anywhere"> by rule {rule}</span>}
         </span>
       )}
     </span>
@@ -95,7 +97,7 @@ const figure = (ms: number): string => (ms < 10 ? ms.toFixed(1) : ms.toFixed(0))
 const parts = [
   ['edgeMs', 'edge'],
   ['tunnelMs', 'tunnel'],
-  ['upstreamMs', 'service'],
+  ['upstreamMs', 'upstream'],
 ] as const;
 
 function Took({ entry }: Shown) {

@@ -10,12 +10,20 @@ import type { ChartData, SeriesTone } from './draw-chart.ts';
 export interface ChartProps {
   readonly chart: ChartData;
   /** Shown under the chart; screen readers get it instead of the drawing. */
-  readonly summary: string;
+  readonly summary: ReactNode;
+  /** Controls beside the legend. */
+  readonly actions?: ReactNode;
 }
 
-const tones: Record<SeriesTone, string> = { accent: 'text-accent-ink', info: 'text-info', ok: 'text-ok' };
+const tones: Record<SeriesTone, string> = {
+  accent: 'text-accent-ink',
+  info: 'text-info',
+  ok: 'text-ok',
+  warn: 'text-warn',
+  danger: 'text-danger',
+};
 
-export function Chart({ chart, summary }: ChartProps) {
+export function Chart({ chart, summary, actions }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
   const seen = useInView(place);
   const [drawn, setDrawn] = useState(false);
@@ -44,6 +52,7 @@ export function Chart({ chart, summary }: ChartProps) {
     <figure className="grid min-w-0 gap-2">
       <Heading title={chart.title}>
         {chart.series.length > 1 && chart.series.map(({ label, tone }) => <Legend key={label} label={label} tone={tone} />)}
+        {actions}
       </Heading>
       <div ref={place} aria-hidden="true" className={placeClass}>
         {!drawn && <EmptyGrid />}

@@ -3,7 +3,7 @@ import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { formatDateTime, formatDayOfYear, formatTimeOfDay } from '../date-format.ts';
 
-export type SeriesTone = 'accent' | 'info' | 'ok';
+export type SeriesTone = 'accent' | 'info' | 'ok' | 'warn' | 'danger';
 
 export interface ChartData {
   readonly title: string;
@@ -12,7 +12,8 @@ export interface ChartData {
   readonly format: (value: number) => string;
   /** The axis ends at this value or higher. A smaller axis would show rounded labels twice. */
   readonly leastTop: number;
-  readonly series: readonly { readonly label: string; readonly values: readonly number[]; readonly tone: SeriesTone }[];
+  /** A value that is null is a gap in the line. */
+  readonly series: readonly { readonly label: string; readonly values: readonly (number | null)[]; readonly tone: SeriesTone }[];
 }
 
 /** Room for labels like '1.25 MB/s'. */
@@ -91,6 +92,8 @@ function resolveColour(place: HTMLElement, name: string): string {
   return color;
 }
 
+const valueText = ({ format }: ChartData, value: number | null | undefined) => (value == null ? 'none' : format(value));
+
 /** The values under the pointer. */
 function readout(chart: ChartData): uPlot.Plugin {
   const note = document.createElement('div');
@@ -107,7 +110,7 @@ function readout(chart: ChartData): uPlot.Plugin {
         const at = index == null ? undefined : chart.times[index];
         note.hidden = at === undefined;
         if (at === undefined || index == null) return;
-        const values = chart.series.map(({ label, values: list }) => `${label} ${chart.format(list[index] ?? 0)}`);
+        const values = chart.series.map(({ label, values: list }) => `${label} ${valueText(chart, list[index])}`);
         note.textContent = [formatDateTime(new Date(at * 1000).toISOString(), 'short').text, ...values].join(' · ');
       },
     },

@@ -1,11 +1,13 @@
 // What has passed since the last report, from the monotonic counters of an edge. Pure.
 // A restarted edge starts at zero, so all of its new count has passed.
 
+import { type Figures, figuresSince } from '@underpass/rules/tunnel/figures.ts';
 import type { Traffic } from './rate-window.ts';
 
 /** What passed through a tunnel between two reports. */
 export interface Passed extends Traffic {
   readonly requests: number;
+  readonly figures: Figures;
 }
 
 export interface Baseline extends Passed {
@@ -13,15 +15,29 @@ export interface Baseline extends Passed {
   readonly startedAtMs: number | undefined;
 }
 
-export const nothing: Passed = { rxBytes: 0, txBytes: 0, connections: 0, requests: 0 };
+export const nothing: Passed = { rxBytes: 0, txBytes: 0, connections: 0, requests: 0, figures: [] };
+
+type Counters = Omit<Passed, 'figures'>;
 
 const isCount = (value: number): boolean => Number.isSafeInteger(value) && value >= 0;
 
 const counters = ['rxBytes', 'txBytes', 'connections', 'requests'] as const;
 
-export const isTraffic = (value: Passed): boolean => counters.every((name) => isCount(value[name]));
+export const isTraffic = (value: Counters): boolean => counters.every((name) => isCount(value[name]));
 
-const wentBack = (last: Passed, now: Passed): boolean => counters.some((name) => now[name] < last[name]);
+/** The baseline of a report. One that says no figures has those of the report before, if it is of the same run. */
+export function baselineOf(
+  last: Baseline | undefined,
+  counted: Counters,
+  run: Baseline['startedAtMs'],
+  figures?: Figures,
+): Baseline {
+  const { rxBytes, txBytes, connections, requests } = counted;
+  const isSameRun = last !== undefined && last.startedAtMs === run;
+  return { rxBytes, txBytes, connections, requests, startedAtMs: run, figures: figures ?? (isSameRun ? last.figures : []) };
+}
+
+const wentBack = (last: Counters, now: Counters): boolean => counters.some((name) => now[name] < last[name]);
 
 /** What passed between two reports of one tunnel by one edge. */
 export function trafficSince(last: Baseline | undefined, now: Baseline): Passed {
@@ -32,5 +48,6 @@ export function trafficSince(last: Baseline | undefined, now: Baseline): Passed 
     txBytes: now.txBytes - from.txBytes,
     connections: now.connections - from.connections,
     requests: now.requests - from.requests,
+    figures: figuresSince(from.figures, now.figures),
   };
 }

@@ -1,6 +1,7 @@
 // Whether an edge's message has the shape that the rest of control relies on. Pure. An edge is trusted only with its own region
 // (docs/security.md): a stolen key must not crash control or fill its memory.
 
+import { isFigures } from '@underpass/rules/tunnel/figures.ts';
 import { isPortProblem } from '@underpass/rules/tunnel/port-range.ts';
 import { visitorLogBounds } from '@underpass/rules/tunnel/visitor-log.ts';
 import {
@@ -59,8 +60,8 @@ function isLeave(value: unknown): boolean {
 }
 
 function isTunnelReport(value: Unknown<FeedTunnelReport> | null): boolean {
-  const { tunnelId, clients, refused, left } = value ?? {};
-  const isSaid = orMissing(refused, isRefusal) && orMissing(left, isLeave);
+  const { tunnelId, clients, refused, left, figures } = value ?? {};
+  const isSaid = orMissing(refused, isRefusal) && orMissing(left, isLeave) && orMissing(figures, isFigures);
   return isText(tunnelId) && Array.isArray(clients) && clients.every(isClient) && isSaid;
 }
 
@@ -85,13 +86,16 @@ function isCopy(copy: unknown): boolean {
 const isPrintable = (value: unknown, most: number): boolean => isText(value, most) && /^[ -~]*$/.test(value);
 const isTimed = (value: unknown): boolean => Number.isFinite(value) && (value as number) >= 0;
 
+const isTraceId = (value: unknown): boolean => isText(value) && /^[0-9a-f]{32}$/.test(value);
+
 function isLogEntry(value: Unknown<FeedLogEntry> | null): boolean {
   if (typeof value !== 'object' || value === null) return false;
   const { atMs, address, who, method, host, path, status, bytes, totalMs, code } = value;
   const words = [address, method, code].every((text) => isPrintable(text, mostWordChars));
   const texts = isPrintable(who, mostChars) && isPrintable(host, mostChars) && isPrintable(path, visitorLogBounds.pathChars);
   const parts = [value.edgeMs, value.tunnelMs, value.upstreamMs].every((ms) => orNull(ms, isTimed));
-  return isTime(atMs) && words && texts && isCount(status) && isCount(bytes) && isTimed(totalMs) && parts;
+  const more = orMissing(value.rule, (rule) => isPrintable(rule, mostChars)) && orMissing(value.trace, isTraceId);
+  return isTime(atMs) && words && texts && more && isCount(status) && isCount(bytes) && isTimed(totalMs) && parts;
 }
 
 function isTunnelLog(value: Unknown<FeedTunnelLog> | null): boolean {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { countOfAnswers, emptyFigures } from '@underpass/rules/tunnel/figures.ts';
 import type { FeedClient, FeedTunnel } from '@underpass/wire/feed.ts';
 import fc from 'fast-check';
-import { trafficSince } from './counter.ts';
+import { baselineOf, trafficSince } from './counter.ts';
 import { historyFrom, historyPoints, type MinuteRow, minuteMs } from './history-points.ts';
 import { readySeq } from './liveness.ts';
 import { addNeeded, type NamesByRegion, ownNames } from './needed-names.ts';
@@ -56,28 +57,33 @@ describe('counters of an edge', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.boolean(), someTraffic), { minLength: 1, maxLength: 50 }), (steps) => {
         let run = 1;
-        let counter = { rxBytes: 0, txBytes: 0, connections: 0, requests: 0 };
+        let counter = { rxBytes: 0, txBytes: 0, connections: 0, requests: 0, figures: [] };
         let last: Parameters<typeof trafficSince>[0];
         let counted = 0;
         let passed = 0;
+        let answers = 0;
         for (const [restarts, traffic] of steps) {
           if (restarts) {
             run += 1;
-            counter = { rxBytes: 0, txBytes: 0, connections: 0, requests: 0 };
+            counter = { rxBytes: 0, txBytes: 0, connections: 0, requests: 0, figures: [] };
           }
-          counter = { rxBytes: counter.rxBytes + traffic.rxBytes, txBytes: 0, connections: 0, requests: 0 };
+          counter = { rxBytes: counter.rxBytes + traffic.rxBytes, txBytes: 0, connections: 0, requests: 0, figures: [] };
           passed += traffic.rxBytes;
-          const now = { ...counter, startedAtMs: run };
-          counted += trafficSince(last, now).rxBytes;
+          const figures = counter.rxBytes === 0 ? [] : emptyFigures().with(1, counter.rxBytes);
+          // An edge says no figures while none are new.
+          const now = baselineOf(last, counter, run, traffic.rxBytes === 0 && !restarts ? undefined : figures);
+          const since = trafficSince(last, now);
+          counted += since.rxBytes;
+          answers += countOfAnswers(since.figures);
           last = now;
         }
-        assert.equal(counted, passed);
+        assert.deepEqual([counted, answers], [passed, passed]);
       }),
     );
   });
 
   test('recognises a restart by lower counters when the edge does not report its start', () => {
-    const last = { rxBytes: 100, txBytes: 100, connections: 1, requests: 0, startedAtMs: undefined };
+    const last = { rxBytes: 100, txBytes: 100, connections: 1, requests: 0, figures: [], startedAtMs: undefined };
     assert.equal(trafficSince(last, { ...last, rxBytes: 40 }).rxBytes, 40);
   });
 });
@@ -230,6 +236,7 @@ describe('historyPoints', () => {
           rxBytes,
           txBytes: 0,
           connections: 0,
+          figures: [],
           clients: 0,
         }));
         const { points, stepSeconds } = historyPoints(range, minutes, now);

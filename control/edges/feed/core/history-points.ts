@@ -1,6 +1,16 @@
 // Turns rows of minutes and quarters of an hour into the points of a chart: a fixed number for each range. Pure.
 
-import type { HistoryRange, TunnelHistory } from '@underpass/rules/entity/resource.ts';
+import type { AnswerFigures, HistoryRange, TunnelHistory } from '@underpass/rules/entity/resource.ts';
+import {
+  addFigures,
+  countOfClass,
+  countsOf,
+  type Figures,
+  type FirstBytePart,
+  firstByteParts,
+  quantileOf,
+  statusClasses,
+} from '@underpass/rules/tunnel/figures.ts';
 
 export interface MinuteRow {
   /** Start of the minute, or of the quarter of an hour that it sums up, ms. */
@@ -10,6 +20,8 @@ export interface MinuteRow {
   readonly connections: number;
   /** The most clients that were connected at once in that time. */
   readonly clients: number;
+  /** Empty where no edge said any. */
+  readonly figures: Figures;
 }
 
 export const minuteMs = 60_000;
@@ -36,6 +48,20 @@ export function historyFrom(range: HistoryRange, nowMs: number): number {
   return startOf(stepMs, nowMs) - (count - 1) * stepMs;
 }
 
+/** Null without an answer of that kind: an edge of an earlier version says none, which is not zero. */
+function figuresOf(rows: readonly MinuteRow[]): AnswerFigures {
+  const figures = rows.map((row) => row.figures).reduce(addFigures, []);
+  if (figures.length === 0) return { answers: null, firstByte: null };
+  const quantiles = (part: FirstBytePart) => {
+    const counts = countsOf(figures, part);
+    const [p50, p95, p99] = [quantileOf(counts, 0.5), quantileOf(counts, 0.95), quantileOf(counts, 0.99)];
+    return p50 === null || p95 === null || p99 === null ? null : { p50, p95, p99 };
+  };
+  const answers = Object.fromEntries(statusClasses.map((name) => [name, countOfClass(figures, name)]));
+  const firstByte = Object.fromEntries(firstByteParts.map((part) => [part, quantiles(part)]));
+  return { answers, firstByte } as AnswerFigures;
+}
+
 function pointOf(atMs: number, stepMs: number, rows: readonly MinuteRow[]): TunnelHistory['points'][number] {
   const seconds = stepMs / 1000;
   const sum = (read: (row: MinuteRow) => number): number => rows.reduce((total, row) => total + read(row), 0);
@@ -45,6 +71,7 @@ function pointOf(atMs: number, stepMs: number, rows: readonly MinuteRow[]): Tunn
     tx: sum((row) => row.txBytes) / seconds,
     tcpConnectionRate: sum((row) => row.connections) / seconds,
     clients: rows.reduce((most, row) => Math.max(most, row.clients), 0),
+    ...figuresOf(rows),
   };
 }
 
@@ -54,7 +81,7 @@ export function historyPoints(range: HistoryRange, rows: readonly MinuteRow[], n
   const fromMs = historyFrom(range, nowMs);
   const byStep = Map.groupBy(rows, (row) => Math.floor((row.minuteMs - fromMs) / stepMs));
   const points = Array.from({ length: count }, (_, step) => pointOf(fromMs + step * stepMs, stepMs, byStep.get(step) ?? []));
-  return { stepSeconds: stepMs / 1000, points };
+  return { stepSeconds: stepMs / 1000, points, whole: figuresOf(rows.filter((row) => row.minuteMs >= fromMs)) };
 }
 
 const tracePointMs = 2 * minuteMs;
