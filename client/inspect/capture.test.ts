@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { brotliCompressSync, constants, deflateRawSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { formatUpstream } from '@underpass/rules/tunnel/upstream.ts';
 import { collectHeap } from '@underpass/runtime/heap.ts';
 import type { Capture } from './capture.ts';
 import { createTestLog, requestOf, testRoute } from './fixture/exchanges.ts';
@@ -49,6 +50,19 @@ describe('an exchange', () => {
       capture.closed();
       assert.equal(log.get(1)!.error, null);
     }
+  });
+
+  it('names the upstream that serves its path', async () => {
+    const { log, open } = createTestLog();
+    const api = { path: '/api', upstream: { ...testRoute.upstream, port: 4000, base: '/v1' } };
+    const capture = open({ route: { ...testRoute, routes: [{ upstream: testRoute.upstream }, api] } });
+    capture.connected();
+    for (const path of ['/', '/api/x']) {
+      capture.rx(Buffer.from(`GET ${path} HTTP/1.1\r\nHost: shop.example.com\r\n\r\n`));
+      capture.tx(Buffer.from('HTTP/1.1 200 X\r\nContent-Length: 2\r\n\r\nok'));
+    }
+    const shown = [1, 2].map(async (id) => (await viewExchange(log.get(id)!, none, false)).upstream);
+    assert.deepEqual(await Promise.all(shown), [formatUpstream(testRoute.upstream), formatUpstream(api.upstream)]);
   });
 
   it('follows another on the same connection, and each has its answer', () => {
