@@ -12,6 +12,8 @@ const streamWindowBytes = 256 * 1024;
 /** Calls that share one connection, if the upstream allows as many. */
 const maxCalls = 100;
 const idleMs = 30_000;
+/** A call that its visitor gave up after this long, and that not one byte followed: the upstream may be gone without a word. */
+const silentMs = 10_000;
 
 const sessionOptions = {
   settings: { enablePush: false, initialWindowSize: streamWindowBytes, maxHeaderListSize: 64 * 1024 },
@@ -39,11 +41,13 @@ export interface Http2Caller {
 
 export class Http2Pool {
   readonly #trust: UpstreamTrust;
+  readonly #silentMs: number;
   readonly #connections = new Map<string, Http2Connection[]>();
   readonly #dialling = new Map<string, Promise<Http2Connection>>();
 
-  constructor(trust: UpstreamTrust) {
+  constructor(trust: UpstreamTrust, silentAfterMs: number = silentMs) {
     this.#trust = trust;
+    this.#silentMs = silentAfterMs;
   }
 
   /** Visitors with different PROXY headers never share a connection. */
@@ -64,7 +68,8 @@ export class Http2Pool {
   #dial(key: string, upstream: Upstream, preface: Uint8Array): Promise<Http2Connection> {
     const known = this.#dialling.get(key);
     if (known !== undefined) return known;
-    const dialling = dialHttp2(upstream, this.#trust, preface, (connection) => this.#forget(key, connection))
+    const onOver = (connection: Http2Connection): void => this.#forget(key, connection);
+    const dialling = dialHttp2(upstream, this.#trust, preface, this.#silentMs, onOver)
       .then((connection) => {
         this.#connections.set(key, [...(this.#connections.get(key) ?? []), connection]);
         return connection;
@@ -86,6 +91,7 @@ async function dialHttp2(
   upstream: Upstream,
   trust: UpstreamTrust,
   preface: Uint8Array,
+  silentAfterMs: number,
   onOver: (connection: Http2Connection) => void,
 ): Promise<Http2Connection> {
   const socket = openSocket(upstream, trust, preface);
@@ -98,7 +104,7 @@ async function dialHttp2(
     ...sessionOptions,
     createConnection: () => socket,
   });
-  const connection = new Http2Connection(session, socket, onOver);
+  const connection = new Http2Connection(session, socket, silentAfterMs, onOver);
   try {
     await settled(session, 'remoteSettings');
   } catch {
@@ -134,12 +140,14 @@ class Http2Connection {
   readonly #socket: Socket;
   readonly #calls = new Set<ClientHttp2Stream>();
   readonly #destroy: ClientHttp2Session['destroy'];
+  readonly #silentMs: number;
   #idle: NodeJS.Timeout | undefined;
   /** The upstream takes no further call here. */
   #left = false;
 
-  constructor(session: ClientHttp2Session, socket: Socket, onOver: (connection: Http2Connection) => void) {
+  constructor(session: ClientHttp2Session, socket: Socket, silentAfterMs: number, onOver: (connection: Http2Connection) => void) {
     this.#session = session;
+    this.#silentMs = silentAfterMs;
     this.#socket = socket;
     this.#destroy = session.destroy.bind(session);
     session.destroy = (error, code) => this.#end(error, code);
@@ -167,9 +175,12 @@ class Http2Connection {
   request(fields: OutgoingHttpHeaders, options: CallOptions): ClientHttp2Stream {
     const call = this.#session.request(fields, options);
     if (options.waitForTrailers) destroyLater(call);
+    call.on('error', () => {});
     clearTimeout(this.#idle);
     this.#calls.add(call);
+    const [{ bytesRead }, startMs] = [this.#socket, performance.now()];
     call.once('close', () => {
+      if (this.#socket.bytesRead === bytesRead && performance.now() - startMs >= this.#silentMs) this.#leave();
       this.#calls.delete(call);
       if (this.#calls.size === 0) this.#awaitCalls();
     });

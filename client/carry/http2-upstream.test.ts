@@ -7,6 +7,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Upstream } from '@underpass/rules/tunnel/upstream.ts';
 import { answerHead, createRawUpstream, endHeaders, endStream, fieldBlock, frame, number } from './fixture/raw-http2.ts';
+import { Http2Pool } from './http2-pool.ts';
 import { createOpenUpstream, type OpenUpstream } from './open-upstream.ts';
 
 const none = new Uint8Array(0);
@@ -334,6 +335,25 @@ describe('connections to an upstream', () => {
       assert.equal(error.code, 'ERR_UPSTREAM_NOT_HTTP2');
     });
   }
+
+  it('take no further call after one that was given up in silence', async (t) => {
+    let connections = 0;
+    const server = createServer();
+    server.on('session', () => connections++);
+    server.on('stream', (stream: ServerHttp2Stream) => stream.on('error', () => {}));
+    const caller = new Http2Pool(trust, 0).for(await listen(t, server), none);
+    for (let n = 1; n <= 3; n++) {
+      const call = await caller.call({ ':path': '/' }, { endStream: true, waitForTrailers: false });
+      // Its acknowledgement of our SETTINGS is no silence.
+      if (n === 1) await once(server, 'stream');
+      for (let turns = 0; turns < 50; turns++) await turn();
+      const later = await caller.call({ ':path': '/' }, { endStream: true, waitForTrailers: false });
+      later.close(8);
+      await once(later, 'close');
+      call.close(8);
+      assert.equal(connections, n);
+    }
+  });
 
   it('say that nothing listens', async (t) => {
     const server = createTcpServer();

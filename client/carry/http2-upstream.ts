@@ -137,7 +137,7 @@ export class Http2Upstream extends Duplex {
       .call(fields, { endStream: !hasBody, waitForTrailers: hasBody && hasTrailers })
       .then((stream) => {
         if (this.#call !== call) {
-          stream.on('error', () => {}).close(constants.NGHTTP2_CANCEL);
+          stream.close(constants.NGHTTP2_CANCEL);
           return;
         }
         this.#stream = stream;
@@ -194,7 +194,6 @@ export class Http2Upstream extends Duplex {
   }
 
   #listen(stream: ClientHttp2Stream, call: Call): void {
-    stream.on('error', () => {});
     stream.on('headers', (fields) => this.#interim(call, fields));
     stream.on('response', (fields, flags) => this.#respond(call, fields, (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0));
     stream.on('trailers', (fields) => {
