@@ -12,6 +12,7 @@ import { listRegionRows } from '../edges/region/regions.ts';
 import type { Queries, Store } from '../platform/store/store.ts';
 import type { CallContext, Handlers } from '../request/caller/call.ts';
 import { countHosts, readStandings, type StandingTunnel } from '../tunnels/tunnel/list.ts';
+import { readPorts } from '../tunnels/tunnel/public-port.ts';
 import { findDownRegions } from '../tunnels/tunnel/region-presence.ts';
 import { readHosts, toIngressDomain } from '../tunnels/tunnel/tunnels.ts';
 import { readChanges } from './changes.ts';
@@ -49,7 +50,12 @@ const failingFirst = (tunnels: readonly StandingTunnel[]): readonly StandingTunn
 
 async function readShown({ store, feed }: OverviewDeps, tunnels: readonly StandingTunnel[]): Promise<readonly OverviewTunnel[]> {
   const ids = tunnels.map(({ id }) => id);
-  const [hosts, traces, regions] = await Promise.all([readHosts(store.db, ids), feed.traces(ids), listRegionRows(store.db)]);
+  const [hosts, publicPorts, traces, regions] = await Promise.all([
+    readHosts(store.db, ids),
+    readPorts(store.db, ids),
+    feed.traces(ids),
+    listRegionRows(store.db),
+  ]);
   const ports = new Map(regions.map((region) => [region.name, region.https_port]));
   return tunnels.map(({ id, name, type, region, status, standing }): OverviewTunnel => {
     const { condition, since, last, clients } = standing;
@@ -60,6 +66,7 @@ async function readShown({ store, feed }: OverviewDeps, tunnels: readonly Standi
       ...(since === undefined ? {} : { conditionSince: since }),
       ...(domains[0] && { domain: domains[0].name, url: domains[0].url }),
       domains: domains.length,
+      ...(publicPorts.has(id) ? { hostPort: publicPorts.get(id)! } : {}),
       ...(last.error === null ? {} : { error: last.error }),
       ...(metrics === undefined ? {} : { metrics }),
     };

@@ -414,6 +414,8 @@ export const OverviewTunnel = entity({
   /** The public https address of `domain`, with the port if it is not 443. */
   url: maybe(z.url()),
   domains: count(),
+  /** Where visitors of a tcp tunnel connect, if it has a public port. */
+  hostPort: maybe(string()),
   /** What last kept a client from working. */
   error: maybe(ClientTrouble),
   metrics: maybe(TunnelMetrics),

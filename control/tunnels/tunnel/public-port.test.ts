@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import type { Region, Tunnel } from '@underpass/rules/entity/entity.ts';
-import type { AuditPage } from '@underpass/rules/entity/resource.ts';
+import type { AuditPage, Overview } from '@underpass/rules/entity/resource.ts';
 import { dayMs } from '@underpass/rules/limits.ts';
 import { deleteProject } from '../../people/project/deletion.ts';
 import { createTestControl, type SignedUp, type TestControl } from '../../test-kit.ts';
@@ -59,6 +59,11 @@ onBothDatabases((name, skip, open) => {
       await ann.call('PATCH', path('tunnels/database'), { ingressDomains: [], proxyProtocol: 'v2', securityGroup: 'default' });
       const read = await ann.call<Tunnel>('GET', path('tunnels/database'));
       assert.deepEqual([read.port, read.proxyProtocol], [made.port, 'v2']);
+      const { shown } = await ann.call<Overview>('GET', path('overview'));
+      assert.deepEqual(
+        shown.map(({ hostPort }) => hostPort),
+        [`local.localhost:${made.port}`],
+      );
       const { entries } = await ann.call<AuditPage>('GET', path('audit'));
       assert.equal(JSON.stringify(entries).includes(`"port":${made.port}`), true);
     });

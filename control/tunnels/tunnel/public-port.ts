@@ -67,3 +67,15 @@ export async function restPorts(trx: Queries, column: 'tunnel_id' | 'project_id'
   const held_until = nowMs + durations.portRestDays * dayMs;
   await trx.updateTable('tcp_ports').set({ held_until }).where(column, '=', id).where('tunnel_id', 'is not', null).execute();
 }
+
+/** `host:port` of those of the tunnels that have a public port. */
+export async function readPorts(db: Queries, tunnelIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  if (tunnelIds.length === 0) return new Map();
+  const rows = await db
+    .selectFrom('tcp_ports as c')
+    .innerJoin('regions as r', 'r.name', 'c.region')
+    .select(['c.tunnel_id', 'c.port', 'r.data_plane_host'])
+    .where('c.tunnel_id', 'in', tunnelIds)
+    .execute();
+  return new Map(rows.map(({ tunnel_id, port, data_plane_host }) => [tunnel_id ?? '', `${data_plane_host}:${port}`]));
+}

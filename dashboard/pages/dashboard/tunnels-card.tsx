@@ -59,8 +59,10 @@ function Row({ tunnel, to }: { readonly tunnel: OverviewTunnel; readonly to: str
   );
 }
 
-const addressOf = ({ domain, domains }: OverviewTunnel): string =>
-  domain === undefined ? 'No ingress domains' : `${domain}${domains > 1 ? ` and ${domains - 1} more` : ''}`;
+function addressOf({ domain, domains, hostPort }: OverviewTunnel): string {
+  if (domain === undefined) return hostPort ?? 'No ingress domains';
+  return `${domain}${domains > 1 ? ` and ${domains - 1} more` : ''}`;
+}
 
 /** Tells why a tunnel is down, not what went wrong before it worked. */
 function LastError({ tunnel }: { readonly tunnel: OverviewTunnel }) {
