@@ -10,9 +10,7 @@ import type { ChartData, SeriesTone } from './draw-chart.ts';
 export interface ChartProps {
   readonly chart: ChartData;
   /** Shown under the chart; screen readers get it instead of the drawing. */
-  readonly summary: ReactNode;
-  /** Controls beside the legend. */
-  readonly actions?: ReactNode;
+  readonly summary: string;
 }
 
 const tones: Record<SeriesTone, string> = {
@@ -23,7 +21,7 @@ const tones: Record<SeriesTone, string> = {
   danger: 'text-danger',
 };
 
-export function Chart({ chart, summary, actions }: ChartProps) {
+export function Chart({ chart, summary }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
   const seen = useInView(place);
   const [drawn, setDrawn] = useState(false);
@@ -52,7 +50,6 @@ export function Chart({ chart, summary, actions }: ChartProps) {
     <figure className="grid min-w-0 gap-2">
       <Heading title={chart.title}>
         {chart.series.length > 1 && chart.series.map(({ label, tone }) => <Legend key={label} label={label} tone={tone} />)}
-        {actions}
       </Heading>
       <div ref={place} aria-hidden="true" className={placeClass}>
         {!drawn && <EmptyGrid />}
