@@ -3,6 +3,7 @@
 import { publicCalls } from '@underpass/rules/api/public-calls.ts';
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import type { ProxyProtocol, Tunnel } from '@underpass/rules/entity/entity.ts';
+import { lookedUpName } from '@underpass/rules/names/dns-record.ts';
 import { portProblems } from '@underpass/rules/tunnel/port-range.ts';
 import type { TunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { tunnelTypeNames } from '@underpass/rules/tunnel/tunnel-type.ts';
@@ -215,7 +216,7 @@ async function isSignedIn(io: Io, flags: DoctorFlags): Promise<boolean> {
 
 function fromTunnel(tunnel: Tunnel, { upstream: texts, upstreamHost }: DoctorFlags): Subject {
   const { name, url, proxyProtocol, token, type, ingressDomains } = tunnel;
-  const host = ingressDomains[0]?.name ?? unknownHost;
+  const host = lookedUpName(ingressDomains[0]?.name ?? unknownHost);
   const known = { name, url, proxyProtocol, host, ...(token === undefined ? {} : { token }) };
   return texts === undefined ? known : { ...known, upstreams: upstreamsOfFlags(type, texts, upstreamHost) };
 }
