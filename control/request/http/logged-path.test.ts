@@ -65,6 +65,7 @@ const harmless = new Set(
       'visitorLog',
       'visitorLogQuery',
       'beginsTraces',
+      'tcpPorts',
       'wildcardIngressDomain',
     ],
   ].sort(),
