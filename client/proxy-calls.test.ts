@@ -40,6 +40,7 @@ const mcpServer = fileURLToPath(new URL('./mcp/fixture/server.mjs', import.meta.
 const rows: Readonly<Record<string, Row>> = {
   http: lasting(['http', '9'], 'server', 'region'),
   ingress: lasting(['ingress', '--url', 'REGION', '--upstream', '127.0.0.1'], 'region'),
+  tcp: lasting(['tcp', '9'], 'server', 'region'),
   serve: lasting(['serve', '.'], 'server', 'region'),
   connect: lasting(['connect', 'shop', ...upstream], 'server', 'region'),
   init: local('init'),
