@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { feedVersion, type ToEdge } from '@underpass/wire/feed.ts';
 import { EdgeSession } from './edge-session.ts';
+import type { EdgeAbout } from './edge-view.ts';
 import { RegionState } from './region-state.ts';
 
 function certificate(id: string) {
@@ -45,4 +46,23 @@ test('a change during a large snapshot follows its last piece, and the snapshot 
   );
   const ids = changes.map((each) => (each.type === 'snapshot' ? each.state : each.put).certificates?.map(({ id }) => id));
   assert.deepEqual(ids, [['a'], ['b'], ['c'], ['d']]);
+});
+
+test('an edge tells of port problems of its own region only', () => {
+  const state = new RegionState();
+  const empty = { hosts: [], tokens: [], allowList: [], proxyProtocol: '', suspended: false } as const;
+  state.patch('tunnels', [], [{ id: 'ours', projectId: 'p', name: 'ours', type: 'tcp', ...empty }]);
+  const heard: EdgeAbout[] = [];
+  const ignore = (): void => {};
+  const session = new EdgeSession({
+    region: 'eu',
+    state,
+    channel: { send: ignore, ready: async () => {}, close: assert.fail },
+    now: () => 0,
+    onHeard: (about) => void heard.push(about),
+    ...{ onHello: ignore, onAck: ignore, onReport: ignore, onVisitorLog: ignore, onRefused: assert.fail },
+  });
+  session.receive({ type: 'hello', version: feedVersion, edgeId: 'edge-1', region: 'eu', software: '' });
+  session.receive({ type: 'pong', id: 1, portProblems: { ours: 'taken', theirs: 'taken' } });
+  assert.deepEqual(heard.at(-1)?.portProblems, { ours: 'taken' });
 });

@@ -101,7 +101,7 @@ export class EdgeSession {
     else if (message.type === 'visitor-log') this.#noteVisitors(message.tunnels);
     else if (message.type === 'pong' && this.#hello !== undefined) {
       this.#copy = message.copy;
-      this.#portProblems = message.portProblems;
+      this.#portProblems = this.#oursOf(message.portProblems);
       this.#deps.onHeard(this.#about(this.#hello));
     }
   }
@@ -203,6 +203,11 @@ export class EdgeSession {
       .filter(({ tunnelId }) => this.#deps.state.has('tunnels', tunnelId))
       .map((each) => ({ ...each, clients: each.clients.slice(0, maxClients) }));
     this.#deps.onReport({ about: this.#about(hello), first: this.#reports === 1, atMs, partial, tunnels: ours });
+  }
+
+  #oursOf(problems: FeedPortProblems | undefined): FeedPortProblems | undefined {
+    const ours = Object.entries(problems ?? {}).filter(([tunnelId]) => this.#deps.state.has('tunnels', tunnelId));
+    return ours.length === 0 ? undefined : Object.fromEntries(ours);
   }
 
   #noteVisitors(logs: readonly FeedTunnelLog[]): void {
