@@ -2,9 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { eventually } from '@underpass/rules/test-kit.ts';
+import { sql } from 'kysely';
 import { pino } from 'pino';
 import { createId } from '../platform/store/id.ts';
 import { isWaiting } from '../platform/store/known-time.ts';
+import type { Store } from '../platform/store/store.ts';
 import { createTestControl } from '../test-kit.ts';
 import { onBothDatabases } from '../test-kit-databases.ts';
 import { deleteAllExpired, sweepStore } from './sweep.ts';
@@ -225,13 +228,64 @@ describe('a clock that jumps', () => {
 });
 
 onBothDatabases((name, skip, open) => {
+  const at = 1_790_000_000_000;
+  const region = { name: 'local', description: '', tls_termination: 0, https_port: 443, http_port: 80, created_at: at } as const;
+
+  async function openWithPort(): Promise<Store> {
+    const store = await open();
+    const more = { data_plane_host: 'h', wildcard_ingress_domain: null, available: 1, tcp_ports: '20000' } as const;
+    await store.db
+      .insertInto('regions')
+      .values({ ...region, ...more })
+      .execute();
+    const port = { region: 'local', port: 20_000, project_id: 'p', tunnel_id: null, tunnel_name: 't', held_until: at };
+    await store.db.insertInto('tcp_ports').values(port).execute();
+    return store;
+  }
+  const portOf = ({ db }: Store) => db.selectFrom('tcp_ports').select('held_until').executeTakeFirst();
+
+  it(`a sweep of ${name} keeps a port that gets a tunnel meanwhile`, {
+    skip: skip || (name === 'Postgres' ? false : 'one writer at a time'),
+  }, async () => {
+    const store = await openWithPort();
+    const taken = Promise.withResolvers<void>();
+    const end = Promise.withResolvers<void>();
+    const take = store.write(async (trx) => {
+      await trx
+        .updateTable('tcp_ports')
+        .set({ held_until: at + dayMs })
+        .execute();
+      taken.resolve();
+      await end.promise;
+    });
+    await taken.promise;
+    const sweep = deleteAllExpired(store, at);
+    await eventually(async () => {
+      const { rows } = await sql`select 1 from pg_locks where not granted`.execute(store.db);
+      return rows.length > 0;
+    });
+    end.resolve();
+    await Promise.all([take, sweep]);
+    assert.deepEqual(await portOf(store), { held_until: at + dayMs });
+    await store.close();
+  });
+
+  it(`a sweep of ${name} lets a port rest whose tunnel another release deleted`, { skip }, async () => {
+    const store = await openWithPort();
+    await store.db.updateTable('tcp_ports').set({ held_until: null }).execute();
+    await deleteAllExpired(store, at);
+    assert.equal(Number((await portOf(store))?.held_until), at + 7 * dayMs);
+    await deleteAllExpired(store, at + 7 * dayMs);
+    assert.equal(await portOf(store), undefined);
+    await store.close();
+  });
+
   it(`a sweep of ${name} that would take most of a table says so and waits for a day, and deletes in steps`, {
     skip,
   }, async () => {
     const store = await open();
     const alarms: object[] = [];
     const log = pino({ level: 'error' }, { write: (line: string) => void alarms.push(JSON.parse(line).tables) });
-    const at = 1_790_000_000_000;
     const row = { actor: 'a', action: 'b', target: '', address: '', detail: '{}', project_id: null, at };
     const rows = Array.from({ length: 1_200 }, (_, i) => ({ ...row, id: createId(at - (i < 700 ? 366 : 1) * dayMs) }));
     await store.db.insertInto('audit').values(rows).execute();

@@ -127,15 +127,27 @@ async function deleteExpired(db: Queries, rule: Rule, nowMs: number): Promise<vo
   const columns = sql.join([key].flat().map((column) => sql.ref(column)));
   for (let done = 0; done < statements; done++) {
     const some = sql`select ${columns} from ${sql.table(table)} where ${expired(nowMs)} limit ${rowsAtOnce}`;
-    const deleted = await sql`delete from ${sql.table(table)} where (${columns}) in (${some})`.execute(db);
+    // Postgres looks again only at the outer condition if somebody has changed the row: it may have a new use.
+    const stillExpired = sql`(${columns}) in (${some}) and ${expired(nowMs)}`;
+    const deleted = await sql`delete from ${sql.table(table)} where ${stillExpired}`.execute(db);
     if (Number(deleted.numAffectedRows ?? 0) < rowsAtOnce) return;
     // The embedded database answers within the turn: calls of the API need turns between.
     await nextTurn();
   }
 }
 
+/** Another release may have deleted the tunnel: its port is then neither held nor does it rest. */
+const restLostPorts = (db: Queries, nowMs: number) =>
+  db
+    .updateTable('tcp_ports')
+    .set({ held_until: nowMs + durations.portRestDays * dayMs })
+    .where('tunnel_id', 'is', null)
+    .where('held_until', 'is', null)
+    .execute();
+
 export async function deleteAllExpired(store: Store, nowMs: number): Promise<void> {
   const { db, kind } = store;
+  await restLostPorts(db, nowMs);
   for (const rule of [...rules, ...(await historyRules(store, nowMs))]) await deleteExpired(db, rule, nowMs);
   if (kind === 'postgres') await sql`delete from rate_limits where expire <= ${nowMs}`.execute(db);
 }
