@@ -119,7 +119,7 @@ export const projectQuotas = {
   apiTokens: 50,
   /** Bytes to and from visitors. This is more than any project uses, so it is no limit. */
   gigabytesPerMonth: 1_000_000,
-  /** Public ports. That of a deleted tunnel counts until another project may have it. */
+  /** Public ports. Those that rest leave room for a tunnel, which then gets one of them. */
   tcpPorts: 10,
 } as const;
 
@@ -269,6 +269,12 @@ export const rateLimits = {
     points: 20,
     windowSeconds: daySeconds,
     sentence: 'Too many new names today. Leave out --name, or use a domain of your own.',
+  },
+  /** Only fresh ones: one that rests with the project may be used again. It bounds how many of a region one person can use up. */
+  publicPortPerUser: {
+    points: 20,
+    windowSeconds: daySeconds,
+    sentence: 'Too many new public ports today. Use the name of a deleted tunnel to get its port, or try again tomorrow.',
   },
   /** Look-ups and verifications. */
   dnsPerCredential: { points: 300, windowSeconds: 60, sentence: dnsSentence },

@@ -1,6 +1,6 @@
 // What projects should hear of now, and what changes in their alerts by it. Reads only.
 
-import { dayMs, type QuotaName } from '@underpass/rules/limits.ts';
+import { dayMs } from '@underpass/rules/limits.ts';
 import { type AlertFacts, type AlertKind, alertKinds, alertOf, newsMostMs } from '@underpass/rules/tunnel/alert.ts';
 import { decideAttention, noFacts, type ProjectFacts, quotaNearShare } from '@underpass/rules/tunnel/attention.ts';
 import { certificateLimits } from '@underpass/rules/tunnel/own-certificate.ts';
@@ -18,7 +18,7 @@ import {
 } from '../overview/facts.ts';
 import type { Queries, Store } from '../platform/store/store.ts';
 import { readQuotas } from '../request/caller/membership.ts';
-import { countedTables } from '../request/caller/quota.ts';
+import { countedQuotas, countedRows } from '../request/caller/quota.ts';
 import { readStandings, type StandingTunnel } from '../tunnels/tunnel/list.ts';
 import { findDownRegions, firstReportMs, isExpected, presenceOf } from '../tunnels/tunnel/region-presence.ts';
 import { readLimited } from '../usage/traffic-limit.ts';
@@ -128,15 +128,13 @@ function isCertain(feed: FeedPort, { region, standing }: StandingTunnel, nowMs: 
 
 const quotasNear = (db: Queries) =>
   Promise.all(
-    Object.entries(countedTables).map(async ([name, table]) => {
+    countedQuotas.map(async (name) => {
       const { rows } = await sql<{ id: string; limits: string | null; n: number }>`
         select p.id, p.limits, c.n from projects p
-        join (select project_id, count(*) as n from ${sql.table(table)} group by project_id) c on c.project_id = p.id`.execute(
+        join (select project_id, count(*) as n from ${countedRows(name)} group by project_id) c on c.project_id = p.id`.execute(
         db,
       );
-      return rows
-        .filter(({ limits, n }) => Number(n) >= readQuotas(limits)[name as QuotaName] * quotaNearShare)
-        .map(({ id }) => id);
+      return rows.filter(({ limits, n }) => Number(n) >= readQuotas(limits)[name] * quotaNearShare).map(({ id }) => id);
     }),
   );
 

@@ -1,6 +1,6 @@
 // The facts from which a project's needs for attention are decided (rules/tunnel/attention.ts): for its first screen and its alerts.
 
-import { dayMs, overviewLimits, type QuotaName } from '@underpass/rules/limits.ts';
+import { dayMs, overviewLimits } from '@underpass/rules/limits.ts';
 import { monthAt } from '@underpass/rules/text/month.ts';
 import type { ProjectFacts, QuotaUse, TunnelFacts } from '@underpass/rules/tunnel/attention.ts';
 import { certificateLimits } from '@underpass/rules/tunnel/own-certificate.ts';
@@ -10,7 +10,7 @@ import { lostAfterMs } from '../edges/dns/core/ownership.ts';
 import { isoTime } from '../platform/store/iso-time.ts';
 import type { Queries, Store } from '../platform/store/store.ts';
 import { readQuotas } from '../request/caller/membership.ts';
-import { countedTables } from '../request/caller/quota.ts';
+import { countedQuotas, countedRows } from '../request/caller/quota.ts';
 import type { StandingTunnel } from '../tunnels/tunnel/list.ts';
 import { gigabyte, hasTrafficLimit, readBytes } from '../usage/traffic-limit.ts';
 
@@ -136,13 +136,13 @@ export async function readTokens(db: Queries, projectId: string, nowMs: number):
 
 /** What a project uses of each quota that counts rows, and of its traffic where that has a limit. */
 export async function readQuotaUses(db: Queries, projectId: string, nowMs: number): Promise<readonly QuotaUse[]> {
-  const counts = Object.entries(countedTables).map(([name, table]) =>
-    sql<number>`(select count(*) from ${sql.table(table)} where project_id = ${projectId})`.as(name),
+  const counts = countedQuotas.map((name) =>
+    sql<number>`(select count(*) from ${countedRows(name)} where project_id = ${projectId})`.as(name),
   );
   const row = await db.selectFrom('projects').select(['limits']).select(counts).where('id', '=', projectId).executeTakeFirst();
   if (row === undefined) return [];
   const quotas = readQuotas(row.limits);
-  const counted = (Object.keys(countedTables) as QuotaName[]).map((quota) => ({
+  const counted = countedQuotas.map((quota) => ({
     ...{ quota, most: quotas[quota] },
     used: Number((row as Readonly<Record<string, unknown>>)[quota]),
   }));

@@ -1,6 +1,7 @@
 // How many of a thing a project may have. It counts under the project's lock, so that two calls at once cannot exceed a quota.
 
 import { type QuotaName, quotaMessage } from '@underpass/rules/limits.ts';
+import { type RawBuilder, sql } from 'kysely';
 import type { Queries } from '../../platform/store/store.ts';
 import { refuse } from '../http/refusal.ts';
 import type { Membership } from './membership.ts';
@@ -12,7 +13,7 @@ type Counted = Extract<
 >;
 
 /** The quotas that count rows of a project, by table. */
-export const countedTables = {
+const countedTables = {
   tunnels: 'tunnels',
   domains: 'domains',
   securityGroups: 'security_groups',
@@ -21,6 +22,14 @@ export const countedTables = {
   members: 'members',
   tcpPorts: 'tcp_ports',
 } as const satisfies Record<Counted, string>;
+
+export const countedQuotas = Object.keys(countedTables) as readonly Counted[];
+
+/** What counts of such a table. A port that rests keeps no tunnel from the project. */
+export const countedRows = (name: Counted): RawBuilder<unknown> =>
+  name === 'tcpPorts'
+    ? sql`(select project_id from tcp_ports where tunnel_id is not null) as held`
+    : sql`${sql.table(countedTables[name])}`;
 
 async function countRows(db: Queries, table: (typeof countedTables)[Counted], projectId: string): Promise<number> {
   const row = await db
@@ -37,7 +46,12 @@ export function withinQuota(membership: Membership, name: QuotaName, count: numb
 }
 
 /** Locks the project until the transaction ends, and refuses if `adding` more would exceed the quota. */
-export async function takeQuota(trx: Queries, membership: Membership, name: Counted, adding = 1): Promise<void> {
+export async function takeQuota(
+  trx: Queries,
+  membership: Membership,
+  name: Exclude<Counted, 'tcpPorts'>,
+  adding = 1,
+): Promise<void> {
   await lockProject(trx, membership.id);
   withinQuota(membership, name, (await countRows(trx, countedTables[name], membership.id)) + adding);
 }

@@ -27,6 +27,7 @@ import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
 import { joinLastClient, readRemembered } from './condition.ts';
 import { generateName, writeHosts } from './ingress-hosts.ts';
 import { listTunnels } from './list.ts';
+import { type FreshPortTurn, withFreshPortTurn } from './public-port.ts';
 import { keepTunnel, type QuickDeps, refuseKept, startQuickTunnel } from './quick.ts';
 import { rotateTunnelToken } from './token.ts';
 import { findTunnelRow, readTunnel, refuseSuspended, type TunnelReadDeps } from './tunnels.ts';
@@ -92,7 +93,7 @@ async function createTunnel(deps: TunnelDeps, context: CallContext<'createTunnel
   const tunnel = await parseNewTunnel(deps, context);
   if (tunnel.wildcardDomain !== null) await deps.limiter.take('generatedNamePerUser', userShare(caller));
   const own = await ownHosts(deps.store.db, deps.origin);
-  const id = await writeUnlessTaken(deps.store, async (trx) => {
+  const insert = async (trx: Queries, turn: FreshPortTurn) => {
     await takeTunnelName(trx, membership, tunnel.name);
     const generated = tunnel.wildcardDomain === null ? [] : [await generateName(trx, tunnel.wildcardDomain, nowMs)];
     const asked = {
@@ -100,8 +101,11 @@ async function createTunnel(deps: TunnelDeps, context: CallContext<'createTunnel
       hosts: [...tunnel.hosts, ...generated],
       generated: new Set(generated),
     };
-    return insertTunnel(trx, { ...deps, ownHosts: own }, context, { ...tunnel, ...asked });
-  });
+    return insertTunnel(trx, { ...deps, ownHosts: own, turn }, context, { ...tunnel, ...asked });
+  };
+  const id = await withFreshPortTurn(deps.limiter, { caller, type: tunnel.type }, (turn) =>
+    writeUnlessTaken(deps.store, (trx) => insert(trx, turn)),
+  );
   return answerServing(deps, membership, id, tunnel.name);
 }
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import type { Region, Tunnel } from '@underpass/rules/entity/entity.ts';
 import type { AuditPage, Overview } from '@underpass/rules/entity/resource.ts';
-import { dayMs } from '@underpass/rules/limits.ts';
+import { dayMs, rateLimits } from '@underpass/rules/limits.ts';
 import { deleteProject } from '../../people/project/deletion.ts';
 import { createTestControl, type SignedUp, type TestControl } from '../../test-kit.ts';
 import { onBothDatabases } from '../../test-kit-databases.ts';
@@ -17,6 +17,11 @@ const region = {
   wildcardIngressDomain: 'tunnels.localhost',
   httpsPort: 8443,
   httpPort: 8480,
+};
+
+const far = {
+  ...region,
+  ...{ name: 'far', dataPlaneHost: 'far.localhost', wildcardIngressDomain: 'far.localhost', tcpPorts: '30000-30001' },
 };
 
 onBothDatabases((name, skip, open) => {
@@ -107,7 +112,15 @@ onBothDatabases((name, skip, open) => {
       assert.equal((await make(bob, 'three')).type, 'tcp');
     });
 
-    it('a project that makes and deletes tunnels takes no more of them than it had at once', async () => {
+    const allow = (tcpPorts: number, { projectId } = ann) =>
+      test.store.db
+        .updateTable('projects')
+        .set({ limits: JSON.stringify({ tcpPorts }) })
+        .where('id', '=', projectId)
+        .execute();
+
+    it('a project that makes and deletes tunnels takes no more of them than its quota', async () => {
+      await allow(1);
       const ports = new Set<number | undefined>();
       for (const name of ['a', 'b', 'c', 'd']) {
         ports.add((await make(ann, name)).port);
@@ -117,17 +130,74 @@ onBothDatabases((name, skip, open) => {
       await make(bob, 'one');
     });
 
+    it('each of two names gets its own again, whichever comes first', async () => {
+      const first = (await make(ann, 'one')).port;
+      await remove(ann, 'one');
+      const second = (await make(ann, 'two')).port;
+      await remove(ann, 'two');
+      assert.notEqual(second, first);
+      assert.equal((await make(ann, 'two')).port, second);
+      assert.equal((await make(ann, 'one')).port, first);
+    });
+
+    it('a new name gets a resting one of its project once the region has no other', async () => {
+      const { port } = await make(ann, 'one');
+      await make(bob, 'two');
+      await remove(ann, 'one');
+      assert.equal((await make(ann, 'other')).port, port);
+    });
+
+    const limit = async () => {
+      await test.close();
+      test = await createTestControl({ store: test.store, limited: true });
+      ann = await test.signUp('cid@example.com');
+      bob = await test.signUp('dan@example.com');
+      await offer('20000-20001');
+    };
+
+    it('one person can use up only so many in a day, and may still use those that rest', async () => {
+      const { points } = rateLimits.publicPortPerUser;
+      await limit();
+      await offer(`20000-${20_000 + 2 * points}`);
+      await allow(2 * points);
+      for (let at = 0; at < points; at++) await make(ann, `t${at}`);
+      assert.deepEqual(await refusalOf(send(ann, 'other')), [429, rateLimits.publicPortPerUser.sentence]);
+      await remove(ann, 't0');
+      await make(ann, 'other');
+      await remove(ann, 'other');
+      await make(ann, 't0');
+      await make(bob, 'two');
+    });
+
+    it('a port that rested counts for nobody', async () => {
+      await limit();
+      for (let at = 0; at <= rateLimits.publicPortPerUser.points; at++) {
+        await make(ann, 'one');
+        await remove(ann, 'one');
+      }
+      await make(ann, 'two');
+    });
+
     it('a project has at most as many as its quota, resting ones included', async () => {
-      await test.store.db
-        .updateTable('projects')
-        .set({ limits: JSON.stringify({ tcpPorts: 1 }) })
-        .where('id', '=', ann.projectId)
-        .execute();
+      await allow(1);
       await make(ann, 'one');
       const most = 'This project may have at most 1 public ports. Delete some, or ask the operator for more.';
       assert.deepEqual(await refusalOf(send(ann, 'two')), [409, most]);
       await remove(ann, 'one');
       await make(ann, 'two');
+    });
+
+    it('those that rest in another region or a former range keep no project from a new one', async () => {
+      await allow(1);
+      await test.control.operator.ensureRegion(far);
+      await make(ann, 'one', { region: 'far' });
+      await remove(ann, 'one');
+      await make(ann, 'two');
+      await remove(ann, 'two');
+      await offer('21000-21001');
+      const { port = 0 } = await make(ann, 'three');
+      assert.ok(port >= 21_000, `${port}`);
+      assert.equal((await send(ann, 'four', { region: 'far' })).status, 409, 'one that rests is no room beyond the quota');
     });
 
     it('a region without a range offers none', async () => {

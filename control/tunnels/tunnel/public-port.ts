@@ -4,13 +4,26 @@
 import { randomInt } from 'node:crypto';
 import { dayMs, durations } from '@underpass/rules/limits.ts';
 import { isInRange, type PortRange, parsePortRange } from '@underpass/rules/tunnel/port-range.ts';
+import { type TunnelType, tunnelTypes } from '@underpass/rules/tunnel/tunnel-type.ts';
+import { LimitReached } from '../../platform/limit/limit-reached.ts';
+import type { Limiter } from '../../platform/limit/limiter.ts';
 import type { TcpPortsTable } from '../../platform/store/schema.ts';
 import type { Queries } from '../../platform/store/store.ts';
+import { userShare } from '../../request/caller/allowance.ts';
+import type { Caller } from '../../request/caller/caller.ts';
 import type { Membership } from '../../request/caller/membership.ts';
-import { takeQuota } from '../../request/caller/quota.ts';
+import { withinQuota } from '../../request/caller/quota.ts';
 import { orInvalid, refuse } from '../../request/http/refusal.ts';
 
+/** The right of one call to a fresh port. */
+export interface FreshPortTurn {
+  /** Why the person may have none now. */
+  readonly refusal: LimitReached | null;
+  isUsed: boolean;
+}
+
 interface PortTaker {
+  readonly turn: FreshPortTurn;
   readonly membership: Membership;
   readonly region: string;
   readonly tunnelId: string;
@@ -27,15 +40,6 @@ async function lockRange(trx: Queries, region: string): Promise<PortRange> {
     : refuse('invalid', `Region '${region}' offers no tcp tunnels`);
 }
 
-/**
- * A resting port of the same project, that of the same name if there is one: so a project has no more ports than it had tunnels at
- * once, however often it deletes and makes them.
- */
-function ownResting(rows: readonly TcpPortsTable[], { membership, tunnelName }: PortTaker, range: PortRange) {
-  const own = rows.filter((row) => row.tunnel_id === null && row.project_id === membership.id && isInRange(range, row.port));
-  return own.find((row) => row.tunnel_name === tunnelName) ?? own[0];
-}
-
 function freePort(rows: readonly TcpPortsTable[], { first, last }: PortRange, nowMs: number): number | undefined {
   const isTaken = ({ tunnel_id, held_until }: TcpPortsTable): boolean =>
     tunnel_id !== null || held_until === null || held_until > nowMs;
@@ -44,15 +48,64 @@ function freePort(rows: readonly TcpPortsTable[], { first, last }: PortRange, no
   return free.length === 0 ? undefined : free[randomInt(free.length)];
 }
 
+async function takeTurn(limiter: Limiter, caller: Caller): Promise<FreshPortTurn> {
+  try {
+    await limiter.take('publicPortPerUser', userShare(caller));
+    return { refusal: null, isUsed: false };
+  } catch (error) {
+    if (!(error instanceof LimitReached)) throw error;
+    return { refusal: error, isUsed: false };
+  }
+}
+
+/**
+ * Counts a fresh port of the person before the transaction of `write`, because the limiter may need a connection of its own, and
+ * takes it back if the tunnel got a port that rested.
+ */
+export async function withFreshPortTurn<T>(
+  limiter: Limiter,
+  { caller, type }: { readonly caller: Caller; readonly type: TunnelType },
+  write: (turn: FreshPortTurn) => Promise<T>,
+): Promise<T> {
+  if (tunnelTypes[type].foundBy !== 'port') return write({ refusal: null, isUsed: false });
+  const turn = await takeTurn(limiter, caller);
+  try {
+    return await write(turn);
+  } finally {
+    if (!turn.isUsed && turn.refusal === null) await limiter.giveBack('publicPortPerUser', userShare(caller));
+  }
+}
+
+/** The project's resting port of the tunnel's name, else a fresh one while the quota has room, else any that rests with it. */
+function choosePort(rows: readonly TcpPortsTable[], taker: PortTaker, range: PortRange): number {
+  const { membership, region, tunnelName, turn, nowMs } = taker;
+  const here = rows.filter((row) => row.region === region);
+  const own = rows.filter((row) => row.project_id === membership.id);
+  const held = own.filter((row) => row.tunnel_id !== null).length;
+  const resting = here.filter((row) => row.tunnel_id === null && own.includes(row) && isInRange(range, row.port));
+  withinQuota(membership, 'tcpPorts', held + 1);
+  const isRoomForFresh = held + resting.length < membership.quotas.tcpPorts;
+  const known = resting.find((row) => row.tunnel_name === tunnelName)?.port;
+  if (known !== undefined) return known;
+  const fresh = isRoomForFresh ? freePort(here, range, nowMs) : undefined;
+  if (fresh !== undefined && turn.refusal === null) {
+    turn.isUsed = true;
+    return fresh;
+  }
+  if (fresh !== undefined && resting.length === 0) throw turn.refusal;
+  return resting[0]?.port ?? refuse('conflict', `Region '${region}' has no free port. Please ask the operator for more.`);
+}
+
 /** The project must be locked. */
 export async function takePort(trx: Queries, taker: PortTaker): Promise<number> {
-  const { membership, region, tunnelId: tunnel_id, tunnelName: tunnel_name, nowMs } = taker;
+  const { membership, region, tunnelId: tunnel_id, tunnelName: tunnel_name } = taker;
   const range = await lockRange(trx, region);
-  const rows = await trx.selectFrom('tcp_ports').selectAll().where('region', '=', region).execute();
-  const own = ownResting(rows, taker, range);
-  if (own === undefined) await takeQuota(trx, membership, 'tcpPorts');
-  const port = own?.port ?? freePort(rows, range, nowMs);
-  if (port === undefined) return refuse('conflict', `Region '${region}' has no free port. Please ask the operator for more.`);
+  const rows = await trx
+    .selectFrom('tcp_ports')
+    .selectAll()
+    .where((where) => where.or([where('region', '=', region), where('project_id', '=', membership.id)]))
+    .execute();
+  const port = choosePort(rows, taker, range);
   const holder = { project_id: membership.id, tunnel_id, tunnel_name, held_until: null };
   await trx
     .insertInto('tcp_ports')

@@ -26,6 +26,7 @@ import { lockUser } from '../../request/caller/user-lock.ts';
 import { nextUpdate } from '../../request/http/if-match.ts';
 import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
 import { isNameFree, writeHosts } from './ingress-hosts.ts';
+import { type FreshPortTurn, withFreshPortTurn } from './public-port.ts';
 import { findTunnelRow, refuseSuspended } from './tunnels.ts';
 import {
   describeUpdate,
@@ -168,6 +169,7 @@ interface Writing {
   readonly context: Start;
   readonly wish: Wish;
   readonly ownHosts: readonly string[];
+  readonly turn: FreshPortTurn;
 }
 
 /** The chosen name if it is free, else the generated one. */
@@ -179,11 +181,12 @@ async function nameHost(trx: Queries, { context, wish, ownHosts }: Writing): Pro
   return isFree ? chosenHost : `${label}.${generatorDomain(region, 'http')}`;
 }
 
-async function insertQuick(deps: QuickDeps, trx: Queries, { context, wish, ownHosts }: Writing): Promise<string> {
+async function insertQuick(deps: QuickDeps, trx: Queries, writing: Writing): Promise<string> {
+  const { context, wish, ownHosts, turn } = writing;
   const { membership, caller } = context;
   await takePersonQuota(trx, caller.userId, membership.id, deps.quickTunnels);
   await takeTunnelName(trx, membership, wish.name);
-  const generated = wish.hosts === undefined ? [await nameHost(trx, { context, wish, ownHosts })] : [];
+  const generated = wish.hosts === undefined ? [await nameHost(trx, writing)] : [];
   const tunnel = {
     name: wish.name,
     type: wish.type,
@@ -195,7 +198,7 @@ async function insertQuick(deps: QuickDeps, trx: Queries, { context, wish, ownHo
     generated: new Set(generated),
     maker: 'quick' as const,
   };
-  const id = await insertTunnel(trx, { ...deps, ownHosts }, context, tunnel, { quick: true, ...expiryDetail(wish.lease) });
+  const id = await insertTunnel(trx, { ...deps, ownHosts, turn }, context, tunnel, { quick: true, ...expiryDetail(wish.lease) });
   const row = { tunnel_id: id, user_id: caller.userId, label: wish.label, ...wish.lease };
   await trx.insertInto('quick_tunnels').values(row).execute();
   return id;
@@ -241,14 +244,18 @@ export async function startQuickTunnel(deps: QuickDeps, context: Start): Promise
   const isKnown = (await findQuick(deps.store.db, membership.id, wish.label)) !== undefined;
   if (!isKnown && wish.hosts === undefined)
     await deps.limiter.take(wish.chosenHost === null ? 'generatedNamePerUser' : 'chosenNamePerUser', userShare(caller));
-  const writing = { context, wish, ownHosts: await ownHosts(deps.store.db, deps.origin) };
-  return writeUnlessTaken(deps.store, async (trx) => {
+  const own = await ownHosts(deps.store.db, deps.origin);
+  const write = async (trx: Queries, turn: FreshPortTurn) => {
+    const writing = { context, wish, ownHosts: own, turn };
     await lockProject(trx, membership.id);
     const row = await findQuick(trx, membership.id, wish.label);
     if (row === undefined) return { id: await insertQuick(deps, trx, writing), name: wish.name };
     await reuseQuick(trx, row, writing);
     return { id: row.id, name: row.name };
-  });
+  };
+  return withFreshPortTurn(deps.limiter, { caller, type: wish.type }, (turn) =>
+    writeUnlessTaken(deps.store, (trx) => write(trx, turn)),
+  );
 }
 
 const findExpiry = (db: Queries, tunnelId: string) =>

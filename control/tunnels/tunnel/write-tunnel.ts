@@ -16,7 +16,7 @@ import { findPolicy } from '../../visitors/policies/policies.ts';
 import { type DomainMaker, dropQuickDomains } from '../domain/domains.ts';
 import { findGroup } from '../group/groups.ts';
 import { reserveNames, writeHosts } from './ingress-hosts.ts';
-import { restPorts, takePort } from './public-port.ts';
+import { type FreshPortTurn, restPorts, takePort } from './public-port.ts';
 import { insertTunnelToken } from './token.ts';
 import { findTunnelRow, readHosts } from './tunnels.ts';
 
@@ -88,12 +88,13 @@ type Source = Pick<CallContext<'createTunnel'>, 'membership' | 'caller' | 'addre
 interface InsertDeps {
   readonly keyRing: KeyRing;
   readonly ownHosts: readonly string[];
+  readonly turn: FreshPortTurn;
 }
 
 /** Call after takeTunnelName. `detail` goes to the audit log with the tunnel's type, region and hosts. */
 export async function insertTunnel(
   trx: Queries,
-  { keyRing, ownHosts }: InsertDeps,
+  { keyRing, ownHosts, turn }: InsertDeps,
   source: Source,
   tunnel: NewTunnel,
   detail: Readonly<Record<string, unknown>> = {},
@@ -119,7 +120,7 @@ export async function insertTunnel(
     .execute();
   await writeHosts(trx, { membership, tunnelId: id, hosts, generated, ownHosts, nowMs, maker });
   await insertTunnelToken(trx, keyRing, id, nowMs);
-  const taker = { membership, region, tunnelId: id, tunnelName: name, nowMs };
+  const taker = { membership, region, tunnelId: id, tunnelName: name, turn, nowMs };
   const port = tunnelTypes[type].foundBy === 'port' ? { port: await takePort(trx, taker) } : {};
   const guard = accessPolicy === '' ? {} : { accessPolicy };
   await auditCall(trx, source, 'tunnel.create', name, { type, region, hosts, ...port, ...guard, ...detail });
