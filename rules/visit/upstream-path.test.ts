@@ -88,6 +88,14 @@ describe('a target below the base of its upstream', () => {
     it(`${target} is ${expected ?? 'refused'}`, () => assert.equal(targetBelow(below, target), expected));
   }
 
+  it('is judged in linear time: one visitor must not hold up all others', () => {
+    const before = performance.now();
+    for (const tail of ['', 'a', '/a', ' ', ' /.'])
+      for (const long of ['.'.repeat(16_000), '. '.repeat(8000), '/..'.repeat(5000), '/'.repeat(16_000), ';'.repeat(16_000)])
+        targetBelow(below, `/${long}${tail}`);
+    assert.ok(performance.now() - before < 2000);
+  });
+
   it('stays as it is without a base', () => assert.equal(targetBelow(upstream, '/../x'), '/../x'));
 
   it('never leaves the base for a server that decodes and resolves, in whatever order', () => {

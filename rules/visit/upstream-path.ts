@@ -37,14 +37,14 @@ function longestOf<One extends PathUpstream>(upstreams: readonly One[], path: st
  * A segment that some server takes for "..". Below a base it would make `/../base/admin` the path `/base/admin` of the upstream,
  * and no rule for `/admin` would have judged it. Browsers and libraries resolve it before they ask.
  */
-const climbs = /(?:^|\/)[. ]*\.[. ]*\.[. ]*(?:\/|$)/;
+const climbs = (segment: string): boolean => /^[. ]+$/.test(segment) && segment.split('.').length > 2;
 
 /** The target below the base of the upstream; null if some server would look outside of it. */
 export function targetBelow({ base = '' }: Upstream, target: string): string | null {
   if (base === '') return target;
   const readings = pathReadings(`${base}${pathOf(target)}`);
   if (readings === null) return null;
-  for (const reading of readings) if (climbs.test(reading) || !isBelow(reading, base)) return null;
+  for (const reading of readings) if (!isBelow(reading, base) || reading.split('/').some(climbs)) return null;
   return `${base}${target}`;
 }
 
