@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer, type Http2Server, type ServerHttp2Stream } from 'node:http2';
+import { createServer, type Http2Server, type Http2Session, type ServerHttp2Stream } from 'node:http2';
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { describe, it, type TestContext } from 'node:test';
@@ -174,7 +174,7 @@ describe('an upstream that speaks HTTP/2', () => {
     assert.equal(began?.rstCode, 8);
   });
 
-  for (const code of [1, 2, 8]) {
+  for (const code of [0, 1, 2, 8]) {
     it(`breaks the answer off if the upstream resets the call with ${code}`, async (t) => {
       const upstream = await listen(
         t,
@@ -186,7 +186,7 @@ describe('an upstream that speaks HTTP/2', () => {
       const { duplex, matches, broken, text } = open(upstream);
       duplex.write(get());
       await matches(/x\r\n$/);
-      assert.equal(await broken, `the upstream ended the call (${code})`);
+      assert.equal(await Promise.race([broken, matches(/\r\n0\r\n/)]), `the upstream ended the call (${code})`);
       assert.doesNotMatch(text(), /\r\n0\r\n/);
     });
   }
@@ -202,6 +202,31 @@ describe('an upstream that speaks HTTP/2', () => {
     assert.match(await broken, /the upstream ended the call/);
     assert.doesNotMatch(text(), /\r\n0\r\n/);
   });
+
+  for (const [what, lose] of [
+    ['is reset', (session) => (session.socket as Socket).resetAndDestroy()],
+    ['ends with an error', (session) => session.destroy(new Error('x'), 2)],
+  ] satisfies readonly (readonly [string, (session: Http2Session) => void])[]) {
+    it(`breaks the answer off if the connection ${what} while its visitor reads slowly`, async (t) => {
+      let session: Http2Session | undefined;
+      const upstream = await serve(t, (stream) => {
+        session = stream.session!;
+        stream.respond({ ':status': 200 });
+        session.on('error', () => {});
+        stream.end(Buffer.alloc(200_000, 'a'));
+      });
+      const { duplex, broken, text, matches } = open(upstream);
+      duplex.write(get());
+      await matches(/a/);
+      duplex.pause();
+      for (let n = 0; n < 500; n++) await turn();
+      lose(session!);
+      for (let n = 0; n < 500; n++) await turn();
+      duplex.resume();
+      assert.match(await Promise.race([broken, matches(/\r\n0\r\n/)]), /^the upstream ended the call/);
+      assert.doesNotMatch(text(), /\r\n0\r\n/);
+    });
+  }
 
   it('answers before the request is whole', async (t) => {
     const head = (stream: number): Buffer => frame('headers', endHeaders | endStream, stream, fieldBlock({ 'grpc-status': '8' }));

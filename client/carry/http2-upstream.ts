@@ -48,6 +48,8 @@ interface Call {
   interims: number;
   framing: 'unknown' | 'none' | 'length' | 'chunks';
   answerTrailers: IncomingHttpHeaders;
+  /** The upstream said that its answer ends. */
+  isWhole: boolean;
 }
 
 export class Http2Upstream extends Duplex {
@@ -125,6 +127,7 @@ export class Http2Upstream extends Duplex {
       interims: 0,
       framing: 'unknown',
       answerTrailers: {},
+      isWhole: false,
     };
     this.#try(this.#call);
   }
@@ -201,9 +204,10 @@ export class Http2Upstream extends Duplex {
     });
     stream.on('wantTrailers', () => this.#sendTrailers(stream, call.trailers));
     stream.on('data', (piece: Buffer) => this.#answerBody(call, piece));
+    watchEnd(stream, call);
     stream.on('end', () => {
       // Node also emits it for a stream that was reset: half an answer must not look whole.
-      if (stream.rstCode === constants.NGHTTP2_NO_ERROR) this.#endAnswer(stream, call);
+      if (call.isWhole && stream.rstCode === constants.NGHTTP2_NO_ERROR) this.#endAnswer(stream, call);
     });
     stream.on('close', () => this.#closed(stream, call));
   }
@@ -249,11 +253,8 @@ export class Http2Upstream extends Duplex {
   }
 
   #closed(stream: ClientHttp2Stream, call: Call): void {
+    // Without `end`, so bytes of the answer are missing, or were lost unread with the connection.
     if (this.#call !== call || this.#stream !== stream) return;
-    if (stream.rstCode === constants.NGHTTP2_NO_ERROR && call.framing !== 'unknown') {
-      this.#endAnswer(stream, call);
-      return;
-    }
     this.#stream = null;
     // RFC 9113 8.7: the upstream has not begun it. Node closes what a GOAWAY excludes with the same code.
     const mayRepeat = stream.rstCode === constants.NGHTTP2_REFUSED_STREAM && call.sent !== null && call.tries < maxTries;
@@ -268,6 +269,15 @@ export class Http2Upstream extends Duplex {
     if (stream !== null && !stream.closed) stream.close(constants.NGHTTP2_CANCEL);
     callback(error);
   }
+}
+
+/** A push of null before the stream is closed is the flag END_STREAM; Node (26.10) also pushes it after a reset with NO_ERROR. */
+function watchEnd(stream: ClientHttp2Stream, call: Call): void {
+  const push = stream.push.bind(stream);
+  stream.push = (piece, encoding) => {
+    if (piece === null && !stream.closed) call.isWhole = true;
+    return push(piece, encoding);
+  };
 }
 
 /** The fields of a call: `text` is the head of a request that the follower has read. */
