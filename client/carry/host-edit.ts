@@ -91,7 +91,7 @@ function publicLocation(value: string, own: OwnNames, publicHost: string): strin
 function publicCookie(value: string, own: OwnNames, publicHost: string): string | undefined {
   const [pair = '', ...attributes] = value.split(';');
   const kept = attributes.filter((attribute) => {
-    const domain = /^\s*domain\s*=\s*\.?(.*?)\s*$/i.exec(attribute)?.[1]?.toLowerCase();
+    const domain = /^domain\s*=\s*\.?(.*)$/i.exec(attribute.trim())?.[1]?.toLowerCase();
     return domain === undefined || isWithin(publicHost, domain) || !own.hosts.some((host) => isWithin(host, domain));
   });
   return kept.length === attributes.length ? undefined : [pair, ...kept].join(';');

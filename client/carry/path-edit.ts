@@ -43,9 +43,14 @@ function publicValue(name: string, value: string, base: string, publicHost: stri
   );
 }
 
-/** An address of the upstream below its base. Another one stays: below the public name it leads to the same base. */
+/**
+ * An address of the upstream below its base. Another one stays: below the public name it leads to the same base. So does one
+ * whose rest a browser takes for a host: it ignores tabs, and "\\" is a slash.
+ */
 function publicLocation(value: string, base: string, publicHost: string): string | undefined {
   const [, start = '', authority, path = '', rest = ''] = /^((?:https?:)?\/\/([^/?#\\]+)|)(\/[^?#]*)(.*)$/i.exec(value) ?? [];
   const isOwn = authority === undefined || authority.toLowerCase().replace(/:443$/, '') === publicHost.replace(/:443$/, '');
-  return isOwn && isBelow(path, base) ? `${start}${path.slice(base.length) || '/'}${rest}` : undefined;
+  if (!isOwn || !isBelow(path, base)) return undefined;
+  const moved = path.slice(base.length) || '/';
+  return /^\/\t*[/\\]/.test(moved) ? undefined : `${start}${moved}${rest}`;
 }

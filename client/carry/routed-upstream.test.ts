@@ -154,6 +154,11 @@ describe('an upstream below a path', () => {
     ['location', 'https://app.example.com/base/x', 'https://app.example.com/x'],
     ['location', 'https://other.example/base/x', 'https://other.example/base/x'],
     ['location', 'x', 'x'],
+    // Without the base these would lead to evil.example.
+    ['location', '/base//evil.example/', '/base//evil.example/'],
+    ['location', '/base/\\evil.example/', '/base/\\evil.example/'],
+    ['location', '/base/\t/evil.example/', '/base/\t/evil.example/'],
+    ['location', '/base/x//y', '/x//y'],
     ['set-cookie', 'a=1; Path=/base; Secure', 'a=1; Path=/; Secure'],
     ['set-cookie', 'a=1; path=/base/x', 'a=1; path=/x'],
     ['set-cookie', 'a=1; Path=/basex', 'a=1; Path=/basex'],
@@ -168,6 +173,29 @@ describe('an upstream below a path', () => {
       assert.ok((await connection([`http://127.0.0.1:${one.port}/base`]).ask('/')).includes(`\r\n${name}: ${expected}\r\n`));
     });
   }
+
+  it('may upgrade, and its last bytes reach a slow reader', async (t) => {
+    const server = createServer();
+    server.on('upgrade', (_, socket) => {
+      socket.write('HTTP/1.1 101 x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
+      socket.on('error', () => {}).on('data', () => socket.end(Buffer.alloc(500_000, 'b')));
+    });
+    const one = await listen(t, server);
+    const { duplex } = connection([`http://127.0.0.1:${one.port}/base`]);
+    let bytes = 0;
+    duplex.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      duplex.pause();
+      setImmediate(() => duplex.resume());
+    });
+    duplex.write('GET /x HTTP/1.1\r\nHost: app.example.com\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
+    await once(duplex, 'data');
+    bytes = 0;
+    duplex.write('hello');
+    await once(duplex, 'end');
+    assert.equal(bytes, 500_000);
+    duplex.destroy();
+  });
 
   it('may have a Host of its own, and its redirects lead to the public name without the base', async (t) => {
     const one = await listen(

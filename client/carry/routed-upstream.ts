@@ -52,7 +52,10 @@ export class RoutedUpstream extends Duplex {
     };
     this.#follower = new ExchangeFollower(out, editor, {
       onRequest() {},
-      onResponse() {},
+      // The protocol after it ends where the upstream ends.
+      onResponse: ({ status }) => {
+        if (status === 101) this.#isAnswered = true;
+      },
       onBody() {},
       onTrailer() {},
       onUpgraded() {},
