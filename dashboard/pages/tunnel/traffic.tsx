@@ -1,6 +1,6 @@
 // The tunnel's traffic over an hour, a day or a week: charts, each with a summary in words.
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
-import type { Tunnel, TunnelMetrics } from '@underpass/rules/entity/entity.ts';
+import type { Tunnel } from '@underpass/rules/entity/entity.ts';
 import type { HistoryRange, TunnelHistory } from '@underpass/rules/entity/resource.ts';
 import { text } from '@underpass/rules/text/text.ts';
 import { useMemo, useState } from 'react';
@@ -13,6 +13,7 @@ import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Chart, ChartSkeleton } from '../../ui/chart/chart.tsx';
 import { Segmented } from '../../ui/tabs.tsx';
+import { answerTitles } from './answer-series.ts';
 import { AnswerCharts } from './answers.tsx';
 import { bytesChart, chartTitles, connectionsChart, summarise } from './traffic-series.ts';
 
@@ -49,10 +50,7 @@ export function Traffic({ project, tunnel }: { readonly project: string; readonl
           {messageOf(history.error)}
         </Banner>
       ) : (
-        <div className="grid gap-6">
-          <Charts history={history.data} range={range} now={tunnel.metrics} />
-          {tunnel.type === 'http' && history.data && <AnswerCharts history={history.data} range={range} />}
-        </div>
+        <Charts history={history.data} range={range} tunnel={tunnel} />
       )}
     </Card>
   );
@@ -61,31 +59,37 @@ export function Traffic({ project, tunnel }: { readonly project: string; readonl
 interface ChartsProps {
   readonly history: TunnelHistory | undefined;
   readonly range: HistoryRange;
-  /** What the metrics strip shows. */
-  readonly now: TunnelMetrics | undefined;
+  /** Its metrics are what the metrics strip shows. */
+  readonly tunnel: Tunnel;
 }
 
-function Charts({ history, range, now }: ChartsProps) {
+function Charts({ history, range, tunnel: { type, metrics } }: ChartsProps) {
   // Stable objects: a chart redraws only when its data changes.
   const shown = useMemo(() => history && { bytes: bytesChart(history), connections: connectionsChart(history) }, [history]);
-  if (!shown || !history) return <LoadingCharts />;
-  const summary = summarise(history, range, now);
+  const hasAnswers = type === 'http';
+  if (!shown || !history) return <LoadingCharts hasAnswers={hasAnswers} />;
+  const summary = summarise(history, range, metrics);
   return (
-    <div className={sideBySide}>
-      <Chart chart={shown.bytes} summary={summary.bytes} />
-      <Chart chart={shown.connections} summary={summary.connections} />
+    <div className="grid gap-6">
+      <div className={sideBySide}>
+        <Chart chart={shown.bytes} summary={summary.bytes} />
+        <Chart chart={shown.connections} summary={summary.connections} />
+      </div>
+      {hasAnswers && <AnswerCharts history={history} range={range} />}
     </div>
   );
 }
 
 const sideBySide = 'grid gap-6 lg:grid-cols-2';
 
-function LoadingCharts() {
+function LoadingCharts({ hasAnswers }: { readonly hasAnswers: boolean }) {
+  const titles = [...Object.values(chartTitles), ...(hasAnswers ? Object.values(answerTitles) : [])];
   return (
     <div role="status" className={sideBySide}>
       <span className="sr-only">Loading traffic</span>
-      <ChartSkeleton title={chartTitles.bytes} />
-      <ChartSkeleton title={chartTitles.connections} />
+      {titles.map((title) => (
+        <ChartSkeleton key={title} title={title} />
+      ))}
     </div>
   );
 }
