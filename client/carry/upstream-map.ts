@@ -35,7 +35,10 @@ export type FindUpstream = (request: Pick<OpenRequest, 'kind' | 'host'>) => Offe
 
 /** Refuses streams of the other tunnel type: on an http stream the edge speaks HTTP, on an ingress stream the visitor's own protocol. */
 export function compileUpstreamMap(upstreams: TunnelUpstreams): FindUpstream {
-  const byKey = new Map([...Map.groupBy(listOffered(upstreams), ({ key }) => key)].map(([key, list]) => [key, routed(list)]));
+  const offered = listOffered(upstreams);
+  // Not by Map.groupBy, which Node 20 lacks: the library runs there.
+  const keys = new Set(offered.map(({ key }) => key));
+  const byKey = new Map([...keys].map((key) => [key, routed(offered.filter((one) => one.key === key))]));
   const kinds: readonly StreamKind[] = kindsOfType[upstreams.type];
   return ({ kind, host }) => (kinds.includes(kind) ? find(kind, host) : null);
 
