@@ -12,7 +12,11 @@ const streamWindowBytes = 256 * 1024;
 /** Calls that share one connection, if the upstream allows as many. */
 const maxCalls = 100;
 const idleMs = 30_000;
-/** A call that its visitor gave up after this long, and that not one byte followed: the upstream may be gone without a word. */
+/** The same with a PROXY header: only the same visitor connection may use it again. */
+const ownIdleMs = 1_000;
+/** The number that an edge takes. */
+const maxInterim = 32;
+/** A visitor gave a call up this long after the last byte that the upstream sent: it may be gone without a word. */
 const silentMs = 10_000;
 
 const sessionOptions = {
@@ -104,7 +108,8 @@ async function dialHttp2(
     ...sessionOptions,
     createConnection: () => socket,
   });
-  const connection = new Http2Connection(session, socket, silentAfterMs, onOver);
+  const limits = { silentMs: silentAfterMs, idleMs: preface.length === 0 ? idleMs : ownIdleMs };
+  const connection = new Http2Connection(session, socket, limits, onOver);
   try {
     await settled(session, 'remoteSettings');
   } catch {
@@ -135,19 +140,29 @@ function settled(emitter: Socket | ClientHttp2Session, event: string): Promise<v
   });
 }
 
+interface Limits {
+  readonly silentMs: number;
+  readonly idleMs: number;
+}
+
 class Http2Connection {
   readonly #session: ClientHttp2Session;
   readonly #socket: Socket;
   readonly #calls = new Set<ClientHttp2Stream>();
   readonly #destroy: ClientHttp2Session['destroy'];
   readonly #silentMs: number;
+  readonly #idleMs: number;
+  /** When the first call began after the last byte that the upstream sent, and all its bytes until then. */
+  #silentSinceMs = 0;
+  #bytesRead = -1;
   #idle: NodeJS.Timeout | undefined;
   /** The upstream takes no further call here. */
   #left = false;
 
-  constructor(session: ClientHttp2Session, socket: Socket, silentAfterMs: number, onOver: (connection: Http2Connection) => void) {
+  constructor(session: ClientHttp2Session, socket: Socket, limits: Limits, onOver: (connection: Http2Connection) => void) {
     this.#session = session;
-    this.#silentMs = silentAfterMs;
+    this.#silentMs = limits.silentMs;
+    this.#idleMs = limits.idleMs;
     this.#socket = socket;
     this.#destroy = session.destroy.bind(session);
     session.destroy = (error, code) => this.#end(error, code);
@@ -176,15 +191,32 @@ class Http2Connection {
     const call = this.#session.request(fields, options);
     if (options.waitForTrailers) destroyLater(call);
     call.on('error', () => {});
+    this.#limitInterims(call);
     clearTimeout(this.#idle);
     this.#calls.add(call);
-    const [{ bytesRead }, startMs] = [this.#socket, performance.now()];
+    if (this.#bytesRead !== this.#socket.bytesRead) {
+      this.#bytesRead = this.#socket.bytesRead;
+      this.#silentSinceMs = performance.now();
+    }
     call.once('close', () => {
-      if (this.#socket.bytesRead === bytesRead && performance.now() - startMs >= this.#silentMs) this.#leave();
+      const isSilent = this.#bytesRead === this.#socket.bytesRead;
+      if (isSilent && performance.now() - this.#silentSinceMs >= this.#silentMs) this.#leave();
       this.#calls.delete(call);
       if (this.#calls.size === 0) this.#awaitCalls();
     });
     return call;
+  }
+
+  /** A call with too many ends alone. If they go on after its reset, so do the others: nothing else stops such an upstream. */
+  #limitInterims(call: ClientHttp2Stream): void {
+    let count = 0;
+    call.on('headers', () => {
+      count++;
+      if (count <= maxInterim) return;
+      this.#leave();
+      if (!call.closed) call.close(constants.NGHTTP2_CANCEL);
+      else if (count > 2 * maxInterim) this.#session.destroy(new Error('too many interim answers'));
+    });
   }
 
   #leave(): void {
@@ -193,7 +225,7 @@ class Http2Connection {
 
   #awaitCalls(): void {
     clearTimeout(this.#idle);
-    this.#idle = setTimeout(() => this.#session.close(), idleMs);
+    this.#idle = setTimeout(() => this.#session.close(), this.#left ? 0 : this.#idleMs);
     this.#idle.unref();
   }
 

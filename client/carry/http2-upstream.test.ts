@@ -380,6 +380,44 @@ describe('connections to an upstream', () => {
     }
   });
 
+  it('take no further call after several with short deadlines that were all given up in silence', async (t) => {
+    let connections = 0;
+    const server = createServer();
+    server.on('session', () => connections++);
+    server.on('stream', (stream: ServerHttp2Stream) => stream.on('error', () => {}));
+    const caller = new Http2Pool(trust, 300).for(await listen(t, server), none);
+    const first = await caller.call({ ':path': '/' }, { endStream: true, waitForTrailers: false });
+    await once(server, 'stream');
+    first.close(8);
+    for (const startMs = performance.now(); performance.now() - startMs < 1000 && connections === 1; ) {
+      const call = await caller.call({ ':path': '/' }, { endStream: true, waitForTrailers: false });
+      setTimeout(() => call.close(8), 50);
+      await once(call, 'close');
+    }
+    assert.equal(connections, 2);
+  });
+
+  it('end soon after their calls if they began with a PROXY header, which nobody else may use', async (t) => {
+    const preface = Buffer.from('PROXY UNKNOWN\r\n');
+    const server = createServer().on('stream', quick);
+    // Takes the header off.
+    const upstream = await listen(
+      t,
+      createTcpServer((socket) =>
+        socket.once('readable', () => {
+          socket.read(preface.length);
+          server.emit('connection', socket);
+        }),
+      ),
+    );
+    const ended = once(server, 'session').then(([session]) => once(session, 'close', { signal: AbortSignal.timeout(5000) }));
+    const { duplex, matches } = open(upstream, createOpenUpstream(trust), preface);
+    duplex.write(get());
+    await matches(/0\r\n\r\n$/);
+    duplex.destroy();
+    await ended;
+  });
+
   it('say that nothing listens', async (t) => {
     const server = createTcpServer();
     const upstream = await listen(t, server);
@@ -391,6 +429,33 @@ describe('connections to an upstream', () => {
 });
 
 describe('a hostile upstream breaks its own call at most', () => {
+  it('with many interim answers, while other calls of the connection go on', async (t) => {
+    let sessions = 0;
+    let other: ServerHttp2Stream | undefined;
+    const server = createServer().on('session', () => sessions++);
+    server.on('stream', (stream: ServerHttp2Stream, fields) => {
+      stream.on('error', () => {});
+      if (fields[':path'] === '/other') other = stream;
+      if (fields[':path'] === '/') stream.respond({ ':status': 200 }, { endStream: true });
+      for (let n = 0; n < 40 && fields[':path'] === '/many'; n++) stream.additionalHeaders({ ':status': 103 });
+    });
+    const upstream = await listen(t, server);
+    const by = createOpenUpstream(trust);
+    const [waiting, many] = [open(upstream, by), open(upstream, by)];
+    waiting.duplex.write(get('/other'));
+    while (other === undefined) await turn();
+    many.duplex.write(get('/many'));
+    assert.equal(await many.broken, 'the upstream ended the call (8)');
+    other.respond({ ':status': 200 });
+    other.end('x');
+    await Promise.race([waiting.matches(/0\r\n\r\n$/), waiting.broken.then((why) => assert.fail(why))]);
+    // The next call goes to another connection.
+    const next = open(upstream, by);
+    next.duplex.write(get());
+    await next.matches(/\r\n\r\n$/);
+    assert.equal(sessions, 2);
+  });
+
   const settings = (id: number, value: number): Buffer =>
     frame('settings', 0, 0, Buffer.concat([Buffer.of(0, id), number(value)]));
   const overflow = (stream: number): Buffer => frame('window', 0, stream, number(0x7fffffff));

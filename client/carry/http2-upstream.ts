@@ -17,8 +17,6 @@ import type { Http2Caller } from './http2-pool.ts';
 /** What is kept of a request for another try. */
 const repeatBytes = 64 * 1024;
 const maxTries = 3;
-/** The number that an edge takes. */
-const maxInterim = 32;
 /** RFC 9113 8.2.2. */
 const connectionFields = new Set([
   'connection',
@@ -45,7 +43,6 @@ interface Call {
   sentBytes: number;
   isSent: boolean;
   tries: number;
-  interims: number;
   framing: 'unknown' | 'none' | 'length' | 'chunks';
   answerTrailers: IncomingHttpHeaders;
   /** The upstream said that its answer ends. */
@@ -124,7 +121,6 @@ export class Http2Upstream extends Duplex {
       sentBytes: 0,
       isSent: false,
       tries: 0,
-      interims: 0,
       framing: 'unknown',
       answerTrailers: {},
       isWhole: false,
@@ -197,7 +193,9 @@ export class Http2Upstream extends Duplex {
   }
 
   #listen(stream: ClientHttp2Stream, call: Call): void {
-    stream.on('headers', (fields) => this.#interim(call, fields));
+    stream.on('headers', (fields) => {
+      if (!stream.closed) this.#interim(call, fields);
+    });
     stream.on('response', (fields, flags) => this.#respond(call, fields, (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0));
     stream.on('trailers', (fields) => {
       call.answerTrailers = fields;
@@ -213,9 +211,7 @@ export class Http2Upstream extends Duplex {
   }
 
   #interim(call: Call, fields: AnswerFields): void {
-    if (++call.interims <= maxInterim && call.framing === 'unknown') this.#answer(renderHead(fields, ''));
-    // The end of the call alone would not stop them.
-    else this.#stream?.session?.destroy(new Error('too many interim answers'));
+    this.#answer(call.framing === 'unknown' ? renderHead(fields, '') : null);
   }
 
   #respond(call: Call, fields: AnswerFields, isEnd: boolean): void {
