@@ -116,10 +116,13 @@ export class RoutedUpstream extends Duplex {
 
   #listen(way: Way): void {
     const { socket, to } = way;
-    const fail = (error: Error): void => void this.destroy(Object.assign(error, { upstream: to.upstream }));
+    let isOpen = false;
+    // The upstream is named only if it accepts no connection: one that breaks off is no worse than any other that does.
+    const fail = (error: Error): void => void this.destroy(isOpen ? error : Object.assign(error, { upstream: to.upstream }));
     const timer = setTimeout(() => fail(Object.assign(new Error('timeout'), { code: 'ETIMEDOUT' })), connectTimeoutMs);
     socket.once(to.upstream.scheme === 'https' ? 'secureConnect' : 'connect', () => {
       clearTimeout(timer);
+      isOpen = true;
       this.emit('connect', to.upstream);
     });
     socket.on('data', (chunk: Buffer) => {

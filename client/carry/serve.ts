@@ -91,9 +91,13 @@ function serveDialled(stream: Stream, found: OfferedUpstream, options: ServeOpti
   const { upstream } = found;
   const preface = options.onDialled === undefined ? stream.request.preface : noPreface;
   const socket = options.open?.(found, preface) ?? openSocket(upstream, options.trust, preface);
-  const fail = (code: FailureCode, detail: string, failed = upstream): void => {
-    if (stream.opened || stream.closed) return;
-    options.onFailed(stream.request.host, failed, { code, detail: `${formatUpstream(failed)}${detail}` });
+  // `failed`: one of several upstreams, which the stream may ask after it was opened for another.
+  const fail = (code: FailureCode, detail: string, failed?: Upstream): void => {
+    if (stream.closed || (stream.opened && failed === undefined)) return;
+    const named = failed ?? upstream;
+    options.onFailed(stream.request.host, named, { code, detail: `${formatUpstream(named)}${detail}` });
+    // The relay resets it.
+    if (stream.opened) return;
     stream.reset(code === 'upstream-not-http2' ? 'protocol' : code);
     socket.destroy();
   };

@@ -512,6 +512,37 @@ describe('a visitor', () => {
     assert.equal(await got, 'reset upstream-reset');
   });
 
+  it('whose later request goes to an upstream that refuses lets the user know', async () => {
+    await using serving = await startUpstream((socket) =>
+      socket.on('data', () => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx')),
+    );
+    await using edge = await startFakeEdge();
+    const closed = await startUpstream(() => {});
+    await closed[Symbol.asyncDispose]();
+    const list = [
+      { domain: null, upstream: serving.upstream },
+      { domain: null, path: '/api', upstream: closed.upstream },
+    ];
+    using client = carry({ url: edge.url, upstreams: { type: 'http', list } });
+    const stream = visit(await edge.next());
+    const answered = Promise.withResolvers<void>();
+    const got = outcome(stream);
+    const { onData } = stream;
+    stream.onData = (chunk) => {
+      answered.resolve();
+      return onData(chunk);
+    };
+    stream.write(Buffer.from('GET / HTTP/1.1\r\nHost: a.example\r\n\r\n'));
+    await answered.promise;
+    stream.write(Buffer.from('GET /api HTTP/1.1\r\nHost: a.example\r\n\r\n'));
+    const { problem } = await client.event('stream-failed');
+    assert.deepEqual(
+      [problem.code, problem.detail.includes(`:${closed.upstream.port} (ECONNREFUSED)`)],
+      ['upstream-refused', true],
+    );
+    assert.equal(await got, 'reset upstream-reset');
+  });
+
   it('that resets makes the upstream see a reset, not an end', async () => {
     let seeing = (_how: string): void => {};
     const seen = happens<string>((resolve) => {
