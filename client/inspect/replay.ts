@@ -60,7 +60,7 @@ export function createReplays(log: ExchangeLog): Replays {
 function decideRoute({ route, requestHead }: KeptExchange, { to, headers }: ReplayRequest): Parsed<Route> {
   const typed = headers?.find(([name]) => name.toLowerCase() === 'host')?.[1] ?? null;
   const isTyped = typed !== null && typed !== fieldOf(readHead(requestHead), 'host');
-  if (to === undefined) return accept(isTyped ? { ...route, sentHost: undefined } : route);
+  if (to === undefined) return accept(isTyped ? withTypedHost(route) : route);
   const parsed = parseUrlUpstream(to);
   if (!parsed.ok) return parsed;
   // What is typed on a page reaches HTTP services of the network, and not the sockets of this machine.
@@ -70,6 +70,12 @@ function decideRoute({ route, requestHead }: KeptExchange, { to, headers }: Repl
   const sentHost = !isTyped && own.ok ? (own.value ?? undefined) : undefined;
   return accept({ upstream: parsed.value, trust: { caPem: undefined, insecure: false }, preface: new Uint8Array(0), sentHost });
 }
+
+const withTypedHost = ({ routes, ...route }: Route): Route => ({
+  ...route,
+  sentHost: undefined,
+  routes: routes?.map(({ sentHost, ...one }) => one),
+});
 
 /** Cookies and tokens belong to this tunnel's service: another machine gets only the secrets that the user typed. */
 function mayHoldSecrets({ upstream: { host } }: Route, { to }: ReplayRequest): boolean {

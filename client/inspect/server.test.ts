@@ -422,6 +422,17 @@ describe('a replay', () => {
     assert.equal(await hostOf(typed), 'typed.example');
   });
 
+  it('of a tunnel with upstreams by path has a Host that was typed as it is', async (t) => {
+    const { open, post, log } = await world(t);
+    const { port } = await upstreamOf(t, ({ headers }) => ({ status: 200, body: String(headers.host) }));
+    const route = { upstream: { scheme: 'http', host: '127.0.0.1', port }, sentHost: 'dev.local' } as const;
+    open({ route: { ...testRoute, ...route, routes: [{ ...route, path: '/x' }, route] } }).rx(Buffer.from(requestOf({})));
+    const hostOf = async (edit: object) =>
+      bytesOf((await over(log, started(await post('/api/exchanges/1/replay', edit)))).response).toString();
+    assert.equal(await hostOf({}), 'dev.local');
+    assert.equal(await hostOf({ headers: [['Host', 'typed.example']] }), 'typed.example');
+  });
+
   it('refuses what would be another request: line ends, spaces, two framings, other schemes', async (t) => {
     const { post, exchange, log } = await world(t);
     exchange(requestOf({}));
