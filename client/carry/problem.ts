@@ -37,10 +37,13 @@ export const problems = {
   },
   'tunnel-suspended': { title: 'The tunnel is suspended', fix: 'Ask the operator. The client keeps trying.' },
   'wrong-type': {
-    title: 'The token belongs to a tunnel of the other type',
-    fix: 'Use "underpass http" for http tunnels and "underpass ingress" for ingress tunnels, or copy the token of the tunnel that you mean.',
+    title: 'The token belongs to a tunnel of another type',
+    fix: 'Use "underpass http" for http, "underpass ingress" for ingress and "underpass tcp" for tcp tunnels, or copy the token of the tunnel that you mean.',
   },
-  version: { title: 'This client and the region share no protocol version', fix: 'Run "underpass update".' },
+  version: {
+    title: 'This client and the region share no protocol version',
+    fix: 'Run "underpass update". If this client is the newest, ask the operator to update the region.',
+  },
   'too-many-clients': {
     title: 'Too many clients are connected to this tunnel',
     fix: 'Stop another client. This one keeps trying.',
@@ -64,7 +67,7 @@ export const problems = {
   'upstream-unresolved': { title: 'The name of the upstream does not resolve', fix: 'Correct --upstream.' },
   'upstream-unreachable': {
     title: 'The upstream cannot be reached',
-    fix: 'Check the network between this machine and the upstream.',
+    fix: 'Check the network between this machine and the upstream. For a Unix socket (EACCES), let the user of this client read and write the socket.',
   },
   'upstream-tls': {
     title: 'TLS to the upstream fails',

@@ -141,7 +141,7 @@ describe('the type of a tunnel', () => {
       await using edge = await startFakeEdge(ingress);
       const { find, code } = await findings(t, ['--url', edge.url, ...argv]);
       assert.equal(find('token')?.state, 'problem');
-      assert.match(find('token')?.detail ?? '', /of the other type: cluster is an ingress tunnel/);
+      assert.match(find('token')?.detail ?? '', /of another type: cluster is an ingress tunnel/);
       assert.match(find('token')?.fix ?? '', /underpass ingress/);
       assert.equal(code, 10);
     });

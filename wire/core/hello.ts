@@ -24,7 +24,7 @@ export interface Info {
   readonly carriers?: number;
   /** The tunnel's name and public URLs, for the client's live status. */
   readonly tunnel?: string;
-  /** The type of the tunnel: a client of the other type can report the mistake before a visitor meets it. */
+  /** The type of the tunnel: a client of another type can report the mistake before a visitor meets it. */
   readonly type?: TunnelType;
   readonly urls?: readonly string[];
   /** Takes streams of kind `tcp`. An earlier version would end the carrier at the first. */
