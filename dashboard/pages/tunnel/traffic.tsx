@@ -59,7 +59,7 @@ export function Traffic({ project, tunnel }: { readonly project: string; readonl
 interface ChartsProps {
   readonly history: TunnelHistory | undefined;
   readonly range: HistoryRange;
-  /** Its metrics are what the metrics strip shows. */
+  /** The metrics strip shows its metrics. */
   readonly tunnel: Tunnel;
 }
 
