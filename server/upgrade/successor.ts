@@ -41,7 +41,9 @@ const ownCommand = (): readonly [string, ...string[]] => [
 /** Resolves once the successor accepts connections and holds the home folder. */
 export async function startSuccessor(options: SuccessorOptions): Promise<Successor> {
   const { running, env, log, command: [program, ...args] = ownCommand() } = options;
-  const { sockets, siblingPaths } = await running.bequeath();
+  const { sockets: all, siblingPaths } = await running.bequeath();
+  // The port of a tcp tunnel may have closed since it was listed.
+  const sockets = all.filter(({ handle }) => handle.fd >= 0);
   const child = spawn(program, args, {
     env,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc', ...sockets.map(({ handle }) => handle.fd)],

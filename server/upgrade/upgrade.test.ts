@@ -1,11 +1,13 @@
 // An upgrade that fails, at any step, leaves the running server as it was and says why.
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { connect } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { handleOf, type NamedSocket } from '@underpass/edge/door/listen.ts';
 import { pino } from 'pino';
 import { ServerError } from '../process/error.ts';
 import type { Running } from '../serve/start.ts';
@@ -16,10 +18,13 @@ import { successorEnv } from './upgrades.ts';
 const log = pino({ level: 'silent' });
 
 /** Starts a program in place of the successor; returns why the upgrade failed, and what the running server was told. */
-async function tryUpgrade(program: string, signal = new AbortController().signal): Promise<{ why: string; told: string[] }> {
+async function tryUpgrade(
+  program: string,
+  { signal = new AbortController().signal, sockets = [] }: { signal?: AbortSignal; sockets?: readonly NamedSocket[] } = {},
+): Promise<{ why: string; told: string[] }> {
   const told: string[] = [];
   const running: Pick<Running, 'bequeath' | 'hold' | 'lock'> = {
-    bequeath: async () => ({ sockets: [], siblingPaths: [] }),
+    bequeath: async () => ({ sockets, siblingPaths: [] }),
     hold: async (held) => void told.push(held ? 'hold' : 'take back'),
     lock: async (held) => void told.push(held ? 'lock' : 'unlock'),
   };
@@ -61,9 +66,22 @@ for (const [when, program, why, told] of failures) {
   });
 }
 
+test('a successor gets no socket that closed while the upgrade began', async () => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const open = handleOf(server)!;
+  const sockets = [
+    { name: 'closed', handle: { fd: -1, close: () => {} } },
+    { name: 'open', handle: open },
+  ];
+  const repeat = `process.on('message', ({ type, sockets }) => type === 'inherit' && process.send({ type: 'failed', reason: sockets.join() }));`;
+  assert.equal((await tryUpgrade(repeat, { sockets })).why, 'open');
+  server.close();
+});
+
 test('a stop ends the successor that is not ready yet', async () => {
   const stopped = new AbortController();
-  const tried = tryUpgrade(after('inherit', 'setInterval(() => {}, 1000)'), stopped.signal);
+  const tried = tryUpgrade(after('inherit', 'setInterval(() => {}, 1000)'), { signal: stopped.signal });
   setImmediate(() => stopped.abort());
   assert.match((await tried).why, /was stopped/);
 });
