@@ -13,6 +13,7 @@ import { encodeNaive } from '@underpass/wire/fixture/naive-codec.ts';
 import { requestUpgrade } from '@underpass/wire/handshake.ts';
 import { encodeProxyHeader } from '../core/proxy-protocol.ts';
 import { createRig, type Rig, readAll, readUntil, regionHost, tunnelOf, whenClosed } from '../fixture/rig.ts';
+import { InheritedSockets } from './inherited-sockets.ts';
 
 const host = '127.0.0.1';
 const balancer = '127.0.0.9';
@@ -309,6 +310,22 @@ describe('a port', () => {
     await eventually(() => rig.edge.stats().tcpPorts === 2);
     assert.deepEqual(rig.edge.stats().portProblems, {});
     assert.notEqual(await dial(port), 'ECONNREFUSED');
+  });
+
+  it('that another process has is no problem until the process before this one has ended', async (t) => {
+    const taken = createServer();
+    t.after(() => taken.close());
+    taken.listen(port, host);
+    await once(taken, 'listening');
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const legacy = { sockets: new InheritedSockets([], 0), siblingPaths: ['/nobody'] };
+    await using rig = await startRig([tcpTunnel()], { legacy });
+    t.mock.timers.tick(5_000);
+    assert.deepEqual(rig.edge.stats().portProblems, {});
+    rig.edge.elderLeft();
+    t.mock.timers.tick(5_000);
+    t.mock.timers.reset();
+    await eventually(() => rig.edge.stats().portProblems.d === 'taken');
   });
 
   it('closes in a drain, and lets its visitors finish', async () => {

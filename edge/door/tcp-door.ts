@@ -17,6 +17,8 @@ export interface TcpDoorOptions extends DoorOptions {
   /** The ports that this edge may open; none if missing. */
   readonly range: PortRange | undefined;
   readonly host: string | undefined;
+  /** The process before this one still serves: a port that is in use may be one of its own, and nothing is wrong then. */
+  readonly hasElder: () => boolean;
   /** How to listen, with what all sockets of this process share. */
   readonly listenOptions: (where: Listen) => ListenOptions;
   /** Sockets of the process before this one, by socketKey: used once, instead of new ones. */
@@ -43,6 +45,8 @@ export class TcpDoor {
   readonly #tunnelIds = new Map<number, string>();
   readonly #open = new Map<number, OpenPort>();
   readonly #problems = new Map<number, PortProblem>();
+  /** Ports that the process before this one may have. */
+  readonly #awaited = new Set<number>();
   #following: Promise<void> = Promise.resolve();
   #retry: NodeJS.Timeout | undefined;
   #closed = false;
@@ -90,12 +94,13 @@ export class TcpDoor {
   async #followOnce(): Promise<void> {
     if (this.#closed) return;
     this.#tunnelIds.clear();
+    this.#awaited.clear();
     for (const [id, port] of this.#given) this.#tunnelIds.set(port, id);
     for (const port of [...this.#open.keys()]) if (!this.#tunnelIds.has(port)) this.#closePort(port);
     for (const port of this.#problems.keys()) if (!this.#tunnelIds.has(port)) this.#problems.delete(port);
     await Promise.all([...this.#tunnelIds.keys()].map((port) => this.#openPort(port)));
     clearTimeout(this.#retry);
-    if ([...this.#problems.values()].some((problem) => problem !== 'outside'))
+    if (this.#awaited.size > 0 || [...this.#problems.values()].some((problem) => problem !== 'outside'))
       this.#retry = setTimeout(() => void this.#follow(), retryMs).unref();
   }
 
@@ -120,7 +125,9 @@ export class TcpDoor {
       onSocket(name, handleOf(server));
     } catch (error) {
       if (this.#open.get(port)?.server === server) this.#open.delete(port);
-      this.#fail(port, (error as NodeJS.ErrnoException).code === 'EADDRINUSE' ? 'taken' : 'failed', error as Error);
+      const isTaken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE';
+      if (isTaken && this.#options.hasElder()) this.#awaited.add(port);
+      else this.#fail(port, isTaken ? 'taken' : 'failed', error as Error);
     }
   }
 

@@ -260,6 +260,7 @@ export class EdgeProcess {
       ...shared,
       range: tcpPorts,
       host: https.host,
+      hasElder: () => this.#elderPaths.length > 0,
       listenOptions: (where) => this.#shared(where),
       inherited: new Map(Object.entries(inheritedPorts)),
       closeFd: closeSync,
