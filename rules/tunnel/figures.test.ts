@@ -13,6 +13,7 @@ import {
   firstByteParts,
   firstByteStepsMs,
   isFigures,
+  knownFigures,
   parseFigures,
   quantileOf,
   renderFigures,
@@ -96,12 +97,22 @@ it('says the last step for times behind it, as Prometheus does', () => {
 });
 
 for (const [value, why] of [
-  [[], 'none'],
-  [emptyFigures().slice(1), 'too few'],
-  [[...emptyFigures(), 0], 'too many'],
+  [Array.from({ length: 1_001 }, () => 0), 'too many'],
   [emptyFigures().with(0, -1), 'below zero'],
   [emptyFigures().with(0, 0.5), 'no whole number'],
   [emptyFigures().with(0, 2 ** 53), 'beyond exact numbers'],
   ['1,2', 'a text'],
 ] as const)
   it(`takes no counts that are ${why}`, () => assert.equal(isFigures(value), false));
+
+it('takes counts of a version with other steps, and reads them as unknown', () => {
+  for (const other of [[], emptyFigures().slice(1), [...emptyFigures(), 0]]) {
+    assert.equal(isFigures(other), true);
+    assert.equal(knownFigures(other), undefined);
+  }
+  assert.deepEqual(knownFigures(emptyFigures()), emptyFigures());
+  const later = [...emptyFigures().with(1, 7), 3];
+  assert.deepEqual(parseFigures(renderFigures(later)), []);
+  const own = emptyFigures().with(1, 5);
+  assert.deepEqual(parseFigures(`${renderFigures(later)};${renderFigures(own)}`), own);
+});

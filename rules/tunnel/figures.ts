@@ -67,8 +67,16 @@ export function figuresSince(before: Figures, now: Figures): Figures {
   return since.some((count) => count > 0) ? since : [];
 }
 
+/** Room for the steps of later versions in a list of counts. */
+const mostFigures = 1_000;
+
+/** Figures of this version, or of one with other steps. */
 export const isFigures = (value: unknown): value is Figures =>
-  Array.isArray(value) && value.length === figureCount && value.every((count) => Number.isSafeInteger(count) && count >= 0);
+  Array.isArray(value) && value.length <= mostFigures && value.every((count) => Number.isSafeInteger(count) && count >= 0);
+
+/** Undefined for those of a version with other steps: nothing tells which count is which. */
+export const knownFigures = (figures: Figures | undefined): Figures | undefined =>
+  figures?.length === figureCount ? figures : undefined;
 
 /** The text that the database keeps. Most counts are zero, and take a comma. Texts joined by `;` are the sum of their figures. */
 export const renderFigures = (figures: Figures): string =>
@@ -77,9 +85,11 @@ export const renderFigures = (figures: Figures): string =>
     .join()
     .replace(/,+$/, '');
 
+/** Passes over figures with more steps than this version has. */
 export function parseFigures(text: string | null): Figures {
   const parse = (one: string): Figures => {
-    const counts = one.split(',', figureCount);
+    const counts = one.split(',', figureCount + 1);
+    if (counts.length > figureCount) return [];
     return Array.from({ length: figureCount }, (_, at) => Number(counts[at] ?? 0) || 0);
   };
   return text === null ? [] : text.split(';').map(parse).reduce(addFigures);

@@ -2,6 +2,7 @@
 // the same, from the reports that travel over the bus. Memory: one entry per existing tunnel that the edge has counted.
 
 import type { TunnelMetrics } from '@underpass/rules/entity/entity.ts';
+import { knownFigures } from '@underpass/rules/tunnel/figures.ts';
 import type { FeedClient, FeedCopy, FeedPortProblems, FeedTunnelReport } from '@underpass/wire/feed.ts';
 import { type Baseline, baselineOf, isTraffic, nothing, type Passed, trafficSince } from './core/counter.ts';
 import { type LastSeen, nextLastSeen } from './core/last-client.ts';
@@ -57,14 +58,19 @@ export class EdgeView {
   about: EdgeAbout;
   heardAtMs = 0;
   readonly #ourStartMs: number;
+  /** The run of this edge that was counted before its view was dropped. */
+  readonly #countedRun: EdgeAbout['startedAtMs'];
+  /** The run whose first report was heard: a tunnel that it did not name had counted nothing. */
+  #wholeRun: Pick<EdgeAbout, 'startedAtMs'> | undefined;
   readonly #counts = new Map<string, TunnelCount>();
   #lastReport = { atMs: 0, receivedAtMs: 0 };
 
-  constructor(about: EdgeAbout, ourStartMs: number) {
+  constructor(about: EdgeAbout, ourStartMs: number, countedRun?: EdgeAbout['startedAtMs']) {
     this.edgeId = about.edgeId;
     this.region = about.region;
     this.about = about;
     this.#ourStartMs = ourStartMs;
+    this.#countedRun = countedRun;
   }
 
   /** The edge sent something, at least the answer to a ping. */
@@ -79,6 +85,7 @@ export class EdgeView {
     this.#lastReport = { atMs: report.atMs, receivedAtMs: nowMs };
     const counted = report.tunnels.filter(isTraffic);
     const changed = new Map(counted.map((tunnel) => [tunnel.tunnelId, this.#count(report, tunnel, nowMs)]));
+    if (report.first) this.#wholeRun = report.about;
     if (report.partial) return changed;
     const named = new Set(counted.map((tunnel) => tunnel.tunnelId));
     for (const [tunnelId, entry] of this.#counts) {
@@ -121,9 +128,10 @@ export class EdgeView {
     nowMs: number,
   ): Passed {
     const known = this.#counts.get(tunnelId);
-    const baseline = baselineOf(known?.baseline, counters, report.about.startedAtMs, figures);
-    const isCounted = known !== undefined || this.#startsFromZero(report);
-    const passed = isCounted ? trafficSince(known?.baseline, baseline) : nothing;
+    const isFromZero = this.#startsFromZero(report);
+    const unsaid = isFromZero || report.first ? [] : undefined;
+    const baseline = baselineOf(known?.baseline, counters, report.about.startedAtMs, knownFigures(figures), unsaid);
+    const passed = known !== undefined || isFromZero ? trafficSince(known?.baseline, baseline) : nothing;
     const window =
       passed.rxBytes + passed.txBytes + passed.connections > 0 ? (known?.window ?? createRateWindow()) : known?.window;
     if (window !== undefined) addTraffic(window, nowMs, passed);
@@ -133,8 +141,12 @@ export class EdgeView {
     return passed;
   }
 
-  /** A first report may count what passed before this process started. Only an edge that started later is counted from zero. */
-  #startsFromZero({ first, about }: EdgeReport): boolean {
-    return !first || (about.startedAtMs ?? 0) >= this.#ourStartMs;
+  /**
+   * A tunnel that was not known has counted from zero since this process listens: its edge started later, or named all others
+   * before. Else the report may count what passed earlier.
+   */
+  #startsFromZero({ first, about: { startedAtMs } }: EdgeReport): boolean {
+    if (!first && this.#wholeRun !== undefined && this.#wholeRun.startedAtMs === startedAtMs) return true;
+    return startedAtMs !== this.#countedRun && (startedAtMs ?? 0) >= this.#ourStartMs;
   }
 }

@@ -18,6 +18,8 @@ import { type EdgeAbout, type EdgeReport, EdgeView } from './edge-view.ts';
 const edgeKeptMs = 600_000;
 /** Shown as down after this; a working edge sends something every few seconds. */
 const edgeHeardWithinMs = 30_000;
+/** Forgotten edges whose run is still known, so that one that returns is not counted from its start again. */
+const mostForgotten = 1_000;
 
 const keyOf = (region: string, edgeId: string): string => `${region}/${edgeId}`;
 
@@ -30,6 +32,8 @@ export class PresenceBoard {
   readonly #edges = new Map<string, EdgeView>();
   /** Keys of edges whose clients count as gone. */
   readonly #silent = new Set<string>();
+  /** The runs of forgotten edges, the longest forgotten first. */
+  readonly #forgotten = new Map<string, EdgeAbout['startedAtMs']>();
   readonly #listeners = new Set<Listener>();
   /** Edges that were up before this process started. */
   #earlier: readonly KnownEdge[] = [];
@@ -199,7 +203,7 @@ export class PresenceBoard {
 
   #viewOf(about: EdgeAbout): EdgeView {
     const key = keyOf(about.region, about.edgeId);
-    const view = this.#edges.get(key) ?? new EdgeView(about, this.#startMs);
+    const view = this.#edges.get(key) ?? new EdgeView(about, this.#startMs, this.#forgotten.get(key));
     this.#edges.set(key, view);
     this.#silent.delete(key);
     return view;
@@ -211,9 +215,14 @@ export class PresenceBoard {
       this.#silent.add(key);
       this.notify([...edge.tunnelIds()]);
     }
-    if (quietMs > edgeKeptMs) {
-      this.#edges.delete(key);
-      this.#silent.delete(key);
-    }
+    if (quietMs > edgeKeptMs) this.#forgetEdge(key, edge);
+  }
+
+  #forgetEdge(key: string, edge: EdgeView): void {
+    this.#edges.delete(key);
+    this.#silent.delete(key);
+    this.#forgotten.delete(key);
+    this.#forgotten.set(key, edge.about.startedAtMs);
+    if (this.#forgotten.size > mostForgotten) this.#forgotten.delete(this.#forgotten.keys().next().value!);
   }
 }

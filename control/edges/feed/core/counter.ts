@@ -10,7 +10,9 @@ export interface Passed extends Traffic {
   readonly figures: Figures;
 }
 
-export interface Baseline extends Passed {
+export interface Baseline extends Counters {
+  /** Undefined until a report says them: an edge leaves out those that are as before. */
+  readonly figures: Figures | undefined;
   /** The run of the edge that counted; undefined from an edge that does not report it. */
   readonly startedAtMs: number | undefined;
 }
@@ -25,16 +27,20 @@ const counters = ['rxBytes', 'txBytes', 'connections', 'requests'] as const;
 
 export const isTraffic = (value: Counters): boolean => counters.every((name) => isCount(value[name]));
 
-/** The baseline of a report. One that says no figures has those of the report before, if it is of the same run. */
+/**
+ * The baseline of a report. One that says no figures has those of the report before, if it is of the same run; `unsaid` are those
+ * of a tunnel of which no report was known.
+ */
 export function baselineOf(
   last: Baseline | undefined,
   counted: Counters,
   run: Baseline['startedAtMs'],
-  figures?: Figures,
+  figures: Figures | undefined,
+  unsaid: Figures | undefined,
 ): Baseline {
   const { rxBytes, txBytes, connections, requests } = counted;
-  const isSameRun = last !== undefined && last.startedAtMs === run;
-  return { rxBytes, txBytes, connections, requests, startedAtMs: run, figures: figures ?? (isSameRun ? last.figures : []) };
+  const before = last === undefined ? unsaid : last.startedAtMs === run ? last.figures : [];
+  return { rxBytes, txBytes, connections, requests, startedAtMs: run, figures: figures ?? before };
 }
 
 const wentBack = (last: Counters, now: Counters): boolean => counters.some((name) => now[name] < last[name]);
@@ -48,6 +54,6 @@ export function trafficSince(last: Baseline | undefined, now: Baseline): Passed 
     txBytes: now.txBytes - from.txBytes,
     connections: now.connections - from.connections,
     requests: now.requests - from.requests,
-    figures: figuresSince(from.figures, now.figures),
+    figures: from.figures === undefined ? [] : figuresSince(from.figures, now.figures ?? []),
   };
 }

@@ -71,7 +71,7 @@ describe('counters of an edge', () => {
           passed += traffic.rxBytes;
           const figures = counter.rxBytes === 0 ? [] : emptyFigures().with(1, counter.rxBytes);
           // An edge says no figures while none are new.
-          const now = baselineOf(last, counter, run, traffic.rxBytes === 0 && !restarts ? undefined : figures);
+          const now = baselineOf(last, counter, run, traffic.rxBytes === 0 && !restarts ? undefined : figures, []);
           const since = trafficSince(last, now);
           counted += since.rxBytes;
           answers += countOfAnswers(since.figures);
