@@ -75,6 +75,18 @@ it('counts what the edge answers itself, without a time: no upstream took any', 
   );
 });
 
+it('counts an answer that the edge replaces once: HTTP/1.0 takes no chunks', async (t) => {
+  const rig = await start(t);
+  const answer = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n';
+  await rig.client('t', (socket) => socket.once('data', () => socket.end(answer)));
+  const told = rig.control.next('report', ({ tunnels }) => tunnels.some(({ figures }) => figures !== undefined));
+  const visitor = await rig.visit(host);
+  visitor.end(`GET / HTTP/1.0\r\nHost: ${host}\r\n\r\n`);
+  assert.match(String(await readAll(visitor)), /^HTTP\/1\.[01] 502 /);
+  const figures = (await told).tunnels.find((each) => each.figures !== undefined)!.figures!;
+  assert.deepEqual(classesOf(figures), [0, 0, 0, 0, 1]);
+});
+
 it('says nothing of a tunnel without answers, and figures only when they are new', async (t) => {
   const rig = await start(t);
   await rig.client('t', upstream());

@@ -282,17 +282,17 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
       this.#interim(head, bytes, from, headEnd);
       return;
     }
+    if (this.#head.http10 && head.chunked) {
+      // HTTP/1.0 has no chunks, and the upstream has seen the visitor's version in the request line.
+      this.#upstream?.abandon();
+      this.onUpstreamFail('bad-response');
+      return;
+    }
     this.#context.counters.countResponse(head.status);
     this.#tunnel?.countUpstreamAnswer(head.status, this.#startMs, this.#upstream?.way ?? null);
     this.#seen?.arrived(head.status, this.#upstream?.way ?? null);
     if (head.status === 101) {
       this.#upgraded(head, bytes, from, headEnd);
-      return;
-    }
-    if (this.#head.http10 && head.chunked) {
-      // HTTP/1.0 has no chunks, and the upstream has seen the visitor's version in the request line.
-      this.#upstream?.abandon();
-      this.onUpstreamFail('bad-response');
       return;
     }
     // After an early answer the rest of the request's body may be missing, so no other request can follow.
