@@ -17,11 +17,36 @@ interface Waiting {
   missed: number;
 }
 
+interface Project {
+  count: number;
+  readonly logs: Ranking<Waiting>;
+}
+
+/** Things by how many entries they have. The largest is at hand: a full queue asks for it at each visit. */
+class Ranking<Ranked> {
+  readonly #byCount = new Map<number, Set<Ranked>>();
+  #most = 0;
+
+  move(ranked: Ranked, from: number, to: number): void {
+    const left = this.#byCount.get(from);
+    left?.delete(ranked);
+    if (left?.size === 0) this.#byCount.delete(from);
+    if (to > 0) this.#byCount.set(to, (this.#byCount.get(to) ?? new Set()).add(ranked));
+    this.#most = Math.max(this.#most, to);
+    while (this.#most > 0 && !this.#byCount.has(this.#most)) this.#most--;
+  }
+
+  get largest(): Ranked | undefined {
+    return this.#byCount.get(this.#most)?.values().next().value;
+  }
+}
+
 export class VisitorLogQueue {
   readonly #projectOf: (tunnelId: string) => string;
   readonly #waiting = new Map<string, Waiting>();
-  /** Entries of each project that has some. */
-  readonly #ofProject = new Map<string, number>();
+  /** Those that have entries. */
+  readonly #projects = new Map<string, Project>();
+  readonly #ranking = new Ranking<Project>();
   #count = 0;
 
   /** `projectOf`: whose tunnels share a part of the room. */
@@ -37,7 +62,7 @@ export class VisitorLogQueue {
       return;
     }
     log.entries.push(entry);
-    this.#move(log.projectId, 1);
+    this.#moved(log, 1);
   }
 
   miss(tunnelId: string, count: number): void {
@@ -47,20 +72,25 @@ export class VisitorLogQueue {
 
   /** Takes an entry from the tunnel with most of the project with most, for a project that has fewer. False: it has none. */
   #makeRoom(projectId: string): boolean {
-    const [largest, most] = mostOf(this.#ofProject, ([, count]) => count);
-    if (most <= (this.#ofProject.get(projectId) ?? 0) + 1) return false;
-    const own = [...this.#waiting.values()].filter((log) => log.projectId === largest);
-    const log = mostOf(own, ({ entries }) => entries.length);
+    const project = this.#ranking.largest;
+    const log = project?.logs.largest;
+    if (project === undefined || log === undefined) return false;
+    if (project.count <= (this.#projects.get(projectId)?.count ?? 0) + 1) return false;
     log.entries.shift();
     log.missed++;
-    this.#move(largest, -1);
+    this.#moved(log, -1);
     return true;
   }
 
-  #move(projectId: string, by: number): void {
-    const count = (this.#ofProject.get(projectId) ?? 0) + by;
-    if (count > 0) this.#ofProject.set(projectId, count);
-    else this.#ofProject.delete(projectId);
+  /** The log has `by` entries more. */
+  #moved(log: Waiting, by: number): void {
+    const project = this.#projects.get(log.projectId) ?? { count: 0, logs: new Ranking() };
+    const before = project.count;
+    project.count += by;
+    project.logs.move(log, log.entries.length - by, log.entries.length);
+    this.#ranking.move(project, before, project.count);
+    if (project.count > 0) this.#projects.set(log.projectId, project);
+    else this.#projects.delete(log.projectId);
     this.#count += by;
   }
 
@@ -88,16 +118,11 @@ export class VisitorLogQueue {
       if (room === 0) break;
       const some = log.entries.splice(0, room);
       room -= some.length;
-      this.#move(log.projectId, -some.length);
+      this.#moved(log, -some.length);
       taken.push({ tunnelId, entries: some, missed: log.missed });
       log.missed = 0;
       if (log.entries.length === 0) this.#waiting.delete(tunnelId);
     }
     return taken;
   }
-}
-
-/** The item for which `count` is highest; there must be one. */
-function mostOf<Item>(items: Iterable<Item>, count: (item: Item) => number): Item {
-  return [...items].reduce((most, item) => (count(item) > count(most) ? item : most));
 }

@@ -201,6 +201,25 @@ describe('the queue of visitor logs', () => {
     const counts = Object.fromEntries(queue.take().map((log) => [log.tunnelId, [log.entries.length, log.missed]]));
     assert.deepEqual(counts, { flood: [400, 4_600], quiet: [1, 0] });
   });
+
+  it('makes room at the tunnel with most of the project with most, one entry at a time', () => {
+    const queue = new VisitorLogQueue((id) => id.split('/')[0]!);
+    const many = (id: string, count: number): void => {
+      for (let at = 0; at < count; at++) queue.add(id, entry);
+    };
+    for (const [id, count] of [
+      ...['a/1', 'a/2', 'a/3'].map((id) => [id, 300] as const),
+      ...[['b/1', 400] as const, ['b/2', 299] as const, ['c/1', 400] as const, ['c/2', 1] as const],
+    ])
+      many(id, count);
+    many('d/1', 203);
+    const counts: Record<string, number> = {};
+    for (let logs = queue.take(); logs.length > 0; logs = queue.take())
+      for (const { tunnelId, entries } of logs) counts[tunnelId] = (counts[tunnelId] ?? 0) + entries.length;
+    const expected = { 'a/1': 232, 'a/2': 233, 'a/3': 233, 'b/1': 399, 'b/2': 299, 'c/1': 400, 'c/2': 1, 'd/1': 203 };
+    assert.deepEqual(counts, expected);
+  });
+
   it('gives each project its share, however many tunnels another one floods', () => {
     const queue = new VisitorLogQueue((id) => id.split('/')[0]!);
     for (let at = 0; at < 20_000; at++) queue.add(`flood/${at % 100}`, entry);
