@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { emptyFigures } from '@underpass/rules/tunnel/figures.ts';
 import type { FeedTunnelReport } from '@underpass/wire/feed.ts';
+import { maxFeedMessageBytes } from '@underpass/wire/feed-stream.ts';
 import { Reporter } from './reporter.ts';
 
 const client = { id: 'c', address: '', version: '', sinceMs: 0, rttMs: 1, provenAtMs: 0, healthy: true };
@@ -51,4 +53,26 @@ it('says of a tunnel whose clients a partial report named that they are gone', (
   clients = 0;
   assert.deepEqual(idsOf(reporter.report('changed')), ['t']);
   assert.deepEqual(idsOf(reporter.report('changed')), []);
+});
+
+it('fits one message with a hundred thousand tunnels that had answers, and says the figures of the rest with their news', () => {
+  const figures = emptyFigures().map(() => 1_000);
+  let moved = 1_000;
+  const last = 'tunnel-99999';
+  const report = (tunnelId: string): FeedTunnelReport => ({
+    ...reportOf(tunnelId, 0),
+    rxBytes: tunnelId === last ? moved : 1_000,
+    figures,
+  });
+  const reporter = new Reporter(() => Array.from({ length: 100_000 }, (_, index) => report(`tunnel-${index}`)));
+  const all = reporter.report('all');
+  assert.equal(all.length, 100_000);
+  const bytes = all.reduce((sum, each) => sum + JSON.stringify(each).length, 0);
+  assert.ok(bytes < maxFeedMessageBytes, `${bytes} bytes`);
+  assert.equal(all.at(-1)?.figures, undefined);
+  moved++;
+  assert.deepEqual(
+    reporter.report('changed').map((each) => [each.tunnelId, each.figures]),
+    [[last, figures]],
+  );
 });

@@ -22,6 +22,9 @@ export type ReportScope = 'all' | 'changed' | Set<string>;
 /** A report of some tunnels ends with the tunnel that reaches this many tunnels and clients: visitors wait for each report. */
 const mostInPart = 500;
 
+/** Tunnels whose figures one report says, some 500 bytes each: it must fit a message. Control counts the rest from their next news. */
+const mostWithFigures = 30_000;
+
 export class Reporter {
   /** The report of this tunnel, if there is one; without an id, those of all that may have something to report. */
   readonly #current: (tunnelId?: string) => Iterable<FeedTunnelReport>;
@@ -39,12 +42,13 @@ export class Reporter {
     const last = all ? new Map<string, LastReport>() : this.#last;
     const next = new Map<string, LastReport>();
     const news: FeedTunnelReport[] = [];
+    let figured = 0;
     for (const report of this.#current()) {
       const now = lastReportOf(report);
       const before = last.get(report.tunnelId);
       next.set(report.tunnelId, now);
       const isNews = now.moved !== (before?.moved ?? 0) || now.refusedAtMs !== before?.refusedAtMs;
-      if (isNews) news.push(report);
+      if (isNews) news.push(report.figures === undefined || ++figured <= mostWithFigures ? report : withoutFigures(report));
       else if (now.hadClients || before?.hadClients === true) news.push(withoutFigures(report));
     }
     this.#last = next;

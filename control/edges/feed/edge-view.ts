@@ -129,7 +129,8 @@ export class EdgeView {
   ): Passed {
     const known = this.#counts.get(tunnelId);
     const isFromZero = this.#startsFromZero(report);
-    const unsaid = isFromZero || report.first ? [] : undefined;
+    const hadNone = report.first && counters.requests === 0;
+    const unsaid = isFromZero || hadNone ? [] : undefined;
     const baseline = baselineOf(known?.baseline, counters, report.about.startedAtMs, knownFigures(figures), unsaid);
     const passed = known !== undefined || isFromZero ? trafficSince(known?.baseline, baseline) : nothing;
     const window =

@@ -41,6 +41,13 @@ test('counts nothing from before it heard of an edge, if its first news of a tun
   assert.deepEqual(taken(late, report(false, startMs - 1, { requests: 103, ...answers(103) })), [2, 2]);
 });
 
+test('counts nothing twice if a first report had no room for the figures', () => {
+  const { board: late } = board();
+  assert.deepEqual(taken(late, report(true, startMs - 1)), [0, 0]);
+  assert.deepEqual(taken(late, report(false, startMs - 1, { requests: 101, ...answers(101) })), [1, 0]);
+  assert.deepEqual(taken(late, report(false, startMs - 1, { requests: 102, ...answers(102) })), [1, 1]);
+});
+
 test('counts the first answers of a tunnel that had none', () => {
   const { board: early } = board();
   const none = { rxBytes: 0, connections: 0, requests: 0 };
