@@ -123,7 +123,7 @@ function certificateText({ names, issuer, keyType, until, fallback, fingerprint,
     ['Issuer', issuer],
     ['Key', keyType],
     ['Ends', until],
-    ['Then', fallback ? 'a certificate of the service' : 'none: visitors are not served'],
+    ['Then', fallback ? 'a certificate of the service if the domain leads here' : 'none: visitors are not served'],
     ['SHA-256', fingerprint],
   ]);
   return warning === undefined ? fields : `${fields}\n\n${warning}`;

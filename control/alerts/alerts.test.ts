@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { AlertPage } from '@underpass/rules/entity/resource.ts';
+import { readOwnCertificates } from '../overview/facts.ts';
 import { createId } from '../platform/store/id.ts';
 import { createWithLease } from '../platform/store/lease.ts';
 import type { LastClientsTable } from '../platform/store/schema.ts';
@@ -277,7 +278,7 @@ const suite: StoreSuite = (name, skip, open) =>
       const times = { starts_at: 0, expires_at: end, created_at: 0 };
       await store.db
         .insertInto('own_certificates')
-        .values({ ...own, fallback: 0, ...times })
+        .values({ ...own, fallback: 1, ...times })
         .execute();
       const news = [];
       for (let left = 31; left >= 0; left--) {
@@ -294,6 +295,9 @@ const suite: StoreSuite = (name, skip, open) =>
         `1: ${text} ends within 1 day`,
         `0: ${text} has ended`,
       ]);
+      const certificate = { until: end + day, lastOrderFailed: false };
+      const certificates = { ofNames: async (hosts: readonly string[]) => new Map(hosts.map((each) => [each, certificate])) };
+      assert.deepEqual(await readOwnCertificates({ store, certificates }, ann.projectId, end), [], 'another one serves');
     });
 
     it('warns of a domain that is lost soon, a token that ends, and a quota at 80 and 100 %', async () => {

@@ -179,7 +179,7 @@ async function readSlowFacts(deps: FindingDeps, projectId: string, nowMs: number
     readStrayHosts(db, projectId),
     readDomains(db, projectId),
     readFailedOrders(deps, projectId),
-    readOwnCertificates(db, projectId, nowMs),
+    readOwnCertificates(deps, projectId, nowMs),
     readTokens(db, projectId, nowMs),
     readQuotaUses(db, projectId, nowMs),
   ]);

@@ -97,9 +97,12 @@ export async function readFailedOrders(
   });
 }
 
-/** Certificates of the project that end within the longest time of a warning. */
+/**
+ * Certificates of the project that end within the longest time of a warning. One that has ended is left out where another serves:
+ * the service may have no way to get one, whatever `fallback` says.
+ */
 export async function readOwnCertificates(
-  db: Queries,
+  { store: { db }, certificates }: FactDeps,
   projectId: string,
   nowMs: number,
 ): Promise<ProjectFacts['ownCertificates']> {
@@ -114,7 +117,10 @@ export async function readOwnCertificates(
     .orderBy('o.host')
     .limit(overviewLimits.factRows)
     .execute();
-  return rows.map(({ tunnel, host, expires_at, fallback }) => ({
+  const ended = rows.filter(({ expires_at }) => expires_at <= nowMs);
+  const known = await certificates.ofNames(ended.map(({ host }) => host));
+  const alarming = rows.filter(({ host }) => known.get(host)?.until === undefined);
+  return alarming.map(({ tunnel, host, expires_at, fallback }) => ({
     ...{ tunnel, host, until: isoTime(expires_at), fallback: fallback === 1 },
   }));
 }

@@ -106,7 +106,7 @@ async function getOverview(deps: OverviewDeps, { membership, caller, nowMs }: Ca
       readStrayHosts(db, id),
       readDomains(db, id),
       readFailedOrders(deps, id),
-      readOwnCertificates(db, id, nowMs),
+      readOwnCertificates(deps, id, nowMs),
       may(role, 'api-token.read') ? readTokens(db, id, nowMs) : [],
       may(role, 'audit.read') ? readChanges(db, id) : undefined,
       countHosts(db, id),

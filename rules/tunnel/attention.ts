@@ -82,7 +82,7 @@ export interface ProjectFacts {
   readonly missedDomains: readonly { readonly domain: string; readonly until: string }[];
   /** Hosts whose last order failed, and the end of the certificate that they have. */
   readonly failedOrders: readonly { readonly tunnel: string; readonly host: string; readonly until: string | undefined }[];
-  /** Certificates that the project gave. */
+  /** Certificates that the project gave; of those that have ended, only where no other serves. */
   readonly ownCertificates: readonly {
     readonly tunnel: string;
     readonly host: string;
@@ -209,7 +209,7 @@ function ofOwn(
 ): readonly AttentionItem[] {
   const leftMs = Date.parse(until) - nowMs;
   const item = { tunnel, domain: host, until };
-  if (leftMs <= 0) return fallback ? [] : [{ kind: 'own-certificate-ended', ...item, since: until }];
+  if (leftMs <= 0) return [{ kind: 'own-certificate-ended', ...item, since: until, total: fallback ? 1 : 0 }];
   const days = certificateLimits.warnDays.findLast((each) => leftMs <= each * dayMs);
   if (days === undefined) return [];
   const since = new Date(Date.parse(until) - days * dayMs).toISOString();
@@ -292,10 +292,18 @@ export function describeAttention({
       return {
         title: `The project’s certificate of ${domain} ends within ${counted(affected, 'day')}`,
         text:
-          total === 1 ? 'Give a new one. Without it, the service gets one from its authority.' : 'Give a new one before that.',
+          total === 1
+            ? 'Give a new one. Without it, the service gets one from its authority if the domain leads here.'
+            : 'Give a new one before that.',
       };
     case 'own-certificate-ended':
-      return { title: `The project’s certificate of ${domain} has ended`, text: 'Visitors are not served. Give a new one.' };
+      return {
+        title: `The project’s certificate of ${domain} has ended`,
+        text:
+          total === 1
+            ? 'Visitors are not served. Give a new one. The service gets one from its authority only if the domain leads here.'
+            : 'Visitors are not served. Give a new one.',
+      };
     case 'token-ending':
       return { title: `The API token ‘${tokenName}’ ends`, text: 'Create another one before that.' };
     case 'quota-full':
