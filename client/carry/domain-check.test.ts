@@ -20,6 +20,7 @@ for (const { name, of, urls, detail } of [
   { name: 'an upstream for all domains', of: [url], urls: [], detail: undefined },
   { name: 'a domain while the edge sends no addresses', of: [shop], urls: undefined, detail: undefined },
   { name: 'a domain missing from a list that may be incomplete', of: [shop], urls: sixteen, detail: undefined },
+  { name: 'a domain below a wildcard of the tunnel', of: [shop], urls: ['https://*.example.com:8443'], detail: undefined },
   {
     name: 'a misspelt domain',
     of: [`shpo.example.com=${url}`, `www.example.com=${url}`, url],

@@ -1,5 +1,6 @@
 // Finds domains in `--upstream` that the tunnel does not have, so that a typing error is reported before a visitor meets it.
 
+import { coversHost } from '@underpass/rules/names/hostname.ts';
 import { parseUrl } from '@underpass/rules/text/parse-url.ts';
 import type { CarryEvent, TunnelUpstreams } from './api.ts';
 import type { Problem } from './problem.ts';
@@ -16,7 +17,7 @@ const maxUrls = 16;
 export function createDomainCheck(upstreams: TunnelUpstreams, onEvent: (event: CarryEvent) => void): DomainCheck {
   const domains = upstreams.type === 'http' ? upstreams.list.flatMap(({ domain }) => domain ?? []) : [];
   let unknown: readonly string[] = [];
-  let hosts: readonly (string | undefined)[] = [];
+  let hosts: readonly string[] = [];
   let reported = '';
 
   function problem(): Problem | null {
@@ -26,9 +27,9 @@ export function createDomainCheck(upstreams: TunnelUpstreams, onEvent: (event: C
 
   return {
     update(urls) {
-      hosts = (urls ?? []).map((url) => parseUrl(url)?.hostname);
+      hosts = (urls ?? []).flatMap((url) => parseUrl(url)?.hostname ?? []);
       const areAll = urls !== undefined && urls.length < maxUrls;
-      unknown = areAll ? domains.filter((domain) => !hosts.includes(domain)) : [];
+      unknown = areAll ? domains.filter((domain) => !coversHost(hosts, domain)) : [];
       const found = problem();
       if (found !== null && found.detail !== reported) onEvent({ kind: 'doubt', problem: found });
       reported = found?.detail ?? '';
