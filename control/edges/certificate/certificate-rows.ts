@@ -198,10 +198,14 @@ export interface MadeCertificate extends IssuedCertificate, Lifetime {
   readonly hosts: readonly string[];
 }
 
-/** Replaces the old one in one transaction. */
+/**
+ * Replaces the old one in one transaction. An order takes minutes: if its project wants no such certificate any more, none is
+ * kept.
+ */
 export async function saveCertificate(
   store: Store,
   keyRing: KeyRing,
+  wanted: WantedName,
   made: MadeCertificate,
   attemptId: string,
   nowMs: number,
@@ -219,8 +223,10 @@ export async function saveCertificate(
     created_at: nowMs,
   };
   await store.write(async (trx) => {
-    await trx.deleteFrom('certificates').where('name', '=', made.name).execute();
-    await trx.insertInto('certificates').values(row).execute();
+    if (await isStillWanted(trx, wanted, nowMs)) {
+      await trx.deleteFrom('certificates').where('name', '=', made.name).execute();
+      await trx.insertInto('certificates').values(row).execute();
+    }
     await trx.updateTable('certificate_attempts').set({ outcome: 'issued' }).where('id', '=', attemptId).execute();
   });
 }

@@ -806,6 +806,21 @@ describe('upkeep', () => {
     assert.equal(ofTunnel(), 2);
   });
 
+  test('a certificate is not kept if its project gave one of its own, without a fallback, during the order', async () => {
+    const tunnelId = await tunnel('web', ['www.example.com']);
+    const base = await testAuthority();
+    const own = { id: 'own-1', tunnel_id: tunnelId, host: 'www.example.com', chain_pem: '', key_sealed: '', warning: '' };
+    const issue: Authority['issue'] = async (request) => {
+      const row = { ...own, fallback: 0 as const, starts_at: 0, expires_at: now + dayMs, created_at: now };
+      if (request.name === own.host) await store.db.insertInto('own_certificates').values(row).execute();
+      return base.issue(request);
+    };
+    await open({ ...base, issue }).run();
+    assert.ok(asked.includes(own.host));
+    const kept = await store.db.selectFrom('certificates').select('name').execute();
+    assert.deepEqual(kept, [{ name: 'eu.example.com' }]);
+  });
+
   test('a certificate for another name is never stored', async () => {
     await tunnel('web', ['www.example.com']);
     const authority = await testAuthority();

@@ -79,7 +79,7 @@ export async function placeOrder(deps: OrderDeps, wanted: WantedName, failures: 
   const { name } = wanted;
   const attempt = await startAttempt(store, wanted, clock());
   try {
-    await saveCertificate(store, keyRing, await issue(deps, wanted, failures, stopping), attempt, clock());
+    await saveCertificate(store, keyRing, wanted, await issue(deps, wanted, failures, stopping), attempt, clock());
     log.info({ name }, 'certificates: issued');
     deps.onOrder?.(wanted, 'issued');
   } catch (error) {
