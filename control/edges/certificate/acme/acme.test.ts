@@ -310,6 +310,17 @@ describe('the wildcard of a user, whose record leads the proof to a name of ours
     resolver.close();
   });
 
+  test('takes its record back when the order is aborted before the name servers follow', async () => {
+    const aborter = new AbortController();
+    const actions: string[] = [];
+    const change: DnsUpdater['change'] = async ({ action }) => {
+      actions.push(action);
+      aborter.abort();
+    };
+    await assert.rejects(openAuthority({ delegation: { change } }).issue({ ...request(), signal: aborter.signal }));
+    assert.deepEqual(actions, ['add', 'delete']);
+  });
+
   test('is issued with a program that changes the records: it gets words, no shell and none of the settings', async () => {
     const program = join(folder, 'hook');
     const asked = join(folder, 'asked');
@@ -320,7 +331,12 @@ describe('the wildcard of a user, whose record leads the proof to a name of ours
     await hook.change({ action: 'delete', name: 'a.b', value: 'v' });
     delete process.env.UNDERPASS_SECRET;
     assert.equal(await readFile(asked, 'utf8'), '3 set a.b $(touch x);`id` none\n3 delete a.b v none\n');
-    await writeFile(program, '#!/bin/sh\nexit 3\n', { mode: 0o700 });
-    await assert.rejects(hook.change({ action: 'add', name: 'a.b', value: 'v' }));
+    await writeFile(program, '#!/bin/sh\necho no such zone >&2\nexit 3\n', { mode: 0o700 });
+    await assert.rejects(hook.change({ action: 'add', name: 'a.b', value: 'v' }), /hook set ended with 3: no such zone$/);
+    const talk = 'head -c 200000 /dev/zero | tr "\\0" x';
+    await writeFile(program, `#!/bin/sh\n${talk}\n${talk} >&2\necho end >> ${asked}\n`, { mode: 0o700 });
+    await hook.change({ action: 'add', name: 'a.b', value: 'v' });
+    assert.match(await readFile(asked, 'utf8'), /\nend\n$/, 'it may print as much as it likes');
+    await assert.rejects(createDnsHook(join(folder, 'none')).change({ action: 'add', name: 'a.b', value: 'v' }), /ENOENT/);
   });
 });

@@ -54,9 +54,15 @@ async function showInDns(
   const dns = proofName === undefined ? own : delegation;
   if (dns === undefined) throw new AcmeError('refused', 'dns-01 needs the RFC 2136 settings');
   const record = { name: proofName ?? `_acme-challenge.${proof.host}`, value: dnsProof(proof.keyAuthorization) };
+  const takeBack = (): Promise<void> => dns.change({ ...record, action: 'delete' });
   await dns.change({ ...record, action: 'add' });
-  await sleep(dnsSettleMs ?? 5_000, undefined, { signal });
-  return () => dns.change({ ...record, action: 'delete' });
+  try {
+    await sleep(dnsSettleMs ?? 5_000, undefined, { signal });
+  } catch (aborted) {
+    await takeBack();
+    throw aborted;
+  }
+  return takeBack;
 }
 
 async function challengeOf({ kind, host, token, keyAuthorization }: Proof, nowMs: number): Promise<FeedChallenge> {
