@@ -89,3 +89,26 @@ test('a wildcard gets the names with one label more that no tunnel has, and a vi
   tunnel.update({ ...wild, hosts: ['d.apps.test'] }, 0);
   assert.deepEqual(cut, ['c.apps.test']);
 });
+
+test('a tunnel that gets a name under the wildcard of another one gets its visitors: those of the wildcard are cut', async () => {
+  const table = new RouteTable(pino({ level: 'silent' }));
+  const wild = tunnelOf('wild', { hosts: ['*.apps.test'] });
+  table.applySnapshot({ type: 'snapshot', seq: 1, state: { ...stateOf('other'), tunnels: [wild, tunnelOf('other')] } });
+  const ended: string[] = [];
+  const visitor = (host: string) => ({
+    ...{ host, address: '192.0.2.1', cut: () => ended.push(host), endUnadmitted: () => {} },
+    endOtherHosts: (stays: (each: string) => boolean) => {
+      for (const each of ['admin.apps.test', 'c.apps.test']) if (!stays(each)) ended.push(`${each} by way of ${host}`);
+    },
+  });
+  for (const host of ['admin.apps.test', 'c.apps.test']) table.tunnels.get('wild')!.visitors.add(visitor(host) as never);
+  const put = (id: string, hosts: string[]) =>
+    table.apply({ type: 'delta', seq: 2, put: { tunnels: [tunnelOf(id, { hosts })] }, drop: {} });
+  await put('other', ['admin.apps.test']);
+  assert.deepEqual(ended, ['admin.apps.test', 'admin.apps.test by way of c.apps.test']);
+  ended.length = 0;
+  await put('other', ['admin.apps.test', 'x.b.apps.test']);
+  assert.deepEqual(ended, [], 'once');
+  await put('new', ['c.apps.test']);
+  assert.deepEqual(ended, ['c.apps.test by way of admin.apps.test', 'c.apps.test']);
+});

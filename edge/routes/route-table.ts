@@ -209,11 +209,21 @@ export class RouteTable {
       const tunnel = new TunnelState(feed, this.active);
       this.tunnels.set(feed.id, tunnel);
       this.#index(tunnel);
+      this.#takeOver(feed.hosts);
       return;
     }
+    const before = new Set(known.feed.hosts);
     this.#unindex(known);
     known.update(feed, Date.now());
     this.#index(known);
+    this.#takeOver(feed.hosts.filter((host) => !before.has(host)));
+  }
+
+  /** Visitors of these names whose tunnel had no more than a wildcard for them belong to another tunnel now. */
+  #takeOver(hosts: readonly string[]): void {
+    for (const host of hosts)
+      for (const tunnel of this.#claims.get(servingNames(host)[1]) ?? [])
+        if (this.tunnelOf(host) !== tunnel) tunnel.leaveHost(host);
   }
 
   #index(tunnel: TunnelState): void {

@@ -14,8 +14,8 @@ export interface Visitor {
   readonly address: string;
   /** The host by which the connection was routed. */
   readonly host: string;
-  /** Ends at once all requests for hosts that are not in `hosts`: a connection for one host of a tunnel may ask for others. */
-  endOtherHosts(hosts: readonly string[]): void;
+  /** Ends at once all requests for hosts that do not stay: a connection for one host of a tunnel may ask for others. */
+  endOtherHosts(stays: (host: string) => boolean): void;
   /** Ends at once what runs and the policy does not admit. Tells the policy when the visitors of the rest end. */
   endUnadmitted(policy: VisitPolicy, nowMs: number): void;
   /** Resets both sides at once. */
@@ -142,11 +142,19 @@ export class TunnelState {
     this.#visit = undefined;
     for (const visitor of this.visitors) {
       const stays = !typeChanged && !feed.suspended && isServed(feed, visitor.host) && this.permits(visitor.address);
-      if (stays) visitor.endOtherHosts(feed.hosts);
+      if (stays) visitor.endOtherHosts((host) => coversHost(feed.hosts, host));
       else visitor.cut();
     }
     if (this.visitors.size > 0) this.#endUnadmitted(nowMs);
     this.refuseClients(nowMs);
+  }
+
+  /** Another tunnel has got a name that only a wildcard of this one covered. */
+  leaveHost(host: string): void {
+    for (const visitor of this.visitors) {
+      if (visitor.host === host) visitor.cut();
+      else visitor.endOtherHosts((each) => each !== host);
+    }
   }
 
   #endUnadmitted(nowMs: number): void {

@@ -1,7 +1,6 @@
 // One visitor's HTTP/1.1 connection behind TLS: heads are checked and rewritten, bodies pass as they come, one request at a time.
 
 import type { Duplex } from 'node:stream';
-import { coversHost } from '@underpass/rules/names/hostname.ts';
 import { BodyScan } from '@underpass/wire/http/body-scan.ts';
 import { headFieldOf } from '@underpass/wire/http/head-field.ts';
 import { HeldBytes } from '@underpass/wire/http/held-bytes.ts';
@@ -468,8 +467,8 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
     if (this.#lingeredBytes > lingerBytes) this.cut();
   }
 
-  endOtherHosts(hosts: readonly string[]): void {
-    if (isServing(this.#phase) && !coversHost(hosts, this.#admission.host)) this.cut();
+  endOtherHosts(stays: (host: string) => boolean): void {
+    if (isServing(this.#phase) && !stays(this.#admission.host)) this.cut();
   }
 
   endUnadmitted(policy: VisitPolicy, nowMs: number): void {

@@ -1,7 +1,6 @@
 // One request of an HTTP/2 visitor and its response.
 
 import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
-import { coversHost } from '@underpass/rules/names/hostname.ts';
 import type { ResetCode } from '@underpass/wire/core/code.ts';
 import type { BodySink } from '@underpass/wire/http/body-scan.ts';
 import { frameChunk, renderLastChunk } from '@underpass/wire/http/chunk.ts';
@@ -381,8 +380,8 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     this.#upstream = null;
   }
 
-  endOtherHosts(hosts: readonly string[]): void {
-    if (this.#host !== '' && !coversHost(hosts, this.#host)) this.#breakOff();
+  endOtherHosts(stays: (host: string) => boolean): void {
+    if (this.#host !== '' && !stays(this.#host)) this.#breakOff();
   }
 
   endUnadmitted(policy: VisitPolicy, nowMs: number): void {

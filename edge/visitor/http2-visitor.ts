@@ -233,8 +233,8 @@ export class Http2Visitor implements ExchangeConnection, Visitor, Deadline {
     this.#sendGoaway();
   }
 
-  endOtherHosts(hosts: readonly string[]): void {
-    for (const exchange of this.#open.values()) exchange.endOtherHosts(hosts);
+  endOtherHosts(stays: (host: string) => boolean): void {
+    for (const exchange of this.#open.values()) exchange.endOtherHosts(stays);
   }
 
   endUnadmitted(policy: VisitPolicy, nowMs: number): void {
