@@ -138,6 +138,17 @@ onBothDatabases((database, skip, open) =>
         assert.deepEqual(await live(), [false], 'another block holds it');
         await operator.call('DELETE', `/api/operator/blocks/${two.id}`);
         assert.deepEqual(await live(), [true]);
+        const row = { kind: 'name' as const, reason: '', created_by: '', created_at: 0 };
+        const unseen = (id: string, value: string) =>
+          test.store.db
+            .insertInto('blocks')
+            .values({ ...row, id, value })
+            .execute();
+        await unseen('1', 'b.c.apps.wild-block.com');
+        assert.deepEqual(await darkenMissed(test.store), [], 'it covers one label');
+        await unseen('2', 'c.apps.wild-block.com');
+        assert.equal((await darkenMissed(test.store)).length, 1);
+        assert.deepEqual(await live(), [false]);
         await operator.call('DELETE', `/api/operator/blocks/${other.id}`);
       });
 

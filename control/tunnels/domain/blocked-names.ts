@@ -11,8 +11,12 @@ import { refuse } from '../../request/http/refusal.ts';
 /** Each has at most some 120 names that could block it; most have three. */
 const hostsAtOnce = 200;
 
-/** Hosts among these that a block holds. */
-export async function blockedAmong(db: Queries, hosts: readonly string[]): Promise<ReadonlySet<string>> {
+/** Hosts among these that a block holds. A caller that asks for many wildcards may know which ones cover a blocked name. */
+export async function blockedAmong(
+  db: Queries,
+  hosts: readonly string[],
+  coversBlocked: (wildcard: string) => Promise<boolean> = (wildcard) => hasBlockUnder(db, wildcard),
+): Promise<ReadonlySet<string>> {
   const held = new Set<string>();
   for (const some of piecesOf(hosts, hostsAtOnce)) {
     const names = [...new Set(some.flatMap(blockingNames))];
@@ -21,7 +25,7 @@ export async function blockedAmong(db: Queries, hosts: readonly string[]): Promi
     const values = new Set((await found.execute()).map(({ value }) => value));
     for (const host of some) if (blockingNames(host).some((name) => values.has(name))) held.add(host);
   }
-  for (const wildcard of hosts.filter(isWildcardName)) if (await hasBlockUnder(db, wildcard)) held.add(wildcard);
+  for (const wildcard of hosts.filter(isWildcardName)) if (await coversBlocked(wildcard)) held.add(wildcard);
   return held;
 }
 
@@ -30,6 +34,19 @@ async function hasBlockUnder(db: Queries, wildcard: string): Promise<boolean> {
   const found = db.selectFrom('blocks').select('value').where('kind', '=', 'name');
   const under = await found.where(sql<SqlBool>`value like ${likeUnder(wildcard.slice(2))} escape '\\'`).execute();
   return under.some(({ value }) => servingNames(value)[1] === wildcard);
+}
+
+/** The same for many wildcards: reads the blocks once. */
+function createBlockSearch(db: Queries): (wildcard: string) => Promise<boolean> {
+  const read = async () => {
+    const rows = await db.selectFrom('blocks').select('value').where('kind', '=', 'name').execute();
+    return new Set(rows.map(({ value }) => servingNames(value)[1]));
+  };
+  let covering: ReturnType<typeof read> | undefined;
+  return async (wildcard) => {
+    covering ??= read();
+    return (await covering).has(wildcard);
+  };
 }
 
 export async function refuseBlocked(db: Queries, hosts: readonly string[]): Promise<void> {
@@ -89,11 +106,12 @@ async function isOwned(db: Queries, projectId: string, apexName: string): Promis
  */
 export async function darkenMissed({ db, write }: Pick<Store, 'db' | 'write'>): Promise<readonly string[]> {
   const first = await db.selectFrom('blocks').select('id').where('kind', '=', 'name').limit(1).executeTakeFirst();
+  const coversBlocked = createBlockSearch(db);
   const missed: string[] = [];
   for (let last = ''; first !== undefined; ) {
     const live = db.selectFrom('tunnel_hosts').select('live_host').where('live_host', '>', last).orderBy('live_host');
     const hosts = (await live.limit(hostsAtOnce).execute()).map(({ live_host }) => live_host!);
-    for (const host of await blockedAmong(db, hosts)) missed.push(...(await write((trx) => darken(trx, host))));
+    for (const host of await blockedAmong(db, hosts, coversBlocked)) missed.push(...(await write((trx) => darken(trx, host))));
     if (hosts.length < hostsAtOnce) break;
     last = hosts.at(-1)!;
   }
