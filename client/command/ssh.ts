@@ -1,5 +1,6 @@
 // ssh serve and ssh connect: SSH hosts by name behind one ingress tunnel. Their modules load only when they run.
 import { join, resolve } from 'node:path';
+import { firstAddress } from '@underpass/rules/names/hostname.ts';
 import { formatUpstream } from '@underpass/rules/tunnel/upstream.ts';
 import type { Command } from 'commander';
 import { configFolder } from '../account/credentials.ts';
@@ -113,7 +114,8 @@ async function fromServer(shell: Shell, name: string | undefined, flags: ServeFl
   const tunnel = await fetchConnectable(shell, name, flags);
   if (tunnel.type !== 'ingress')
     throw new ClientError('usage', `${tunnel.name} is an ${tunnel.type} tunnel; SSH needs an ingress tunnel`);
-  const domain = tunnel.ingressDomains.find(({ verified }) => verified) ?? tunnel.ingressDomains[0];
+  const { ingressDomains: domains } = tunnel;
+  const domain = firstAddress(domains.filter(({ verified }) => verified)) ?? firstAddress(domains);
   const token = { kind: 'value', token: tunnel.token } as const;
   const config = { name: tunnel.name, url: tunnel.url, token, ...tlsOf(shell, flags) };
   return { address: new URL(requireOption(domain?.url, '--domain <domain>')).host, config };

@@ -3,6 +3,7 @@
 
 import type { Overview, OverviewTunnel } from '@underpass/rules/entity/resource.ts';
 import { overviewLimits } from '@underpass/rules/limits.ts';
+import { firstAddress } from '@underpass/rules/names/hostname.ts';
 import { may } from '@underpass/rules/people/permission.ts';
 import { bound, type ConditionCounts, decideAttention } from '@underpass/rules/tunnel/attention.ts';
 import { rankCondition, type TunnelCondition, tunnelConditions } from '@underpass/rules/tunnel/tunnel-condition.ts';
@@ -60,11 +61,13 @@ async function readShown({ store, feed }: OverviewDeps, tunnels: readonly Standi
   return tunnels.map(({ id, name, type, region, status, standing }): OverviewTunnel => {
     const { condition, since, last, clients } = standing;
     const domains = (hosts.get(id) ?? []).map((host) => toIngressDomain(host, ports.get(region) ?? 443));
+    const address = firstAddress(domains);
     const metrics = feed.metrics(id);
     return {
       ...{ name, type, status, connectedClients: clients, condition, trace: [...(traces.get(id) ?? [])] },
       ...(since === undefined ? {} : { conditionSince: since }),
-      ...(domains[0] && { domain: domains[0].name, url: domains[0].url }),
+      ...(domains[0] && { domain: (address ?? domains[0]).name }),
+      ...(address && { url: address.url }),
       domains: domains.length,
       ...(publicPorts.has(id) ? { hostPort: publicPorts.get(id)! } : {}),
       ...(last.error === null ? {} : { error: last.error }),

@@ -409,9 +409,9 @@ export const OverviewTunnel = entity({
   connectedClients: count(),
   condition: TunnelCondition,
   conditionSince: maybe(time()),
-  /** The first of its ingress domains. */
+  /** The first of its ingress domains that is an address, else a wildcard. */
   domain: maybe(hostname()),
-  /** The public https address of `domain`, with the port if it is not 443. */
+  /** The public https address of `domain`, with the port if it is not 443. A wildcard has none. */
   url: maybe(z.url()),
   domains: count(),
   /** Where visitors of a tcp tunnel connect, if it has a public port. */

@@ -46,6 +46,10 @@ export const servingNames = (host: string): readonly [string, string] => [host, 
 /** Stands for every name with one label more. A certificate's wildcard covers the same names. */
 export const isWildcardName = (name: string): boolean => name.startsWith('*.');
 
+/** The first domain that is an address: a wildcard is none. */
+export const firstAddress = <Domain extends { readonly name: string }>(domains: readonly Domain[]): Domain | undefined =>
+  domains.find(({ name }) => !isWildcardName(name));
+
 /** Whether one of the names is the host, or a wildcard for it. */
 export const coversHost = (names: readonly string[], host: string): boolean =>
   servingNames(host).some((name) => names.includes(name));

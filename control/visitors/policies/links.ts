@@ -68,7 +68,11 @@ export async function addLink(deps: PolicyDeps, context: CallContext<'createAcce
     if (Number(policy.links) >= policyLimits.links)
       refuse('conflict', `An access policy may have at most ${policyLimits.links} links. Delete some.`);
     const hosts = await authorities(trx, policy.id);
-    if (hosts.length === 0) refuse('conflict', 'A link needs an address. Attach the policy to an http tunnel first.');
+    if (hosts.length === 0)
+      refuse(
+        'conflict',
+        'A link needs an address, and a wildcard is none. Attach the policy to an http tunnel that has one first.',
+      );
     const secret = createToken();
     const row = {
       ...{ id: createId(nowMs), policy_id: policy.id, name, secret_hash: hashToken(secret), uses: 0, most_uses: uses },

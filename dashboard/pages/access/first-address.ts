@@ -1,5 +1,6 @@
 // The public address of a tunnel that uses the policy, for examples and for the test.
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
+import { firstAddress } from '@underpass/rules/names/hostname.ts';
 import { callApi } from '../../api/request.ts';
 import { useFetched } from '../../api/use-fetched.ts';
 import { useProject } from '../../session/session.ts';
@@ -11,7 +12,7 @@ export function useFirstAddress(tunnels: readonly string[]): string | undefined 
   const { data } = useFetched({
     key: `address ${project} ${name}`,
     fetch: async (signal) =>
-      name && (await callApi(tunnelCalls.getTunnel, { project, name }, { signal })).ingressDomains?.[0]?.url,
+      name && firstAddress((await callApi(tunnelCalls.getTunnel, { project, name }, { signal })).ingressDomains ?? [])?.url,
   });
   return data;
 }

@@ -88,7 +88,7 @@ function stepView(step: FirstStep, project: string, tunnel: OverviewTunnel | und
       return {
         title: 'Visit your service',
         text: 'Open its public address in a browser.',
-        ...(tunnel?.domain && { link: <AddressLink name={tunnel.domain} url={tunnel.url ?? `https://${tunnel.domain}`} /> }),
+        ...(tunnel?.domain && tunnel.url && { link: <AddressLink name={tunnel.domain} url={tunnel.url} /> }),
       };
     }
   }
