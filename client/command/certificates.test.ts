@@ -14,6 +14,19 @@ const tunnel = {
   ingressDomains: [{ name: 'app.example.com', apexName: 'example.com', verified: true }],
 };
 
+test('show --json names the record that the wildcard of a tunnel needs', async (t) => {
+  const record = { name: '_acme-challenge.apps.example.com', value: 'abc.proofs.example.net' };
+  const wild = { ...tunnel, ingressDomains: [{ ...tunnel.ingressDomains[0], name: '*.apps.example.com' }] };
+  const api = await startFakeApi(t, {
+    ...accountRoutes,
+    'GET /api/tunnels': { body: [wild] },
+    'GET /api/tunnels/shop/domains/*.apps.example.com/certificate': { body: { record } },
+  });
+  const cli = await createCli(t, { UNDERPASS_SERVER: api.origin, UNDERPASS_API_TOKEN: 'tok' });
+  const shown = await cli.run(['certificates', 'show', '*.apps.example.com', '--json']);
+  assert.deepEqual(JSON.parse(shown.stdout), { record }, shown.stderr);
+});
+
 test('set finds the tunnel of a domain, sends both files and prints no key; update and rm need a choice', async (t) => {
   const path = '/api/tunnels/shop/domains/app.example.com/certificate';
   const api = await startFakeApi(t, {
@@ -36,7 +49,7 @@ test('set finds the tunnel of a domain, sends both files and prints no key; upda
   assert.deepEqual(sent!.body, { chain: 'the chain', privateKey: 'the key', fallback: false });
   assert.equal((await run('update', 'app.example.com')).code, 2);
   assert.equal((await run('update', 'app.example.com', '--fallback')).code, 0);
-  assert.match((await run('show', 'app.example.com', '--json')).stdout, /"issuer": ?"Corp CA"/);
+  assert.match((await run('show', 'app.example.com', '--json')).stdout, /"certificate": ?{[^}]*"issuer": ?"Corp CA"/);
   assert.match((await run('show', 'other.example.com')).stderr, /no tunnel of your project has the domain other\.example\.com/);
   assert.equal((await run('rm', 'app.example.com')).code, 2);
   assert.equal((await run('rm', 'app.example.com', '-y')).code, 0);

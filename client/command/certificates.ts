@@ -79,10 +79,11 @@ async function openDomain({ io }: Shell, domain: string, flags: CommonFlags) {
 
 async function show(shell: Shell, domain: string, flags: CommonFlags): Promise<void> {
   const { api, input } = await openDomain(shell, domain, flags);
-  const { certificate, record } = await api.call(certificateCalls.getOwnCertificate, input);
+  const state = await api.call(certificateCalls.getOwnCertificate, input);
+  const { certificate, record } = state;
   const none = `The project gave no certificate for ${input.host}: the service gets one.`;
   const needs = record && `${none}\nFor that, set this record once: ${record.name} CNAME ${record.value}`;
-  outputOf(shell, flags).result(certificate ?? null, certificate === undefined ? (needs ?? none) : certificateText(certificate));
+  outputOf(shell, flags).result(state, certificate === undefined ? (needs ?? none) : certificateText(certificate));
 }
 
 async function set(shell: Shell, domain: string, flags: SetFlags): Promise<void> {
