@@ -6,7 +6,7 @@ import type { Control } from '@underpass/control/control.ts';
 import { keepAccountKey } from '@underpass/control/edges/certificate/acme/account-key.ts';
 import { createAcmeAuthority } from '@underpass/control/edges/certificate/acme/authority.ts';
 import { delegatesHere, pointsHere } from '@underpass/control/edges/certificate/address-check.ts';
-import type { Authority } from '@underpass/control/edges/certificate/authority.ts';
+import { type Authority, mayIssue } from '@underpass/control/edges/certificate/authority.ts';
 import { addCertificateMetrics } from '@underpass/control/edges/certificate/certificate-metrics.ts';
 import { dropChallenge, saveChallenge } from '@underpass/control/edges/certificate/certificate-rows.ts';
 import { createDnsHook } from '@underpass/control/edges/certificate/dns-hook.ts';
@@ -39,7 +39,7 @@ export interface CertificateSources {
 }
 
 /** Never replaces an authority that cannot be read: clients and browsers trust the existing one. */
-function openAuthority(home: string, clock: () => number): Promise<LocalCa> {
+function openLocalAuthority(home: string, clock: () => number): Promise<LocalCa> {
   return openLocalCa(home, clock).catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code === 'ENOSPC') throw error;
     const why = error instanceof Error ? error.message : String(error);
@@ -50,7 +50,7 @@ function openAuthority(home: string, clock: () => number): Promise<LocalCa> {
 export async function openCertificateSources(settings: Settings, state: State): Promise<CertificateSources> {
   const { clock, log } = state;
   const isLocal = settings.acmeDirectory === undefined && !settings.production;
-  const localCa = isLocal ? await openAuthority(settings.home, clock) : undefined;
+  const localCa = isLocal ? await openLocalAuthority(settings.home, clock) : undefined;
   const given = settings.certificates === undefined ? undefined : createGivenFiles(settings.certificates, clock, log);
   await given?.read().catch((error: unknown) => {
     throw new ServerError('file-unusable', `${settings.certificates} (UNDERPASS_CERTIFICATES)`, { cause: error });
@@ -107,28 +107,38 @@ async function openAcme(settings: Settings, directory: string, state: State, hub
   });
 }
 
+/** Undefined if the server uses only given files. */
+export async function openAuthority(
+  settings: Settings,
+  state: State,
+  hub: FeedHub,
+  { localCa }: CertificateSources,
+): Promise<Authority | undefined> {
+  const directory = settings.acmeDirectory;
+  return directory === undefined ? localCa : openAcme(settings, directory, state, hub);
+}
+
 interface UpkeepNeeds {
   readonly control: Pick<Control, 'metrics'>;
+  readonly authority: Authority | undefined;
   readonly hub: FeedHub;
   readonly dns: DnsPort;
   readonly sources: CertificateSources;
 }
 
 /** Undefined if the server uses only given files. */
-async function openUpkeep(
+function openUpkeep(
   settings: Settings,
   state: State,
-  { control, hub, dns, sources }: UpkeepNeeds,
-): Promise<Upkeep | undefined> {
+  { control, authority, hub, dns, sources }: UpkeepNeeds,
+): Upkeep | undefined {
   const { store, keyRing, clock, log } = state;
-  const directory = settings.acmeDirectory;
-  const authority = directory === undefined ? sources.localCa : await openAcme(settings, directory, state, hub);
   const metrics = addCertificateMetrics({
     registry: control.metrics,
     store,
     clock,
     givenCertificates: sources.certificates,
-    ...(authority === undefined ? {} : { canIssue: (name) => authority.canIssue(name) }),
+    ...(authority === undefined ? {} : { canIssue: (wanted) => mayIssue(authority, wanted) }),
   });
   if (authority === undefined) return undefined;
   return createUpkeep({
@@ -141,7 +151,7 @@ async function openUpkeep(
     budget: { overall: settings.acmeOrders, perProject: settings.acmeOrdersPerProject },
     pointsHere: (name, region) =>
       isWildcardName(name)
-        ? delegatesHere(store.db, dns, name, settings.acmeChallengeZone ?? '')
+        ? delegatesHere(store.db, dns, name, authority.delegationZone ?? '')
         : pointsHere(store.db, dns, name, region),
     withLease: createWithLease(store, clock),
     onIssued: (name) => hub.certificatesChanged([name]),
@@ -160,7 +170,7 @@ export interface RunningUpkeep {
 
 export async function startUpkeep(settings: Settings, state: State, core: UpkeepNeeds): Promise<RunningUpkeep> {
   const { hub, sources } = core;
-  const upkeep = await openUpkeep(settings, state, core);
+  const upkeep = openUpkeep(settings, state, core);
   if (upkeep === undefined) return await keepNotice(state, core);
   sources.given?.watch(() => hub.certificatesChanged());
   const unsubscribe = state.bus.subscribe('feed.tunnels', (message) =>

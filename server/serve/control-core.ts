@@ -2,6 +2,7 @@
 
 import { type Control, createControl } from '@underpass/control/control.ts';
 import type { ControlDeps } from '@underpass/control/deps.ts';
+import type { Authority } from '@underpass/control/edges/certificate/authority.ts';
 import { readNameCertificates } from '@underpass/control/edges/certificate/name-certificates.ts';
 import { createDns } from '@underpass/control/edges/dns/dns.ts';
 import type { DnsPort } from '@underpass/control/edges/dns/port.ts';
@@ -11,7 +12,7 @@ import { keyOpensRegion, ownHosts } from '@underpass/control/edges/region/region
 import type { Dependency } from '@underpass/control/platform/dependency/dependency.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { State } from '../state/state.ts';
-import { type CertificateSources, openCertificateSources } from './certificate-part.ts';
+import { type CertificateSources, openAuthority, openCertificateSources } from './certificate-part.ts';
 import { controlSettings, openMail } from './control-settings.ts';
 import { readControlStatus } from './status.ts';
 
@@ -20,6 +21,7 @@ export interface ControlCore {
   readonly hub: FeedHub;
   readonly dns: DnsPort;
   readonly sources: CertificateSources;
+  readonly authority: Authority | undefined;
   /** Dependencies of this process alone: the mail server, if there is one. */
   readonly dependencies: readonly Dependency[];
   close(): Promise<void>;
@@ -37,6 +39,7 @@ export async function openControlCore(settings: Settings, state: State, replaced
     origin: settings.origin,
     givenCertificates: sources.certificates,
   });
+  const authority = await openAuthority(settings, state, hub, sources);
   const resolver = createResolver({ servers: settings.dnsServers });
   const dns = createDns({ resolver, ownHosts: () => ownHosts(store.db, settings.origin) });
   const { sendMail, mailbox, closeMail, dependencies } = await openMail(settings, state);
@@ -51,7 +54,7 @@ export async function openControlCore(settings: Settings, state: State, replaced
     certificates: {
       clientPin: sources.clientPin,
       ofNames: (names) => readNameCertificates(store.db, sources.certificates(), names, clock()),
-      ...(settings.acmeChallengeZone === undefined ? {} : { delegationZone: settings.acmeChallengeZone }),
+      ...(authority?.delegationZone === undefined ? {} : { delegationZone: authority.delegationZone }),
     },
     readStatus: () => readControlStatus(settings, state, core, undefined),
     ...(mailbox === undefined ? {} : { mailbox }),
@@ -62,6 +65,7 @@ export async function openControlCore(settings: Settings, state: State, replaced
     hub,
     dns,
     sources,
+    authority,
     dependencies,
     close: async () => {
       await control.close();

@@ -206,6 +206,17 @@ describe('what is printed', () => {
     assert.equal(page, renderSettingsPage(), 'run: node server/main.ts config --markdown > docs/settings.md');
   });
 
+  test('a zone for proofs of wildcards needs an authority that looks there, and a program something to change', () => {
+    const [hook, zone] = [{ UNDERPASS_ACME_DNS_HOOK: '/bin/hook' }, { UNDERPASS_ACME_CHALLENGE_ZONE: 'proofs.example.net' }];
+    const { UNDERPASS_ACME_DIRECTORY } = production;
+    assert.deepEqual(problemsFrom({ ...hook, ...zone, UNDERPASS_ACME_DIRECTORY }), []);
+    assert.match(
+      problemsFrom({ ...hook, ...zone }).join('\n'),
+      /^UNDERPASS_ACME_CHALLENGE_ZONE needs UNDERPASS_ACME_DIRECTORY.*$/,
+    );
+    assert.match(problemsFrom({ ...hook, UNDERPASS_ACME_DIRECTORY }).join('\n'), /^UNDERPASS_ACME_DNS_HOOK needs .*_ZONE.*$/);
+  });
+
   test('no secret is ever shown, not even inside an address or beside problems', () => {
     const env = {
       ...production,

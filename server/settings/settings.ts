@@ -903,6 +903,14 @@ const requirements: readonly Requirement[] = [
     broken: (s) => ![0, 4].includes(countSet(s, rfc2136Keys)),
   },
   {
+    problem: 'UNDERPASS_ACME_CHALLENGE_ZONE needs UNDERPASS_ACME_DIRECTORY: only its authority looks for proofs there',
+    broken: (s) => s.acmeChallengeZone !== undefined && s.acmeDirectory === undefined,
+  },
+  {
+    problem: 'UNDERPASS_ACME_DNS_HOOK needs UNDERPASS_ACME_CHALLENGE_ZONE: it changes records there alone',
+    broken: (s) => s.acmeDnsHook !== undefined && s.acmeChallengeZone === undefined,
+  },
+  {
     problem: 'UNDERPASS_ACME_CHALLENGE_ZONE needs UNDERPASS_ACME_DNS_HOOK, or a UNDERPASS_RFC2136_ZONE that it is or lies under',
     broken: ({ acmeChallengeZone: zone, acmeDnsHook: hook, rfc2136Zone: updated }) =>
       zone !== undefined && hook === undefined && (updated === undefined || !isSameOrUnder(zone, updated)),

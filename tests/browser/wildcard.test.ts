@@ -53,11 +53,8 @@ test('a wildcard reaches the upstream by every name that it covers', async (t) =
   await expect(dns.getByText('DNS verified')).toBeVisible();
 });
 
-test('the wildcard of an http tunnel gets one certificate, and its page names the record for the proof', async (t) => {
-  const stage = await openStage(t, {
-    UNDERPASS_ACME_CHALLENGE_ZONE: 'proofs.example.net',
-    UNDERPASS_ACME_DNS_HOOK: '/bin/false',
-  });
+test('the wildcard of an http tunnel gets one certificate', async (t) => {
+  const stage = await openStage(t);
   await makeVerifiedDomain(stage, 'example.com');
   const tunnel = await makeTunnel(stage.account, 'shops', { ingressDomains: ['*.shops.example.com'] });
   const upstream = createHttpServer((request, response) => response.end(`served ${request.headers.host}`)).listen(0, '127.0.0.1');
@@ -80,6 +77,21 @@ test('the wildcard of an http tunnel gets one certificate, and its page names th
   assert.equal(await get('blue.shops.example.com'), '200 served blue.shops.example.com');
   assert.match(await get('red.shops.example.com', 'a.red.shops.example.com'), /^421 /, 'two labels');
 
+  const page = await stage.open(t, 'tunnels/shops/domains/*.shops.example.com');
+  const card = page.getByRole('region', { name: 'Certificate' });
+  await expect(card).toBeVisible();
+  await expect(card.getByText('_acme-challenge')).toHaveCount(0);
+});
+
+test('the page of a wildcard names the record by which an ACME authority can prove it', async (t) => {
+  const stage = await openStage(t, {
+    UNDERPASS_ACME_DIRECTORY: 'https://127.0.0.1:1/directory',
+    UNDERPASS_ACME_CHALLENGE_ZONE: 'proofs.example.net',
+    UNDERPASS_ACME_DNS_HOOK: '/bin/false',
+  });
+  await makeVerifiedDomain(stage, 'example.com');
+  const wildcard = { name: 'shops', region: 'local', type: 'http', ingressDomains: ['*.shops.example.com'], proxyProtocol: '' };
+  await stage.account.call('POST', `/api/tunnels?project=${stage.account.project}`, wildcard);
   const page = await stage.open(t, 'tunnels/shops/domains/*.shops.example.com');
   const card = page.getByRole('region', { name: 'Certificate' });
   await expect(card.getByRole('definition').first()).toHaveText('CNAME');

@@ -1,6 +1,7 @@
 // What makes certificates: the local authority of a laptop (local-ca.ts) or an ACME directory (acme/).
 
 import type { RenewalWindow } from './core/renewal.ts';
+import { isWildcard, type WantedName } from './core/wanted.ts';
 
 export interface IssuedCertificate {
   /** Leaf first; a private root last, so that clients can pin it. */
@@ -47,3 +48,9 @@ export interface Authority {
   /** When it wants this chain renewed, and when to ask again; undefined if the authority gives no advice. */
   renewal?(chainPem: string, signal: AbortSignal): Promise<RenewalInfo | undefined>;
 }
+
+/** Whether the authority can make a certificate for a wanted name: wildcards of users need a way for their proofs. */
+export const mayIssue = (authority: Authority, { name, projectId }: Pick<WantedName, 'name' | 'projectId'>): boolean => {
+  if (projectId === '') return authority.canIssue(name);
+  return !isWildcard(name) || authority.local || authority.delegationZone !== undefined;
+};

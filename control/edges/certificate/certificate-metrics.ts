@@ -20,10 +20,10 @@ export interface CertificateMetricsDeps {
   readonly clock: () => number;
   readonly givenCertificates: () => readonly FeedCertificate[];
   /**
-   * A wildcard that the authority cannot issue is not missing: each name below it gets a certificate of its own. Left out where
-   * there is no authority, so that files must cover every name.
+   * A wildcard of ours that the authority cannot issue is not missing, because each name below it gets a certificate of its own;
+   * nor is one of a user, who has to give one. Left out where there is no authority, so that files must cover every name.
    */
-  readonly canIssue?: (name: string) => boolean;
+  readonly canIssue?: (wanted: WantedName) => boolean;
 }
 
 /** `host`: a name that clients of a region dial, or the dashboard's. `wildcard`: for generated names. `tunnel`: a user's name. */
@@ -50,7 +50,7 @@ async function readLines({ store, clock, givenCertificates, canIssue }: Certific
     const kind = kindOf(wanted);
     const line = lines.get(`${region} ${kind}`) ?? { region, kind, soonestMs: Number.POSITIVE_INFINITY, missing: 0 };
     const end = endOf(wanted.name);
-    if (end <= clock() && canIssue?.(wanted.name) !== false) line.missing += 1;
+    if (end <= clock() && canIssue?.(wanted) !== false) line.missing += 1;
     if (end > 0) line.soonestMs = Math.min(line.soonestMs, end);
     lines.set(`${region} ${kind}`, line);
   }

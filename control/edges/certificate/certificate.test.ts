@@ -13,7 +13,7 @@ import { addProject, addRegion, addTunnel, openMemoryStore, silentLog, testKeyRi
 import { keepAccountKey } from './acme/account-key.ts';
 import { AcmeError } from './acme/problem.ts';
 import { delegatesHere } from './address-check.ts';
-import type { Authority, IssueRequest, RenewalInfo } from './authority.ts';
+import { type Authority, type IssueRequest, mayIssue, type RenewalInfo } from './authority.ts';
 import { addCertificateMetrics } from './certificate-metrics.ts';
 import { type Attempt, backOffMs, createLedger, decideOrder, failuresInARow, type OrderBudget } from './core/budget.ts';
 import { isDue, momentIn } from './core/renewal.ts';
@@ -632,7 +632,7 @@ describe('upkeep', () => {
 
   test('metrics miss no wildcard that the authority cannot issue, unless files are the only source', async () => {
     await store.db.updateTable('regions').set({ wildcard_ingress_domain: 'tunnels.example.com' }).execute();
-    const scrape = async (canIssue?: (name: string) => boolean): Promise<string> => {
+    const scrape = async (canIssue?: (wanted: { readonly name: string }) => boolean): Promise<string> => {
       const registry = new Registry();
       const deps = { registry, store, clock: () => now, givenCertificates: () => [] };
       addCertificateMetrics(canIssue === undefined ? deps : { ...deps, canIssue });
@@ -641,7 +641,15 @@ describe('upkeep', () => {
     const missing = /underpass_certificates_missing\{region="eu",kind="wildcard"\} (\d)/;
     assert.equal(missing.exec(await scrape())?.[1], '1');
     assert.equal(missing.exec(await scrape(() => true))?.[1], '1');
-    assert.equal(missing.exec(await scrape((name) => !name.startsWith('*.')))?.[1], '0');
+    assert.equal(missing.exec(await scrape(({ name }) => !name.startsWith('*.')))?.[1], '0');
+    const { delegationZone: _, ...none } = { delegationZone: '', ...(await testAuthority()) };
+    const some: Authority = { ...none, delegationZone: 'proofs.example.net' };
+    const theirs = { name: '*.apps.example.com', projectId: 'ann' };
+    assert.deepEqual(
+      [mayIssue(none, theirs), mayIssue(some, theirs)],
+      [false, true],
+      "a user's wildcard needs a zone for proofs",
+    );
   });
 
   test('without an authority, the log lists the names without a certificate once, and again when they change', async () => {

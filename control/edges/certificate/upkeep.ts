@@ -4,6 +4,7 @@
 import type { FeedCertificate } from '@underpass/wire/feed.ts';
 import type { WithLease } from '../../platform/store/lease.ts';
 import { type AddressCheck, createAddressCheck } from './address-check.ts';
+import { mayIssue } from './authority.ts';
 import {
   isStillWanted,
   readAllHeld,
@@ -69,11 +70,10 @@ const mayOrder = ({ authority, budget, clock }: Parts, wanted: WantedName, ledge
 /** The names that have no certificate of this authority, or one that is due. */
 async function namesInNeed(parts: Parts, scope: Scope, attempts: readonly Attempt[]): Promise<readonly WantedName[]> {
   const { store, authority, clock, addresses, advice, stopping } = parts;
-  const own = (await readOwnNames(store.db)).filter((each) => authority.canIssue(each.name));
-  const mayIssue = ({ name }: WantedName): boolean =>
-    !isWildcard(name) || authority.local || authority.delegationZone !== undefined;
+  const isPossible = (wanted: WantedName): boolean => mayIssue(authority, wanted);
+  const own = (await readOwnNames(store.db)).filter(isPossible);
   const found = await (scope === 'all' ? readTunnelNames(store.db, clock()) : readNamesOf(store.db, [...scope], clock()));
-  const hosts = found.filter(mayIssue);
+  const hosts = found.filter(isPossible);
   const held = await (scope === 'all' ? readAllHeld(store.db) : readHeld(store.db, [...own, ...hosts]));
   const names = namesToCover(own, hosts, { held, attempts, given: parts.givenCertificates() }, clock());
   if (scope === 'all') {
