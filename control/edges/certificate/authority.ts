@@ -50,7 +50,7 @@ export interface Authority {
 }
 
 /** Whether the authority can make a certificate for a wanted name: wildcards of users need a way for their proofs. */
-export const mayIssue = (authority: Authority, { name, projectId }: Pick<WantedName, 'name' | 'projectId'>): boolean => {
+export function mayIssue(authority: Authority, { name, projectId }: Pick<WantedName, 'name' | 'projectId'>): boolean {
   if (projectId === '') return authority.canIssue(name);
   return !isWildcard(name) || authority.local || authority.delegationZone !== undefined;
-};
+}
