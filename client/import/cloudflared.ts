@@ -180,6 +180,7 @@ function unavailable(service: string): string | undefined {
   if (/^((http|ws)s?:\/\/|unix:)/.test(service)) return undefined;
   if (service.startsWith('ssh:')) return 'reach SSH hosts with "underpass ssh": see its help';
   if (service.startsWith('unix+tls:')) return 'a socket file with TLS is not available';
-  if (/^(tcp|rdp|smb|bastion|socks)/.test(service)) return 'TCP services other than SSH are not available';
+  if (/^(tcp|rdp|smb|bastion|socks)/.test(service))
+    return 'the region chooses the public port: add a tunnel with "underpass tunnels add NAME --type tcp"';
   return `the service ${service.split(':')[0]} is not available`;
 }

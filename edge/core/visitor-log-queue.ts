@@ -44,7 +44,7 @@ class Ranking<Ranked> {
 export class VisitorLogQueue {
   readonly #projectOf: (tunnelId: string) => string;
   readonly #waiting = new Map<string, Waiting>();
-  /** Those that have entries. */
+  /** Projects that have entries. */
   readonly #projects = new Map<string, Project>();
   readonly #ranking = new Ranking<Project>();
   #count = 0;
