@@ -388,7 +388,7 @@ describe('409', () => {
 
   it('refuses a link without an address', async () => {
     const { name } = await create(ann);
-    const text = 'A link needs an address. Attach the policy to an http tunnel first.';
+    const text = 'A link needs an address, and a wildcard is none. Attach the policy to an http tunnel that has one first.';
     assert.deepEqual(await refusal(await ann.send('POST', pathOf(ann, name, '/links'), { name: 'x' })), [409, text]);
   });
 });
