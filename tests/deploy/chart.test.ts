@@ -371,6 +371,9 @@ describe('the chart', { skip: skipWithout('helm') }, () => {
     'a setting that the chart makes': { ...smallest, edge: { env: { UNDERPASS_HOP_PORT: '1' } } },
     'an unknown key of the secret': { ...smallest, secretKeys: ['token'] },
     'ports of tcp tunnels that are no range': { ...smallest, edge: { tcpPorts: '20000,20001' } },
+    'ports of tcp tunnels that are reserved': { ...smallest, edge: { tcpPorts: '1000-1023' } },
+    'ports of tcp tunnels that do not exist': { ...smallest, edge: { tcpPorts: '65000-99999' } },
+    'ports of tcp tunnels from high to low': { ...smallest, edge: { tcpPorts: '20100-20000' } },
     'a balancer by name': { ...smallest, edge: { trustedBalancers: ['balancer.example.com'] } },
   })) {
     test(`refuses ${what}`, () => assert.notEqual(helm(wrong).status, 0));
