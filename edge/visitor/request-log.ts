@@ -25,6 +25,9 @@ export interface RequestSource {
 /** Takes a request that has its answer. It must not wait. */
 export type TakeRequest = (seen: SeenRequest) => void;
 
+/** What a head would say, where none was read. */
+const unreadTexts = { method: '', target: '', referer: '', agent: '', who: '', rule: '', trace: '' };
+
 export class RequestLog {
   readonly #access: readonly TakeRequest[];
   readonly #visitors: TakeRequest;
@@ -42,19 +45,7 @@ export class RequestLog {
   /** A connection of an ingress tunnel, of which the edge sees no request. */
   beginConnection({ tunnel, address }: Omit<RequestSource, 'host'>, host: string): SeenRequest | null {
     if (tunnel?.feed.visitorLog === undefined) return null;
-    const texts = {
-      tunnel,
-      address,
-      host,
-      version: '',
-      method: '',
-      target: '',
-      referer: '',
-      agent: '',
-      who: '',
-      rule: '',
-      trace: '',
-    };
+    const texts = { ...unreadTexts, tunnel, address, host, version: '' };
     return new SeenRequest(texts, this.#visitors, 0);
   }
 
@@ -66,19 +57,7 @@ export class RequestLog {
   /** A request without a readable head. */
   beginUnread({ tunnel, address, version }: Omit<RequestSource, 'host'>, host: string): SeenRequest | null {
     if (!this.#isWanted(tunnel)) return null;
-    const texts = {
-      tunnel,
-      address,
-      host,
-      version,
-      method: '',
-      target: '',
-      referer: '',
-      agent: '',
-      who: '',
-      rule: '',
-      trace: '',
-    };
+    const texts = { ...unreadTexts, tunnel, address, host, version };
     return new SeenRequest(texts, this.#ended);
   }
 
