@@ -46,7 +46,7 @@ function threadsOf(pid: number): readonly number[] {
   }
 }
 
-/** A thread may have ended meanwhile. */
+/** Does nothing if the thread has ended since it was listed. */
 function trySet(thread: number, nice: number): void {
   try {
     setPriority(thread, nice);
