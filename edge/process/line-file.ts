@@ -5,8 +5,8 @@ import { close, fstat, open, stat, write } from 'node:fs';
 import { promisify } from 'node:util';
 import type { Logger } from 'pino';
 
-/** Text that may wait: some 20,000 lines. */
-const mostWaitingChars = 4 * 1024 * 1024;
+/** Bytes that may wait: some 20,000 lines. */
+const mostWaitingBytes = 4 * 1024 * 1024;
 /** Time for further lines of the same batch. */
 const batchMs = 200;
 /** Bytes of one write to a file. */
@@ -22,6 +22,12 @@ const flushMs = 2_000;
 export const standardOutput = 'stdout';
 /** Code of the error of a file that cannot be opened. */
 export const lineFileError = 'LINE_FILE';
+
+/** Whole lines that leave with one write. */
+interface Batch {
+  readonly bytes: Buffer;
+  filled: number;
+}
 
 interface Calls {
   readonly open: (path: string) => Promise<number>;
@@ -51,8 +57,9 @@ export class LineFile {
   readonly #path: string;
   readonly #log: Logger;
   readonly #calls: Calls;
-  #waiting: string[] = [];
-  #waitingChars = 0;
+  /** The last one takes further lines. Bytes, not texts: the collector copies texts that live as long as a batch. */
+  readonly #waiting: Batch[] = [];
+  #waitingBytes = 0;
   /** The rest of a batch that was written in part: it ends a line that has begun. */
   #rest: Buffer = Buffer.alloc(0);
   #fd = -1;
@@ -78,13 +85,23 @@ export class LineFile {
 
   /** `line` ends with a line feed. */
   write(line: string): void {
-    if (this.#waitingChars + line.length > mostWaitingChars || this.#isClosed) {
+    if (this.#waitingBytes + line.length > mostWaitingBytes || this.#isClosed) {
       this.dropped++;
       return;
     }
-    this.#waiting.push(line);
-    this.#waitingChars += line.length;
+    const batch = this.#batchFor(line.length);
+    batch.filled += batch.bytes.write(line, batch.filled, 'latin1');
+    this.#waitingBytes += line.length;
     this.#writeIn(batchMs);
+  }
+
+  #batchFor(bytes: number): Batch {
+    const last = this.#waiting.at(-1);
+    if (last !== undefined && last.filled + bytes <= last.bytes.length) return last;
+    const most = this.#path === standardOutput ? pipeBytes : fileBytes;
+    const batch = { bytes: Buffer.allocUnsafe(Math.max(bytes, most)), filled: 0 };
+    this.#waiting.push(batch);
+    return batch;
   }
 
   #writeIn(ms: number): void {
@@ -125,14 +142,9 @@ export class LineFile {
   /** Whole lines, unless a line was written in part before. */
   #nextBatch(): Buffer {
     if (this.#rest.length > 0) return this.#rest;
-    const most = this.#path === standardOutput ? pipeBytes : fileBytes;
-    let count = 0;
-    let chars = 0;
-    while (count < this.#waiting.length && (count === 0 || chars + (this.#waiting[count] as string).length <= most)) {
-      chars += (this.#waiting[count++] as string).length;
-    }
-    this.#waitingChars -= chars;
-    return Buffer.from(this.#waiting.splice(0, count).join(''), 'latin1');
+    const { bytes, filled } = this.#waiting.shift() ?? { bytes: Buffer.alloc(0), filled: 0 };
+    this.#waitingBytes -= filled;
+    return bytes.subarray(0, filled);
   }
 
   async #reopenIfMoved(): Promise<void> {
