@@ -21,7 +21,7 @@ import { oneMachine, onPath, type Peer } from './peers/peer.ts';
 import { piko } from './peers/piko.ts';
 import { firstJson, start, stopAll } from './peers/processes.ts';
 import { bore, chisel, frp, frpQuic, rathole, sshReverse } from './peers/tcp-tunnels.ts';
-import { underpassHttps, underpassInspected, underpassTcp } from './peers/underpass.ts';
+import { underpassHttps, underpassInspected, underpassLogged, underpassTcp } from './peers/underpass.ts';
 import { measurePolicy } from './policy.ts';
 import { measureClients } from './scale-clients.ts';
 import { measureTunnels } from './scale-tunnels.ts';
@@ -30,6 +30,7 @@ import { measureVisitors } from './scale-visitors.ts';
 const everyPeer: readonly Peer[] = [
   underpassHttps,
   underpassInspected,
+  underpassLogged,
   haproxyHttps,
   underpassTcp,
   haproxyTcp,

@@ -10,6 +10,8 @@ import { pino } from 'pino';
 import type { Tunnel } from './peers/underpass.ts';
 
 interface Argument {
+  /** Missing: no access log. */
+  readonly accessLog?: string;
   readonly folder: string;
   readonly address: string;
   readonly regionHost: string;
@@ -17,9 +19,9 @@ interface Argument {
   readonly tunnels: readonly Tunnel[];
 }
 
-const { folder, address, regionHost, type, tunnels } = JSON.parse(process.argv[2] ?? '{}') as Argument;
+const { accessLog, folder, address, regionHost, type, tunnels } = JSON.parse(process.argv[2] ?? '{}') as Argument;
 
-const tunnelOf = ({ host, tokenHash, visit }: Tunnel): FeedTunnel => ({
+const tunnelOf = ({ host, tokenHash, visit, visitorLog }: Tunnel): FeedTunnel => ({
   id: host,
   projectId: 'project',
   name: 'bench',
@@ -30,6 +32,7 @@ const tunnelOf = ({ host, tokenHash, visit }: Tunnel): FeedTunnel => ({
   proxyProtocol: '',
   suspended: false,
   ...(visit === undefined ? {} : { visit }),
+  ...(visitorLog === undefined ? {} : { visitorLog }),
 });
 
 const state: FeedState = {
@@ -55,6 +58,7 @@ const edge = await createEdge({
   https: { host: address, port: 0 },
   http: { host: address, port: 0 },
   publicHttpsPort: 443,
+  ...(accessLog === undefined ? {} : { accessLog: { path: accessLog, format: 'combined' as const } }),
   // All visitors of a measurement come from one address.
   connectionLimits: { total: 20_000, perAddress: 20_000 },
   feed: async () => feed(),
@@ -66,7 +70,7 @@ process.on('SIGTERM', () => process.exit(0));
 function feed() {
   const [near, far] = duplexPair();
   const stream = createControlFeed(far);
-  stream.send({ type: 'welcome', version: feedVersion, epoch: 'bench', region: 'bench' });
+  stream.send({ type: 'welcome', version: feedVersion, epoch: 'bench', region: 'bench', takesVisitorLog: true });
   stream.send({ type: 'snapshot', seq: 1, state });
   return near;
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { footprintOf } from '@underpass/tests/helpers/footprint.ts';
 import { weighable, weighed } from '@underpass/tests/helpers/process.ts';
-import type { FeedVisit } from '@underpass/wire/feed.ts';
+import type { FeedVisit, FeedVisitorLog } from '@underpass/wire/feed.ts';
 import { makeCertificate, type Peer, type Running, type Setup } from './peer.ts';
 import { firstJson, start } from './processes.ts';
 
@@ -19,6 +19,7 @@ export interface Tunnel {
   readonly host: string;
   readonly tokenHash: string;
   readonly visit: FeedVisit | undefined;
+  readonly visitorLog?: FeedVisitorLog;
 }
 
 /** A client gives back what its start left behind after 10 s, and pages of the program a second later (client/tunnels/idle-memory.ts). */
@@ -28,6 +29,8 @@ interface TunnelSetup {
   readonly host: string;
   readonly visit?: FeedVisit;
   readonly options?: readonly string[];
+  /** The tunnel's visitor log is on, and the edge writes an access log. */
+  readonly logged?: boolean;
 }
 
 /** One edge, and one client for each tunnel. */
@@ -36,8 +39,16 @@ export async function startTunnels(setup: Setup, carries: Peer['carries'], tunne
   const { folder, regionHost, edgeAddress: address } = setup;
   const { certificate } = makeCertificate(folder, regionHost, ...tunnels.map(({ host }) => host));
   const tokens = tunnels.map(() => randomBytes(32).toString('base64url'));
-  const edgeTunnels = tunnels.map(({ host, visit }, at): Tunnel => ({ host, tokenHash: hashOf(tokens[at] as string), visit }));
-  const argument = { folder, address, regionHost, type: isHttp ? 'http' : 'ingress', tunnels: edgeTunnels };
+  const edgeTunnels = tunnels.map(
+    ({ host, visit, logged }, at): Tunnel => ({
+      host,
+      tokenHash: hashOf(tokens[at] as string),
+      visit,
+      ...(logged ? { visitorLog: { address: 'full', query: true } } : {}),
+    }),
+  );
+  const accessLog = tunnels.some(({ logged }) => logged) ? join(folder, 'access.log') : undefined;
+  const argument = { accessLog, folder, address, regionHost, type: isHttp ? 'http' : 'ingress', tunnels: edgeTunnels };
   const edge = start(process.execPath, weighable([edgeMain, JSON.stringify(argument)]), weighed);
   const ports = await firstJson<{ https: number; http: number }>(edge);
   const authority = hashOf(new X509Certificate(readFileSync(certificate)).raw);
@@ -67,8 +78,8 @@ const carriedBy = (isHttp: boolean, upstream: string): readonly string[] =>
     ? ['http', '--upstream', `http://${upstream}`]
     : ['ingress', '--upstream', `80=${upstream}`, '--upstream', `443=${upstream}`];
 
-async function startUnderpass(setup: Setup, carries: Peer['carries'], options: readonly string[] = []): Promise<Running> {
-  const [running] = await startTunnels(setup, carries, [{ host: setup.host, options }]);
+async function startUnderpass(setup: Setup, carries: Peer['carries'], more: Partial<TunnelSetup> = {}): Promise<Running> {
+  const [running] = await startTunnels(setup, carries, [{ host: setup.host, ...more }]);
   return running as Running;
 }
 
@@ -95,6 +106,13 @@ export const underpassInspected: Peer = {
   name: 'underpass, inspected',
   carries: 'https',
   needs,
-  start: (setup) => startUnderpass(setup, 'https', ['--inspect']),
+  start: (setup) => startUnderpass(setup, 'https', { options: ['--inspect'] }),
+};
+/** An edge that writes an access log, and a tunnel that keeps a visitor log. */
+export const underpassLogged: Peer = {
+  name: 'underpass with logs',
+  carries: 'https',
+  needs,
+  start: (setup) => startUnderpass(setup, 'https', { logged: true }),
 };
 export const underpassTcp: Peer = { name: 'underpass', carries: 'tcp', needs, start: (setup) => startUnderpass(setup, 'tcp') };
