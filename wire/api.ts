@@ -89,6 +89,8 @@ export interface Session {
   readonly congestion: string | null;
   /** Losses have left its window smaller than that of a new carrier soon is. Asks the system. */
   readonly isCollapsed: boolean;
+  /** Sends padding, so that the window of a new carrier grows before a visitor waits for it. On a long path with BBR alone. */
+  widen(): void;
   /** Payload bytes of all streams. */
   readonly receivedBytes: number;
   readonly sentBytes: number;

@@ -80,6 +80,10 @@ interface Peer {
 /** Bytes in the kernel, not yet sent, on a long path: 5 ms at 200 Mbit/s, so a busy event loop does not stall the carrier. */
 const unsentBytes = 131_072;
 
+/** What `widen` sends: 256 kB, so a window of 10 segments grows to some 180. A peer takes 40 INFOs at once. */
+const widenPads = 16;
+const padBytes = 16_000;
+
 function nothing(): void {}
 
 export function createSession(carrier: Duplex, options: SessionOptions): Session {
@@ -122,6 +126,8 @@ class MuxSession implements Session, StreamHost, FrameSink {
   #congestion: string | null = null;
   /** The round trip of the TCP connection, where the kernel says; else of PINGs. */
   #minRttMs = 0;
+  /** Padding frames that `widen` has yet to send. */
+  #padsLeft = 0;
   #state: SessionState = 'open';
   /** Null until the peer's HELLO has arrived. */
   #peer: Peer | null = null;
@@ -178,6 +184,7 @@ class MuxSession implements Session, StreamHost, FrameSink {
   #written(bytes: number): void {
     if (this.isFar && this.#congestion === 'bbr') this.#pacer.written(bytes, this.#clock.now(), this.#minRttMs);
     this.#roundRobin.run();
+    this.#pad();
   }
 
   #listen(carrier: Duplex): void {
@@ -222,6 +229,21 @@ class MuxSession implements Session, StreamHost, FrameSink {
   get isCollapsed(): boolean {
     const info = readTcpInfo(this.#carrier);
     return info !== null && isCollapsed(this.#congestion, info);
+  }
+
+  widen(): void {
+    if (!this.isFar || this.#congestion !== 'bbr' || this.version < offerVersion || this.closed) return;
+    this.#padsLeft = widenPads;
+    this.#pad();
+  }
+
+  /** One at a time, so that visitors come first. Once one is here, the answers widen the window. */
+  #pad(): void {
+    if (this.#streams.size > 0) this.#padsLeft = 0;
+    if (this.#padsLeft === 0 || this.#writer.isWaiting) return;
+    this.#padsLeft--;
+    const info = { ...this.#ourHello.info, padding: ' '.repeat(padBytes) };
+    this.#writer.frame(frameType.info, 0, encodeInfo(info));
   }
 
   get provenAtMs(): number | null {

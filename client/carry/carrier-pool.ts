@@ -44,6 +44,8 @@ export class CarrierPool {
   #finished = { rxBytes: 0, txBytes: 0 };
   #reported: { readonly code: string; readonly atMs: number } | null = null;
   #stopped = false;
+  /** The first carriers of a process alone: all clients of an edge may have to reconnect to it at once. */
+  #unwidened = mostCarriers;
   #lastInfo: Info = {};
   #resolveEmpty!: () => void;
   readonly #empty = new Promise<void>((resolve) => {
@@ -148,6 +150,7 @@ export class CarrierPool {
       this.#reconsider();
     };
     this.#extras.watch(session);
+    if (this.#unwidened-- > 0) session.widen();
     this.#options.onEvent({ kind: 'connected', edge, address, urls: session.peerInfo.urls ?? [] });
     this.#options.onConnected(session);
     this.#options.onInfo(session.peerInfo);

@@ -99,6 +99,11 @@ test('on a long path a client opens carriers while downloads fill those that it 
       async () => seen(far.farAddress),
       (ends) => ends.length > 2 && ends.every((end) => end.includes(' bbr ')),
     );
+  if (offeredControls()?.far === 'bbr')
+    await eventually(
+      async () => seen(far.nearAddress, far),
+      (ends) => ends.length === 2 && ends.every((end) => windowOf(end) > 60),
+    );
   const downloads = Promise.all([1, 2, 3].map(() => download(door, 5_000_000)));
   await eventually(carriers, (count) => count > 2);
   if (offeredControls()?.far === 'bbr')
@@ -120,6 +125,9 @@ function seen(peer: string, far?: FarMachine): readonly string[] {
   const [program, all] = far === undefined ? ['ss', args] : far.command('ss', args);
   return execFileSync(program, all, { encoding: 'utf8' }).trim().split('\n');
 }
+
+/** Segments; a new connection has 10. */
+const windowOf = (end: string): number => Number(/cwnd:(\d+)/.exec(end)?.[1]);
 
 test('with 100 ms of delay and 1 % of loss pages and downloads arrive complete', { skip }, async (t) => {
   const { door, carriers } = await setUp(t, { delayMs: 50, lossPercent: 1 });

@@ -29,6 +29,8 @@ export interface Info {
   readonly urls?: readonly string[];
   /** Takes streams of kind `tcp`. An earlier version would end the carrier at the first. */
   readonly tcp?: boolean;
+  /** Nobody reads it: it makes an INFO long. */
+  readonly padding?: string;
 }
 
 export interface Hello {
