@@ -1,24 +1,22 @@
 // Prints the settings table: docs/settings.md and `underpass-server config`. Secrets are never printed.
 
-import { type Environment, type ReadFile, readSettings, type SettingRow, settingTable } from './settings.ts';
+import { type Environment, type ReadFile, readSettings, type SettingRow, settingGroups, settingTable } from './settings.ts';
 
-const rows: readonly SettingRow<unknown>[] = Object.values(settingTable);
 const keys = Object.keys(settingTable) as (keyof typeof settingTable)[];
 
 const escapeCell = (text: string): string => text.replaceAll('|', '\\|');
 const nameCell = (row: SettingRow<unknown>): string =>
   row.secret ? `\`${row.name}\` or \`${row.name}_FILE\`` : `\`${row.name}\``;
 
-function renderGroup(group: string): string {
-  const lines = rows
-    .filter((row) => row.group === group)
-    .map((row) => `| ${nameCell(row)} | ${escapeCell(row.about)} | ${escapeCell(row.fallbackText)} |`);
+function renderGroup([group, rows]: readonly [string, Readonly<Record<string, SettingRow<unknown>>>]): string {
+  const lines = Object.values(rows).map(
+    (row) => `| ${nameCell(row)} | ${escapeCell(row.about)} | ${escapeCell(row.fallbackText)} |`,
+  );
   return [`## ${group}`, '', '| Setting | What it is | Default |', '|---|---|---|', ...lines, ''].join('\n');
 }
 
 /** The whole of docs/settings.md. */
 export function renderSettingsPage(): string {
-  const groups = [...new Set(rows.map((row) => row.group))];
   const intro = [
     '# Settings of the server',
     '',
@@ -28,7 +26,7 @@ export function renderSettingsPage(): string {
     'the server refuses to start on defaults that are safe only on a laptop, and names each of them.',
     '',
   ].join('\n');
-  return `${intro}\n${groups.map(renderGroup).join('\n')}`;
+  return `${intro}\n${Object.entries(settingGroups).map(renderGroup).join('\n')}`;
 }
 
 interface ShownSetting {

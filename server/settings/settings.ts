@@ -34,19 +34,9 @@ import {
 } from './setting-values.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
-type SettingGroup =
-  | 'General'
-  | 'Addresses'
-  | 'State'
-  | 'Mail'
-  | 'Registration and operator'
-  | 'Region and edge'
-  | 'Certificates'
-  | 'DNS';
 
 export interface SettingRow<T> {
   readonly name: string;
-  readonly group: SettingGroup;
   readonly about: string;
   readonly parse: ParseValue<T>;
   /** Computed only from the environment, so that `config` prints what would be used. */
@@ -57,27 +47,24 @@ export interface SettingRow<T> {
   readonly secret: boolean;
 }
 
-interface RowOptions<T> {
-  readonly group: SettingGroup;
-  readonly about: string;
-  readonly parse: ParseValue<T>;
-  readonly secret?: boolean;
-}
-
-function setting<T>(name: string, options: RowOptions<T>, fallback: T | ((env: Environment) => T), fallbackText?: string) {
+function setting<T>(
+  name: string,
+  about: string,
+  parse: ParseValue<T>,
+  fallback: T | ((env: Environment) => T),
+  fallbackText = fallback === undefined ? 'none' : String(fallback),
+): SettingRow<T> {
   const compute = typeof fallback === 'function' ? (fallback as (env: Environment) => T) : () => fallback;
-  const text = fallbackText ?? (fallback === undefined ? 'none' : String(fallback));
-  const { group, about, parse, secret = false } = options;
-  return { name, group, about, parse, fallback: compute, fallbackText: text, secret } satisfies SettingRow<T>;
+  return { name, about, parse, fallback: compute, fallbackText, secret: false };
 }
 
 /** A setting without a default. */
-function optional<T>(name: string, options: RowOptions<T>, fallbackText = 'none'): SettingRow<T | undefined> {
-  return setting<T | undefined>(name, options, undefined, fallbackText);
+function optional<T>(name: string, about: string, parse: ParseValue<T>, fallbackText = 'none'): SettingRow<T | undefined> {
+  return setting<T | undefined>(name, about, parse, undefined, fallbackText);
 }
 
-function secret<T>(name: string, options: Omit<RowOptions<T>, 'secret'>, fallbackText = 'none'): SettingRow<T | undefined> {
-  return optional(name, { ...options, secret: true }, fallbackText);
+function secret<T>(name: string, about: string, parse: ParseValue<T>, fallbackText = 'none'): SettingRow<T | undefined> {
+  return { ...optional(name, about, parse, fallbackText), secret: true };
 }
 
 const isProduction = (env: Environment): boolean => valueOr(parseSwitch, env.UNDERPASS_PRODUCTION, env.NODE_ENV === 'production');
@@ -113,598 +100,450 @@ function defaultHome(env: Environment): string {
   return `${env.HOME ?? '.'}/.local/state/underpass`;
 }
 
-export const settingTable = {
-  role: setting(
-    'UNDERPASS_ROLE',
-    {
-      group: 'General',
-      about: 'What this process runs: everything, control alone, or the edge of one region.',
-      parse: parseOneOf('all', 'control', 'edge'),
-    },
-    'all',
-  ),
-  home: setting(
-    'UNDERPASS_HOME',
-    {
-      group: 'General',
-      about: 'Folder for the data of this process: embedded database, keys, certificates, mailbox.',
-      parse: parseText(4096),
-    },
-    defaultHome,
-    '`underpass` in the user’s state folder',
-  ),
-  production: setting(
-    'UNDERPASS_PRODUCTION',
-    { group: 'General', about: 'Refuse to start on defaults that are safe only on a laptop.', parse: parseSwitch },
-    isProduction,
-    'true when NODE_ENV is production',
-  ),
-  log: setting(
-    'UNDERPASS_LOG',
-    {
-      group: 'General',
-      about: 'The least severe level that the log contains.',
-      parse: parseOneOf('silent', 'error', 'warn', 'info', 'debug'),
-    },
-    (env): 'warn' | 'info' => (isProduction(env) ? 'info' : 'warn'),
-    'info in production, else warn',
-  ),
-  replicas: setting(
-    'UNDERPASS_REPLICAS',
-    {
-      group: 'General',
-      about: 'How many control processes share this installation; over 1 needs DATABASE_URL and NATS_URL.',
-      parse: parseWhole(1, 100),
-    },
-    1,
-  ),
-  quickTunnels: setting(
-    'UNDERPASS_QUICK_TUNNELS',
-    {
-      group: 'General',
-      about: 'How many quick tunnels (`underpass http PORT`) one person may have at once; 0 switches them off.',
-      parse: parseWhole(0, 1000),
-    },
-    10,
-  ),
-  chosenNames: setting(
-    'UNDERPASS_CHOSEN_NAMES',
-    {
-      group: 'General',
-      about:
-        'A quick tunnel with `--name docs` gets the address `docs` under the wildcard domain, if that is free and not reserved.',
-      parse: parseSwitch,
-    },
-    false,
-    'false: its address is generated, so nobody can choose one that looks like somebody else’s service',
-  ),
-
-  listen: setting(
-    'UNDERPASS_LISTEN',
-    {
-      group: 'Addresses',
-      about: 'Address that the edge listens on, and the dashboard and the API unless UNDERPASS_CONTROL_LISTEN is set.',
-      parse: (text) => onlyAddress(text),
-    },
-    edgeAddress,
-    ':: in production, else 127.0.0.1',
-  ),
-  controlListen: setting(
-    'UNDERPASS_CONTROL_LISTEN',
-    {
-      group: 'Addresses',
-      about: 'Address that the port of the dashboard and the API listens on.',
-      parse: (text) => onlyAddress(text),
-    },
-    (env) => (servesConsole(env) ? '127.0.0.1' : edgeAddress(env)),
-    '127.0.0.1 with UNDERPASS_EDGE_CONSOLE, else UNDERPASS_LISTEN',
-  ),
-  port: setting('UNDERPASS_PORT', { group: 'Addresses', about: 'Port of the dashboard and the API.', parse: parsePort }, 8400),
-  edgeHttpsPort: setting(
-    'UNDERPASS_EDGE_HTTPS_PORT',
-    { group: 'Addresses', about: 'Port where the edge takes https visitors and clients.', parse: parsePort },
-    8443,
-  ),
-  edgeHttpPort: setting(
-    'UNDERPASS_EDGE_HTTP_PORT',
-    { group: 'Addresses', about: 'Port where the edge takes plain http visitors.', parse: parsePort },
-    8480,
-  ),
-  publicHttpsPort: setting(
-    'UNDERPASS_PUBLIC_HTTPS_PORT',
-    {
-      group: 'Addresses',
-      about:
-        'Port in the https addresses that people see, if a load balancer or a port mapping changes it. A port that browsers refuse, such as 6000, prevents the start.',
-      parse: parseWhole(1, 65535),
-    },
-    publicPort,
-    '443 in production, else UNDERPASS_EDGE_HTTPS_PORT',
-  ),
-  origin: setting(
-    'UNDERPASS_ORIGIN',
-    {
-      group: 'Addresses',
-      about:
-        'Public address of the dashboard, as browsers see it; links in mails start with it. A port that browsers refuse prevents the start.',
-      parse: parseOrigin,
-    },
-    laptopOrigin,
-    'http://localhost:UNDERPASS_PORT',
-  ),
-  trustedProxies: setting<readonly string[]>(
-    'UNDERPASS_TRUSTED_PROXIES',
-    {
-      group: 'Addresses',
-      about: 'Proxies in front of the dashboard whose X-Forwarded-For the server trusts.',
-      parse: list(parseRange),
-    },
-    [],
-    'none',
-  ),
-  providerNetworks: setting<readonly string[]>(
-    'UNDERPASS_PROVIDER_NETWORKS',
-    {
-      group: 'Addresses',
-      about:
-        'Private networks where identity providers of access policies may be. Anybody who may change a policy can reach them.',
-      parse: list(parseRange),
-    },
-    [],
-    'none: public addresses only',
-  ),
-  webhookNetworks: setting<readonly string[]>(
-    'UNDERPASS_WEBHOOK_NETWORKS',
-    {
-      group: 'Addresses',
-      about: 'Private networks where webhooks of alerts may be. Owners and admins of every project can reach them.',
-      parse: list(parseRange),
-    },
-    [],
-    'none: public addresses only',
-  ),
-  metricsPort: optional(
-    'UNDERPASS_METRICS_PORT',
-    { group: 'Addresses', about: 'Port of the Prometheus metrics; keep it private.', parse: parsePort },
-    'no metrics port',
-  ),
-  metricsListen: setting(
-    'UNDERPASS_METRICS_LISTEN',
-    { group: 'Addresses', about: 'Address that the metrics port listens on.', parse: (text) => onlyAddress(text) },
-    '127.0.0.1',
-  ),
-  dashboard: optional(
-    'UNDERPASS_DASHBOARD',
-    { group: 'Addresses', about: 'Folder with the built dashboard.', parse: parseText(4096) },
-    'dashboard/dist beside the server',
-  ),
-  releases: optional(
-    'UNDERPASS_RELEASES',
-    {
-      group: 'Addresses',
-      about: 'Folder with the released command-line files that the download page offers.',
-      parse: parseText(4096),
-    },
-    'client/dist/releases beside the server',
-  ),
-
-  databaseUrl: secret(
-    'DATABASE_URL',
-    {
-      group: 'State',
-      about: 'Postgres database for the state, for example postgres://user:password@host/underpass.',
-      parse: parseUrl('postgres', 'postgresql'),
-    },
-    'the embedded database in UNDERPASS_HOME',
-  ),
-  natsUrl: secret(
-    'NATS_URL',
-    {
-      group: 'State',
-      about: 'NATS server that carries messages between control processes; several servers of a cluster are separated by commas.',
-      parse: parseUrls('nats', 'tls'),
-    },
-    'none; one control process needs none',
-  ),
-  masterKey: secret(
-    'UNDERPASS_MASTER_KEY',
-    {
-      group: 'State',
-      about:
-        'Key that encrypts tokens and private keys at rest: base64 of 32 bytes. Control processes that share a database share it.',
-      parse: parseKeys(32),
-    },
-    'made on first start and kept in UNDERPASS_HOME',
-  ),
-
-  smtpUrl: secret(
-    'SMTP_URL',
-    {
-      group: 'Mail',
-      about: 'Server that sends mail, for example smtps://user:password@mail.example.com.',
-      parse: parseUrl('smtp', 'smtps'),
-    },
-    'no mail is sent: it goes to UNDERPASS_HOME/mailbox, and operators read it at /dev/mailbox',
-  ),
-  mailFrom: setting(
-    'UNDERPASS_MAIL_FROM',
-    { group: 'Mail', about: 'Sender of every mail.', parse: parseText(320) },
-    'Underpass <no-reply@underpass.localhost>',
-  ),
-
-  operatorEmail: setting(
-    'UNDERPASS_OPERATOR_EMAIL',
-    { group: 'Registration and operator', about: 'First operator, made on first start.', parse: parseMailAddress },
-    'operator@underpass.localhost',
-  ),
-  securityContact: optional(
-    'UNDERPASS_SECURITY_CONTACT',
-    {
-      group: 'Registration and operator',
-      about: 'Where security reports go, shown in security.txt: a mailto: or https: address.',
-      parse: parseUrlOrMail,
-    },
-    'mailto: UNDERPASS_OPERATOR_EMAIL',
-  ),
-  invitationsApprove: setting(
-    'UNDERPASS_INVITATIONS_APPROVE',
-    {
-      group: 'Registration and operator',
-      about:
-        'An owner’s invitation approves the account of the person whom it invites. The account can then use only projects that invite it.',
-      parse: parseSwitch,
-    },
-    false,
-    'false: an operator approves every account',
-  ),
-  operatorName: setting(
-    'UNDERPASS_OPERATOR_NAME',
-    {
-      group: 'Registration and operator',
-      about: 'The company that runs this service, for the legal pages and the footer.',
-      parse: parseText(120),
-    },
-    'Underpass Ltd',
-  ),
-  operatorAddress: optional('UNDERPASS_OPERATOR_ADDRESS', {
-    group: 'Registration and operator',
-    about: 'Its registered address, for the legal pages.',
-    parse: parseText(300),
-  }),
-  operatorCompanyNumber: optional('UNDERPASS_OPERATOR_COMPANY_NUMBER', {
-    group: 'Registration and operator',
-    about: 'Its company number, for the legal pages.',
-    parse: parseText(40),
-  }),
-  turnstileSiteKey: optional(
-    'UNDERPASS_TURNSTILE_SITE_KEY',
-    {
-      group: 'Registration and operator',
-      about: 'Cloudflare Turnstile site key; with the secret it replaces the built-in bot check.',
-      parse: parseText(256),
-    },
-    'the built-in bot check',
-  ),
-  turnstileSecret: secret('UNDERPASS_TURNSTILE_SECRET', {
-    group: 'Registration and operator',
-    about: 'Cloudflare Turnstile secret.',
-    parse: parseText(256),
-  }),
-  turnstileUrl: setting(
-    'UNDERPASS_TURNSTILE_URL',
-    { group: 'Registration and operator', about: 'Address that checks Turnstile answers.', parse: parseUrl('https', 'http') },
-    'https://challenges.cloudflare.com/turnstile/v0/siteverify',
-  ),
-  subscriptionLookupUrl: optional('UNDERPASS_SUBSCRIPTION_LOOKUP_URL', {
-    group: 'Registration and operator',
-    about: 'URL that the server asks with ?email= whether a registration has an active subscription.',
-    parse: parseUrl('https', 'http'),
-  }),
-  subscriptionLookupToken: secret('UNDERPASS_SUBSCRIPTION_LOOKUP_TOKEN', {
-    group: 'Registration and operator',
-    about: 'Bearer token for the subscription lookup.',
-    parse: parseText(4096),
-  }),
-  subscriptionWebhookSecret: secret(
-    'UNDERPASS_SUBSCRIPTION_WEBHOOK_SECRET',
-    {
-      group: 'Registration and operator',
-      about: 'Signs the webhook that reports changed subscriptions.',
-      parse: parseSecret(16),
-    },
-    'the webhook is off',
-  ),
-  usageWebhookUrl: optional('UNDERPASS_USAGE_WEBHOOK_URL', {
-    group: 'Registration and operator',
-    about: 'URL of a billing system that gets what each project used in each hour.',
-    parse: parseUrl('https', 'http'),
-  }),
-  usageWebhookSecret: secret('UNDERPASS_USAGE_WEBHOOK_SECRET', {
-    group: 'Registration and operator',
-    about: 'Signs what the billing system gets (Standard Webhooks): whsec_ and 24 to 64 bytes in Base64.',
-    parse: parseWebhookSecret,
-  }),
-
-  region: setting(
-    'UNDERPASS_REGION',
-    {
-      group: 'Region and edge',
-      about: 'Region that this edge serves; in role all also the region made on first start.',
-      parse: parseLabel,
-    },
-    'local',
-  ),
-  regionDescription: setting(
-    'UNDERPASS_REGION_DESCRIPTION',
-    { group: 'Region and edge', about: 'Name of that first region in the dashboard.', parse: parseText(120) },
-    'This machine',
-  ),
-  dataPlaneHost: setting(
-    'UNDERPASS_DATA_PLANE_HOST',
-    {
-      group: 'Region and edge',
-      about: 'Host that clients of this region dial, and that CNAME records point at.',
-      parse: parseDomainName,
-    },
-    'local.localhost',
-  ),
-  wildcardDomain: setting(
-    'UNDERPASS_WILDCARD_DOMAIN',
-    { group: 'Region and edge', about: 'Domain under which that first region generates names.', parse: parseDomainName },
-    'tunnels.localhost',
-  ),
-  tcpPorts: optional('UNDERPASS_TCP_PORTS', {
-    group: 'Region and edge',
-    about:
+/** The rows under the headings of docs/settings.md. */
+export const settingGroups = {
+  General: {
+    role: setting(
+      'UNDERPASS_ROLE',
+      'What this process runs: everything, control alone, or the edge of one region.',
+      parseOneOf('all', 'control', 'edge'),
+      'all',
+    ),
+    home: setting(
+      'UNDERPASS_HOME',
+      'Folder for the data of this process: embedded database, keys, certificates, mailbox.',
+      parseText(4096),
+      defaultHome,
+      '`underpass` in the user’s state folder',
+    ),
+    production: setting(
+      'UNDERPASS_PRODUCTION',
+      'Refuse to start on defaults that are safe only on a laptop.',
+      parseSwitch,
+      isProduction,
+      'true when NODE_ENV is production',
+    ),
+    log: setting(
+      'UNDERPASS_LOG',
+      'The least severe level that the log contains.',
+      parseOneOf('silent', 'error', 'warn', 'info', 'debug'),
+      (env): 'warn' | 'info' => (isProduction(env) ? 'info' : 'warn'),
+      'info in production, else warn',
+    ),
+    replicas: setting(
+      'UNDERPASS_REPLICAS',
+      'How many control processes share this installation; over 1 needs DATABASE_URL and NATS_URL.',
+      parseWhole(1, 100),
+      1,
+    ),
+    quickTunnels: setting(
+      'UNDERPASS_QUICK_TUNNELS',
+      'How many quick tunnels (`underpass http PORT`) one person may have at once; 0 switches them off.',
+      parseWhole(0, 1000),
+      10,
+    ),
+    chosenNames: setting(
+      'UNDERPASS_CHOSEN_NAMES',
+      'A quick tunnel with `--name docs` gets the address `docs` under the wildcard domain, if that is free and not reserved.',
+      parseSwitch,
+      false,
+      'false: its address is generated, so nobody can choose one that looks like somebody else’s service',
+    ),
+  },
+  Addresses: {
+    listen: setting(
+      'UNDERPASS_LISTEN',
+      'Address that the edge listens on, and the dashboard and the API unless UNDERPASS_CONTROL_LISTEN is set.',
+      (text) => onlyAddress(text),
+      edgeAddress,
+      ':: in production, else 127.0.0.1',
+    ),
+    controlListen: setting(
+      'UNDERPASS_CONTROL_LISTEN',
+      'Address that the port of the dashboard and the API listens on.',
+      (text) => onlyAddress(text),
+      (env) => (servesConsole(env) ? '127.0.0.1' : edgeAddress(env)),
+      '127.0.0.1 with UNDERPASS_EDGE_CONSOLE, else UNDERPASS_LISTEN',
+    ),
+    port: setting('UNDERPASS_PORT', 'Port of the dashboard and the API.', parsePort, 8400),
+    edgeHttpsPort: setting('UNDERPASS_EDGE_HTTPS_PORT', 'Port where the edge takes https visitors and clients.', parsePort, 8443),
+    edgeHttpPort: setting('UNDERPASS_EDGE_HTTP_PORT', 'Port where the edge takes plain http visitors.', parsePort, 8480),
+    publicHttpsPort: setting(
+      'UNDERPASS_PUBLIC_HTTPS_PORT',
+      'Port in the https addresses that people see, if a load balancer or a port mapping changes it. A port that browsers refuse, such as 6000, prevents the start.',
+      parseWhole(1, 65535),
+      publicPort,
+      '443 in production, else UNDERPASS_EDGE_HTTPS_PORT',
+    ),
+    origin: setting(
+      'UNDERPASS_ORIGIN',
+      'Public address of the dashboard, as browsers see it; links in mails start with it. A port that browsers refuse prevents the start.',
+      parseOrigin,
+      laptopOrigin,
+      'http://localhost:UNDERPASS_PORT',
+    ),
+    trustedProxies: setting<readonly string[]>(
+      'UNDERPASS_TRUSTED_PROXIES',
+      'Proxies in front of the dashboard whose X-Forwarded-For the server trusts.',
+      list(parseRange),
+      [],
+      'none',
+    ),
+    providerNetworks: setting<readonly string[]>(
+      'UNDERPASS_PROVIDER_NETWORKS',
+      'Private networks where identity providers of access policies may be. Anybody who may change a policy can reach them.',
+      list(parseRange),
+      [],
+      'none: public addresses only',
+    ),
+    webhookNetworks: setting<readonly string[]>(
+      'UNDERPASS_WEBHOOK_NETWORKS',
+      'Private networks where webhooks of alerts may be. Owners and admins of every project can reach them.',
+      list(parseRange),
+      [],
+      'none: public addresses only',
+    ),
+    metricsPort: optional(
+      'UNDERPASS_METRICS_PORT',
+      'Port of the Prometheus metrics; keep it private.',
+      parsePort,
+      'no metrics port',
+    ),
+    metricsListen: setting(
+      'UNDERPASS_METRICS_LISTEN',
+      'Address that the metrics port listens on.',
+      (text) => onlyAddress(text),
+      '127.0.0.1',
+    ),
+    dashboard: optional(
+      'UNDERPASS_DASHBOARD',
+      'Folder with the built dashboard.',
+      parseText(4096),
+      'dashboard/dist beside the server',
+    ),
+    releases: optional(
+      'UNDERPASS_RELEASES',
+      'Folder with the released command-line files that the download page offers.',
+      parseText(4096),
+      'client/dist/releases beside the server',
+    ),
+  },
+  State: {
+    databaseUrl: secret(
+      'DATABASE_URL',
+      'Postgres database for the state, for example postgres://user:password@host/underpass.',
+      parseUrl('postgres', 'postgresql'),
+      'the embedded database in UNDERPASS_HOME',
+    ),
+    natsUrl: secret(
+      'NATS_URL',
+      'NATS server that carries messages between control processes; several servers of a cluster are separated by commas.',
+      parseUrls('nats', 'tls'),
+      'none; one control process needs none',
+    ),
+    masterKey: secret(
+      'UNDERPASS_MASTER_KEY',
+      'Key that encrypts tokens and private keys at rest: base64 of 32 bytes. Control processes that share a database share it.',
+      parseKeys(32),
+      'made on first start and kept in UNDERPASS_HOME',
+    ),
+  },
+  Mail: {
+    smtpUrl: secret(
+      'SMTP_URL',
+      'Server that sends mail, for example smtps://user:password@mail.example.com.',
+      parseUrl('smtp', 'smtps'),
+      'no mail is sent: it goes to UNDERPASS_HOME/mailbox, and operators read it at /dev/mailbox',
+    ),
+    mailFrom: setting('UNDERPASS_MAIL_FROM', 'Sender of every mail.', parseText(320), 'Underpass <no-reply@underpass.localhost>'),
+  },
+  'Registration and operator': {
+    operatorEmail: setting(
+      'UNDERPASS_OPERATOR_EMAIL',
+      'First operator, made on first start.',
+      parseMailAddress,
+      'operator@underpass.localhost',
+    ),
+    securityContact: optional(
+      'UNDERPASS_SECURITY_CONTACT',
+      'Where security reports go, shown in security.txt: a mailto: or https: address.',
+      parseUrlOrMail,
+      'mailto: UNDERPASS_OPERATOR_EMAIL',
+    ),
+    invitationsApprove: setting(
+      'UNDERPASS_INVITATIONS_APPROVE',
+      'An owner’s invitation approves the account of the person whom it invites. The account can then use only projects that invite it.',
+      parseSwitch,
+      false,
+      'false: an operator approves every account',
+    ),
+    operatorName: setting(
+      'UNDERPASS_OPERATOR_NAME',
+      'The company that runs this service, for the legal pages and the footer.',
+      parseText(120),
+      'Underpass Ltd',
+    ),
+    operatorAddress: optional('UNDERPASS_OPERATOR_ADDRESS', 'Its registered address, for the legal pages.', parseText(300)),
+    operatorCompanyNumber: optional(
+      'UNDERPASS_OPERATOR_COMPANY_NUMBER',
+      'Its company number, for the legal pages.',
+      parseText(40),
+    ),
+    turnstileSiteKey: optional(
+      'UNDERPASS_TURNSTILE_SITE_KEY',
+      'Cloudflare Turnstile site key; with the secret it replaces the built-in bot check.',
+      parseText(256),
+      'the built-in bot check',
+    ),
+    turnstileSecret: secret('UNDERPASS_TURNSTILE_SECRET', 'Cloudflare Turnstile secret.', parseText(256)),
+    turnstileUrl: setting(
+      'UNDERPASS_TURNSTILE_URL',
+      'Address that checks Turnstile answers.',
+      parseUrl('https', 'http'),
+      'https://challenges.cloudflare.com/turnstile/v0/siteverify',
+    ),
+    subscriptionLookupUrl: optional(
+      'UNDERPASS_SUBSCRIPTION_LOOKUP_URL',
+      'URL that the server asks with ?email= whether a registration has an active subscription.',
+      parseUrl('https', 'http'),
+    ),
+    subscriptionLookupToken: secret(
+      'UNDERPASS_SUBSCRIPTION_LOOKUP_TOKEN',
+      'Bearer token for the subscription lookup.',
+      parseText(4096),
+    ),
+    subscriptionWebhookSecret: secret(
+      'UNDERPASS_SUBSCRIPTION_WEBHOOK_SECRET',
+      'Signs the webhook that reports changed subscriptions.',
+      parseSecret(16),
+      'the webhook is off',
+    ),
+    usageWebhookUrl: optional(
+      'UNDERPASS_USAGE_WEBHOOK_URL',
+      'URL of a billing system that gets what each project used in each hour.',
+      parseUrl('https', 'http'),
+    ),
+    usageWebhookSecret: secret(
+      'UNDERPASS_USAGE_WEBHOOK_SECRET',
+      'Signs what the billing system gets (Standard Webhooks): whsec_ and 24 to 64 bytes in Base64.',
+      parseWebhookSecret,
+    ),
+  },
+  'Region and edge': {
+    region: setting(
+      'UNDERPASS_REGION',
+      'Region that this edge serves; in role all also the region made on first start.',
+      parseLabel,
+      'local',
+    ),
+    regionDescription: setting(
+      'UNDERPASS_REGION_DESCRIPTION',
+      'Name of that first region in the dashboard.',
+      parseText(120),
+      'This machine',
+    ),
+    dataPlaneHost: setting(
+      'UNDERPASS_DATA_PLANE_HOST',
+      'Host that clients of this region dial, and that CNAME records point at.',
+      parseDomainName,
+      'local.localhost',
+    ),
+    wildcardDomain: setting(
+      'UNDERPASS_WILDCARD_DOMAIN',
+      'Domain under which that first region generates names.',
+      parseDomainName,
+      'tunnels.localhost',
+    ),
+    tcpPorts: optional(
+      'UNDERPASS_TCP_PORTS',
       'Public ports that the edge may open for tcp tunnels, such as 20000-20099. In role all, also the range of that first region; another region gets its range on the operator page Regions. Without it there are no tcp tunnels.',
-    parse: parsePorts,
-  }),
-  edgeConsole: setting(
-    'UNDERPASS_EDGE_CONSOLE',
-    {
-      group: 'Region and edge',
-      about:
-        "In role all: the edge also serves the dashboard, on the edge's ports, under the host of UNDERPASS_ORIGIN. No other proxy is needed.",
-      parse: parseSwitch,
-    },
-    ownsOrigin,
-    'true where UNDERPASS_ORIGIN is https on the port of the edge and UNDERPASS_TRUSTED_PROXIES is empty',
-  ),
-  controlUrl: optional('UNDERPASS_CONTROL_URL', {
-    group: 'Region and edge',
-    about: 'Where an edge finds control. Needed in role edge.',
-    parse: parseUrl('https', 'http'),
-  }),
-  edgeKey: secret('UNDERPASS_EDGE_KEY', {
-    group: 'Region and edge',
-    about: 'Key that control gave to this region (underpass-server regions key). Needed in role edge.',
-    parse: parseSecret(16),
-  }),
-  edgeId: optional(
-    'UNDERPASS_EDGE_ID',
-    { group: 'Region and edge', about: 'Name of this edge among those of its region.', parse: parseLabel },
-    'made on first start and kept in UNDERPASS_HOME',
-  ),
-  edgeWorkers: setting(
-    'UNDERPASS_EDGE_WORKERS',
-    { group: 'Region and edge', about: 'Processes of the edge; 0 means one for each core.', parse: parseWhole(0, 256) },
-    (env) => (isProduction(env) ? 0 : 1),
-    '0 in production, else 1',
-  ),
-  edgeConnections: optional(
-    'UNDERPASS_EDGE_CONNECTIONS',
-    {
-      group: 'Region and edge',
-      about: 'Connections that each process of the edge holds at once on its public ports; the last tenth is for clients.',
-      parse: parseWhole(100, 10_000_000),
-    },
-    'what four fifths of its file descriptors and half of its share of the memory allow',
-  ),
-  edgeConnectionsPerAddress: optional(
-    'UNDERPASS_EDGE_CONNECTIONS_PER_ADDRESS',
-    {
-      group: 'Region and edge',
-      about: 'How many of these connections one IPv4 address or one IPv6 /64 may have.',
-      parse: parseWhole(10, 10_000_000),
-    },
-    '2000, or a quarter of UNDERPASS_EDGE_CONNECTIONS where that is less',
-  ),
-  accessLog: optional(
-    'UNDERPASS_ACCESS_LOG',
-    {
-      group: 'Region and edge',
-      about: 'File where the edge writes a line for each request of a visitor: an absolute path, or stdout.',
-      parse: parseLogPath,
-    },
-    'no access log',
-  ),
-  accessLogFormat: setting(
-    'UNDERPASS_ACCESS_LOG_FORMAT',
-    {
-      group: 'Region and edge',
-      about: 'Format of these lines: that of nginx and Apache, or the same with the host and the port in front.',
-      parse: parseOneOf(...accessFormats),
-    },
-    (): AccessFormat => 'combined',
-    'combined',
-  ),
-  otlpUrl: optional(
-    'UNDERPASS_OTLP_URL',
-    {
-      group: 'Region and edge',
-      about: 'Base URL of an OpenTelemetry collector (OTLP over HTTP) that gets the figures of this edge’s tunnels.',
-      parse: parseOtlpUrl,
-    },
-    'nothing is exported',
-  ),
-  otlpHeaders: secret('UNDERPASS_OTLP_HEADERS', {
-    group: 'Region and edge',
-    about: 'Headers for the collector, such as a token: name=value, several separated by commas.',
-    parse: parseHeaders,
-  }),
-  otlpRequests: setting(
-    'UNDERPASS_OTLP_REQUESTS',
-    {
-      group: 'Region and edge',
-      about: 'Send the collector a record of each request of a visitor too, with the visitor’s address.',
-      parse: parseSwitch,
-    },
-    false,
-  ),
-  answerSeconds: setting(
-    'UNDERPASS_ANSWER_SECONDS',
-    {
-      group: 'Region and edge',
-      about: 'How long a service behind a tunnel may take to begin its answer. After that the visitor gets 504.',
-      parse: parseWhole(1, 3600),
-    },
-    120,
-  ),
-  congestion: setting(
-    'UNDERPASS_CONGESTION',
-    {
-      group: 'Region and edge',
-      about:
-        'Congestion control of connections: BBR on long paths where the kernel offers it, and not on short ones (path), or always the default of the system (system).',
-      parse: parseOneOf('path', 'system'),
-    },
-    'path',
-  ),
-  drainSeconds: setting(
-    'UNDERPASS_DRAIN_SECONDS',
-    {
-      group: 'Region and edge',
-      about: 'How long a stop waits for open requests and connections of visitors, then cuts them.',
-      parse: parseWhole(0, 3600),
-    },
-    (env) => (isProduction(env) ? 45 : 10),
-    '45 in production, else 10',
-  ),
-  trustedBalancers: setting<readonly string[]>(
-    'UNDERPASS_TRUSTED_BALANCERS',
-    {
-      group: 'Region and edge',
-      about: 'Load balancers in front of the edge that send a PROXY protocol header.',
-      parse: list(parseRange),
-    },
-    [],
-    'none',
-  ),
-  hopPort: optional(
-    'UNDERPASS_HOP_PORT',
-    { group: 'Region and edge', about: 'Port where edges of one region hand visitors to each other.', parse: parsePort },
-    'no hand-over between edges',
-  ),
-  hopAddress: optional('UNDERPASS_HOP_ADDRESS', {
-    group: 'Region and edge',
-    about: 'host:port at which the other edges reach that port.',
-    parse: parseHostPort,
-  }),
-  hopSecret: secret(
-    'UNDERPASS_HOP_SECRET',
-    {
-      group: 'Region and edge',
-      about: 'Secret that only the edges of this region share; they authenticate to each other with it.',
-      parse: parseSecret(16),
-    },
-    'UNDERPASS_EDGE_KEY',
-  ),
-
-  certificates: optional('UNDERPASS_CERTIFICATES', {
-    group: 'Certificates',
-    about:
+      parsePorts,
+    ),
+    edgeConsole: setting(
+      'UNDERPASS_EDGE_CONSOLE',
+      "In role all: the edge also serves the dashboard, on the edge's ports, under the host of UNDERPASS_ORIGIN. No other proxy is needed.",
+      parseSwitch,
+      ownsOrigin,
+      'true where UNDERPASS_ORIGIN is https on the port of the edge and UNDERPASS_TRUSTED_PROXIES is empty',
+    ),
+    controlUrl: optional('UNDERPASS_CONTROL_URL', 'Where an edge finds control. Needed in role edge.', parseUrl('https', 'http')),
+    edgeKey: secret(
+      'UNDERPASS_EDGE_KEY',
+      'Key that control gave to this region (underpass-server regions key). Needed in role edge.',
+      parseSecret(16),
+    ),
+    edgeId: optional(
+      'UNDERPASS_EDGE_ID',
+      'Name of this edge among those of its region.',
+      parseLabel,
+      'made on first start and kept in UNDERPASS_HOME',
+    ),
+    edgeWorkers: setting(
+      'UNDERPASS_EDGE_WORKERS',
+      'Processes of the edge; 0 means one for each core.',
+      parseWhole(0, 256),
+      (env) => (isProduction(env) ? 0 : 1),
+      '0 in production, else 1',
+    ),
+    edgeConnections: optional(
+      'UNDERPASS_EDGE_CONNECTIONS',
+      'Connections that each process of the edge holds at once on its public ports; the last tenth is for clients.',
+      parseWhole(100, 10_000_000),
+      'what four fifths of its file descriptors and half of its share of the memory allow',
+    ),
+    edgeConnectionsPerAddress: optional(
+      'UNDERPASS_EDGE_CONNECTIONS_PER_ADDRESS',
+      'How many of these connections one IPv4 address or one IPv6 /64 may have.',
+      parseWhole(10, 10_000_000),
+      '2000, or a quarter of UNDERPASS_EDGE_CONNECTIONS where that is less',
+    ),
+    accessLog: optional(
+      'UNDERPASS_ACCESS_LOG',
+      'File where the edge writes a line for each request of a visitor: an absolute path, or stdout.',
+      parseLogPath,
+      'no access log',
+    ),
+    accessLogFormat: setting(
+      'UNDERPASS_ACCESS_LOG_FORMAT',
+      'Format of these lines: that of nginx and Apache, or the same with the host and the port in front.',
+      parseOneOf(...accessFormats),
+      (): AccessFormat => 'combined',
+      'combined',
+    ),
+    otlpUrl: optional(
+      'UNDERPASS_OTLP_URL',
+      'Base URL of an OpenTelemetry collector (OTLP over HTTP) that gets the figures of this edge’s tunnels.',
+      parseOtlpUrl,
+      'nothing is exported',
+    ),
+    otlpHeaders: secret(
+      'UNDERPASS_OTLP_HEADERS',
+      'Headers for the collector, such as a token: name=value, several separated by commas.',
+      parseHeaders,
+    ),
+    otlpRequests: setting(
+      'UNDERPASS_OTLP_REQUESTS',
+      'Send the collector a record of each request of a visitor too, with the visitor’s address.',
+      parseSwitch,
+      false,
+    ),
+    answerSeconds: setting(
+      'UNDERPASS_ANSWER_SECONDS',
+      'How long a service behind a tunnel may take to begin its answer. After that the visitor gets 504.',
+      parseWhole(1, 3600),
+      120,
+    ),
+    congestion: setting(
+      'UNDERPASS_CONGESTION',
+      'Congestion control of connections: BBR on long paths where the kernel offers it, and not on short ones (path), or always the default of the system (system).',
+      parseOneOf('path', 'system'),
+      'path',
+    ),
+    drainSeconds: setting(
+      'UNDERPASS_DRAIN_SECONDS',
+      'How long a stop waits for open requests and connections of visitors, then cuts them.',
+      parseWhole(0, 3600),
+      (env) => (isProduction(env) ? 45 : 10),
+      '45 in production, else 10',
+    ),
+    trustedBalancers: setting<readonly string[]>(
+      'UNDERPASS_TRUSTED_BALANCERS',
+      'Load balancers in front of the edge that send a PROXY protocol header.',
+      list(parseRange),
+      [],
+      'none',
+    ),
+    hopPort: optional(
+      'UNDERPASS_HOP_PORT',
+      'Port where edges of one region hand visitors to each other.',
+      parsePort,
+      'no hand-over between edges',
+    ),
+    hopAddress: optional('UNDERPASS_HOP_ADDRESS', 'host:port at which the other edges reach that port.', parseHostPort),
+    hopSecret: secret(
+      'UNDERPASS_HOP_SECRET',
+      'Secret that only the edges of this region share; they authenticate to each other with it.',
+      parseSecret(16),
+      'UNDERPASS_EDGE_KEY',
+    ),
+  },
+  Certificates: {
+    certificates: optional(
+      'UNDERPASS_CERTIFICATES',
       'Folder of certificates that you supply: NAME.crt (the chain, PEM) beside NAME.key. The server reads them again when they change.',
-    parse: parseText(4096),
-  }),
-  acmeDirectory: optional(
-    'UNDERPASS_ACME_DIRECTORY',
-    {
-      group: 'Certificates',
-      about: 'ACME directory that issues certificates, for example https://acme-v02.api.letsencrypt.org/directory.',
-      parse: parseUrl('https', 'http'),
-    },
-    'a local authority that this machine makes',
-  ),
-  acmeEmail: optional('UNDERPASS_ACME_EMAIL', {
-    group: 'Certificates',
-    about: 'Contact for the ACME account.',
-    parse: parseMailAddress,
-  }),
-  acmeEabKeyId: optional('UNDERPASS_ACME_EAB_KEY_ID', {
-    group: 'Certificates',
-    about: 'Key id for external account binding, if the authority requires one (ZeroSSL, Google).',
-    parse: parseText(512),
-  }),
-  acmeEabHmac: secret('UNDERPASS_ACME_EAB_HMAC', {
-    group: 'Certificates',
-    about: 'The HMAC key that belongs to that key id, base64url.',
-    parse: parseBase64Key(16),
-  }),
-  acmeCaFile: optional('UNDERPASS_ACME_CA_FILE', {
-    group: 'Certificates',
-    about: 'Extra authority (PEM) to trust when talking to the ACME directory.',
-    parse: parseText(4096),
-  }),
-  acmeOrders: setting(
-    'UNDERPASS_ACME_ORDERS',
-    {
-      group: 'Certificates',
-      about:
-        "Most certificates to order in three hours for all projects together, below what the authority allows your account: Let's Encrypt allows 300, and more on request; an authority of your own may have no limit.",
+      parseText(4096),
+    ),
+    acmeDirectory: optional(
+      'UNDERPASS_ACME_DIRECTORY',
+      'ACME directory that issues certificates, for example https://acme-v02.api.letsencrypt.org/directory.',
+      parseUrl('https', 'http'),
+      'a local authority that this machine makes',
+    ),
+    acmeEmail: optional('UNDERPASS_ACME_EMAIL', 'Contact for the ACME account.', parseMailAddress),
+    acmeEabKeyId: optional(
+      'UNDERPASS_ACME_EAB_KEY_ID',
+      'Key id for external account binding, if the authority requires one (ZeroSSL, Google).',
+      parseText(512),
+    ),
+    acmeEabHmac: secret('UNDERPASS_ACME_EAB_HMAC', 'The HMAC key that belongs to that key id, base64url.', parseBase64Key(16)),
+    acmeCaFile: optional(
+      'UNDERPASS_ACME_CA_FILE',
+      'Extra authority (PEM) to trust when talking to the ACME directory.',
+      parseText(4096),
+    ),
+    acmeOrders: setting(
+      'UNDERPASS_ACME_ORDERS',
+      "Most certificates to order in three hours for all projects together, below what the authority allows your account: Let's Encrypt allows 300, and more on request; an authority of your own may have no limit.",
       // A week of them is read in each pass.
-      parse: parseWhole(1, 2_400),
-    },
-    240,
-  ),
-  acmeOrdersPerProject: setting(
-    'UNDERPASS_ACME_ORDERS_PER_PROJECT',
-    {
-      group: 'Certificates',
-      about: 'Most certificates to order in a day for one project; twice as many for all projects of one person.',
-      parse: parseWhole(1, 19_200),
-    },
-    40,
-  ),
-  rfc2136Server: optional('UNDERPASS_RFC2136_SERVER', {
-    group: 'Certificates',
-    about: 'DNS server that accepts RFC 2136 updates, for wildcard certificates by DNS-01.',
-    parse: parseAddress(53),
-  }),
-  rfc2136Zone: optional('UNDERPASS_RFC2136_ZONE', {
-    group: 'Certificates',
-    about: 'Zone that those updates change.',
-    parse: parseHostName,
-  }),
-  rfc2136KeyName: optional('UNDERPASS_RFC2136_KEY_NAME', {
-    group: 'Certificates',
-    about: 'Name of the TSIG key (hmac-sha256).',
-    parse: parseHostName,
-  }),
-  rfc2136Key: secret('UNDERPASS_RFC2136_KEY', {
-    group: 'Certificates',
-    about: 'The TSIG key, base64.',
-    parse: parseBase64Key(16),
-  }),
-  acmeChallengeZone: optional('UNDERPASS_ACME_CHALLENGE_ZONE', {
-    group: 'Certificates',
-    about:
+      parseWhole(1, 2_400),
+      240,
+    ),
+    acmeOrdersPerProject: setting(
+      'UNDERPASS_ACME_ORDERS_PER_PROJECT',
+      'Most certificates to order in a day for one project; twice as many for all projects of one person.',
+      parseWhole(1, 19_200),
+      40,
+    ),
+    rfc2136Server: optional(
+      'UNDERPASS_RFC2136_SERVER',
+      'DNS server that accepts RFC 2136 updates, for wildcard certificates by DNS-01.',
+      parseAddress(53),
+    ),
+    rfc2136Zone: optional('UNDERPASS_RFC2136_ZONE', 'Zone that those updates change.', parseHostName),
+    rfc2136KeyName: optional('UNDERPASS_RFC2136_KEY_NAME', 'Name of the TSIG key (hmac-sha256).', parseHostName),
+    rfc2136Key: secret('UNDERPASS_RFC2136_KEY', 'The TSIG key, base64.', parseBase64Key(16)),
+    acmeChallengeZone: optional(
+      'UNDERPASS_ACME_CHALLENGE_ZONE',
       'Zone to which users lead `_acme-challenge` of their wildcards by a CNAME: that of the RFC 2136 settings or one below, or any that the hook changes.',
-    parse: parseHostName,
-  }),
-  acmeDnsHook: optional('UNDERPASS_ACME_DNS_HOOK', {
-    group: 'Certificates',
-    about:
+      parseHostName,
+    ),
+    acmeDnsHook: optional(
+      'UNDERPASS_ACME_DNS_HOOK',
       'Absolute path of a program that changes TXT records there instead of RFC 2136: it gets `set` or `delete`, name and value.',
-    parse: parseProgram,
-  }),
+      parseProgram,
+    ),
+  },
+  DNS: {
+    dnsServers: setting<readonly { address: string; port: number }[]>(
+      'UNDERPASS_DNS_SERVERS',
+      'DNS servers that verify domains, as addresses with optional ports.',
+      list(parseAddress(53)),
+      [],
+      'those of the system',
+    ),
+  },
+};
 
-  dnsServers: setting<readonly { address: string; port: number }[]>(
-    'UNDERPASS_DNS_SERVERS',
-    { group: 'DNS', about: 'DNS servers that verify domains, as addresses with optional ports.', parse: list(parseAddress(53)) },
-    [],
-    'those of the system',
-  ),
-} as const;
+export const settingTable = {
+  ...settingGroups.General,
+  ...settingGroups.Addresses,
+  ...settingGroups.State,
+  ...settingGroups.Mail,
+  ...settingGroups['Registration and operator'],
+  ...settingGroups['Region and edge'],
+  ...settingGroups.Certificates,
+  ...settingGroups.DNS,
+};
 
 type Table = typeof settingTable;
 export type Settings = { readonly [K in keyof Table]: ReturnType<Table[K]['fallback']> } & {
