@@ -7,7 +7,15 @@ import type { Command } from 'commander';
 import { openProject } from '../account/account.ts';
 import { renderTable } from '../terminal/output.ts';
 import { confirm } from '../terminal/prompt.ts';
-import { type CommonFlags, describe, outputOf, parseWhole, type Shell, withProject } from './command-line.ts';
+import {
+  type CommonFlags,
+  type ConfirmedFlags,
+  confirmedCommand,
+  outputOf,
+  parseWhole,
+  projectCommand,
+  type Shell,
+} from './command-line.ts';
 
 interface TokenFlags extends CommonFlags {
   readonly days?: number;
@@ -18,65 +26,45 @@ interface LinkFlags extends CommonFlags {
   readonly uses?: number;
 }
 
-interface RemoveFlags extends CommonFlags {
-  readonly yes?: boolean;
-}
-
 export function addAccessTokenCommands(access: Command, shell: Shell): void {
   const tokens = access.command('tokens').description('Machine tokens: programs send one instead of signing in.');
-  withProject(
-    describe(tokens.command('list <policy>').alias('ls'), 'List the machine tokens of a policy.', [
-      'underpass access tokens list team',
-    ]),
-  ).action((policy: string, flags: CommonFlags) => listTokens(shell, policy, flags));
-  withProject(
-    describe(tokens.command('add <policy> <name>'), 'Create a machine token and print it once.', [
-      'underpass access tokens add team ci --days 90',
-    ]),
-  )
+  projectCommand(tokens, 'list <policy>', 'List the machine tokens of a policy.', ['underpass access tokens list team'])
+    .alias('ls')
+    .action((policy: string, flags: CommonFlags) => listTokens(shell, policy, flags));
+  projectCommand(tokens, 'add <policy> <name>', 'Create a machine token and print it once.', [
+    'underpass access tokens add team ci --days 90',
+  ])
     .option('--days <number>', 'it ends after this many days (default: never)', parseWhole)
     .action((policy: string, name: string, flags: TokenFlags) => addToken(shell, policy, name, flags));
-  withProject(describe(tokens.command('rm <policy> <id>'), 'End a machine token.', ['underpass access tokens rm team 01k9']))
-    .option('-y, --yes', 'do not ask')
-    .action((policy: string, id: string, flags: RemoveFlags) => removeToken(shell, policy, id, flags));
+  confirmedCommand(tokens, 'rm <policy> <id>', 'End a machine token.', ['underpass access tokens rm team 01k9']).action(
+    (policy: string, id: string, flags: ConfirmedFlags) => removeToken(shell, policy, id, flags),
+  );
 }
 
 export function addAccessLinkCommands(access: Command, shell: Shell): void {
   const links = access.command('links').description('Share links: anyone with the address may visit.');
-  withProject(
-    describe(links.command('list <policy>').alias('ls'), 'List the share links of a policy.', [
-      'underpass access links list preview',
-    ]),
-  ).action((policy: string, flags: CommonFlags) => listLinks(shell, policy, flags));
-  withProject(
-    describe(links.command('add <policy> <name>'), 'Create a share link and print its addresses once.', [
-      'underpass access links add preview customer --hours 48 --uses 5',
-    ]),
-  )
+  projectCommand(links, 'list <policy>', 'List the share links of a policy.', ['underpass access links list preview'])
+    .alias('ls')
+    .action((policy: string, flags: CommonFlags) => listLinks(shell, policy, flags));
+  projectCommand(links, 'add <policy> <name>', 'Create a share link and print its addresses once.', [
+    'underpass access links add preview customer --hours 48 --uses 5',
+  ])
     .option('--hours <number>', 'it ends after this many hours (default: never)', parseWhole)
     .option('--uses <number>', 'how often it signs somebody in (default: any number)', parseWhole)
     .action((policy: string, name: string, flags: LinkFlags) => addLink(shell, policy, name, flags));
-  withProject(
-    describe(links.command('rm <policy> <id>'), 'End a share link and the visits that it gave.', [
-      'underpass access links rm preview 01k9',
-    ]),
-  )
-    .option('-y, --yes', 'do not ask')
-    .action((policy: string, id: string, flags: RemoveFlags) => removeLink(shell, policy, id, flags));
+  confirmedCommand(links, 'rm <policy> <id>', 'End a share link and the visits that it gave.', [
+    'underpass access links rm preview 01k9',
+  ]).action((policy: string, id: string, flags: ConfirmedFlags) => removeLink(shell, policy, id, flags));
 }
 
 export function addAccessProgramCommands(access: Command, shell: Shell): void {
   const programs = access.command('programs').description('Programs that visitors allowed to act for them, such as MCP clients.');
-  withProject(
-    describe(programs.command('list <policy>').alias('ls'), 'List the programs of a policy.', [
-      'underpass access programs list team',
-    ]),
-  ).action((policy: string, flags: CommonFlags) => listPrograms(shell, policy, flags));
-  withProject(
-    describe(programs.command('rm <policy> <id>'), "End a program's access.", ['underpass access programs rm team 3f2a91']),
-  )
-    .option('-y, --yes', 'do not ask')
-    .action((policy: string, id: string, flags: RemoveFlags) => removeProgram(shell, policy, id, flags));
+  projectCommand(programs, 'list <policy>', 'List the programs of a policy.', ['underpass access programs list team'])
+    .alias('ls')
+    .action((policy: string, flags: CommonFlags) => listPrograms(shell, policy, flags));
+  confirmedCommand(programs, 'rm <policy> <id>', "End a program's access.", ['underpass access programs rm team 3f2a91']).action(
+    (policy: string, id: string, flags: ConfirmedFlags) => removeProgram(shell, policy, id, flags),
+  );
 }
 
 async function listTokens(shell: Shell, policy: string, flags: CommonFlags): Promise<void> {
@@ -96,7 +84,7 @@ async function addToken(shell: Shell, policy: string, name: string, flags: Token
   output.result(made, made.token);
 }
 
-async function removeToken(shell: Shell, policy: string, id: string, flags: RemoveFlags): Promise<void> {
+async function removeToken(shell: Shell, policy: string, id: string, flags: ConfirmedFlags): Promise<void> {
   const { api, project } = await openProject(shell.io, flags);
   await confirm(shell.io, 'Programs with it are refused at once.', `End the machine token ${id}?`, flags.yes);
   await api.call(accessCalls.deleteAccessToken, { project: project.id, name: policy, id });
@@ -123,7 +111,7 @@ async function addLink(shell: Shell, policy: string, name: string, flags: LinkFl
   output.result(made, made.urls.join('\n'));
 }
 
-async function removeLink(shell: Shell, policy: string, id: string, flags: RemoveFlags): Promise<void> {
+async function removeLink(shell: Shell, policy: string, id: string, flags: ConfirmedFlags): Promise<void> {
   const { api, project } = await openProject(shell.io, flags);
   await confirm(shell.io, 'Visits that it gave end at once.', `End the share link ${id}?`, flags.yes);
   await api.call(accessCalls.deleteAccessLink, { project: project.id, name: policy, id });
@@ -141,7 +129,7 @@ async function listPrograms(shell: Shell, policy: string, flags: CommonFlags): P
   outputOf(shell, flags).result(programs, text);
 }
 
-async function removeProgram(shell: Shell, policy: string, id: string, flags: RemoveFlags): Promise<void> {
+async function removeProgram(shell: Shell, policy: string, id: string, flags: ConfirmedFlags): Promise<void> {
   const { api, project } = await openProject(shell.io, flags);
   await confirm(shell.io, 'It is refused at once, and may ask its visitor again.', `End the program ${id}?`, flags.yes);
   await api.call(accessCalls.deleteAccessProgram, { project: project.id, name: policy, id });

@@ -15,16 +15,21 @@ import { renderFields, renderTable } from '../terminal/output.ts';
 import { confirm } from '../terminal/prompt.ts';
 import { type PolicyFlags, policyOf, policyOptions } from './access-options.ts';
 import { addAccessLinkCommands, addAccessProgramCommands, addAccessTokenCommands } from './access-secrets.ts';
-import { type CommonFlags, describe, outputOf, type Shell, withProject } from './command-line.ts';
+import {
+  type CommonFlags,
+  type ConfirmedFlags,
+  confirmedCommand,
+  describe,
+  outputOf,
+  projectCommand,
+  type Shell,
+  withProject,
+} from './command-line.ts';
 
 interface TestFlags extends CommonFlags {
   readonly email?: string;
   readonly tokenFile?: string;
   readonly address?: string;
-}
-
-interface ConfirmedFlags extends CommonFlags {
-  readonly yes?: boolean;
 }
 
 interface SignInFlags extends CommonFlags {
@@ -33,31 +38,25 @@ interface SignInFlags extends CommonFlags {
 
 export function addAccessCommands(program: Command, shell: Shell): void {
   const access = program.command('access').description('Access policies: who may visit an http tunnel.');
-  withProject(describe(access.command('list').alias('ls'), 'List the access policies.', ['underpass access list'])).action(
-    (flags: CommonFlags) => list(shell, flags),
-  );
-  withProject(describe(access.command('show <policy>'), 'Show one access policy.', ['underpass access show team'])).action(
+  projectCommand(access, 'list', 'List the access policies.', ['underpass access list'])
+    .alias('ls')
+    .action((flags: CommonFlags) => list(shell, flags));
+  projectCommand(access, 'show <policy>', 'Show one access policy.', ['underpass access show team']).action(
     (name: string, flags: CommonFlags) => show(shell, name, flags),
   );
   addChangeCommands(access, shell);
-  withProject(describe(access.command('rm <policy>'), 'Delete an access policy.', ['underpass access rm team --yes']))
-    .option('-y, --yes', 'do not ask')
-    .action((name: string, flags: ConfirmedFlags) => remove(shell, name, flags));
+  confirmedCommand(access, 'rm <policy>', 'Delete an access policy.', ['underpass access rm team --yes']).action(
+    (name: string, flags: ConfirmedFlags) => remove(shell, name, flags),
+  );
   addTest(access, shell);
   addAccessTokenCommands(access, shell);
   addAccessLinkCommands(access, shell);
   addAccessProgramCommands(access, shell);
-  withProject(
-    describe(access.command('sign-out <policy> [email]'), 'End the visits of one person, or of everybody.', [
-      'underpass access sign-out team eve@example.com',
-      'underpass access sign-out team --yes',
-    ]),
-  )
-    .option('-y, --yes', 'do not ask')
-    .action((name: string, email: string | undefined, flags: ConfirmedFlags) => signOut(shell, name, email, flags));
-  withProject(
-    describe(access.command('sign-ins'), 'Show the last visitors who signed in or tried to.', ['underpass access sign-ins']),
-  )
+  confirmedCommand(access, 'sign-out <policy> [email]', 'End the visits of one person, or of everybody.', [
+    'underpass access sign-out team eve@example.com',
+    'underpass access sign-out team --yes',
+  ]).action((name: string, email: string | undefined, flags: ConfirmedFlags) => signOut(shell, name, email, flags));
+  projectCommand(access, 'sign-ins', 'Show the last visitors who signed in or tried to.', ['underpass access sign-ins'])
     .option('--policy <name>', 'of this access policy')
     .action((flags: SignInFlags) => signIns(shell, flags));
 }

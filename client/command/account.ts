@@ -14,7 +14,7 @@ import { readToken } from '../config/token.ts';
 import { ClientError } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
 import { type Output, renderFields, renderTable } from '../terminal/output.ts';
-import { type CommonFlags, describe, outputOf, type Shell, withProject, withServer } from './command-line.ts';
+import { type CommonFlags, describe, outputOf, projectCommand, type Shell, withServer } from './command-line.ts';
 
 interface LoginFlags extends CommonFlags {
   readonly withToken?: boolean;
@@ -40,9 +40,9 @@ export function addAccountCommands(program: Command, shell: Shell): void {
   withServer(
     describe(program.command('logout'), 'End the sign-in of this machine, here and at the server.', ['underpass logout']),
   ).action((flags: CommonFlags) => logout(shell, flags));
-  withProject(
-    describe(program.command('whoami'), 'Show who is signed in, where, and with which role.', ['underpass whoami']),
-  ).action((flags: CommonFlags) => whoami(shell, flags));
+  projectCommand(program, 'whoami', 'Show who is signed in, where, and with which role.', ['underpass whoami']).action(
+    (flags: CommonFlags) => whoami(shell, flags),
+  );
   withServer(describe(program.command('projects'), 'List your projects.', ['underpass projects'])).action((flags: CommonFlags) =>
     listProjects(shell, flags),
   );

@@ -13,16 +13,20 @@ import { readBounded } from '../process/bounded-file.ts';
 import { ClientError, fileReason } from '../process/error.ts';
 import { renderFields } from '../terminal/output.ts';
 import { confirm } from '../terminal/prompt.ts';
-import { type CommonFlags, canonicalOf, describe, outputOf, type Shell, withProject } from './command-line.ts';
+import {
+  type CommonFlags,
+  type ConfirmedFlags,
+  canonicalOf,
+  confirmedCommand,
+  outputOf,
+  projectCommand,
+  type Shell,
+} from './command-line.ts';
 
 interface SetFlags extends CommonFlags {
   readonly chain: string;
   readonly key: string;
   readonly fallback: boolean;
-}
-
-interface RemoveFlags extends CommonFlags {
-  readonly yes?: boolean;
 }
 
 interface UpdateFlags extends CommonFlags {
@@ -33,35 +37,25 @@ export function addCertificateCommands(program: Command, shell: Shell): void {
   const certificates = program
     .command('certificates')
     .description('Certificates of your own for domains of http tunnels. Without one, the service gets it.');
-  withProject(
-    describe(certificates.command('show <domain>'), 'Show the certificate that the project gave.', [
-      'underpass certificates show app.example.com',
-    ]),
-  ).action((domain: string, flags: CommonFlags) => show(shell, domain, flags));
-  withProject(
-    describe(certificates.command('set <domain>'), 'Give or replace the certificate. Open connections go on.', [
-      'underpass certificates set app.example.com --chain fullchain.pem --key key.pem',
-    ]),
-  )
+  projectCommand(certificates, 'show <domain>', 'Show the certificate that the project gave.', [
+    'underpass certificates show app.example.com',
+  ]).action((domain: string, flags: CommonFlags) => show(shell, domain, flags));
+  projectCommand(certificates, 'set <domain>', 'Give or replace the certificate. Open connections go on.', [
+    'underpass certificates set app.example.com --chain fullchain.pem --key key.pem',
+  ])
     .requiredOption('--chain <file>', 'PEM file of the certificate and its chain, in any order')
     .requiredOption('--key <file>', 'PEM file of the private key, without a passphrase')
     .option('--no-fallback', 'get no certificate from the authority when it ends')
     .action((domain: string, flags: SetFlags) => set(shell, domain, flags));
-  withProject(
-    describe(certificates.command('update <domain>'), 'Choose what follows when the certificate ends.', [
-      'underpass certificates update app.example.com --no-fallback',
-    ]),
-  )
+  projectCommand(certificates, 'update <domain>', 'Choose what follows when the certificate ends.', [
+    'underpass certificates update app.example.com --no-fallback',
+  ])
     .option('--fallback', 'a certificate from the authority of the service')
     .option('--no-fallback', 'none: visitors are not served')
     .action((domain: string, flags: UpdateFlags) => update(shell, domain, flags));
-  withProject(
-    describe(certificates.command('rm <domain>'), 'Remove it: the service gets a certificate again.', [
-      'underpass certificates rm app.example.com --yes',
-    ]),
-  )
-    .option('-y, --yes', 'do not ask')
-    .action((domain: string, flags: RemoveFlags) => remove(shell, domain, flags));
+  confirmedCommand(certificates, 'rm <domain>', 'Remove it: the service gets a certificate again.', [
+    'underpass certificates rm app.example.com --yes',
+  ]).action((domain: string, flags: ConfirmedFlags) => remove(shell, domain, flags));
 }
 
 /** Finds the tunnel that has the domain. */
@@ -102,7 +96,7 @@ async function update(shell: Shell, domain: string, { fallback, ...flags }: Upda
   outputOf(shell, flags).result(saved, certificateText(saved));
 }
 
-async function remove(shell: Shell, domain: string, flags: RemoveFlags): Promise<void> {
+async function remove(shell: Shell, domain: string, flags: ConfirmedFlags): Promise<void> {
   const { api, input } = await openDomain(shell, domain, flags);
   await confirm(shell.io, 'Its key is deleted.', `Remove the certificate of ${input.host}?`, flags.yes);
   await api.call(certificateCalls.deleteOwnCertificate, input);

@@ -60,6 +60,20 @@ export function withProject(command: Command): Command {
   );
 }
 
+/** Adds a command about a project. */
+export function projectCommand(parent: Command, words: string, about: string, examples: readonly string[]): Command {
+  return withProject(describe(parent.command(words), about, examples));
+}
+
+export interface ConfirmedFlags extends CommonFlags {
+  readonly yes?: boolean;
+}
+
+/** Adds a command about a project that asks before it acts. */
+export function confirmedCommand(parent: Command, words: string, about: string, examples: readonly string[]): Command {
+  return projectCommand(parent, words, about, examples).option('-y, --yes', 'do not ask');
+}
+
 /** A name in the form that the server stores. A text that is no valid name is sent as typed: the server's error explains it. */
 export function canonicalOf(parse: (text: string) => Parsed<string>, text: string): string {
   const parsed = parse(text);

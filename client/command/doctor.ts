@@ -28,7 +28,7 @@ import { ClientError, errors } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
 import { version } from '../process/version.ts';
 import { upstreamHostOption } from './carry.ts';
-import { type CommonFlags, collect, describe, outputOf, type Shell, withProject } from './command-line.ts';
+import { type CommonFlags, collect, outputOf, projectCommand, type Shell } from './command-line.ts';
 import { newestRelease } from './release.ts';
 
 interface DoctorFlags extends CommonFlags {
@@ -54,17 +54,16 @@ interface Subject {
 }
 
 export function addDoctorCommand(program: Command, shell: Shell): void {
-  withProject(
-    describe(
-      program.command('doctor [tunnel]'),
-      'Find out what is wrong: DNS, TCP, TLS, proxy, clock, token, version, domains, upstream; for an https address, how programs sign in.',
-      [
-        'underpass doctor',
-        'underpass doctor shop --upstream http://127.0.0.1:8080',
-        'underpass doctor --url https://eu1.example.com --token-file shop.token --upstream http://127.0.0.1:8080',
-        'underpass doctor https://shop.example.com/mcp',
-      ],
-    ),
+  projectCommand(
+    program,
+    'doctor [tunnel]',
+    'Find out what is wrong: DNS, TCP, TLS, proxy, clock, token, version, domains, upstream; for an https address, how programs sign in.',
+    [
+      'underpass doctor',
+      'underpass doctor shop --upstream http://127.0.0.1:8080',
+      'underpass doctor --url https://eu1.example.com --token-file shop.token --upstream http://127.0.0.1:8080',
+      'underpass doctor https://shop.example.com/mcp',
+    ],
   )
     .option('--url <url>', 'URL of the tunnel, instead of its name')
     .addOption(new Option('--type <type>', 'with --url: type of the tunnel (default: http)').choices(tunnelTypeNames))

@@ -12,28 +12,30 @@ import type { Api } from '../account/api.ts';
 import { ClientError } from '../process/error.ts';
 import { renderFields, renderTable } from '../terminal/output.ts';
 import { confirm } from '../terminal/prompt.ts';
-import { type CommonFlags, canonicalOf, describe, outputOf, type Shell, withProject } from './command-line.ts';
-
-interface RemoveFlags extends CommonFlags {
-  readonly yes?: boolean;
-}
+import {
+  type CommonFlags,
+  type ConfirmedFlags,
+  canonicalOf,
+  confirmedCommand,
+  outputOf,
+  projectCommand,
+  type Shell,
+} from './command-line.ts';
 
 export function addDomainCommands(program: Command, shell: Shell): void {
   const domains = program.command('domains').description('Verified domains of the project.');
-  withProject(describe(domains.command('list').alias('ls'), 'List the domains.', ['underpass domains list --json'])).action(
-    (flags: CommonFlags) => list(shell, flags),
+  projectCommand(domains, 'list', 'List the domains.', ['underpass domains list --json'])
+    .alias('ls')
+    .action((flags: CommonFlags) => list(shell, flags));
+  projectCommand(domains, 'add <apex>', 'Register a domain and show the TXT record that proves it.', [
+    'underpass domains add example.com',
+  ]).action((apex: string, flags: CommonFlags) => add(shell, canonicalApex(apex), flags));
+  projectCommand(domains, 'verify <apex>', 'Look for the TXT record now.', ['underpass domains verify example.com']).action(
+    (apex: string, flags: CommonFlags) => verify(shell, canonicalApex(apex), flags),
   );
-  withProject(
-    describe(domains.command('add <apex>'), 'Register a domain and show the TXT record that proves it.', [
-      'underpass domains add example.com',
-    ]),
-  ).action((apex: string, flags: CommonFlags) => add(shell, canonicalApex(apex), flags));
-  withProject(
-    describe(domains.command('verify <apex>'), 'Look for the TXT record now.', ['underpass domains verify example.com']),
-  ).action((apex: string, flags: CommonFlags) => verify(shell, canonicalApex(apex), flags));
-  withProject(describe(domains.command('rm <apex>'), 'Delete a domain.', ['underpass domains rm example.com --yes']))
-    .option('-y, --yes', 'do not ask')
-    .action((apex: string, flags: RemoveFlags) => remove(shell, canonicalApex(apex), flags));
+  confirmedCommand(domains, 'rm <apex>', 'Delete a domain.', ['underpass domains rm example.com --yes']).action(
+    (apex: string, flags: ConfirmedFlags) => remove(shell, canonicalApex(apex), flags),
+  );
 }
 
 const canonicalApex = (text: string) => canonicalOf(parseApexDomain, unwrapHost(text));
@@ -63,7 +65,7 @@ async function verify(shell: Shell, apex: string, flags: CommonFlags): Promise<v
   if (!domain.verified) throw new ClientError('domain-unverified', domain.apexName);
 }
 
-async function remove(shell: Shell, apex: string, flags: RemoveFlags): Promise<void> {
+async function remove(shell: Shell, apex: string, flags: ConfirmedFlags): Promise<void> {
   const { api, project } = await openProject(shell.io, flags);
   await confirm(shell.io, 'This operation is permanent.', `Delete the domain ${apex}?`, flags.yes);
   await api.call(domainCalls.deleteDomain, { project: project.id, apexName: apex });

@@ -11,13 +11,14 @@ import { renderFields, renderTable } from '../terminal/output.ts';
 import { confirm } from '../terminal/prompt.ts';
 import {
   type CommonFlags,
+  type ConfirmedFlags,
   canonicalOf,
   collectEntries,
-  describe,
+  confirmedCommand,
   outputOf,
+  projectCommand,
   requireOption,
   type Shell,
-  withProject,
 } from './command-line.ts';
 
 interface AddFlags extends CommonFlags {
@@ -30,38 +31,30 @@ interface SetFlags extends CommonFlags {
   readonly rm?: readonly string[];
 }
 
-interface RemoveFlags extends CommonFlags {
-  readonly yes?: boolean;
-}
-
 export function addGroupCommands(program: Command, shell: Shell): void {
   const groups = program.command('groups').description('Security groups: the addresses that may reach a tunnel.');
-  withProject(describe(groups.command('list').alias('ls'), 'List the security groups.', ['underpass groups list'])).action(
-    (flags: CommonFlags) => list(shell, flags),
+  projectCommand(groups, 'list', 'List the security groups.', ['underpass groups list'])
+    .alias('ls')
+    .action((flags: CommonFlags) => list(shell, flags));
+  projectCommand(groups, 'show <name>', 'Show the allow rules of a group.', ['underpass groups show office']).action(
+    (name: string, flags: CommonFlags) => show(shell, name, flags),
   );
-  withProject(
-    describe(groups.command('show <name>'), 'Show the allow rules of a group.', ['underpass groups show office']),
-  ).action((name: string, flags: CommonFlags) => show(shell, name, flags));
-  withProject(
-    describe(groups.command('add <name>'), 'Create a group that allows the given addresses.', [
-      'underpass groups add office --allow 192.0.2.0/24 --allow 2001:db8::/32',
-    ]),
-  )
+  projectCommand(groups, 'add <name>', 'Create a group that allows the given addresses.', [
+    'underpass groups add office --allow 192.0.2.0/24 --allow 2001:db8::/32',
+  ])
     .option('--allow <address>', 'IP addresses or CIDR ranges; may be repeated', collectEntries)
     .action((name: string, flags: AddFlags) => add(shell, name, flags));
-  withProject(
-    describe(groups.command('set <name>'), 'Replace the allow rules, or add and remove some.', [
-      'underpass groups set office --allow 192.0.2.7',
-      'underpass groups set office --add 198.51.100.0/24 --rm 192.0.2.7',
-    ]),
-  )
+  projectCommand(groups, 'set <name>', 'Replace the allow rules, or add and remove some.', [
+    'underpass groups set office --allow 192.0.2.7',
+    'underpass groups set office --add 198.51.100.0/24 --rm 192.0.2.7',
+  ])
     .option('--allow <address>', 'the whole new list; may be repeated', collectEntries)
     .option('--add <address>', 'add a rule; may be repeated', collectEntries)
     .option('--rm <address>', 'remove a rule; may be repeated', collectEntries)
     .action((name: string, flags: SetFlags) => set(shell, name, flags));
-  withProject(describe(groups.command('rm <name>'), 'Delete a group.', ['underpass groups rm office --yes']))
-    .option('-y, --yes', 'do not ask')
-    .action((name: string, flags: RemoveFlags) => remove(shell, name, flags));
+  confirmedCommand(groups, 'rm <name>', 'Delete a group.', ['underpass groups rm office --yes']).action(
+    (name: string, flags: ConfirmedFlags) => remove(shell, name, flags),
+  );
 }
 
 async function list(shell: Shell, flags: CommonFlags): Promise<void> {
@@ -119,7 +112,7 @@ function changed({ name, allowList }: SecurityGroup, added: readonly string[], r
   return [...allowList.filter((rule) => !removed.includes(rule)), ...added];
 }
 
-async function remove(shell: Shell, name: string, flags: RemoveFlags): Promise<void> {
+async function remove(shell: Shell, name: string, flags: ConfirmedFlags): Promise<void> {
   const { api, project } = await openProject(shell.io, flags);
   await confirm(shell.io, 'This operation is permanent.', `Delete the security group ${name}?`, flags.yes);
   await api.call(securityGroupCalls.deleteSecurityGroup, { project: project.id, name });

@@ -17,19 +17,15 @@ import { findListening, type ListeningPort } from '../listening/listening-ports.
 import { ClientError, fileReason } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
 import { createAsk } from '../terminal/prompt.ts';
-import { type CommonFlags, describe, outputOf, type Shell, withProject } from './command-line.ts';
+import { type CommonFlags, outputOf, projectCommand, type Shell } from './command-line.ts';
 import { rememberFile } from './confirmed-file.ts';
 import { askPorts, askReplacing, askTunnel, type Chosen } from './init-questions.ts';
 import { regionFor } from './tunnels.ts';
 
 export function addInitCommand(program: Command, shell: Shell): void {
-  withProject(
-    describe(
-      program.command('init'),
-      'Write underpass.yaml for services of this machine: asks which ports, and for their tunnels.',
-      ['underpass init'],
-    ),
-  ).action((flags: CommonFlags) => init(shell, flags));
+  projectCommand(program, 'init', 'Write underpass.yaml for services of this machine: asks which ports, and for their tunnels.', [
+    'underpass init',
+  ]).action((flags: CommonFlags) => init(shell, flags));
 }
 
 async function init(shell: Shell, flags: CommonFlags): Promise<void> {

@@ -11,7 +11,7 @@ import { fetchTunnel } from '../account/connectable.ts';
 import { ClientError } from '../process/error.ts';
 import { waitMs } from '../process/wait.ts';
 import { oneLine } from '../terminal/output.ts';
-import { type CommonFlags, describe, outputOf, type Shell, withProject } from './command-line.ts';
+import { type CommonFlags, outputOf, projectCommand, type Shell } from './command-line.ts';
 
 interface LogFlags extends CommonFlags {
   readonly follow?: boolean;
@@ -25,13 +25,11 @@ type Entry = AnswerOf<typeof tunnelCalls.listVisitorLog>['entries'][number];
 const followEveryMs = 1_000;
 
 export function addLogCommand(program: Command, shell: Shell): void {
-  withProject(
-    describe(program.command('logs <tunnel>'), 'Show who visited a tunnel whose visitor log is on.', [
-      'underpass logs shop',
-      'underpass logs shop -f --status refused',
-      'underpass logs shop -f --json | jq .path',
-    ]),
-  )
+  projectCommand(program, 'logs <tunnel>', 'Show who visited a tunnel whose visitor log is on.', [
+    'underpass logs shop',
+    'underpass logs shop -f --status refused',
+    'underpass logs shop -f --json | jq .path',
+  ])
     .option('-f, --follow', 'go on with visits as they come; with --json a line for each')
     .addOption(new Option('--status <status>', 'only those with this outcome').choices(visitorLogFilters))
     .option('--search <words>', 'only those with these words, in any field')

@@ -18,7 +18,7 @@ import { planLaunchd } from '../service/launchd.ts';
 import type { Scope, ServicePlan, ServiceSpec } from '../service/plan.ts';
 import { isPrivatePath, planSystemd } from '../service/systemd.ts';
 import { planWindowsTask } from '../service/windows-task.ts';
-import { type CommonFlags, collect, describe, outputOf, type Shell, withProject } from './command-line.ts';
+import { type CommonFlags, collect, describe, outputOf, projectCommand, type Shell } from './command-line.ts';
 import { fetchConnectable, upstreamTexts } from './connect.ts';
 
 interface ScopeFlags extends CommonFlags {
@@ -36,12 +36,10 @@ interface InstallFlags extends ScopeFlags {
 export function addServiceCommands(program: Command, shell: Shell): void {
   const service = program.command('service').description('Run a tunnel as a service of this machine.');
   withScope(
-    withProject(
-      describe(service.command('install <tunnel>'), 'Install and start the service of a tunnel. Run it again to apply changes.', [
-        'underpass service install shop --upstream http://127.0.0.1:8080',
-        'underpass service install shop --system --url https://eu1.example.com --type http --token-file shop.token --upstream shop.example.com=http://127.0.0.1:8080',
-      ]),
-    ),
+    projectCommand(service, 'install <tunnel>', 'Install and start the service of a tunnel. Run it again to apply changes.', [
+      'underpass service install shop --upstream http://127.0.0.1:8080',
+      'underpass service install shop --system --url https://eu1.example.com --type http --token-file shop.token --upstream shop.example.com=http://127.0.0.1:8080',
+    ]),
   )
     .option('--upstream <upstream>', 'as for http and ingress; may be repeated', collect)
     .option('--url <url>', 'URL of the tunnel; with --type and --token-file the server is not needed')

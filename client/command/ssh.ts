@@ -12,7 +12,7 @@ import type { SshHost } from '../ssh/hosts.ts';
 import type { LogEvent } from '../terminal/log-line.ts';
 import { carryUntilStopped } from '../tunnels/carry-loop.ts';
 import { tlsOf } from './carry.ts';
-import { type CommonFlags, collect, describe, outputOf, requireOption, type Shell, withProject } from './command-line.ts';
+import { type CommonFlags, collect, describe, outputOf, projectCommand, requireOption, type Shell } from './command-line.ts';
 import { fetchConnectable } from './connect.ts';
 
 interface ServeFlags extends CommonFlags {
@@ -33,14 +33,12 @@ interface ConnectFlags {
 
 export function addSshCommands(program: Command, shell: Shell): void {
   const ssh = program.command('ssh').description('Reach SSH hosts by name through one ingress tunnel.');
-  withProject(
-    describe(ssh.command('serve [tunnel]'), 'Serve SSH hosts behind an ingress tunnel, and print what visitors need.', [
-      'underpass ssh serve ssh --host box1=192.168.1.10 --host box2=192.168.1.11:2222',
-      'underpass ssh serve ssh --host box1=192.168.1.10 --allow box1=192.0.2.0/24',
-      'underpass ssh serve ssh --host box1=192.168.1.10 --print',
-      'underpass ssh serve --url https://eu1.example.com --token-file ssh.token --domain ssh.example.com --host box1=192.168.1.10',
-    ]),
-  )
+  projectCommand(ssh, 'serve [tunnel]', 'Serve SSH hosts behind an ingress tunnel, and print what visitors need.', [
+    'underpass ssh serve ssh --host box1=192.168.1.10 --host box2=192.168.1.11:2222',
+    'underpass ssh serve ssh --host box1=192.168.1.10 --allow box1=192.0.2.0/24',
+    'underpass ssh serve ssh --host box1=192.168.1.10 --print',
+    'underpass ssh serve --url https://eu1.example.com --token-file ssh.token --domain ssh.example.com --host box1=192.168.1.10',
+  ])
     .option('--host <name=address>', 'a host: NAME=ADDRESS or NAME=ADDRESS:PORT; may be repeated', collect)
     .option('--allow <name=source>', 'only these addresses reach the host: NAME=IP or NAME=CIDR; may be repeated', collect)
     .option('--print', 'print the lines for ~/.ssh/config of visitors, and end')

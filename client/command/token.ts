@@ -8,24 +8,21 @@ import { openProject } from '../account/account.ts';
 import { fetchTunnel } from '../account/connectable.ts';
 import { ClientError } from '../process/error.ts';
 import { confirm } from '../terminal/prompt.ts';
-import { type CommonFlags, describe, outputOf, type Shell, withProject } from './command-line.ts';
+import { type CommonFlags, type ConfirmedFlags, outputOf, projectCommand, type Shell } from './command-line.ts';
 
-interface RotateFlags extends CommonFlags {
+interface RotateFlags extends ConfirmedFlags {
   readonly now?: boolean;
-  readonly yes?: boolean;
 }
 
 export function addTokenCommands(program: Command, shell: Shell): void {
   const token = program.command('token').description('The token of a tunnel, which its clients present.');
-  withProject(describe(token.command('show <tunnel>'), 'Print the token.', ['underpass token show shop > shop.token'])).action(
+  projectCommand(token, 'show <tunnel>', 'Print the token.', ['underpass token show shop > shop.token']).action(
     (name: string, flags: CommonFlags) => show(shell, name, flags),
   );
-  withProject(
-    describe(token.command('rotate <tunnel>'), 'Create a new token and print it.', [
-      'underpass token rotate shop --yes > shop.token',
-      'underpass token rotate shop --now',
-    ]),
-  )
+  projectCommand(token, 'rotate <tunnel>', 'Create a new token and print it.', [
+    'underpass token rotate shop --yes > shop.token',
+    'underpass token rotate shop --now',
+  ])
     .option('--now', `end the old token at once, because it leaked (default: in ${durations.tokenOverlapHours} hours)`)
     .option('-y, --yes', 'do not ask')
     .action((name: string, flags: RotateFlags) => rotate(shell, name, flags));

@@ -16,7 +16,16 @@ import { fetchTunnel } from '../account/connectable.ts';
 import { ClientError } from '../process/error.ts';
 import { renderTable } from '../terminal/output.ts';
 import { confirm } from '../terminal/prompt.ts';
-import { type CommonFlags, canonicalOf, collectHosts, describe, outputOf, type Shell, withProject } from './command-line.ts';
+import {
+  type CommonFlags,
+  type ConfirmedFlags,
+  canonicalOf,
+  collectHosts,
+  confirmedCommand,
+  outputOf,
+  projectCommand,
+  type Shell,
+} from './command-line.ts';
 import { renderTunnel, tunnelRow } from './tunnel-text.ts';
 
 interface AddFlags extends CommonFlags {
@@ -40,32 +49,24 @@ interface UpdateFlags extends CommonFlags {
   readonly traces?: boolean;
 }
 
-interface RemoveFlags extends CommonFlags {
-  readonly yes?: boolean;
-}
-
 type ProxyFlag = 'off' | 'v1' | 'v2';
 
 export function addTunnelCommands(program: Command, shell: Shell): void {
   const tunnels = program.command('tunnels').description('Tunnels connect your applications to the Internet.');
-  withProject(describe(tunnels.command('list').alias('ls'), 'List the tunnels.', ['underpass tunnels list'])).action(
-    (flags: CommonFlags) => list(shell, flags),
-  );
-  withProject(describe(tunnels.command('show <tunnel>'), 'Show one tunnel.', ['underpass tunnels show shop'])).action(
+  projectCommand(tunnels, 'list', 'List the tunnels.', ['underpass tunnels list'])
+    .alias('ls')
+    .action((flags: CommonFlags) => list(shell, flags));
+  projectCommand(tunnels, 'show <tunnel>', 'Show one tunnel.', ['underpass tunnels show shop']).action(
     (name: string, flags: CommonFlags) => show(shell, name, flags),
   );
   addAdd(tunnels, shell);
   addUpdate(tunnels, shell);
-  withProject(
-    describe(tunnels.command('keep <tunnel>'), 'Remove the expiry of a quick tunnel: it is not deleted any more.', [
-      'underpass tunnels keep calm-otter-k4n7q2w6zd',
-    ]),
-  ).action((name: string, flags: CommonFlags) => keep(shell, name, flags));
-  withProject(
-    describe(tunnels.command('rm <tunnel>'), 'Delete a tunnel and disconnect its clients.', ['underpass tunnels rm shop --yes']),
-  )
-    .option('-y, --yes', 'do not ask')
-    .action((name: string, flags: RemoveFlags) => remove(shell, name, flags));
+  projectCommand(tunnels, 'keep <tunnel>', 'Remove the expiry of a quick tunnel: it is not deleted any more.', [
+    'underpass tunnels keep calm-otter-k4n7q2w6zd',
+  ]).action((name: string, flags: CommonFlags) => keep(shell, name, flags));
+  confirmedCommand(tunnels, 'rm <tunnel>', 'Delete a tunnel and disconnect its clients.', [
+    'underpass tunnels rm shop --yes',
+  ]).action((name: string, flags: ConfirmedFlags) => remove(shell, name, flags));
 }
 
 function proxyOption(): Option {
@@ -73,14 +74,12 @@ function proxyOption(): Option {
 }
 
 function addAdd(tunnels: Command, shell: Shell): void {
-  withProject(
-    describe(tunnels.command('add <name>'), 'Create a tunnel.', [
-      'underpass tunnels add shop --generate-domain',
-      'underpass tunnels add shop --domain shop.example.com --region eu1',
-      'underpass tunnels add cluster --type ingress --domain app.example.com --proxy-protocol v2',
-      'underpass tunnels add database --type tcp',
-    ]),
-  )
+  projectCommand(tunnels, 'add <name>', 'Create a tunnel.', [
+    'underpass tunnels add shop --generate-domain',
+    'underpass tunnels add shop --domain shop.example.com --region eu1',
+    'underpass tunnels add cluster --type ingress --domain app.example.com --proxy-protocol v2',
+    'underpass tunnels add database --type tcp',
+  ])
     .option('--region <name>', 'region (default: the first available one)')
     .addOption(
       new Option('--type <type>', 'http ends TLS at the edge, ingress passes it through, tcp gets a public port')
@@ -95,17 +94,11 @@ function addAdd(tunnels: Command, shell: Shell): void {
 }
 
 function addUpdate(tunnels: Command, shell: Shell): void {
-  withProject(
-    describe(
-      tunnels.command('update <tunnel>'),
-      'Change domains, PROXY protocol, security group, access policy or visitor log.',
-      [
-        'underpass tunnels update shop --add-domain www.example.com --group office',
-        'underpass tunnels update shop --proxy-protocol v2',
-        'underpass tunnels update shop --visitor-log truncated',
-      ],
-    ),
-  )
+  projectCommand(tunnels, 'update <tunnel>', 'Change domains, PROXY protocol, security group, access policy or visitor log.', [
+    'underpass tunnels update shop --add-domain www.example.com --group office',
+    'underpass tunnels update shop --proxy-protocol v2',
+    'underpass tunnels update shop --visitor-log truncated',
+  ])
     .option('--domain <name>', 'the whole new list; may be repeated', collectHosts)
     .option('--add-domain <name>', 'add an ingress domain; may be repeated', collectHosts)
     .option('--rm-domain <name>', 'remove an ingress domain; may be repeated', collectHosts)
@@ -227,7 +220,7 @@ async function keep(shell: Shell, name: string, flags: CommonFlags): Promise<voi
   await printTunnel(shell, account, name, flags);
 }
 
-async function remove(shell: Shell, name: string, flags: RemoveFlags): Promise<void> {
+async function remove(shell: Shell, name: string, flags: ConfirmedFlags): Promise<void> {
   const { api, project } = await openProject(shell.io, flags);
   const warning =
     'Deleting this tunnel will disconnect all clients and interrupt all network traffic. This operation is permanent.';

@@ -1,6 +1,7 @@
 // Shared by all commands of underpass-server: settings, output as text or JSON, and the operator's functions.
 
 import type { OperatorDesk } from '@underpass/control/operator/desk.ts';
+import type { Command } from 'commander';
 import { ServerError } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
 import { createLog } from '../process/log.ts';
@@ -114,4 +115,33 @@ export function withDesk<T>(shell: Shell, work: (desk: OperatorDesk, settings: S
       await core.close();
     }
   });
+}
+
+/** Makes the command print rows of the operator's. Its argument says which. */
+export function listing<Row extends object, Options = unknown>(
+  shell: Shell,
+  command: Command,
+  read: (desk: OperatorDesk, text: string | undefined, options: Options) => Promise<readonly Row[]>,
+  pick: (row: Row) => object,
+): Command {
+  const isSought = command.registeredArguments.length > 0;
+  return command.option('--json', 'print JSON').action((...given: readonly unknown[]) => {
+    const [text, options] = (isSought ? given : [undefined, ...given]) as [string | undefined, OutputOptions & Options];
+    return withDesk(shell, async (desk) => printRows(shell, await read(desk, text, options), options, pick));
+  });
+}
+
+/** Makes the command do something to what its argument names, and print what came of it as JSON or in a sentence. */
+export function deed<Done extends object, Options = unknown>(
+  shell: Shell,
+  command: Command,
+  work: (desk: OperatorDesk, argument: string, options: Options) => Promise<Done>,
+  say: (done: Done) => string = JSON.stringify,
+): Command {
+  return command.option('--json', 'print JSON').action((argument: string, options: OutputOptions & Options) =>
+    withDesk(shell, async (desk) => {
+      const done = await work(desk, argument, options);
+      printValue(shell, done, say(done), options);
+    }),
+  );
 }

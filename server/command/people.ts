@@ -4,7 +4,7 @@ import type { OperatorDesk } from '@underpass/control/operator/desk.ts';
 import type { OperatorRegistration, OperatorUser, Subscription } from '@underpass/rules/entity/resource.ts';
 import type { Command } from 'commander';
 import { ServerError } from '../process/error.ts';
-import { type OutputOptions, printRows, printValue, type Shell, withDesk } from './command-line.ts';
+import { deed, listing, type OutputOptions, printValue, type Shell, withDesk } from './command-line.ts';
 
 export function addPeopleCommands(program: Command, shell: Shell): void {
   addRegistrations(program, shell);
@@ -43,52 +43,35 @@ const pickUser = ({ id, email, firstName, lastName, operator, suspended, created
 
 function addRegistrations(program: Command, shell: Shell): void {
   const group = program.command('registrations').description('requests for an account');
-  group
-    .command('list')
-    .description('list registrations, newest first')
-    .option('--state <state>', 'waiting, approved or rejected')
-    .option('--json', 'print JSON')
-    .action((options: OutputOptions & { state?: string }) =>
-      withDesk(shell, async (desk) => printRows(shell, await desk.listRegistrations(options), options, pickRegistration)),
-    );
+  const list = group.command('list').description('list registrations, newest first');
+  listing(
+    shell,
+    list.option('--state <state>', 'waiting, approved or rejected'),
+    (desk, _, options: { state?: string }) => desk.listRegistrations(options),
+    pickRegistration,
+  );
   for (const [name, about] of [
     ['approve', 'approve a registration'],
     ['reject', 'reject a registration'],
   ] as const) {
-    group
-      .command(name)
-      .description(`${about}; a mail tells the person`)
-      .argument('<id or email>')
-      .option('--json', 'print JSON')
-      .action((key: string, options: OutputOptions) =>
-        withDesk(shell, async (desk) => {
-          const decided = await desk[name](await desk.findRegistration(key));
-          printValue(shell, decided, `${decided.email}: ${decided.state}`, options);
-        }),
-      );
+    deed(
+      shell,
+      group.command(name).description(`${about}; a mail tells the person`).argument('<id or email>'),
+      async (desk, key) => desk[name](await desk.findRegistration(key)),
+      ({ email, state }) => `${email}: ${state}`,
+    );
   }
 }
 
 function addSubscriptions(program: Command, shell: Shell): void {
   const group = program.command('subscriptions').description('subscriptions to the tunnel software');
-  group
-    .command('list')
-    .description('list subscriptions')
-    .option('--json', 'print JSON')
-    .action((options: OutputOptions) =>
-      withDesk(shell, async (desk) => printRows(shell, await desk.listSubscriptions(), options, pickSubscription)),
-    );
-  group
-    .command('import')
-    .description('read subscriptions from a CSV file, or from standard input with -')
-    .argument('<file>')
-    .option('--json', 'print JSON')
-    .action((file: string, options: OutputOptions) =>
-      withDesk(shell, async (desk) => {
-        const result = await desk.importSubscriptions(await readInput(shell, file));
-        printValue(shell, result, JSON.stringify(result), options);
-      }),
-    );
+  const list = group.command('list').description('list subscriptions');
+  listing(shell, list, (desk) => desk.listSubscriptions(), pickSubscription);
+  deed(
+    shell,
+    group.command('import').description('read subscriptions from a CSV file, or from standard input with -').argument('<file>'),
+    async (desk, file) => desk.importSubscriptions(await readInput(shell, file)),
+  );
 }
 
 /** A file, or standard input for `-`. */
@@ -107,25 +90,21 @@ export async function userIdOf(desk: OperatorDesk, key: string): Promise<string>
 }
 
 function addUsers(program: Command, shell: Shell): void {
-  const group = program
-    .command('users')
-    .description('list users, newest first')
-    .argument('[text]', 'part of a name or e-mail')
-    .option('--json', 'print JSON')
-    .action((text: string | undefined, options: OutputOptions) =>
-      withDesk(shell, async (desk) => printRows(shell, await desk.listUsers(text), options, pickUser)),
-    );
-  group
-    .command('delete')
-    .description('delete a user, and the projects without another member; takes effect at the edges within a minute')
-    .argument('<id or email>')
-    .option('--json', 'print JSON')
-    .action((key: string, options: OutputOptions) =>
-      withDesk(shell, async (desk) => {
-        const deleted = await desk.deleteUser(await userIdOf(desk, key));
-        printValue(shell, deleted, `user ${deleted.email} is deleted`, options);
-      }),
-    );
+  const group = listing(
+    shell,
+    program.command('users').description('list users, newest first').argument('[text]', 'part of a name or e-mail'),
+    (desk, text) => desk.listUsers(text),
+    pickUser,
+  );
+  deed(
+    shell,
+    group
+      .command('delete')
+      .description('delete a user, and the projects without another member; takes effect at the edges within a minute')
+      .argument('<id or email>'),
+    async (desk, key) => desk.deleteUser(await userIdOf(desk, key)),
+    ({ email }) => `user ${email} is deleted`,
+  );
   group
     .command('export')
     .description('print everything that the service holds about a user as JSON, without secrets')
@@ -135,15 +114,13 @@ function addUsers(program: Command, shell: Shell): void {
         for await (const part of await desk.writeUserFile(await userIdOf(desk, key))) shell.io.stdout.write(part);
       }),
     );
-  group
-    .command('remove-passkeys')
-    .description('remove the passkeys and recovery codes of a user who has lost them; they sign in by e-mail again')
-    .argument('<id or email>')
-    .option('--json', 'print JSON')
-    .action((key: string, options: OutputOptions) =>
-      withDesk(shell, async (desk) => {
-        const done = await desk.removePasskeys(await userIdOf(desk, key));
-        printValue(shell, done, `the passkeys of ${done.email} are removed`, options);
-      }),
-    );
+  deed(
+    shell,
+    group
+      .command('remove-passkeys')
+      .description('remove the passkeys and recovery codes of a user who has lost them; they sign in by e-mail again')
+      .argument('<id or email>'),
+    async (desk, key) => desk.removePasskeys(await userIdOf(desk, key)),
+    ({ email }) => `the passkeys of ${email} are removed`,
+  );
 }

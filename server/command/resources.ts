@@ -1,29 +1,26 @@
 // Commands about projects, tunnels and regions: lists, limits, suspension, keys.
 
+import type { OperatorDesk } from '@underpass/control/operator/desk.ts';
 import type { Block, OperatorProject, OperatorRegion, OperatorTunnel } from '@underpass/rules/entity/resource.ts';
 import type { Command } from 'commander';
 import { ServerError } from '../process/error.ts';
-import { type OutputOptions, printRows, printValue, type Shell, withDesk } from './command-line.ts';
+import { deed, listing, type OutputOptions, printValue, type Shell, withDesk } from './command-line.ts';
 import { readInput, userIdOf } from './people.ts';
 
 export function addResourceCommands(program: Command, shell: Shell): void {
-  const projects = program
-    .command('projects')
-    .description('list projects')
-    .argument('[text]', 'part of a name')
-    .option('--json', 'print JSON')
-    .action((text: string | undefined, options: OutputOptions) =>
-      withDesk(shell, async (desk) => printRows(shell, await desk.listProjects(text), options, pickProject)),
-    );
-  addProjectDeletion(projects, shell);
-  program
-    .command('tunnels')
-    .description('list tunnels')
-    .argument('[text]', 'part of a name')
-    .option('--json', 'print JSON')
-    .action((text: string | undefined, options: OutputOptions) =>
-      withDesk(shell, async (desk) => printRows(shell, await desk.listTunnels(text), options, pickTunnel)),
-    );
+  const projects = program.command('projects').description('list projects').argument('[text]', 'part of a name');
+  listing(shell, projects, (desk, text) => desk.listProjects(text), pickProject);
+  deed(
+    shell,
+    projects
+      .command('delete')
+      .description('delete a project and everything in it; takes effect at the edges within a minute')
+      .argument('<id>'),
+    (desk, id) => desk.deleteProject(id),
+    ({ name }) => `project ${name} is deleted`,
+  );
+  const tunnels = program.command('tunnels').description('list tunnels').argument('[text]', 'part of a name');
+  listing(shell, tunnels, (desk, text) => desk.listTunnels(text), pickTunnel);
   addLimits(program, shell);
   addSuspension(program, shell);
   addBlocks(program, shell);
@@ -40,20 +37,6 @@ const pickRegion = ({ name, dataPlaneHost, wildcardIngressDomain, tunnels, avail
   ...{ name, dataPlaneHost, wildcardIngressDomain, tunnels, available },
   ...(certificateProblem === undefined ? {} : { certificateProblem }),
 });
-
-function addProjectDeletion(group: Command, shell: Shell): void {
-  group
-    .command('delete')
-    .description('delete a project and everything in it; takes effect at the edges within a minute')
-    .argument('<id>')
-    .option('--json', 'print JSON')
-    .action((id: string, options: OutputOptions) =>
-      withDesk(shell, async (desk) => {
-        const deleted = await desk.deleteProject(id);
-        printValue(shell, deleted, `project ${deleted.name} is deleted`, options);
-      }),
-    );
-}
 
 function addLimits(program: Command, shell: Shell): void {
   program
@@ -116,51 +99,35 @@ const pickBlock = ({ value, kind, reason, createdBy, createdAt }: Block): object
 
 function addBlocks(program: Command, shell: Shell): void {
   const group = program.command('blocks').description('addresses, networks and names that the whole service refuses');
-  group
-    .command('list')
-    .description('list blocks, newest first')
-    .argument('[text]', 'part of a value or reason')
-    .option('--json', 'print JSON')
-    .action((text: string | undefined, options: OutputOptions) =>
-      withDesk(shell, async (desk) => printRows(shell, await desk.listBlocks(text), options, pickBlock)),
-    );
-  group
-    .command('add')
-    .description('block an address, a network or a name with all below it; takes effect at the edges within half a minute')
-    .argument('<value>')
-    .requiredOption('--reason <text>', 'for other operators, and the audit log')
-    .option('--json', 'print JSON')
-    .action((value: string, options: OutputOptions & { readonly reason: string }) =>
-      withDesk(shell, async (desk) => {
-        const made = await desk.createBlock(value, options.reason);
-        printValue(shell, made, `${made.value} is blocked`, options);
-      }),
-    );
-  group
-    .command('remove')
-    .description('end a block')
-    .argument('<value>')
-    .option('--json', 'print JSON')
-    .action((value: string, options: OutputOptions) =>
-      withDesk(shell, async (desk) => {
-        const ended = await desk.deleteBlock(value);
-        printValue(shell, ended, `${ended.value} is no longer blocked`, options);
-      }),
-    );
-  group
-    .command('import')
-    .description('read lines of a value and a reason from a CSV file, or from standard input with -')
-    .argument('<file>')
-    .option('--json', 'print JSON')
-    .action((file: string, options: OutputOptions) =>
-      withDesk(shell, async (desk) => {
-        const result = await desk.importBlocks(await readInput(shell, file));
-        printValue(shell, result, JSON.stringify(result), options);
-      }),
-    );
+  const list = group.command('list').description('list blocks, newest first').argument('[text]', 'part of a value or reason');
+  listing(shell, list, (desk, text) => desk.listBlocks(text), pickBlock);
+  deed(
+    shell,
+    group
+      .command('add')
+      .description('block an address, a network or a name with all below it; takes effect at the edges within half a minute')
+      .argument('<value>')
+      .requiredOption('--reason <text>', 'for other operators, and the audit log'),
+    (desk, value, { reason }: { readonly reason: string }) => desk.createBlock(value, reason),
+    ({ value }) => `${value} is blocked`,
+  );
+  deed(
+    shell,
+    group.command('remove').description('end a block').argument('<value>'),
+    (desk, value) => desk.deleteBlock(value),
+    ({ value }) => `${value} is no longer blocked`,
+  );
+  deed(
+    shell,
+    group
+      .command('import')
+      .description('read lines of a value and a reason from a CSV file, or from standard input with -')
+      .argument('<file>'),
+    async (desk, file) => desk.importBlocks(await readInput(shell, file)),
+  );
 }
 
-interface NewRegionOptions extends OutputOptions {
+interface NewRegionOptions {
   readonly host: string;
   readonly description?: string;
   readonly wildcard?: string;
@@ -172,14 +139,8 @@ interface NewRegionOptions extends OutputOptions {
 
 function addRegions(program: Command, shell: Shell): void {
   const group = program.command('regions').description('regions, their keys and edges');
-  group
-    .command('list')
-    .description('list regions')
-    .option('--json', 'print JSON')
-    .action((options: OutputOptions) =>
-      withDesk(shell, async (desk) => printRows(shell, await desk.listRegions(), options, pickRegion)),
-    );
-  group
+  listing(shell, group.command('list').description('list regions'), (desk) => desk.listRegions(), pickRegion);
+  const add = group
     .command('add')
     .description('make a region')
     .argument('<name>')
@@ -189,40 +150,34 @@ function addRegions(program: Command, shell: Shell): void {
     .option('--tcp-ports <range>', 'public ports of its tcp tunnels, such as 20000-20099')
     .option('--no-tls', 'its edges do not terminate TLS: no http tunnels')
     .option('--https-port <port>', 'public https port of its edges', '443')
-    .option('--http-port <port>', 'public http port of its edges', '80')
-    .option('--json', 'print JSON')
-    .action((name: string, options: NewRegionOptions) => addRegion(shell, name, options));
-  group
-    .command('key')
-    .description('make a new key for the edges of a region; the old one keeps working for a while')
-    .argument('<name>')
-    .option('--leaked', 'end the old keys at once, because somebody else has one')
-    .option('--json', 'print JSON')
-    .action((name: string, options: OutputOptions & { readonly leaked?: boolean }) =>
-      withDesk(shell, async (desk) => {
-        const made = await desk.createRegionKey(name, options.leaked ? 'leaked' : 'overlap');
-        printValue(shell, made, made.key, options);
-      }),
-    );
+    .option('--http-port <port>', 'public http port of its edges', '80');
+  deed(
+    shell,
+    add,
+    createRegion,
+    ({ name }) => `region ${name} is added; make a key for its edges: underpass-server regions key ${name}`,
+  );
+  deed(
+    shell,
+    group
+      .command('key')
+      .description('make a new key for the edges of a region; the old one keeps working for a while')
+      .argument('<name>')
+      .option('--leaked', 'end the old keys at once, because somebody else has one'),
+    (desk, name, { leaked }: { readonly leaked?: boolean }) => desk.createRegionKey(name, leaked ? 'leaked' : 'overlap'),
+    ({ key }) => key,
+  );
 }
 
-function addRegion(shell: Shell, name: string, options: NewRegionOptions): Promise<void> {
-  return withDesk(shell, async (desk) => {
-    const region = await desk.createRegion({
-      name,
-      description: options.description ?? name,
-      dataPlaneHost: options.host,
-      tlsTermination: options.tls,
-      httpsPort: Number(options.httpsPort),
-      httpPort: Number(options.httpPort),
-      ...(options.tcpPorts === undefined ? {} : { tcpPorts: options.tcpPorts }),
-      ...(options.wildcard === undefined ? {} : { wildcardIngressDomain: options.wildcard }),
-    });
-    printValue(
-      shell,
-      region,
-      `region ${region.name} is added; make a key for its edges: underpass-server regions key ${region.name}`,
-      options,
-    );
+function createRegion(desk: OperatorDesk, name: string, options: NewRegionOptions) {
+  return desk.createRegion({
+    name,
+    description: options.description ?? name,
+    dataPlaneHost: options.host,
+    tlsTermination: options.tls,
+    httpsPort: Number(options.httpsPort),
+    httpPort: Number(options.httpPort),
+    ...(options.tcpPorts === undefined ? {} : { tcpPorts: options.tcpPorts }),
+    ...(options.wildcard === undefined ? {} : { wildcardIngressDomain: options.wildcard }),
   });
 }
