@@ -1,12 +1,12 @@
 // The form of a side panel or a dialog: the failure above its fields, Cancel and the submit button below. The panel mounts it when it
 // opens, so every opening starts with an empty form.
 import { type ReactNode, use } from 'react';
-import { Banner } from '../ui/banner.tsx';
 import { Button } from '../ui/button.tsx';
 import { DialogActions } from '../ui/overlay/dialog-actions.tsx';
 import { LeaveQuestion } from '../ui/overlay/leave-question.tsx';
 import { PanelActions, PanelBody, ProgressBar } from '../ui/overlay/side-panel.tsx';
 import { LayerContext, useLeave } from '../unsaved/use-unsaved.ts';
+import { FormFailure } from './form-failure.tsx';
 import type { Form } from './use-form.ts';
 
 export interface OverlayFormProps {
@@ -27,7 +27,7 @@ export function PanelForm(props: OverlayFormProps) {
     <form ref={form.ref} noValidate onSubmit={form.onSubmit} className="relative flex min-h-0 flex-1 flex-col">
       {form.busy && <ProgressBar />}
       <PanelBody>
-        <Failure {...props} />
+        <FormFailure form={form} title={props.failureTitle} action={props.failureAction} />
         {children}
       </PanelBody>
       <PanelActions>
@@ -45,7 +45,7 @@ export function DialogForm(props: OverlayFormProps) {
     <>
       <form ref={form.ref} noValidate onSubmit={form.onSubmit}>
         <div className="grid gap-4 px-5 pb-5 sm:px-6 sm:pb-6">
-          <Failure {...props} />
+          <FormFailure form={form} title={props.failureTitle} action={props.failureAction} />
           {children}
         </div>
         <DialogActions>
@@ -62,15 +62,6 @@ export function DialogForm(props: OverlayFormProps) {
 export function Cancel({ onCancel }: Pick<OverlayFormProps, 'onCancel'>) {
   const leave = useLeave();
   return <Button onClick={() => leave(onCancel)}>Cancel</Button>;
-}
-
-function Failure({ form, failureTitle, failureAction }: OverlayFormProps) {
-  if (form.failure === undefined) return null;
-  return (
-    <Banner tone="danger" title={failureTitle} action={failureAction} onDismiss={form.dismissFailure}>
-      {form.failure}
-    </Banner>
-  );
 }
 
 function Submit({ form, submitLabel, ready = true }: OverlayFormProps) {

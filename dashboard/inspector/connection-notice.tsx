@@ -1,8 +1,7 @@
 // Says that what the page shows is old, and what helps.
 import type { ReactNode } from 'react';
 import { Banner } from '../ui/banner.tsx';
-import { EmptyState } from '../ui/empty-state.tsx';
-import { NothingHereIllustration } from '../ui/illustrations/nothing-here.tsx';
+import { NothingHere } from '../ui/nothing-here.tsx';
 import { LoadingArea } from '../ui/spinner.tsx';
 import { clockOf } from './list/rows.ts';
 import type { Connection } from './state/use-inspector.ts';
@@ -27,12 +26,11 @@ export function FirstConnection({ connection }: { readonly connection: Connectio
   return (
     <div className="m-4 grid flex-1 content-center justify-items-center">
       {connection.kind === 'refused' ? (
-        <EmptyState title="This page needs its link" text={<OpenTheLink />} illustration={<NothingHereIllustration />} />
+        <NothingHere title="This page needs its link" text={<OpenTheLink />} />
       ) : (
-        <EmptyState
+        <NothingHere
           title="The client does not answer"
           text="It may have ended. Start it again with the same command; this page keeps trying."
-          illustration={<NothingHereIllustration />}
         />
       )}
     </div>

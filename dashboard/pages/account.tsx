@@ -11,6 +11,7 @@ import { Load } from '../api/load.tsx';
 import { callApi, callFile } from '../api/request.ts';
 import { saveFile } from '../api/save-file.ts';
 import { useTask } from '../api/use-task.ts';
+import { askColumn, type RowQuestion } from '../form/ask-column.tsx';
 import { DeleteCard } from '../form/delete-card.tsx';
 import { type Confirm, useConfirm } from '../form/use-confirm.tsx';
 import { paths } from '../routing/paths.ts';
@@ -21,7 +22,7 @@ import { Breakable } from '../ui/breakable.tsx';
 import { Button } from '../ui/button.tsx';
 import { Card } from '../ui/card.tsx';
 import { PageHeader } from '../ui/page-header.tsx';
-import { buttonColumn, dateColumn } from '../ui/table/columns.tsx';
+import { dateColumn } from '../ui/table/columns.tsx';
 import { DataTable } from '../ui/table/data-table.tsx';
 import type { Column } from '../ui/table/table-view.tsx';
 import { PasskeysCard } from './passkeys-card.tsx';
@@ -130,7 +131,7 @@ function SessionList({ sessions, ask }: { readonly sessions: readonly Session[];
     },
     dateColumn('seen', 'Last seen', (session) => session.seenAt),
     dateColumn('created', 'Signed in', (session) => session.createdAt),
-    buttonColumn('Revoke', '6rem', (session) => !session.isCurrent && <RevokeButton session={session} ask={ask} />),
+    askColumn(ask, 'Revoke', '6rem', (session) => (session.isCurrent ? null : revocationOf(session))),
   ];
   return (
     <DataTable
@@ -158,21 +159,16 @@ function DeviceCell({ session }: { readonly session: Session }) {
   );
 }
 
-function RevokeButton({ session, ask }: { readonly session: Session; readonly ask: Confirm['ask'] }) {
-  const device = describeUserAgent(session.userAgent);
-  const revoke = () =>
-    ask({
-      title: 'Revoke Session',
-      warning: `${device} at ${session.address} is signed out immediately.`,
-      confirmLabel: 'Revoke',
-      work: () => callApi(accountCalls.deleteSession, { id: session.id }),
-      done: 'Session revoked.',
-    });
-  return (
-    <Button size="sm" onClick={revoke} aria-label={`Revoke ${device} at ${session.address}`}>
-      Revoke
-    </Button>
-  );
+function revocationOf({ id, userAgent, address }: Session): RowQuestion {
+  const device = describeUserAgent(userAgent);
+  return {
+    of: `Revoke ${device} at ${address}`,
+    title: 'Revoke Session',
+    warning: `${device} at ${address} is signed out immediately.`,
+    confirmLabel: 'Revoke',
+    work: () => callApi(accountCalls.deleteSession, { id }),
+    done: 'Session revoked.',
+  };
 }
 
 function TokenList({ tokens, ask }: { readonly tokens: readonly OwnToken[]; readonly ask: Confirm['ask'] }) {
@@ -194,7 +190,7 @@ function TokenList({ tokens, ask }: { readonly tokens: readonly OwnToken[]; read
     { key: 'role', header: 'Role', width: '6.5rem', cell: ({ role }) => <Badge>{roleLabels[role]}</Badge> },
     dateColumn('used', 'Last used', ({ usedAt }) => usedAt, 'first'),
     dateColumn('expires', 'Expires', ({ expiresAt }) => expiresAt, 'last'),
-    buttonColumn('Revoke', '6rem', (token) => <RevokeToken token={token} ask={ask} />),
+    askColumn(ask, 'Revoke', '6rem', tokenRevocationOf),
   ];
   return (
     <DataTable
@@ -211,20 +207,13 @@ function TokenList({ tokens, ask }: { readonly tokens: readonly OwnToken[]; read
   );
 }
 
-function RevokeToken({ token, ask }: { readonly token: OwnToken; readonly ask: Confirm['ask'] }) {
-  const revoke = () =>
-    ask({
-      title: token.cli ? 'Sign Out Terminal' : 'Revoke API Token',
-      warning: token.cli
-        ? `${token.name} is signed out immediately. Tunnels that it carries stay connected.`
-        : `Programs that use ${token.name} stop working immediately. This operation is permanent.`,
-      confirmLabel: 'Revoke',
-      work: () => callApi(accountCalls.deleteOwnToken, { id: token.id }),
-      done: `${token.name} revoked.`,
-    });
-  return (
-    <Button size="sm" onClick={revoke} aria-label={`Revoke ${token.name} in ${token.projectName}`}>
-      Revoke
-    </Button>
-  );
-}
+const tokenRevocationOf = ({ id, name, cli, projectName }: OwnToken): RowQuestion => ({
+  of: `Revoke ${name} in ${projectName}`,
+  title: cli ? 'Sign Out Terminal' : 'Revoke API Token',
+  warning: cli
+    ? `${name} is signed out immediately. Tunnels that it carries stay connected.`
+    : `Programs that use ${name} stop working immediately. This operation is permanent.`,
+  confirmLabel: 'Revoke',
+  work: () => callApi(accountCalls.deleteOwnToken, { id }),
+  done: `${name} revoked.`,
+});

@@ -20,9 +20,8 @@ import { Button } from '../ui/button.tsx';
 import { Card } from '../ui/card.tsx';
 import { DateTime } from '../ui/date-time.tsx';
 import { ErrorPanel } from '../ui/error-panel.tsx';
-import { Field } from '../ui/input/field.tsx';
 import { RadioCards } from '../ui/input/radio-cards.tsx';
-import { Select } from '../ui/input/select.tsx';
+import { SelectField } from '../ui/input/select-field.tsx';
 import { PageHeader } from '../ui/page-header.tsx';
 import { LoadingArea } from '../ui/spinner.tsx';
 import { grantableRoles } from './project/role-options.ts';
@@ -146,16 +145,12 @@ function Decision({ code, device, onOutcome }: DecisionProps) {
     >
       <div className="grid gap-5">
         <DeviceFacts code={code} device={device} />
-        <Field label="Project">
-          {(control) => (
-            <Select
-              {...control}
-              value={projectId}
-              options={projects.map(({ id, name }) => ({ value: id, label: name }))}
-              onChange={setProjectId}
-            />
-          )}
-        </Field>
+        <SelectField
+          label="Project"
+          value={projectId}
+          options={projects.map(({ id, name }) => ({ value: id, label: name }))}
+          onChange={setProjectId}
+        />
         <RadioCards label="Role of the terminal" value={role} options={grantableRoles(project.role)} onChange={setRole} />
         {task.error !== undefined && (
           <Banner tone="danger" onDismiss={task.dismiss}>

@@ -3,8 +3,8 @@ import type { botCheckField } from '@underpass/rules/people/bot-check.ts';
 import clsx from 'clsx';
 import { type ReactNode, useEffect, useRef } from 'react';
 import { BotCheck } from '../bot-check/bot-check.tsx';
+import { FormFailure } from '../form/form-failure.tsx';
 import type { Form } from '../form/use-form.ts';
-import { Banner } from '../ui/banner.tsx';
 import { Button } from '../ui/button.tsx';
 
 export interface AuthCardProps {
@@ -48,11 +48,7 @@ export function AuthForm({ form, failureTitle, submitLabel, children }: AuthForm
     <form ref={form.ref} noValidate onSubmit={form.onSubmit} className="grid gap-5">
       {children}
       <BotCheck key={form.failures} form={form} />
-      {form.failure && (
-        <Banner tone="danger" title={failureTitle} onDismiss={form.dismissFailure}>
-          {form.failure}
-        </Banner>
-      )}
+      <FormFailure form={form} title={failureTitle} />
       <Button type="submit" variant="primary" busy={form.busy} className="w-full">
         {submitLabel}
       </Button>

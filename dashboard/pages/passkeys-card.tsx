@@ -15,13 +15,12 @@ import { useForm } from '../form/use-form.ts';
 import { AddPasskeyDialog } from '../passkey/add.tsx';
 import { supportsPasskeys } from '../passkey/supported.ts';
 import { forgetSession } from '../session/session.ts';
-import { Breakable } from '../ui/breakable.tsx';
 import { Button, IconButton } from '../ui/button.tsx';
 import { Card } from '../ui/card.tsx';
 import { Dialog } from '../ui/overlay/dialog.tsx';
 import { Menu, MenuItem } from '../ui/overlay/menu.tsx';
 import { SecretDialog } from '../ui/overlay/secret-dialog.tsx';
-import { dateColumn, menuColumn } from '../ui/table/columns.tsx';
+import { dateColumn, menuColumn, titleColumn } from '../ui/table/columns.tsx';
 import { DataTable } from '../ui/table/data-table.tsx';
 import type { Column } from '../ui/table/table-view.tsx';
 
@@ -68,17 +67,7 @@ function PasskeyList({ passkeys, ask }: { readonly passkeys: readonly Passkey[];
   const [renamed, setRenamed] = useState<Passkey>();
   if (passkeys.length === 0) return <p className="px-4 py-4 text-ink-soft sm:px-5">No passkeys yet.</p>;
   const columns: readonly Column<Passkey>[] = [
-    {
-      key: 'name',
-      header: 'Name',
-      width: 'minmax(0, 1.5fr)',
-      cell: ({ name }) => (
-        <span className="font-semibold">
-          <Breakable text={name} />
-        </span>
-      ),
-      sortBy: ({ name }) => name,
-    },
+    titleColumn('name', 'Name', 'minmax(0, 1.5fr)', ({ name }) => name),
     dateColumn('used', 'Last used', ({ usedAt }) => usedAt, 'first'),
     dateColumn('created', 'Added', ({ createdAt }) => createdAt),
     menuColumn((passkey) => <PasskeyMenu passkey={passkey} onRename={() => setRenamed(passkey)} ask={ask} />),

@@ -12,7 +12,7 @@ import { useProject } from '../../session/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { CopyTextButton } from '../../ui/copy-button.tsx';
 import { Dialog } from '../../ui/overlay/dialog.tsx';
-import { dateColumn } from '../../ui/table/columns.tsx';
+import { dateColumn, nameColumn } from '../../ui/table/columns.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
 import { useLast } from '../../ui/use-last.ts';
 import { NewLinkPanel } from './new-link-panel.tsx';
@@ -22,13 +22,7 @@ import type { PolicyTabProps } from './tokens.tsx';
 type NewLink = AnswerOf<typeof accessCalls.createAccessLink>;
 
 const columns: readonly Column<AccessLink>[] = [
-  {
-    key: 'name',
-    header: 'Name',
-    width: 'minmax(0, 1.2fr)',
-    cell: ({ name }) => <span className="font-semibold">{name}</span>,
-    sortBy: ({ name }) => name,
-  },
+  nameColumn('Name', 'minmax(0, 1.2fr)'),
   {
     key: 'uses',
     header: 'Uses',

@@ -9,8 +9,7 @@ import { PanelForm } from '../../form/overlay-form.tsx';
 import { TextField } from '../../form/text-field.tsx';
 import { useForm } from '../../form/use-form.ts';
 import { useProject } from '../../session/session.ts';
-import { Field } from '../../ui/input/field.tsx';
-import { Select } from '../../ui/input/select.tsx';
+import { SelectField } from '../../ui/input/select-field.tsx';
 import { SidePanel } from '../../ui/overlay/side-panel.tsx';
 import { linkHours, numberOf } from './expiry-choice.ts';
 
@@ -68,11 +67,12 @@ function LinkForm({ policy, onCreated, onCancel }: LinkFormProps) {
   return (
     <PanelForm form={form} submitLabel="Create" onCancel={onCancel} failureTitle="The link was not created.">
       <TextField form={form} name="name" label="Name" hint="Who it is for, such as ‘design review’." autoComplete="off" />
-      <Field label="Expires after">
-        {(control) => (
-          <Select {...control} value={form.values.hours} options={linkHours} onChange={(hours) => form.set('hours', hours)} />
-        )}
-      </Field>
+      <SelectField
+        label="Expires after"
+        value={form.values.hours}
+        options={linkHours}
+        onChange={(hours) => form.set('hours', hours)}
+      />
       <TextField
         form={form}
         name="mostUses"

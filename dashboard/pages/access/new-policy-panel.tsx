@@ -4,12 +4,12 @@ import { accept, collectErrors, type ParsedForm } from '@underpass/rules/parsed.
 import { parseObjectName } from '@underpass/rules/text/object-name.ts';
 import { callApi } from '../../api/request.ts';
 import { useNavigateOrReload } from '../../api/use-navigate-or-reload.ts';
+import { ListField } from '../../form/list-field.tsx';
 import { PanelForm } from '../../form/overlay-form.tsx';
 import { TextField } from '../../form/text-field.tsx';
 import { useForm } from '../../form/use-form.ts';
 import { paths } from '../../routing/paths.ts';
 import { useProject } from '../../session/session.ts';
-import { ListEditor } from '../../ui/input/list-editor.tsx';
 import { Switch } from '../../ui/input/switch.tsx';
 import { SidePanel } from '../../ui/overlay/side-panel.tsx';
 import { toast } from '../../ui/overlay/toast.tsx';
@@ -72,14 +72,12 @@ function NewPolicyForm({ onCancel }: { readonly onCancel: () => void }) {
         checked={values.members}
         onChange={(members) => set('members', members)}
       />
-      <ListEditor
+      <ListField
+        form={form}
+        name="people"
+        pending="pending"
         label="People"
-        items={values.people}
-        onChange={(people) => set('people', people)}
-        pending={values.pending}
-        onPendingChange={(pending) => set('pending', pending)}
         add={addPerson}
-        error={form.errors.people}
         hint={peopleHint}
         placeholder={peoplePlaceholder}
         emptyText="No people yet."

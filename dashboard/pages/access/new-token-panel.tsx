@@ -8,8 +8,7 @@ import { PanelForm } from '../../form/overlay-form.tsx';
 import { TextField } from '../../form/text-field.tsx';
 import { useForm } from '../../form/use-form.ts';
 import { useProject } from '../../session/session.ts';
-import { Field } from '../../ui/input/field.tsx';
-import { Select } from '../../ui/input/select.tsx';
+import { SelectField } from '../../ui/input/select-field.tsx';
 import { SidePanel } from '../../ui/overlay/side-panel.tsx';
 import { numberOf, tokenDays } from './expiry-choice.ts';
 
@@ -56,11 +55,12 @@ function TokenForm({ policy, onCreated, onCancel }: TokenFormProps) {
   return (
     <PanelForm form={form} submitLabel="Create" onCancel={onCancel} failureTitle="The token was not created.">
       <TextField form={form} name="name" label="Name" hint="What uses the token, such as ‘health check’." autoComplete="off" />
-      <Field label="Expires after">
-        {(control) => (
-          <Select {...control} value={form.values.days} options={tokenDays} onChange={(days) => form.set('days', days)} />
-        )}
-      </Field>
+      <SelectField
+        label="Expires after"
+        value={form.values.days}
+        options={tokenDays}
+        onChange={(days) => form.set('days', days)}
+      />
     </PanelForm>
   );
 }

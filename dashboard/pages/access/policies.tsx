@@ -1,7 +1,6 @@
 // The access policies of a project.
 
 import { accessCalls } from '@underpass/rules/api/access-calls.ts';
-import { askedOf } from '@underpass/rules/list/list-address.ts';
 import { accessPolicyList } from '@underpass/rules/list/list-page.ts';
 import { may } from '@underpass/rules/people/permission.ts';
 import type { AccessPolicy } from '@underpass/rules/visit/access-policy.ts';
@@ -9,8 +8,7 @@ import { admitsNobody, describeVisitors, isOpen } from '@underpass/rules/visit/d
 import { Plus } from 'lucide-react';
 import { useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
-import { later } from '../../api/later.ts';
-import { callPage } from '../../api/request.ts';
+import { loadPage } from '../../api/load-page.ts';
 import { PagedList } from '../../list/paged-list.tsx';
 import { paths } from '../../routing/paths.ts';
 import { useProject } from '../../session/session.ts';
@@ -18,16 +16,13 @@ import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
 import { ButtonLink } from '../../ui/button-link.tsx';
 import { DateTime, dateWidth } from '../../ui/date-time.tsx';
-import { EmptyState } from '../../ui/empty-state.tsx';
-import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
+import { NothingHere } from '../../ui/nothing-here.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
 import { NewPolicyPanel } from './new-policy-panel.tsx';
 
 export function loader({ params, request }: LoaderFunctionArgs) {
-  const asked = askedOf(new URL(request.url).searchParams, accessPolicyList);
-  const input = { project: params.projectID!, ...asked };
-  return { page: later(callPage(accessCalls.listAccessPolicies, input, { signal: request.signal })) };
+  return { page: loadPage(request, accessCalls.listAccessPolicies, accessPolicyList, { project: params.projectID! }) };
 }
 
 export function Component() {
@@ -57,11 +52,10 @@ export function Component() {
       <PagedList
         promise={page}
         empty={
-          <EmptyState
+          <NothingHere
             title="No Access Policies"
             text="An access policy says who may visit an http tunnel: people who sign in, programs with a token, or everyone on some paths. Without a policy, everyone that the security group allows can visit."
             action={add}
-            illustration={<NothingHereIllustration />}
           />
         }
         label="Access policies"

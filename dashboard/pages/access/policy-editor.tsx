@@ -2,6 +2,7 @@
 import type { AccessPolicy } from '@underpass/rules/visit/access-policy.ts';
 import { admitsNobody, isOpen } from '@underpass/rules/visit/describe.ts';
 import clsx from 'clsx';
+import { FormFailure } from '../../form/form-failure.tsx';
 import { LoadNewest } from '../../form/load-newest.tsx';
 import { Banner } from '../../ui/banner.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -23,7 +24,11 @@ export function PolicyEditor({ policy, edit, readOnly }: PolicyEditorProps) {
   const parts = { form, policy, readOnly };
   return (
     <form ref={form.ref} noValidate onSubmit={form.onSubmit} className="grid gap-5">
-      <Failure edit={edit} />
+      <FormFailure
+        form={form}
+        title="The access policy was not saved."
+        action={edit.isOutdated && <LoadNewest onClick={edit.loadNewest} />}
+      />
       <Warnings policy={policy} edit={edit} />
       {/* Disables every control of a reader who may not change the policy. */}
       <fieldset disabled={readOnly} aria-label="Access policy" className="grid min-w-0 gap-5">
@@ -53,20 +58,6 @@ function SaveBar({ edit: { form, changed, loadNewest } }: { readonly edit: Polic
         Save
       </Button>
     </div>
-  );
-}
-
-function Failure({ edit: { form, isOutdated, loadNewest } }: { readonly edit: PolicyEdit }) {
-  if (form.failure === undefined) return null;
-  return (
-    <Banner
-      tone="danger"
-      title="The access policy was not saved."
-      action={isOutdated && <LoadNewest onClick={loadNewest} />}
-      onDismiss={form.dismissFailure}
-    >
-      {form.failure}
-    </Banner>
   );
 }
 

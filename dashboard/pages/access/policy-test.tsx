@@ -12,15 +12,14 @@ import { useEffect, useState } from 'react';
 import { messageOf } from '../../api/error.ts';
 import { callApi } from '../../api/request.ts';
 import { useTask } from '../../api/use-task.ts';
+import { FormFailure } from '../../form/form-failure.tsx';
 import { TextField } from '../../form/text-field.tsx';
 import { type Form, useForm } from '../../form/use-form.ts';
 import { useProject } from '../../session/session.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
-import { Banner } from '../../ui/banner.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
-import { Field } from '../../ui/input/field.tsx';
-import { Select } from '../../ui/input/select.tsx';
+import { SelectField } from '../../ui/input/select-field.tsx';
 import { toast } from '../../ui/overlay/toast.tsx';
 import { useFirstAddress } from './first-address.ts';
 import { actionLabels } from './words.ts';
@@ -77,11 +76,7 @@ function TestForm({ policy: { name, tunnels } }: { readonly policy: AccessPolicy
   return (
     <Card title="Test this policy" description="Shows what would happen to a visit, and why. It signs nobody in.">
       <form ref={form.ref} noValidate onSubmit={form.onSubmit} className="grid gap-5">
-        {form.failure && (
-          <Banner tone="danger" title="The policy was not tested." onDismiss={form.dismissFailure}>
-            {form.failure}
-          </Banner>
-        )}
+        <FormFailure form={form} title="The policy was not tested." />
         <TestFields form={form} />
         <Button type="submit" variant="primary" busy={form.busy} className="justify-self-start">
           Test
@@ -113,11 +108,7 @@ function TestFields({ form }: { readonly form: Form<TestValues> }) {
     <>
       <TextField form={form} name="url" label="URL" type="url" mono autoComplete="off" />
       <div className="grid gap-4 sm:grid-cols-2">
-        <Field label="Visitor">
-          {(control) => (
-            <Select {...control} value={values.visitor} options={visitors} onChange={(visitor) => set('visitor', visitor)} />
-          )}
-        </Field>
+        <SelectField label="Visitor" value={values.visitor} options={visitors} onChange={(visitor) => set('visitor', visitor)} />
         {values.visitor === 'person' && (
           <TextField form={form} name="email" label="Email" type="email" placeholder="ada@example.com" autoComplete="off" />
         )}

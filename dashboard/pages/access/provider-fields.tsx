@@ -2,11 +2,11 @@
 import { accept } from '@underpass/rules/parsed.ts';
 import { parseIssuer } from '@underpass/rules/visit/parse-provider.ts';
 import { providerCallbackPath } from '@underpass/rules/visit/provider-callback.ts';
+import { ListField } from '../../form/list-field.tsx';
 import { TextField } from '../../form/text-field.tsx';
 import { useProject } from '../../session/session.ts';
 import { Banner } from '../../ui/banner.tsx';
 import { CopyTextButton } from '../../ui/copy-button.tsx';
-import { ListEditor } from '../../ui/input/list-editor.tsx';
 import { Switch } from '../../ui/input/switch.tsx';
 import { addPerson, describedPolicyOf, splitGroups } from './policy-form.ts';
 import type { PolicyPartProps } from './use-policy-form.ts';
@@ -97,33 +97,29 @@ function ClientFields({ form, policy, readOnly }: PolicyPartProps) {
 }
 
 function AdmittedFields({ form, policy, readOnly }: PolicyPartProps) {
-  const { values, set } = form;
+  const { values } = form;
   const { provider } = describedPolicyOf(values, policy);
   const admitsNobody = provider !== null && provider.people.length === 0 && provider.groups.length === 0;
   return (
     <>
       {admitsNobody && <Banner tone="warn">List people or groups. Without either, the provider admits nobody.</Banner>}
-      <ListEditor
+      <ListField
+        form={form}
+        name="providerPeople"
+        pending="providerPeoplePending"
         label="Allowed people"
-        items={values.providerPeople}
-        onChange={(people) => set('providerPeople', people)}
-        pending={values.providerPeoplePending}
-        onPendingChange={(pending) => set('providerPeoplePending', pending)}
         add={addPerson}
-        error={form.errors.providerPeople}
         hint="Email addresses that the provider has verified, or *@example.com for everyone at example.com."
         placeholder="*@example.com"
         emptyText="No people yet."
         disabled={readOnly}
       />
-      <ListEditor
+      <ListField
+        form={form}
+        name="groups"
+        pending="groupsPending"
         label="Allowed groups"
-        items={values.groups}
-        onChange={(groups) => set('groups', groups)}
-        pending={values.groupsPending}
-        onPendingChange={(pending) => set('groupsPending', pending)}
         add={addGroup}
-        error={form.errors.groups}
         hint="Members of any of these may visit."
         placeholder="engineering"
         emptyText="No groups yet."

@@ -4,10 +4,9 @@ import { type ReactNode, useState } from 'react';
 import { useRevalidator } from 'react-router';
 import { FetchedRows } from '../../api/fetched-rows.tsx';
 import type { Fetched } from '../../api/use-fetched.ts';
+import { askColumn } from '../../form/ask-column.tsx';
 import { useConfirm } from '../../form/use-confirm.tsx';
-import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
-import { buttonColumn } from '../../ui/table/columns.tsx';
 import { DataTable, type DataTableProps } from '../../ui/table/data-table.tsx';
 
 interface RevocableCardProps<Row> extends Pick<DataTableProps<Row>, 'columns' | 'searchText' | 'noun' | 'initialSort'> {
@@ -27,9 +26,10 @@ interface RevocableCardProps<Row> extends Pick<DataTableProps<Row>, 'columns' | 
 export function RevocableCard<Row extends { readonly id: string; readonly name: string }>(props: RevocableCardProps<Row>) {
   const { title, description, actions, emptyText, fetched, columns, readOnly, revoking, children, ...table } = props;
   const { ask, dialog } = useConfirm();
-  const revoke = (row: Row) => {
+  const button = askColumn<Row>(ask, 'Revoke', '6rem', (row) => {
     const { title, warning, revoke } = revoking(row);
-    ask({
+    return {
+      of: `Revoke ${row.name}`,
       title,
       warning: `${warning} This operation is permanent.`,
       confirmLabel: 'Revoke',
@@ -38,13 +38,8 @@ export function RevocableCard<Row extends { readonly id: string; readonly name: 
         fetched.reload();
       },
       done: `${row.name} revoked.`,
-    });
-  };
-  const button = buttonColumn<Row>('Revoke', '6rem', (row) => (
-    <Button size="sm" onClick={() => revoke(row)} aria-label={`Revoke ${row.name}`}>
-      Revoke
-    </Button>
-  ));
+    };
+  });
   return (
     <Card title={title} description={description} actions={actions} flush>
       <div className="border-t">

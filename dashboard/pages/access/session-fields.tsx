@@ -1,9 +1,8 @@
 // How long a sign-in lasts, where programs send their token, and whether sign-ins are logged.
 import { retentionDays } from '@underpass/rules/limits.ts';
+import { ListField } from '../../form/list-field.tsx';
 import { TextField } from '../../form/text-field.tsx';
-import { Field } from '../../ui/input/field.tsx';
-import { ListEditor } from '../../ui/input/list-editor.tsx';
-import { Select } from '../../ui/input/select.tsx';
+import { SelectField } from '../../ui/input/select-field.tsx';
 import { Switch } from '../../ui/input/switch.tsx';
 import { addOrigin, sessionOptions } from './policy-form.ts';
 import type { PolicyPartProps } from './use-policy-form.ts';
@@ -13,16 +12,13 @@ export function SessionFields({ form, policy, readOnly }: PolicyPartProps) {
   return (
     <div className="grid gap-5">
       <div className="grid gap-4 sm:grid-cols-2">
-        <Field label="A sign-in lasts" hint="A change applies to new sign-ins.">
-          {(control) => (
-            <Select
-              {...control}
-              value={values.sessionHours}
-              options={sessionOptions(policy.sessionHours)}
-              onChange={(hours) => set('sessionHours', hours)}
-            />
-          )}
-        </Field>
+        <SelectField
+          label="A sign-in lasts"
+          hint="A change applies to new sign-ins."
+          value={values.sessionHours}
+          options={sessionOptions(policy.sessionHours)}
+          onChange={(hours) => set('sessionHours', hours)}
+        />
         <TextField
           form={form}
           name="tokenHeader"
@@ -33,14 +29,12 @@ export function SessionFields({ form, policy, readOnly }: PolicyPartProps) {
           spellCheck={false}
         />
       </div>
-      <ListEditor
+      <ListField
+        form={form}
+        name="origins"
+        pending="originsPending"
         label="Other origins"
-        items={values.origins}
-        onChange={(origins) => set('origins', origins)}
-        pending={values.originsPending}
-        onPendingChange={(pending) => set('originsPending', pending)}
         add={addOrigin}
-        error={form.errors.origins}
         hint="Pages of these origins may use a visitor’s session to write and to open WebSockets. Leave the list empty if the service calls itself alone."
         placeholder="https://app.example.com"
         emptyText="None: only the tunnel’s own pages."

@@ -1,7 +1,7 @@
 // The ways to sign in: members, people by e-mail, a provider, a password.
 import { policyLimits } from '@underpass/rules/visit/policy-limits.ts';
+import { ListField } from '../../form/list-field.tsx';
 import { TextField } from '../../form/text-field.tsx';
-import { ListEditor } from '../../ui/input/list-editor.tsx';
 import { Switch } from '../../ui/input/switch.tsx';
 import { addPerson } from './policy-form.ts';
 import { ProviderFields } from './provider-fields.tsx';
@@ -20,14 +20,12 @@ export function SignInFields(props: PolicyPartProps) {
         onChange={(members) => set('members', members)}
         disabled={readOnly}
       />
-      <ListEditor
+      <ListField
+        form={form}
+        name="people"
+        pending="peoplePending"
         label="People"
-        items={values.people}
-        onChange={(people) => set('people', people)}
-        pending={values.peoplePending}
-        onPendingChange={(pending) => set('peoplePending', pending)}
         add={addPerson}
-        error={form.errors.people}
         hint={peopleHint}
         placeholder={peoplePlaceholder}
         emptyText="No people yet."

@@ -22,8 +22,7 @@ import { Button } from '../../ui/button.tsx';
 import { DateTime, dateWidth } from '../../ui/date-time.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
-import { Field } from '../../ui/input/field.tsx';
-import { Select } from '../../ui/input/select.tsx';
+import { SelectField } from '../../ui/input/select-field.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { buttonColumn } from '../../ui/table/columns.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
@@ -78,11 +77,7 @@ function PolicyFilter({ policy }: { readonly policy: string | undefined }) {
     if (name !== '') next.set('policy', name);
     setSearch(next, { replace: true });
   };
-  return (
-    <Field label="Policy" className="w-full sm:w-72">
-      {(control) => <Select {...control} value={policy ?? ''} options={options} onChange={choose} />}
-    </Field>
-  );
+  return <SelectField label="Policy" className="w-full sm:w-72" value={policy ?? ''} options={options} onChange={choose} />;
 }
 
 interface SignInsProps {

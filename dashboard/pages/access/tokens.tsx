@@ -9,11 +9,10 @@ import { askFor } from '../../api/answers.ts';
 import { callApi } from '../../api/request.ts';
 import { useFetched } from '../../api/use-fetched.ts';
 import { useProject } from '../../session/session.ts';
-import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CommandLine } from '../../ui/command-line.tsx';
 import { SecretDialog } from '../../ui/overlay/secret-dialog.tsx';
-import { dateColumn } from '../../ui/table/columns.tsx';
+import { dateColumn, nameColumn, textColumn } from '../../ui/table/columns.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
 import { useLast } from '../../ui/use-last.ts';
 import { useFirstAddress } from './first-address.ts';
@@ -28,20 +27,8 @@ export interface PolicyTabProps {
 }
 
 const columns: readonly Column<AccessToken>[] = [
-  {
-    key: 'name',
-    header: 'Name',
-    width: 'minmax(0, 1.2fr)',
-    cell: ({ name }) => <span className="font-semibold">{name}</span>,
-    sortBy: ({ name }) => name,
-  },
-  {
-    key: 'by',
-    header: 'Created by',
-    width: 'minmax(0, 1.2fr)',
-    cell: ({ createdBy }) => <Breakable text={createdBy} />,
-    sortBy: ({ createdBy }) => createdBy,
-  },
+  nameColumn('Name', 'minmax(0, 1.2fr)'),
+  textColumn('by', 'Created by', 'minmax(0, 1.2fr)', ({ createdBy }) => createdBy),
   dateColumn('created', 'Created', ({ createdAt }) => createdAt),
   dateColumn('expires', 'Expires', ({ expiresAt }) => expiresAt, 'last'),
 ];

@@ -3,21 +3,14 @@ import type { Alert } from '@underpass/rules/entity/resource.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { DateTime } from '../../ui/date-time.tsx';
-import { EmptyState } from '../../ui/empty-state.tsx';
-import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
+import { NothingHere } from '../../ui/nothing-here.tsx';
 import { dateColumn } from '../../ui/table/columns.tsx';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
 
 export function AlertList({ alerts }: { readonly alerts: readonly Alert[] }) {
   if (alerts.length === 0) {
-    return (
-      <EmptyState
-        title="No Alerts"
-        text="Nothing has gone wrong in the last 30 days."
-        illustration={<NothingHereIllustration />}
-      />
-    );
+    return <NothingHere title="No Alerts" text="Nothing has gone wrong in the last 30 days." />;
   }
   return (
     <DataTable

@@ -8,8 +8,7 @@ import { type Task, useTask } from '../../api/use-task.ts';
 import { useProject } from '../../session/session.ts';
 import { Banner } from '../../ui/banner.tsx';
 import { Card } from '../../ui/card.tsx';
-import { Field } from '../../ui/input/field.tsx';
-import { Select } from '../../ui/input/select.tsx';
+import { SelectField } from '../../ui/input/select-field.tsx';
 import { Switch } from '../../ui/input/switch.tsx';
 import { toast } from '../../ui/overlay/toast.tsx';
 
@@ -80,11 +79,7 @@ export function WaitingTimeCard({ waitSeconds }: { readonly waitSeconds: number 
   return (
     <Card title="Waiting time" description="How long a tunnel of this project may be down before an alert opens.">
       <div className="grid max-w-xs gap-3">
-        <Field label="Alert after">
-          {(control) => (
-            <Select {...control} value={value} options={choicesWith(value)} disabled={task.busy} onChange={task.run} />
-          )}
-        </Field>
+        <SelectField label="Alert after" value={value} options={choicesWith(value)} disabled={task.busy} onChange={task.run} />
         <Failure task={task} />
       </div>
     </Card>

@@ -5,7 +5,7 @@ import { LogSearch } from '../../list/log-table.tsx';
 import { buttonClass } from '../../ui/button.tsx';
 import { Field } from '../../ui/input/field.tsx';
 import { Input } from '../../ui/input/input.tsx';
-import { Select } from '../../ui/input/select.tsx';
+import { SelectField } from '../../ui/input/select-field.tsx';
 import { filterNames, whenOf } from './audit-filter.ts';
 
 export interface WhoOption {
@@ -101,15 +101,12 @@ interface ChoiceProps {
 function Choice({ label, value, options, onChange }: ChoiceProps) {
   const known = options.some((option) => option.value === value);
   return (
-    <Field label={label} className={fieldClass}>
-      {(control) => (
-        <Select
-          {...control}
-          value={value}
-          options={known ? options : [...options, { value, label: value }]}
-          onChange={onChange}
-        />
-      )}
-    </Field>
+    <SelectField
+      label={label}
+      className={fieldClass}
+      value={value}
+      options={known ? options : [...options, { value, label: value }]}
+      onChange={onChange}
+    />
   );
 }

@@ -4,8 +4,7 @@ import { useSearchParams } from 'react-router';
 import { Load } from '../../api/load.tsx';
 import { LogTable } from '../../list/log-table.tsx';
 import { DateTime, dateWidth } from '../../ui/date-time.tsx';
-import { EmptyState } from '../../ui/empty-state.tsx';
-import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
+import { NothingHere } from '../../ui/nothing-here.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
 import { AuditEntryView } from './audit-entry.tsx';
 import { filterNames } from './audit-filter.ts';
@@ -30,7 +29,7 @@ export function AuditLog({ page, about, ...filter }: AuditLogProps) {
           loaded.entries.length > 0 ? (
             <LogTable label="Audit log" columns={columns} page={loaded} />
           ) : (
-            <EmptyState {...nothing} illustration={<NothingHereIllustration />} />
+            <NothingHere {...nothing} />
           )
         }
       </Load>

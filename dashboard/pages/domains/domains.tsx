@@ -2,7 +2,6 @@
 
 import { domainCalls } from '@underpass/rules/api/domain-calls.ts';
 import type { Domain } from '@underpass/rules/entity/entity.ts';
-import { askedOf } from '@underpass/rules/list/list-address.ts';
 import { domainList } from '@underpass/rules/list/list-page.ts';
 import { verificationRecord } from '@underpass/rules/names/dns-record.ts';
 import { may } from '@underpass/rules/people/permission.ts';
@@ -10,8 +9,7 @@ import { text } from '@underpass/rules/text/text.ts';
 import { ChevronRight, Plus } from 'lucide-react';
 import { useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
-import { later } from '../../api/later.ts';
-import { callPage } from '../../api/request.ts';
+import { loadPage } from '../../api/load-page.ts';
 import { PagedList } from '../../list/paged-list.tsx';
 import { useProject } from '../../session/session.ts';
 import { Button } from '../../ui/button.tsx';
@@ -29,9 +27,7 @@ const AddDomainDialog = lazyOverlay<AddDomainDialogProps>('The form', () =>
 );
 
 export function loader({ params, request }: LoaderFunctionArgs) {
-  const asked = askedOf(new URL(request.url).searchParams, domainList);
-  const input = { project: params.projectID!, ...asked };
-  return { page: later(callPage(domainCalls.listDomains, input, { signal: request.signal })) };
+  return { page: loadPage(request, domainCalls.listDomains, domainList, { project: params.projectID! }) };
 }
 
 export function Component() {

@@ -4,8 +4,7 @@ import { formatSize } from '@underpass/rules/text/size.ts';
 import { Download } from 'lucide-react';
 import { buttonClass } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
-import { EmptyState } from '../../ui/empty-state.tsx';
-import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
+import { NothingHere } from '../../ui/nothing-here.tsx';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
 import { inOrder, platformLabel } from './platform.ts';
@@ -22,13 +21,7 @@ export function FileTable({ release }: { readonly release: Release }) {
 }
 
 export function NoReleases() {
-  return (
-    <EmptyState
-      title="No Releases"
-      text="This server has no releases yet. In a clone of the source, run npx underpass."
-      illustration={<NothingHereIllustration />}
-    />
-  );
+  return <NothingHere title="No Releases" text="This server has no releases yet. In a clone of the source, run npx underpass." />;
 }
 
 const fileColumns: readonly Column<ReleaseFile>[] = [

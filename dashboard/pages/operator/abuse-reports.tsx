@@ -1,20 +1,18 @@
 // Abuse reports: read them, find the tunnel, close them.
 import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
 import type { AbuseReport } from '@underpass/rules/entity/resource.ts';
-import { askedOf } from '@underpass/rules/list/list-address.ts';
 import { abuseReportList } from '@underpass/rules/list/list-page.ts';
 import { type LoaderFunctionArgs, useLoaderData, useRevalidator, useSearchParams } from 'react-router';
 import { messageOf } from '../../api/error.ts';
-import { later } from '../../api/later.ts';
-import { callApi, callPage } from '../../api/request.ts';
+import { loadPage } from '../../api/load-page.ts';
+import { callApi } from '../../api/request.ts';
 import { useTask } from '../../api/use-task.ts';
 import { PagedList } from '../../list/paged-list.tsx';
 import { paths } from '../../routing/paths.ts';
 import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
 import { ButtonLink } from '../../ui/button-link.tsx';
-import { EmptyState } from '../../ui/empty-state.tsx';
-import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
+import { NothingHere } from '../../ui/nothing-here.tsx';
 import { toast } from '../../ui/overlay/toast.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { buttonColumn, dateColumn } from '../../ui/table/columns.tsx';
@@ -29,10 +27,8 @@ const states = [
 ] as const;
 
 export function loader({ request }: LoaderFunctionArgs) {
-  const search = new URL(request.url).searchParams;
-  const state: ReportState = search.get('state') === 'closed' ? 'closed' : 'open';
-  const input = { state, ...askedOf(search, abuseReportList) };
-  return { state, reports: later(callPage(operatorCalls.listAbuseReports, input, { signal: request.signal })) };
+  const state: ReportState = new URL(request.url).searchParams.get('state') === 'closed' ? 'closed' : 'open';
+  return { state, reports: loadPage(request, operatorCalls.listAbuseReports, abuseReportList, { state }) };
 }
 
 export function Component() {
@@ -48,10 +44,9 @@ export function Component() {
       <PagedList
         promise={reports}
         empty={
-          <EmptyState
+          <NothingHere
             title={state === 'open' ? 'No Open Reports' : 'No Closed Reports'}
             text="Reports from the public form appear here."
-            illustration={<NothingHereIllustration />}
           />
         }
         label="Abuse reports"

@@ -1,30 +1,27 @@
 // What the whole service refuses: addresses, networks and names.
 import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
 import type { Block } from '@underpass/rules/entity/resource.ts';
-import { askedOf } from '@underpass/rules/list/list-address.ts';
 import { blockList } from '@underpass/rules/list/list-page.ts';
 import { Ban, FileUp } from 'lucide-react';
 import { useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
-import { later } from '../../api/later.ts';
-import { callApi, callPage } from '../../api/request.ts';
+import { loadPage } from '../../api/load-page.ts';
+import { callApi } from '../../api/request.ts';
+import { askColumn, type RowQuestion } from '../../form/ask-column.tsx';
 import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
 import { PagedList } from '../../list/paged-list.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
-import { EmptyState } from '../../ui/empty-state.tsx';
-import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
+import { NothingHere } from '../../ui/nothing-here.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
-import { buttonColumn, dateColumn } from '../../ui/table/columns.tsx';
+import { dateColumn, textColumn } from '../../ui/table/columns.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
 import { ImportDialog, type Importing } from './import-dialog.tsx';
 import { NewBlockDialog } from './new-block-dialog.tsx';
 
 export const loader = ({ request }: LoaderFunctionArgs) => ({
-  blocks: later(
-    callPage(operatorCalls.listBlocks, askedOf(new URL(request.url).searchParams, blockList), { signal: request.signal }),
-  ),
+  blocks: loadPage(request, operatorCalls.listBlocks, blockList, {}),
 });
 
 const importing: Importing = {
@@ -63,11 +60,10 @@ export function Component() {
       <PagedList
         promise={blocks}
         empty={
-          <EmptyState
+          <NothingHere
             title="No Blocks"
             text="Block an address that attacks the service, or a name that deceives people."
             action={<div className="flex flex-wrap justify-center gap-2">{actions}</div>}
-            illustration={<NothingHereIllustration />}
           />
         }
         label="Blocks"
@@ -108,32 +104,20 @@ function columnsOf(ask: Confirm['ask']): readonly Column<Block>[] {
       width: 'minmax(0, 1.6fr)',
       cell: ({ reason }) => <span className="wrap-anywhere">{reason}</span>,
     },
-    {
-      key: 'by',
-      header: 'By',
-      width: 'minmax(0, 1.2fr)',
-      cell: ({ createdBy }) => <Breakable text={createdBy} />,
-    },
+    textColumn('by', 'By', 'minmax(0, 1.2fr)', ({ createdBy }) => createdBy),
     dateColumn('since', 'Since', ({ createdAt }) => createdAt),
-    buttonColumn('End', '6rem', (block) => <EndButton block={block} ask={ask} />),
+    askColumn(ask, 'End', '6rem', endingOf),
   ];
 }
 
-function EndButton({ block: { id, kind, value }, ask }: { readonly block: Block; readonly ask: Confirm['ask'] }) {
-  const end = () =>
-    ask({
-      title: 'End Block',
-      warning:
-        kind === 'address'
-          ? `${value} can reach the service again.`
-          : `Tunnels can serve ${value} and the names below it again. Those that still have such a name go on with it at once.`,
-      confirmLabel: 'End block',
-      work: () => callApi(operatorCalls.deleteBlock, { id }),
-      done: `${value} is no longer blocked.`,
-    });
-  return (
-    <Button size="sm" onClick={end} aria-label={`End the block of ${value}`}>
-      End
-    </Button>
-  );
-}
+const endingOf = ({ id, kind, value }: Block): RowQuestion => ({
+  of: `End the block of ${value}`,
+  title: 'End Block',
+  warning:
+    kind === 'address'
+      ? `${value} can reach the service again.`
+      : `Tunnels can serve ${value} and the names below it again. Those that still have such a name go on with it at once.`,
+  confirmLabel: 'End block',
+  work: () => callApi(operatorCalls.deleteBlock, { id }),
+  done: `${value} is no longer blocked.`,
+});

@@ -7,10 +7,9 @@ import { Load } from '../../api/load.tsx';
 import { callApi } from '../../api/request.ts';
 import { every, useAgain } from '../../api/use-again.ts';
 import { Breakable } from '../../ui/breakable.tsx';
-import { EmptyState } from '../../ui/empty-state.tsx';
-import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
+import { NothingHere } from '../../ui/nothing-here.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
-import { dateColumn } from '../../ui/table/columns.tsx';
+import { countColumn, dateColumn } from '../../ui/table/columns.tsx';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
 import { EdgeState, stateOf } from './edge-state.tsx';
@@ -34,13 +33,7 @@ export function Component() {
 
 function EdgeList({ edges }: { readonly edges: readonly EdgeHealth[] }) {
   if (edges.length === 0) {
-    return (
-      <EmptyState
-        title="No Edges"
-        text="An edge appears here once it connects with its region's key."
-        illustration={<NothingHereIllustration />}
-      />
-    );
+    return <NothingHere title="No Edges" text="An edge appears here once it connects with its region's key." />;
   }
   return (
     <DataTable
@@ -73,13 +66,7 @@ const edgeColumns: readonly Column<EdgeHealth>[] = [
     cell: (edge) => <EdgeState edge={edge} />,
     sortBy: (edge) => stateOf(edge).label,
   },
-  {
-    key: 'clients',
-    header: 'Clients',
-    width: '5.5rem',
-    cell: ({ clients }) => <span className="tabular">{clients}</span>,
-    sortBy: ({ clients }) => clients,
-  },
+  countColumn('clients', 'Clients', '5.5rem', ({ clients }) => clients),
   dateColumn('since', 'Connected since', ({ since }) => since),
   dateColumn('seen', 'Last seen', ({ lastSeenAt }) => lastSeenAt),
 ];

@@ -1,31 +1,26 @@
 // Every project: the operator suspends it or sets its limits.
 import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
 import type { OperatorProject } from '@underpass/rules/entity/resource.ts';
-import { askedOf } from '@underpass/rules/list/list-address.ts';
 import { projectList } from '@underpass/rules/list/list-page.ts';
 import { formatSize } from '@underpass/rules/text/size.ts';
 import { MoreHorizontal } from 'lucide-react';
 import { useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
-import { later } from '../../api/later.ts';
-import { callApi, callPage } from '../../api/request.ts';
+import { loadPage } from '../../api/load-page.ts';
+import { callApi } from '../../api/request.ts';
 import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
 import { PagedList } from '../../list/paged-list.tsx';
 import { Badge } from '../../ui/badge.tsx';
-import { Breakable } from '../../ui/breakable.tsx';
 import { IconButton } from '../../ui/button.tsx';
-import { EmptyState } from '../../ui/empty-state.tsx';
-import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
+import { NothingHere } from '../../ui/nothing-here.tsx';
 import { Menu, MenuItem } from '../../ui/overlay/menu.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
-import { dateColumn, menuColumn } from '../../ui/table/columns.tsx';
+import { dateColumn, menuColumn, nameColumn, textColumn } from '../../ui/table/columns.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
 import { LimitsPanel } from './limits-panel.tsx';
 
 export const loader = ({ request }: LoaderFunctionArgs) => ({
-  projects: later(
-    callPage(operatorCalls.listAllProjects, askedOf(new URL(request.url).searchParams, projectList), { signal: request.signal }),
-  ),
+  projects: loadPage(request, operatorCalls.listAllProjects, projectList, {}),
 });
 
 export function Component() {
@@ -42,7 +37,7 @@ export function Component() {
       <PageHeader title="Projects" subtitle="Suspending a project stops its tunnels within a minute." />
       <PagedList
         promise={projects}
-        empty={<EmptyState title="No Projects" text="Projects appear here." illustration={<NothingHereIllustration />} />}
+        empty={<NothingHere title="No Projects" text="Projects appear here." />}
         label="Projects"
         wide
         columns={columnsOf({ onLimits: limit, ask: confirm.ask })}
@@ -63,18 +58,8 @@ interface ProjectActions {
 
 function columnsOf(actions: ProjectActions): readonly Column<OperatorProject>[] {
   return [
-    {
-      key: 'name',
-      header: 'Project',
-      width: 'minmax(0, 1.4fr)',
-      cell: ({ name }) => <span className="font-semibold">{name}</span>,
-    },
-    {
-      key: 'owners',
-      header: 'Owners',
-      width: 'minmax(0, 1.6fr)',
-      cell: ({ owners }) => <Breakable text={owners.join(', ')} />,
-    },
+    nameColumn('Project', 'minmax(0, 1.4fr)'),
+    textColumn('owners', 'Owners', 'minmax(0, 1.6fr)', ({ owners }) => owners.join(', ')),
     {
       key: 'tunnels',
       header: 'Tunnels',

@@ -11,12 +11,11 @@ import { callApi } from '../../api/request.ts';
 import { type Question, useConfirm } from '../../form/use-confirm.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Button, IconButton } from '../../ui/button.tsx';
-import { EmptyState } from '../../ui/empty-state.tsx';
-import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
+import { NothingHere } from '../../ui/nothing-here.tsx';
 import { Menu, MenuItem, MenuSeparator } from '../../ui/overlay/menu.tsx';
 import { SecretDialog } from '../../ui/overlay/secret-dialog.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
-import { menuColumn } from '../../ui/table/columns.tsx';
+import { countColumn, menuColumn } from '../../ui/table/columns.tsx';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
 import { RegionPanel } from './region-panel.tsx';
@@ -80,14 +79,7 @@ interface RegionListProps {
 
 function RegionList({ regions, actions, add }: RegionListProps) {
   if (regions.length === 0) {
-    return (
-      <EmptyState
-        title="No Regions"
-        text="Add a region so that users can create tunnels."
-        action={add}
-        illustration={<NothingHereIllustration />}
-      />
-    );
+    return <NothingHere title="No Regions" text="Add a region so that users can create tunnels." action={add} />;
   }
   return <DataTable label="Regions" wide columns={columnsOf(actions)} rows={regions} rowKey={({ name }) => name} />;
 }
@@ -115,13 +107,7 @@ function columnsOf(actions: RegionActions): readonly Column<OperatorRegion>[] {
       cell: ({ tlsTermination }) => (tlsTermination ? 'Terminated' : 'Passthrough only'),
       sortBy: ({ tlsTermination }) => Number(tlsTermination),
     },
-    {
-      key: 'tunnels',
-      header: 'Tunnels',
-      width: '5.5rem',
-      cell: ({ tunnels }) => <span className="tabular">{tunnels}</span>,
-      sortBy: ({ tunnels }) => tunnels,
-    },
+    countColumn('tunnels', 'Tunnels', '5.5rem', ({ tunnels }) => tunnels),
     {
       key: 'available',
       header: 'State',

@@ -1,12 +1,11 @@
 // Registrations: the operator approves or rejects each.
 import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
 import type { OperatorRegistration, RegistrationState } from '@underpass/rules/entity/resource.ts';
-import { askedOf } from '@underpass/rules/list/list-address.ts';
 import { registrationList } from '@underpass/rules/list/list-page.ts';
 import { type LoaderFunctionArgs, useLoaderData, useRevalidator, useSearchParams } from 'react-router';
 import { messageOf } from '../../api/error.ts';
-import { later } from '../../api/later.ts';
-import { callApi, callPage } from '../../api/request.ts';
+import { loadPage } from '../../api/load-page.ts';
+import { callApi } from '../../api/request.ts';
 import { useTask } from '../../api/use-task.ts';
 import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
 import { PagedList } from '../../list/paged-list.tsx';
@@ -14,11 +13,10 @@ import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
 import { DateTime, dateWidth } from '../../ui/date-time.tsx';
-import { EmptyState } from '../../ui/empty-state.tsx';
-import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
+import { NothingHere } from '../../ui/nothing-here.tsx';
 import { toast } from '../../ui/overlay/toast.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
-import { dateColumn } from '../../ui/table/columns.tsx';
+import { buttonColumn, dateColumn } from '../../ui/table/columns.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
 import { Segmented } from '../../ui/tabs.tsx';
 
@@ -31,14 +29,8 @@ const states = [
 const parseState = (text: string | null): RegistrationState => states.find(({ value }) => value === text)?.value ?? 'waiting';
 
 export function loader({ request }: LoaderFunctionArgs) {
-  const search = new URL(request.url).searchParams;
-  const state = parseState(search.get('state'));
-  return {
-    state,
-    registrations: later(
-      callPage(operatorCalls.listRegistrations, { state, ...askedOf(search, registrationList) }, { signal: request.signal }),
-    ),
-  };
+  const state = parseState(new URL(request.url).searchParams.get('state'));
+  return { state, registrations: loadPage(request, operatorCalls.listRegistrations, registrationList, { state }) };
 }
 
 export function Component() {
@@ -70,7 +62,7 @@ export function Component() {
 function NoRegistrations({ state }: { readonly state: RegistrationState }) {
   const { label } = states.find(({ value }) => value === state)!;
   const text = state === 'waiting' ? 'New registrations appear here.' : `${label} registrations appear here.`;
-  return <EmptyState title={`No ${label} Registrations`} text={text} illustration={<NothingHereIllustration />} />;
+  return <NothingHere title={`No ${label} Registrations`} text={text} />;
 }
 
 const registrationColumns: readonly Column<OperatorRegistration>[] = [
@@ -131,14 +123,8 @@ const decidedColumn: Column<OperatorRegistration> = {
   ),
 };
 
-const decideColumn = (ask: Confirm['ask']): Column<OperatorRegistration> => ({
-  key: 'decide',
-  header: 'Decide',
-  hideHeader: true,
-  width: '11rem',
-  align: 'end',
-  cell: (registration) => <Decide registration={registration} ask={ask} />,
-});
+const decideColumn = (ask: Confirm['ask']): Column<OperatorRegistration> =>
+  buttonColumn('Decide', '11rem', (registration) => <Decide registration={registration} ask={ask} />);
 
 function Decide({ registration, ask }: { readonly registration: OperatorRegistration; readonly ask: Confirm['ask'] }) {
   const { id, email, isSubscribed } = registration;

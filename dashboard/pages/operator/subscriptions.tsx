@@ -1,32 +1,26 @@
 // The subscriptions that the email address of a registration is matched against.
 import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
 import type { Subscription } from '@underpass/rules/entity/resource.ts';
-import { askedOf } from '@underpass/rules/list/list-address.ts';
 import { subscriptionList } from '@underpass/rules/list/list-page.ts';
 import { FileUp, Plus } from 'lucide-react';
 import { useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
-import { later } from '../../api/later.ts';
-import { callApi, callPage } from '../../api/request.ts';
+import { loadPage } from '../../api/load-page.ts';
+import { callApi } from '../../api/request.ts';
+import { askColumn, type RowQuestion } from '../../form/ask-column.tsx';
 import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
 import { PagedList } from '../../list/paged-list.tsx';
 import { Badge } from '../../ui/badge.tsx';
-import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
-import { EmptyState } from '../../ui/empty-state.tsx';
-import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
+import { NothingHere } from '../../ui/nothing-here.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
-import { buttonColumn, dateColumn } from '../../ui/table/columns.tsx';
+import { dateColumn, titleColumn } from '../../ui/table/columns.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
 import { ImportDialog, type Importing } from './import-dialog.tsx';
 import { NewSubscriptionDialog } from './new-subscription-dialog.tsx';
 
 export const loader = ({ request }: LoaderFunctionArgs) => ({
-  subscriptions: later(
-    callPage(operatorCalls.listSubscriptions, askedOf(new URL(request.url).searchParams, subscriptionList), {
-      signal: request.signal,
-    }),
-  ),
+  subscriptions: loadPage(request, operatorCalls.listSubscriptions, subscriptionList, {}),
 });
 
 export function Component() {
@@ -54,11 +48,10 @@ export function Component() {
       <PagedList
         promise={subscriptions}
         empty={
-          <EmptyState
+          <NothingHere
             title="No Subscriptions"
             text="Import a list, add one by hand, or connect your shop by webhook."
             action={<div className="flex flex-wrap justify-center gap-2">{actions}</div>}
-            illustration={<NothingHereIllustration />}
           />
         }
         label="Subscriptions"
@@ -87,16 +80,7 @@ const sources: Readonly<Record<Subscription['source'], string>> = { operator: 'B
 
 function columnsOf(ask: Confirm['ask']): readonly Column<Subscription>[] {
   return [
-    {
-      key: 'email',
-      header: 'Email',
-      width: 'minmax(0, 1.8fr)',
-      cell: ({ email }) => (
-        <span className="font-semibold">
-          <Breakable text={email} />
-        </span>
-      ),
-    },
+    titleColumn('email', 'Email', 'minmax(0, 1.8fr)', ({ email }) => email),
     {
       key: 'active',
       header: 'State',
@@ -106,23 +90,15 @@ function columnsOf(ask: Confirm['ask']): readonly Column<Subscription>[] {
     { key: 'source', header: 'Source', width: '7rem', cell: ({ source }) => sources[source] },
     dateColumn('expires', 'Ends', ({ expiresAt }) => expiresAt, 'last'),
     dateColumn('updated', 'Updated', ({ updatedAt }) => updatedAt),
-    buttonColumn('Delete', '6rem', (subscription) => <DeleteButton subscription={subscription} ask={ask} />),
+    askColumn(ask, 'Delete', '6rem', deletionOf),
   ];
 }
 
-function DeleteButton({ subscription, ask }: { readonly subscription: Subscription; readonly ask: Confirm['ask'] }) {
-  const { id, email } = subscription;
-  const remove = () =>
-    ask({
-      title: 'Delete Subscription',
-      warning: `New registrations with ${email} no longer match. Existing accounts stay.`,
-      confirmLabel: 'Delete',
-      work: () => callApi(operatorCalls.deleteSubscription, { id }),
-      done: `Subscription of ${email} deleted.`,
-    });
-  return (
-    <Button size="sm" onClick={remove} aria-label={`Delete the subscription of ${email}`}>
-      Delete
-    </Button>
-  );
-}
+const deletionOf = ({ id, email }: Subscription): RowQuestion => ({
+  of: `Delete the subscription of ${email}`,
+  title: 'Delete Subscription',
+  warning: `New registrations with ${email} no longer match. Existing accounts stay.`,
+  confirmLabel: 'Delete',
+  work: () => callApi(operatorCalls.deleteSubscription, { id }),
+  done: `Subscription of ${email} deleted.`,
+});

@@ -10,15 +10,13 @@ import { tunnelTypes } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { later } from '../../api/later.ts';
 import { callApi, callPage } from '../../api/request.ts';
+import { askColumn, type RowQuestion } from '../../form/ask-column.tsx';
 import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
 import { PagedList } from '../../list/paged-list.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
-import { Button } from '../../ui/button.tsx';
-import { EmptyState } from '../../ui/empty-state.tsx';
-import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
+import { NothingHere } from '../../ui/nothing-here.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
-import { buttonColumn } from '../../ui/table/columns.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
 import { StatusBadge } from '../tunnels/status-badge.tsx';
 
@@ -49,13 +47,7 @@ export function Component() {
       <PageHeader title="All tunnels" subtitle="Suspending a tunnel stops it within a minute. It stays in its project." />
       <PagedList
         promise={tunnels}
-        empty={
-          <EmptyState
-            title="No Tunnels"
-            text="The tunnels of all projects appear here."
-            illustration={<NothingHereIllustration />}
-          />
-        }
+        empty={<NothingHere title="No Tunnels" text="The tunnels of all projects appear here." />}
         label="All tunnels"
         wide
         columns={columnsOf(confirm.ask)}
@@ -90,7 +82,7 @@ function columnsOf(ask: Confirm['ask']): readonly Column<ShownTunnel>[] {
       cell: ({ regionLabel }) => regionLabel,
     },
     { key: 'status', header: 'Status', width: '8rem', cell: (tunnel) => <State tunnel={tunnel} /> },
-    buttonColumn('Suspend', '8.5rem', (tunnel) => <SuspendButton tunnel={tunnel} ask={ask} />),
+    askColumn(ask, 'Suspend', '8.5rem', suspensionOf),
   ];
 }
 
@@ -135,21 +127,17 @@ function State({ tunnel }: { readonly tunnel: OperatorTunnel }) {
   return <Badge tone="info">{stateOf(tunnel)}</Badge>;
 }
 
-function SuspendButton({ tunnel, ask }: { readonly tunnel: OperatorTunnel; readonly ask: Confirm['ask'] }) {
-  const { id, name, project, suspended } = tunnel;
-  const change = () =>
-    ask({
-      title: suspended ? 'Resume Tunnel' : 'Suspend Tunnel',
-      warning: suspended
-        ? `${name} of ${project.name} works again.`
-        : `${name} of ${project.name} stops, and its clients are disconnected.`,
-      confirmLabel: suspended ? 'Resume' : 'Suspend',
-      work: () => callApi(operatorCalls.changeTunnel, { id, payload: { suspended: !suspended } }),
-      done: suspended ? `${name} resumed.` : `${name} suspended.`,
-    });
-  return (
-    <Button size="sm" onClick={change} aria-label={`${suspended ? 'Resume' : 'Suspend'} ${name} of ${project.name}`}>
-      {suspended ? 'Resume' : 'Suspend'}
-    </Button>
-  );
+function suspensionOf({ id, name, project, suspended }: OperatorTunnel): RowQuestion {
+  const label = suspended ? 'Resume' : 'Suspend';
+  return {
+    label,
+    of: `${label} ${name} of ${project.name}`,
+    title: `${label} Tunnel`,
+    warning: suspended
+      ? `${name} of ${project.name} works again.`
+      : `${name} of ${project.name} stops, and its clients are disconnected.`,
+    confirmLabel: label,
+    work: () => callApi(operatorCalls.changeTunnel, { id, payload: { suspended: !suspended } }),
+    done: suspended ? `${name} resumed.` : `${name} suspended.`,
+  };
 }

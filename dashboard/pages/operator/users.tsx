@@ -1,22 +1,21 @@
 // Every user: the operator suspends users and grants operator rights.
 import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
 import type { OperatorUser, PasskeyRule } from '@underpass/rules/entity/resource.ts';
-import { askedOf } from '@underpass/rules/list/list-address.ts';
 import { userList } from '@underpass/rules/list/list-page.ts';
 import { MoreHorizontal } from 'lucide-react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { messageOf } from '../../api/error.ts';
 import { later } from '../../api/later.ts';
 import { Load } from '../../api/load.tsx';
-import { callApi, callFile, callPage } from '../../api/request.ts';
+import { loadPage } from '../../api/load-page.ts';
+import { callApi, callFile } from '../../api/request.ts';
 import { saveFile } from '../../api/save-file.ts';
 import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
 import { PagedList } from '../../list/paged-list.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { IconButton } from '../../ui/button.tsx';
-import { EmptyState } from '../../ui/empty-state.tsx';
-import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
+import { NothingHere } from '../../ui/nothing-here.tsx';
 import { Menu, MenuItem } from '../../ui/overlay/menu.tsx';
 import { toast } from '../../ui/overlay/toast.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
@@ -27,9 +26,7 @@ import { ReachList } from './user-reach.tsx';
 
 export const loader = ({ request }: LoaderFunctionArgs) => ({
   rule: later(callApi(operatorCalls.getPasskeyRule, {}, { signal: request.signal })),
-  users: later(
-    callPage(operatorCalls.listUsers, askedOf(new URL(request.url).searchParams, userList), { signal: request.signal }),
-  ),
+  users: loadPage(request, operatorCalls.listUsers, userList, {}),
 });
 
 export function Component() {
@@ -40,7 +37,7 @@ export function Component() {
       <PageHeader title="Users" subtitle="Suspending a user signs them out and keeps them out." />
       <PagedList
         promise={users}
-        empty={<EmptyState title="No Users" text="Users appear here." illustration={<NothingHereIllustration />} />}
+        empty={<NothingHere title="No Users" text="Users appear here." />}
         label="Users"
         columns={columnsOf(confirm.ask)}
         rules={userList}

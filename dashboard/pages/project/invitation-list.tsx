@@ -4,11 +4,11 @@ import type { Project } from '@underpass/rules/entity/entity.ts';
 import type { Invitation } from '@underpass/rules/entity/resource.ts';
 import { roleLabels } from '@underpass/rules/people/permission.ts';
 import { callApi } from '../../api/request.ts';
+import { askColumn } from '../../form/ask-column.tsx';
 import type { Confirm } from '../../form/use-confirm.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
-import { Button } from '../../ui/button.tsx';
-import { dateColumn } from '../../ui/table/columns.tsx';
+import { dateColumn, titleColumn } from '../../ui/table/columns.tsx';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
 
@@ -39,43 +39,17 @@ export function InvitationList({ project, invitations, ask }: InvitationListProp
 
 function columnsOf(project: Project, ask: Confirm['ask']): readonly Column<Invitation>[] {
   return [
-    {
-      key: 'email',
-      header: 'Email',
-      width: 'minmax(0, 1.8fr)',
-      cell: ({ email }) => (
-        <span className="font-semibold">
-          <Breakable text={email} />
-        </span>
-      ),
-      sortBy: ({ email }) => email,
-    },
+    titleColumn('email', 'Email', 'minmax(0, 1.8fr)', ({ email }) => email),
     { key: 'role', header: 'Role', width: '8rem', cell: ({ role }) => <Badge>{roleLabels[role]}</Badge> },
     { key: 'by', header: 'Invited by', cell: ({ invitedBy }) => <Breakable text={invitedBy} /> },
     dateColumn('expires', 'Expires', ({ expiresAt }) => expiresAt),
-    {
-      key: 'withdraw',
-      header: 'Withdraw',
-      hideHeader: true,
-      width: '6.5rem',
-      align: 'end',
-      cell: ({ id, email }) => (
-        <Button
-          size="sm"
-          aria-label={`Withdraw the invitation for ${email}`}
-          onClick={() =>
-            ask({
-              title: 'Withdraw Invitation',
-              warning: `The link sent to ${email} stops working.`,
-              confirmLabel: 'Withdraw',
-              work: () => callApi(projectCalls.deleteInvitation, { project: project.id, id }),
-              done: `Invitation for ${email} withdrawn.`,
-            })
-          }
-        >
-          Withdraw
-        </Button>
-      ),
-    },
+    askColumn(ask, 'Withdraw', '6.5rem', ({ id, email }) => ({
+      of: `Withdraw the invitation for ${email}`,
+      title: 'Withdraw Invitation',
+      warning: `The link sent to ${email} stops working.`,
+      confirmLabel: 'Withdraw',
+      work: () => callApi(projectCalls.deleteInvitation, { project: project.id, id }),
+      done: `Invitation for ${email} withdrawn.`,
+    })),
   ];
 }

@@ -11,9 +11,8 @@ import { callApi } from '../../api/request.ts';
 import { PanelForm } from '../../form/overlay-form.tsx';
 import { TextField } from '../../form/text-field.tsx';
 import { useForm } from '../../form/use-form.ts';
-import { Field } from '../../ui/input/field.tsx';
 import { RadioCards } from '../../ui/input/radio-cards.tsx';
-import { Select } from '../../ui/input/select.tsx';
+import { SelectField } from '../../ui/input/select-field.tsx';
 import { SidePanel } from '../../ui/overlay/side-panel.tsx';
 import { grantableRoles } from './role-options.ts';
 
@@ -83,11 +82,12 @@ function TokenForm({ project, onCancel, onCreated }: TokenFormProps) {
         options={grantableRoles(project.role)}
         onChange={(role) => form.set('role', role)}
       />
-      <Field label="Expires after">
-        {(control) => (
-          <Select {...control} value={form.values.days} options={lifetimes} onChange={(days) => form.set('days', days)} />
-        )}
-      </Field>
+      <SelectField
+        label="Expires after"
+        value={form.values.days}
+        options={lifetimes}
+        onChange={(days) => form.set('days', days)}
+      />
     </PanelForm>
   );
 }

@@ -1,9 +1,9 @@
 // The name of a project, new or changed.
 import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
 import { parseProjectName } from '@underpass/rules/text/project-name.ts';
+import { FormFailure } from '../../form/form-failure.tsx';
 import { TextField } from '../../form/text-field.tsx';
 import { useForm } from '../../form/use-form.ts';
-import { Banner } from '../../ui/banner.tsx';
 import { Button } from '../../ui/button.tsx';
 
 export interface ProjectNameFormProps {
@@ -22,11 +22,7 @@ export function ProjectNameForm({ initialName, submitLabel, send }: ProjectNameF
   const unchanged = form.values.name.trim() === initialName;
   return (
     <form ref={form.ref} noValidate onSubmit={form.onSubmit} className="grid max-w-md gap-4">
-      {form.failure && (
-        <Banner tone="danger" onDismiss={form.dismissFailure}>
-          {form.failure}
-        </Banner>
-      )}
+      <FormFailure form={form} />
       <TextField form={form} name="name" label="Name" autoComplete="off" />
       <div>
         <Button type="submit" variant="primary" busy={form.busy} disabled={initialName !== '' && unchanged}>

@@ -8,19 +8,18 @@ import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { later } from '../../api/later.ts';
 import { Load } from '../../api/load.tsx';
 import { callApi } from '../../api/request.ts';
+import { askColumn, type RowQuestion } from '../../form/ask-column.tsx';
 import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
 import { newTokenParam } from '../../routing/paths.ts';
 import { useLinkedPanel } from '../../routing/use-linked-panel.ts';
 import { MayNot } from '../../session/may-not.tsx';
 import { useProject } from '../../session/session.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
-import { EmptyState } from '../../ui/empty-state.tsx';
-import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
+import { NothingHere } from '../../ui/nothing-here.tsx';
 import { SecretDialog } from '../../ui/overlay/secret-dialog.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
-import { buttonColumn, dateColumn } from '../../ui/table/columns.tsx';
+import { dateColumn, nameColumn, textColumn } from '../../ui/table/columns.tsx';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
 import { NewApiTokenPanel } from './new-token-panel.tsx';
@@ -73,11 +72,10 @@ interface TokenListProps {
 function TokenList({ projectId, tokens, add, ask }: TokenListProps) {
   if (tokens.length === 0) {
     return (
-      <EmptyState
+      <NothingHere
         title="No API Tokens"
         text="Create a token to let a script act for you in this project, with the role you choose."
         action={add}
-        illustration={<NothingHereIllustration />}
       />
     );
   }
@@ -97,13 +95,7 @@ function TokenList({ projectId, tokens, add, ask }: TokenListProps) {
 
 function columnsOf(projectId: string, ask: Confirm['ask']): readonly Column<ApiToken>[] {
   return [
-    {
-      key: 'name',
-      header: 'Name',
-      width: 'minmax(0, 1.4fr)',
-      cell: ({ name }) => <span className="font-semibold">{name}</span>,
-      sortBy: ({ name }) => name,
-    },
+    nameColumn('Name', 'minmax(0, 1.4fr)'),
     {
       key: 'role',
       header: 'Role',
@@ -111,39 +103,18 @@ function columnsOf(projectId: string, ask: Confirm['ask']): readonly Column<ApiT
       cell: ({ role }) => <Badge>{roleLabels[role]}</Badge>,
       sortBy: ({ role }) => role,
     },
-    {
-      key: 'by',
-      header: 'Created by',
-      width: 'minmax(0, 1.2fr)',
-      cell: ({ createdBy }) => <Breakable text={createdBy} />,
-      sortBy: ({ createdBy }) => createdBy,
-    },
+    textColumn('by', 'Created by', 'minmax(0, 1.2fr)', ({ createdBy }) => createdBy),
     dateColumn('used', 'Last used', ({ usedAt }) => usedAt, 'first'),
     dateColumn('expires', 'Expires', ({ expiresAt }) => expiresAt, 'last'),
-    buttonColumn('Revoke', '6rem', (token) => <RevokeButton projectId={projectId} token={token} ask={ask} />),
+    askColumn(ask, 'Revoke', '6rem', (token) => revocationOf(projectId, token)),
   ];
 }
 
-function RevokeButton({
-  projectId,
-  token,
-  ask,
-}: {
-  readonly projectId: string;
-  readonly token: ApiToken;
-  readonly ask: Confirm['ask'];
-}) {
-  const revoke = () =>
-    ask({
-      title: 'Revoke API Token',
-      warning: `Programs that use ${token.name} stop working immediately. This operation is permanent.`,
-      confirmLabel: 'Revoke',
-      work: () => callApi(projectCalls.deleteApiToken, { project: projectId, id: token.id }),
-      done: `${token.name} revoked.`,
-    });
-  return (
-    <Button size="sm" onClick={revoke} aria-label={`Revoke ${token.name}`}>
-      Revoke
-    </Button>
-  );
-}
+const revocationOf = (project: string, { id, name }: ApiToken): RowQuestion => ({
+  of: `Revoke ${name}`,
+  title: 'Revoke API Token',
+  warning: `Programs that use ${name} stop working immediately. This operation is permanent.`,
+  confirmLabel: 'Revoke',
+  work: () => callApi(projectCalls.deleteApiToken, { project, id }),
+  done: `${name} revoked.`,
+});

@@ -7,10 +7,10 @@ import { useEffect, useEffectEvent, useState } from 'react';
 import { messageOf } from '../../api/error.ts';
 import { callApi } from '../../api/request.ts';
 import { useTask } from '../../api/use-task.ts';
+import { ListField } from '../../form/list-field.tsx';
 import type { Form } from '../../form/use-form.ts';
 import { Banner } from '../../ui/banner.tsx';
 import { Button } from '../../ui/button.tsx';
-import { ListEditor } from '../../ui/input/list-editor.tsx';
 import { toast } from '../../ui/overlay/toast.tsx';
 
 interface AllowListValues {
@@ -26,23 +26,20 @@ export interface AllowListEditorProps {
 }
 
 export function AllowListEditor({ form, ...rest }: AllowListEditorProps) {
-  const { allow, pending } = form.values;
   return (
     <div className="grid gap-3">
-      <ListEditor
+      <ListField
         {...rest}
-        items={allow}
-        onChange={(next) => form.set('allow', next)}
-        pending={pending}
-        onPendingChange={(next) => form.set('pending', next)}
-        error={form.errors.allow}
+        form={form}
+        name="allow"
+        pending="pending"
         add={addSourceAddress}
         hint="IPv4 or IPv6 addresses and CIDR ranges. You can paste a list."
         placeholder="203.0.113.0/24"
         emptyText="No rules yet. Add one so that visitors can connect."
       />
       {!rest.disabled && <AddOwnAddress form={form} />}
-      <OpenWarning rules={openRules(allow)} readOnly={rest.disabled === true} />
+      <OpenWarning rules={openRules(form.values.allow)} readOnly={rest.disabled === true} />
     </div>
   );
 }

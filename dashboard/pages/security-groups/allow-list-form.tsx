@@ -5,10 +5,10 @@ import { securityGroupCalls } from '@underpass/rules/api/security-group-calls.ts
 import type { SecurityGroup } from '@underpass/rules/entity/entity.ts';
 import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
 import { callApi } from '../../api/request.ts';
+import { FormFailure } from '../../form/form-failure.tsx';
 import { LoadNewest } from '../../form/load-newest.tsx';
 import { useVersionForm } from '../../form/use-version-form.ts';
 import { useProject } from '../../session/session.ts';
-import { Banner } from '../../ui/banner.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { AllowListEditor } from './allow-list-editor.tsx';
@@ -48,16 +48,11 @@ export function AllowListForm({ group, readOnly }: { readonly group: SecurityGro
   return (
     <Card title="Allowed source addresses" description="Only visitors from these addresses can connect." className="max-w-3xl">
       <form ref={form.ref} noValidate onSubmit={form.onSubmit} className="grid gap-4">
-        {form.failure && (
-          <Banner
-            tone="danger"
-            title="The security group was not saved."
-            action={isOutdated && <LoadNewest onClick={loadNewest} />}
-            onDismiss={form.dismissFailure}
-          >
-            {form.failure}
-          </Banner>
-        )}
+        <FormFailure
+          form={form}
+          title="The security group was not saved."
+          action={isOutdated && <LoadNewest onClick={loadNewest} />}
+        />
         <AllowListEditor form={form} label="Source address" disabled={readOnly} />
         {!readOnly && (
           <div className="flex justify-end gap-2">

@@ -2,15 +2,13 @@
 
 import { securityGroupCalls } from '@underpass/rules/api/security-group-calls.ts';
 import type { SecurityGroup } from '@underpass/rules/entity/entity.ts';
-import { askedOf } from '@underpass/rules/list/list-address.ts';
 import { securityGroupList } from '@underpass/rules/list/list-page.ts';
 import { may } from '@underpass/rules/people/permission.ts';
 import { text } from '@underpass/rules/text/text.ts';
 import { Plus } from 'lucide-react';
 import { useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
-import { later } from '../../api/later.ts';
-import { callPage } from '../../api/request.ts';
+import { loadPage } from '../../api/load-page.ts';
 import { PagedList } from '../../list/paged-list.tsx';
 import { useProject } from '../../session/session.ts';
 import { Button } from '../../ui/button.tsx';
@@ -27,9 +25,8 @@ const NewSecurityGroupPanel = lazyOverlay<NewSecurityGroupPanelProps>('The form'
 );
 
 export function loader({ params, request }: LoaderFunctionArgs) {
-  const asked = askedOf(new URL(request.url).searchParams, securityGroupList);
-  const input = { project: params.projectID!, ...asked };
-  return { page: later(callPage(securityGroupCalls.listSecurityGroups, input, { signal: request.signal })) };
+  const input = { project: params.projectID! };
+  return { page: loadPage(request, securityGroupCalls.listSecurityGroups, securityGroupList, input) };
 }
 
 export function Component() {

@@ -4,8 +4,7 @@ import { Link } from 'react-router';
 import { askFor } from '../../api/answers.ts';
 import { useFetched } from '../../api/use-fetched.ts';
 import { paths } from '../../routing/paths.ts';
-import { Field } from '../../ui/input/field.tsx';
-import { Select } from '../../ui/input/select.tsx';
+import { SelectField } from '../../ui/input/select-field.tsx';
 
 export interface AccessPolicyFieldProps {
   readonly project: string;
@@ -34,9 +33,13 @@ function PolicyField({ project, value, onChange }: AccessPolicyFieldProps & { re
   const names = policies.data?.map(({ name }) => name) ?? [value].filter(Boolean);
   const options = [{ value: '', label: 'None' }, ...names.map((name) => ({ value: name, label: name }))];
   return (
-    <Field label="Access policy" hint={<Hint project={project} policy={value} />}>
-      {(control) => <Select {...control} value={value} options={options} onChange={onChange} />}
-    </Field>
+    <SelectField
+      label="Access policy"
+      hint={<Hint project={project} policy={value} />}
+      value={value}
+      options={options}
+      onChange={onChange}
+    />
   );
 }
 

@@ -7,7 +7,7 @@ import { type ReactElement, useState } from 'react';
 import { Button } from '../../ui/button.tsx';
 import { Field } from '../../ui/input/field.tsx';
 import { Input } from '../../ui/input/input.tsx';
-import { Select } from '../../ui/input/select.tsx';
+import { SelectField } from '../../ui/input/select-field.tsx';
 
 export interface ConnectFieldsProps {
   readonly tab: SnippetTab;
@@ -130,16 +130,12 @@ function ServiceFields({ inputs, errors, onChange }: ServiceFieldsProps) {
   };
   return (
     <div className="grid items-start gap-4 md:grid-cols-3">
-      <Field label="Preset">
-        {(control) => (
-          <Select
-            {...control}
-            value={presetOf(inputs).name}
-            options={ingressPresets.map(({ name }) => ({ value: name, label: name }))}
-            onChange={choose}
-          />
-        )}
-      </Field>
+      <SelectField
+        label="Preset"
+        value={presetOf(inputs).name}
+        options={ingressPresets.map(({ name }) => ({ value: name, label: name }))}
+        onChange={choose}
+      />
       <TextInput
         label="Ingress service name"
         value={inputs.service}

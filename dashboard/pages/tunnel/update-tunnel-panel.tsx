@@ -14,14 +14,13 @@ import { askFor } from '../../api/answers.ts';
 import { isApiError, isStale } from '../../api/error.ts';
 import { callApi } from '../../api/request.ts';
 import { useFetched } from '../../api/use-fetched.ts';
+import { ListField } from '../../form/list-field.tsx';
 import { LoadNewest } from '../../form/load-newest.tsx';
 import { PanelForm } from '../../form/overlay-form.tsx';
 import { useForm } from '../../form/use-form.ts';
 import { useProject } from '../../session/session.ts';
 import { Banner } from '../../ui/banner.tsx';
-import { Field } from '../../ui/input/field.tsx';
-import { ListEditor } from '../../ui/input/list-editor.tsx';
-import { Select } from '../../ui/input/select.tsx';
+import { SelectField } from '../../ui/input/select-field.tsx';
 import { Switch } from '../../ui/input/switch.tsx';
 import { lazyPart } from '../../ui/lazy-part.tsx';
 import { SidePanel } from '../../ui/overlay/side-panel.tsx';
@@ -124,14 +123,12 @@ function UpdateForm({ tunnel, onDone, onStartOver }: UpdateFormProps) {
       failureAction={tunnel.updatedAt > base.updatedAt && <LoadNewest onClick={onStartOver} />}
     >
       {editsDomains(base) && (
-        <ListEditor
+        <ListField
+          form={form}
+          name="ingressDomains"
+          pending="pending"
           label="Ingress domains"
-          items={values.ingressDomains}
-          onChange={(domains) => set('ingressDomains', domains)}
-          pending={values.pending}
-          onPendingChange={(pending) => set('pending', pending)}
           add={addIngressDomain}
-          error={form.errors.ingressDomains}
           placeholder="app.example.com"
           emptyText={text.tunnels.noIngressDomains}
         />
@@ -166,9 +163,13 @@ interface SecurityGroupFieldProps {
 function SecurityGroupField({ project, value, onChange }: SecurityGroupFieldProps) {
   const groups = useFetched(askFor(securityGroupCalls.listSecurityGroups, { project }));
   return (
-    <Field label="Security group" hint="Which addresses can reach this tunnel.">
-      {(control) => <Select {...control} value={value} options={groupOptions(groups.data, value)} onChange={onChange} />}
-    </Field>
+    <SelectField
+      label="Security group"
+      hint="Which addresses can reach this tunnel."
+      value={value}
+      options={groupOptions(groups.data, value)}
+      onChange={onChange}
+    />
   );
 }
 

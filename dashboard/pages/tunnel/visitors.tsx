@@ -20,10 +20,9 @@ import { paths } from '../../routing/paths.ts';
 import { useProject } from '../../session/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
-import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
-import { Field } from '../../ui/input/field.tsx';
-import { Select } from '../../ui/input/select.tsx';
+import { SelectField } from '../../ui/input/select-field.tsx';
 import { Switch } from '../../ui/input/switch.tsx';
+import { NothingHere } from '../../ui/nothing-here.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { visitColumns } from './visit-columns.tsx';
 import { VisitorLogDialog } from './visitor-log-dialog.tsx';
@@ -79,10 +78,9 @@ function VisitorsView({ tunnel }: { readonly tunnel: Tunnel }) {
       />
       {!mayRead && <EmptyState title="Not for your role" text={whoMay('visitor-log.read')} />}
       {mayRead && !isOn && (
-        <EmptyState
+        <NothingHere
           title="The visitor log is off"
           text="Switch it on to see who visits: time, address, path, status, and how long edge, tunnel and service took. Visitors see no difference."
-          illustration={<NothingHereIllustration />}
           action={change}
         />
       )}
@@ -140,10 +138,12 @@ const outcomes = [
 function OutcomeFilter() {
   const { status = '', setStatus } = useListAddress(rules);
   return (
-    <Field label="Outcome" className="w-full sm:w-72">
-      {(control) => (
-        <Select {...control} value={status} options={outcomes} onChange={(next) => setStatus(next === '' ? undefined : next)} />
-      )}
-    </Field>
+    <SelectField
+      label="Outcome"
+      className="w-full sm:w-72"
+      value={status}
+      options={outcomes}
+      onChange={(next) => setStatus(next === '' ? undefined : next)}
+    />
   );
 }

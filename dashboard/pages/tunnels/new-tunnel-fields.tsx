@@ -9,7 +9,7 @@ import { Field } from '../../ui/input/field.tsx';
 import { Input } from '../../ui/input/input.tsx';
 import { ListEditor } from '../../ui/input/list-editor.tsx';
 import { RadioCards } from '../../ui/input/radio-cards.tsx';
-import { Select } from '../../ui/input/select.tsx';
+import { SelectField } from '../../ui/input/select-field.tsx';
 import { Switch } from '../../ui/input/switch.tsx';
 import {
   hasDomains,
@@ -52,16 +52,13 @@ export function NewTunnelFields({ form, onChange, regions, errors }: NewTunnelFi
           />
         )}
       </Field>
-      <Field label="Region" error={errors.region}>
-        {(control) => (
-          <Select
-            {...control}
-            value={form.region}
-            options={regions.map(regionOption)}
-            onChange={(name) => onChange((old) => setRegion(old, regions.find((other) => other.name === name) ?? region))}
-          />
-        )}
-      </Field>
+      <SelectField
+        label="Region"
+        error={errors.region}
+        value={form.region}
+        options={regions.map(regionOption)}
+        onChange={(name) => onChange((old) => setRegion(old, regions.find((other) => other.name === name) ?? region))}
+      />
       <RadioCards
         label="Type"
         value={form.type}

@@ -1,8 +1,31 @@
 // Columns that many tables have.
 import { neverLabel } from '@underpass/rules/text/date.ts';
 import type { ReactNode } from 'react';
+import { Breakable } from '../breakable.tsx';
 import { DateTime, dateWidth } from '../date-time.tsx';
 import type { Column } from './table-view.tsx';
+
+/** The names of the rows. */
+export function nameColumn<Row extends { readonly name: string }>(header: string, width: string): Column<Row> {
+  const nameOf = ({ name }: Row) => name;
+  return { key: 'name', header, width, cell: (row) => <span className="font-semibold">{nameOf(row)}</span>, sortBy: nameOf };
+}
+
+/** Texts that may break anywhere, such as addresses of people. */
+export function textColumn<Row>(key: string, header: string, width: string, textOf: (row: Row) => string): Column<Row> {
+  return { key, header, width, cell: (row) => <Breakable text={textOf(row)} />, sortBy: textOf };
+}
+
+/** Such texts if they name the rows. */
+export function titleColumn<Row>(key: string, header: string, width: string, textOf: (row: Row) => string): Column<Row> {
+  const { cell, ...column } = textColumn(key, header, width, textOf);
+  return { ...column, cell: (row) => <span className="font-semibold">{cell(row)}</span> };
+}
+
+/** Numbers. */
+export function countColumn<Row>(key: string, header: string, width: string, countOf: (row: Row) => number): Column<Row> {
+  return { key, header, width, cell: (row) => <span className="tabular">{countOf(row)}</span>, sortBy: countOf };
+}
 
 /** Dates to sort by. `never` says where rows without one sort, and that they show it. */
 export function dateColumn<Row>(
