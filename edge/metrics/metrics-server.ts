@@ -70,131 +70,100 @@ const gauges = {
   underpass_edge_streams: ['Open streams on carriers', 'streams'],
 } as const;
 
+/** What the figures are read from. */
+type Sources = Omit<MetricsOptions, 'listen' | 'draining'>;
+type Kind = 'counter' | 'gauge';
+
+const others: readonly (readonly [Kind, name: string, help: string, read: (edge: Sources) => number])[] = [
+  ['gauge', 'underpass_edge_feed_connected', '1 while control is connected', ({ feed }) => Number(feed().connected)],
+  ['counter', 'underpass_edge_feed_losses_total', 'How often the connection to control was lost', ({ feed }) => feed().losses],
+  ['gauge', 'underpass_edge_ready', '1 once there are routes and the neighbours are known', ({ ready }) => Number(ready())],
+  [
+    'gauge',
+    'underpass_edge_copy_kept',
+    '1 while the copy of the routes on disk is written without an error',
+    ({ copy }) => Number((copy?.().error ?? null) === null),
+  ],
+  [
+    'gauge',
+    'underpass_edge_copy_timestamp_seconds',
+    'When the copy of the routes was last written, Unix time; 0 without a copy',
+    ({ copy }) => (copy?.().writtenAtMs ?? 0) / 1_000,
+  ],
+];
+
+function countPortProblems({ portProblems: found }: EdgeStats): Readonly<Record<string, number>> {
+  const reasons = Object.values(found);
+  const count = (reason: string) => reasons.filter((each) => each === reason).length;
+  return Object.fromEntries(Object.keys(portProblems).map((reason) => [reason, count(reason)]));
+}
+
+const countClasses = ({ responses }: EdgeStats): Readonly<Record<string, number>> =>
+  Object.fromEntries([...responses.entries()].flatMap(([hundreds, count]) => (hundreds > 0 ? [[`${hundreds}xx`, count]] : [])));
+
+type Read = (stats: EdgeStats) => Readonly<Record<string, number>>;
+
+/** Figures with one label, whose values are the keys. */
+const labelled: readonly (readonly [Kind, name: string, label: string, help: string, Read])[] = [
+  [
+    'gauge',
+    'underpass_edge_tcp_port_problems',
+    'reason',
+    'Public ports of tcp tunnels on which the edge does not listen, by reason',
+    countPortProblems,
+  ],
+  [
+    'gauge',
+    'underpass_edge_hops',
+    'state',
+    'Other edges of the region, in each process of the edge, by how they answer',
+    ({ hops }) => ({ ...hops }),
+  ],
+  ['gauge', 'underpass_edge_carriers', 'congestion', 'Carriers of clients by congestion control', ({ carriersBy }) => carriersBy],
+  [
+    'counter',
+    'underpass_edge_accepted_total',
+    'congestion',
+    'Connections on the public ports by the congestion control that their path got them',
+    ({ acceptedBy }) => acceptedBy,
+  ],
+  [
+    'counter',
+    'underpass_edge_refused_connections_total',
+    'reason',
+    'Connections closed on arrival: their address or the whole edge had too many, or the address is blocked',
+    ({ refused }) => refused,
+  ],
+  ['counter', 'underpass_edge_responses_total', 'class', 'Responses of upstreams by class of status', countClasses],
+  ['counter', 'underpass_edge_visitor_errors_total', 'code', 'Answers of the edge itself by code', ({ errors }) => errors],
+];
+
 /** The edge's figures, without those of Node's process, which createMetricsServer adds. */
-export function createEdgeRegistry({ stats, feed, ready, copy }: Omit<MetricsOptions, 'listen' | 'draining'>): Registry {
+export function createEdgeRegistry(edge: Sources): Registry {
   const registry = new Registry();
-  const registers = [registry];
-  for (const [name, [help, key]] of Object.entries(counters)) {
-    new Counter({ name, help, registers, collect: setCounter(() => stats()[key]) });
-  }
-  for (const [name, [help, key]] of Object.entries(gauges))
-    new Gauge({ name, help, registers, collect: setGauge(() => stats()[key]) });
-  new Gauge({
-    name: 'underpass_edge_feed_connected',
-    help: '1 while control is connected',
-    registers,
-    collect: setGauge(() => Number(feed().connected)),
-  });
-  new Counter({
-    name: 'underpass_edge_feed_losses_total',
-    help: 'How often the connection to control was lost',
-    registers,
-    collect: setCounter(() => feed().losses),
-  });
-  new Gauge({
-    name: 'underpass_edge_ready',
-    help: '1 once there are routes and the neighbours are known',
-    registers,
-    collect: setGauge(() => Number(ready())),
-  });
-  new Gauge({
-    name: 'underpass_edge_copy_kept',
-    help: '1 while the copy of the routes on disk is written without an error',
-    registers,
-    collect: setGauge(() => Number((copy?.().error ?? null) === null)),
-  });
-  new Gauge({
-    name: 'underpass_edge_copy_timestamp_seconds',
-    help: 'When the copy of the routes was last written, Unix time; 0 without a copy',
-    registers,
-    collect: setGauge(() => (copy?.().writtenAtMs ?? 0) / 1_000),
-  });
-  addLabelled(registers, stats);
+  const add = (kind: Kind, name: string, help: string, label: string | undefined, read: Read): void => {
+    const common = { name, help, registers: [registry], labelNames: label === undefined ? [] : [label] };
+    const valuesOf = () =>
+      Object.entries(read(edge.stats())).map(([of, value]) => ({ labels: label ? { [label]: of } : {}, value }));
+    if (kind === 'gauge') {
+      const collect = function (this: Gauge): void {
+        this.reset();
+        for (const { labels, value } of valuesOf()) this.set(labels, value);
+      };
+      new Gauge({ ...common, collect });
+    } else {
+      // The edge counts these values itself, so the counter is set at each scrape.
+      const collect = function (this: Counter): void {
+        this.reset();
+        for (const { labels, value } of valuesOf()) this.inc(labels, value);
+      };
+      new Counter({ ...common, collect });
+    }
+  };
+  for (const [name, [help, key]] of Object.entries(counters))
+    add('counter', name, help, undefined, (stats) => ({ '': stats[key] }));
+  for (const [name, [help, key]] of Object.entries(gauges)) add('gauge', name, help, undefined, (stats) => ({ '': stats[key] }));
+  for (const [kind, name, help, read] of others) add(kind, name, help, undefined, () => ({ '': read(edge) }));
+  for (const [kind, name, label, help, read] of labelled) add(kind, name, help, label, read);
   return registry;
-}
-
-/** The edge counts these values itself, so the counter is set at each scrape. */
-function setCounter(value: () => number): (this: Counter) => void {
-  return function collect() {
-    this.reset();
-    this.inc(value());
-  };
-}
-
-function setGauge(value: () => number): (this: Gauge) => void {
-  return function collect() {
-    this.set(value());
-  };
-}
-
-function addLabelled(registers: Registry[], stats: () => EdgeStats): void {
-  new Gauge({
-    name: 'underpass_edge_tcp_port_problems',
-    help: 'Public ports of tcp tunnels on which the edge does not listen, by reason',
-    labelNames: ['reason'],
-    registers,
-    collect() {
-      const reasons = Object.values(stats().portProblems);
-      for (const reason of Object.keys(portProblems)) this.set({ reason }, reasons.filter((each) => each === reason).length);
-    },
-  });
-  new Gauge({
-    name: 'underpass_edge_hops',
-    help: 'Other edges of the region, in each process of the edge, by how they answer',
-    labelNames: ['state'],
-    registers,
-    collect() {
-      for (const [state, count] of Object.entries(stats().hops)) this.set({ state }, count);
-    },
-  });
-  new Gauge({
-    name: 'underpass_edge_carriers',
-    help: 'Carriers of clients by congestion control',
-    labelNames: ['congestion'],
-    registers,
-    collect() {
-      this.reset();
-      for (const [congestion, count] of Object.entries(stats().carriersBy)) this.set({ congestion }, count);
-    },
-  });
-  new Counter({
-    name: 'underpass_edge_accepted_total',
-    help: 'Connections on the public ports by the congestion control that their path got them',
-    labelNames: ['congestion'],
-    registers,
-    collect() {
-      this.reset();
-      for (const [congestion, count] of Object.entries(stats().acceptedBy)) this.inc({ congestion }, count);
-    },
-  });
-  new Counter({
-    name: 'underpass_edge_refused_connections_total',
-    help: 'Connections closed on arrival: their address or the whole edge had too many, or the address is blocked',
-    labelNames: ['reason'],
-    registers,
-    collect() {
-      this.reset();
-      for (const [reason, count] of Object.entries(stats().refused)) this.inc({ reason }, count);
-    },
-  });
-  new Counter({
-    name: 'underpass_edge_responses_total',
-    help: 'Responses of upstreams by class of status',
-    labelNames: ['class'],
-    registers,
-    collect() {
-      this.reset();
-      for (const [hundreds, count] of stats().responses.entries()) if (hundreds > 0) this.inc({ class: `${hundreds}xx` }, count);
-    },
-  });
-  new Counter({
-    name: 'underpass_edge_visitor_errors_total',
-    help: 'Answers of the edge itself by code',
-    labelNames: ['code'],
-    registers,
-    collect() {
-      this.reset();
-      for (const [code, count] of Object.entries(stats().errors)) this.inc({ code }, count);
-    },
-  });
 }
