@@ -7,6 +7,7 @@ import { guardedTunnelsOf } from '../edges/policies/guarded-tunnels.ts';
 import { removeAllPasskeys } from '../people/passkey/passkeys.ts';
 import { tellNarrowed } from '../platform/bus/narrowed-rights.ts';
 import { passkeyMail } from '../platform/mail/mails.ts';
+import { writeSetting } from '../platform/store/setting.ts';
 import type { Caller } from '../request/caller/caller.ts';
 import { addNotices } from '../request/caller/notice.ts';
 import { needsOperatorPasskey, operatorRule } from '../request/caller/passkey-rule.ts';
@@ -22,12 +23,7 @@ export async function changePasskeyRule(operator: ActingOperator, caller: Caller
   const { deps } = operator;
   if (required && caller.passkey === 'none') refuse('conflict', ownPasskeyFirstMessage);
   await deps.store.write(async (trx) => {
-    const row = { name: operatorRule, value: JSON.stringify(required) };
-    await trx
-      .insertInto('settings')
-      .values(row)
-      .onConflict((conflict) => conflict.column('name').doUpdateSet({ value: row.value }))
-      .execute();
+    await writeSetting(trx, operatorRule, required);
     await auditOperator(trx, operator, { action: 'operator.require-passkey', target: 'operators', detail: { required } });
   });
   return { required };

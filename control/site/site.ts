@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { findFirstCalls } from '@underpass/rules/api/first-call.ts';
 import { dayMs } from '@underpass/rules/limits.ts';
 import type { Env, Hono } from 'hono';
+import { writeSetting } from '../platform/store/setting.ts';
 import type { Store } from '../platform/store/store.ts';
 import { type CookieNames, readCookie } from '../request/http/cookie.ts';
 import { answerMethod } from '../request/http/method.ts';
@@ -69,17 +70,11 @@ async function serveInstaller({ installers, releases, origin }: SiteSettings, na
 }
 
 /** A write, because a full disk and a standby still answer reads. */
-async function writeProbe({ db }: Store): Promise<boolean> {
-  const row = { name: 'ready-probe', value: '0' };
-  const write = db.insertInto('settings').values(row);
-  return write
-    .onConflict((conflict) => conflict.column('name').doUpdateSet({ value: row.value }))
-    .execute()
-    .then(
-      () => true,
-      () => false,
-    );
-}
+const writeProbe = ({ db }: Store): Promise<boolean> =>
+  writeSetting(db, 'ready-probe', 0).then(
+    () => true,
+    () => false,
+  );
 
 /** Anybody may ask, so an answer holds for a second. */
 const probeEveryMs = 1_000;

@@ -3,25 +3,17 @@
 
 import type { FeedBlock } from '@underpass/wire/feed.ts';
 import { createId } from '../../platform/store/id.ts';
+import { readSetting, writeSetting } from '../../platform/store/setting.ts';
 import type { Queries } from '../../platform/store/store.ts';
 
 const settingName = 'blocks-changed';
 const pageBlocks = 2_000;
 
 /** Call it in the transaction of every change. Writers wait for each other here, so the last note belongs to the last commit. */
-export async function noteBlocks(trx: Queries, nowMs: number): Promise<void> {
-  const value = JSON.stringify(createId(nowMs));
-  await trx
-    .insertInto('settings')
-    .values({ name: settingName, value })
-    .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
-    .execute();
-}
+export const noteBlocks = (trx: Queries, nowMs: number): Promise<void> => writeSetting(trx, settingName, createId(nowMs));
 
 /** Undefined if there has never been a block. */
-export async function readBlocksNote(db: Queries): Promise<string | undefined> {
-  return (await db.selectFrom('settings').select('value').where('name', '=', settingName).executeTakeFirst())?.value;
-}
+export const readBlocksNote = (db: Queries): Promise<string | undefined> => readSetting<string>(db, settingName);
 
 const blocksIn = (db: Queries) => db.selectFrom('blocks').select('value as id').where('kind', '=', 'address');
 

@@ -3,6 +3,7 @@
 
 import type { EdgeHealth } from '@underpass/rules/entity/resource.ts';
 import type { FeedCopy } from '@underpass/wire/feed.ts';
+import { readSetting, writeSetting } from '../../platform/store/setting.ts';
 import type { Queries } from '../../platform/store/store.ts';
 
 const settingName = 'edges-noted';
@@ -20,15 +21,9 @@ export interface EdgeNote extends KnownEdge {
 
 export async function noteEdges(db: Queries, edges: readonly KnownEdge[], nowMs: number): Promise<void> {
   const notedAt = new Date(nowMs).toISOString();
-  const value = JSON.stringify(edges.map((edge): EdgeNote => ({ ...edge, notedAt })));
-  await db
-    .insertInto('settings')
-    .values({ name: settingName, value })
-    .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
-    .execute();
+  const notes = edges.map((edge): EdgeNote => ({ ...edge, notedAt }));
+  await writeSetting(db, settingName, notes);
 }
 
-export async function readEdgeNotes(db: Queries): Promise<readonly EdgeNote[]> {
-  const row = await db.selectFrom('settings').select('value').where('name', '=', settingName).executeTakeFirst();
-  return row === undefined ? [] : (JSON.parse(row.value) as EdgeNote[]);
-}
+export const readEdgeNotes = async (db: Queries): Promise<readonly EdgeNote[]> =>
+  (await readSetting<EdgeNote[]>(db, settingName)) ?? [];

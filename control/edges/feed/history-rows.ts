@@ -5,6 +5,7 @@ import { addFigures, type Figures, parseFigures, renderFigures } from '@underpas
 import { type RawBuilder, sql } from 'kysely';
 import { piecesOf } from '../../platform/store/pieces.ts';
 import type { Schema } from '../../platform/store/schema.ts';
+import { readSetting, writeSetting } from '../../platform/store/setting.ts';
 import type { Queries, Store } from '../../platform/store/store.ts';
 import { minuteMs, quarterMs, startOf } from './core/history-points.ts';
 import type { TunnelMinute } from './minute-tally.ts';
@@ -32,14 +33,12 @@ const settingName = 'history-rolled-up';
 export const rolledUpUntil = ({ untilMs, afterId }: RolledUp, tunnelId: string): number =>
   tunnelId <= afterId ? untilMs + quarterMs : untilMs;
 
-export async function readRolledUp(db: Queries): Promise<RolledUp> {
-  const row = await db.selectFrom('settings').select('value').where('name', '=', settingName).executeTakeFirst();
-  return row === undefined ? { untilMs: 0, afterId: '' } : (JSON.parse(row.value) as RolledUp);
-}
+const none: RolledUp = { untilMs: 0, afterId: '' };
+
+export const readRolledUp = async (db: Queries): Promise<RolledUp> => (await readSetting<RolledUp>(db, settingName)) ?? none;
 
 /** Another process waits here until the transaction ends. */
 async function lockRolledUp(trx: Queries): Promise<RolledUp> {
-  const none: RolledUp = { untilMs: 0, afterId: '' };
   const row = await trx
     .insertInto('settings')
     .values({ name: settingName, value: JSON.stringify(none) })
@@ -49,13 +48,7 @@ async function lockRolledUp(trx: Queries): Promise<RolledUp> {
   return JSON.parse(row.value) as RolledUp;
 }
 
-async function noteRolledUp(trx: Queries, rolledUp: RolledUp): Promise<void> {
-  await trx
-    .updateTable('settings')
-    .set({ value: JSON.stringify(rolledUp) })
-    .where('name', '=', settingName)
-    .execute();
-}
+const noteRolledUp = (trx: Queries, rolledUp: RolledUp): Promise<void> => writeSetting(trx, settingName, rolledUp);
 
 /** Adds to rows that exist: another control process may have written the same minute. */
 function insertInto(table: HistoryTableName, rows: RawBuilder<unknown>): RawBuilder<unknown> {

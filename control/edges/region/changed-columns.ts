@@ -1,25 +1,20 @@
 // Which columns of a region an operator has changed: the settings that a start applies leave those as they are.
 
 import type { RegionsTable } from '../../platform/store/schema.ts';
+import { readSetting, writeSetting } from '../../platform/store/setting.ts';
 import type { Queries } from '../../platform/store/store.ts';
 
 type Column = keyof RegionsTable;
 
 const settingName = (region: string): string => `region-changed/${region}`;
 
-export async function readChangedColumns(db: Queries, region: string): Promise<readonly Column[]> {
-  const row = await db.selectFrom('settings').select('value').where('name', '=', settingName(region)).executeTakeFirst();
-  return row ? (JSON.parse(row.value) as Column[]) : [];
-}
+export const readChangedColumns = async (db: Queries, region: string): Promise<readonly Column[]> =>
+  (await readSetting<Column[]>(db, settingName(region))) ?? [];
 
 /** Call with the region's row locked. */
 export async function addChangedColumns(trx: Queries, region: string, columns: readonly Column[]): Promise<void> {
-  const value = JSON.stringify([...new Set([...(await readChangedColumns(trx, region)), ...columns])]);
-  await trx
-    .insertInto('settings')
-    .values({ name: settingName(region), value })
-    .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
-    .execute();
+  const all = new Set([...(await readChangedColumns(trx, region)), ...columns]);
+  await writeSetting(trx, settingName(region), [...all]);
 }
 
 export async function forgetChangedColumns(trx: Queries, region: string): Promise<void> {

@@ -1,5 +1,6 @@
 // The dashboard's own host, if an edge serves it: a name of ours like a region's, and certificates for it come the same way.
 
+import { readSetting, writeSetting } from '../../platform/store/setting.ts';
 import type { Queries } from '../../platform/store/store.ts';
 
 export interface ConsoleHost {
@@ -10,21 +11,10 @@ export interface ConsoleHost {
 
 const settingName = 'console';
 
-export async function readConsoleHost(db: Queries): Promise<ConsoleHost | undefined> {
-  const row = await db.selectFrom('settings').select('value').where('name', '=', settingName).executeTakeFirst();
-  return row && (JSON.parse(row.value) as ConsoleHost);
-}
+export const readConsoleHost = (db: Queries): Promise<ConsoleHost | undefined> => readSetting<ConsoleHost>(db, settingName);
 
 /** Null if no edge of ours serves the dashboard. */
 export async function keepConsoleHost(db: Queries, console: ConsoleHost | null): Promise<void> {
-  if (console === null) {
-    await db.deleteFrom('settings').where('name', '=', settingName).execute();
-    return;
-  }
-  const value = JSON.stringify(console);
-  await db
-    .insertInto('settings')
-    .values({ name: settingName, value })
-    .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
-    .execute();
+  if (console === null) await db.deleteFrom('settings').where('name', '=', settingName).execute();
+  else await writeSetting(db, settingName, console);
 }

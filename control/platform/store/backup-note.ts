@@ -1,5 +1,6 @@
 // What is known of the last backup, in one row: the backup command writes it, metrics and `underpass-server status` read it.
 
+import { readSetting, writeSetting } from './setting.ts';
 import type { Queries } from './store.ts';
 
 const settingName = 'backup-noted';
@@ -14,16 +15,6 @@ export interface BackupNote {
   readonly failedAtMs?: number;
 }
 
-export async function readBackupNote(db: Queries): Promise<BackupNote | undefined> {
-  const row = await db.selectFrom('settings').select('value').where('name', '=', settingName).executeTakeFirst();
-  return row === undefined ? undefined : (JSON.parse(row.value) as BackupNote);
-}
+export const readBackupNote = (db: Queries): Promise<BackupNote | undefined> => readSetting<BackupNote>(db, settingName);
 
-export async function noteBackup(db: Queries, note: BackupNote): Promise<void> {
-  const value = JSON.stringify(note);
-  await db
-    .insertInto('settings')
-    .values({ name: settingName, value })
-    .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
-    .execute();
-}
+export const noteBackup = (db: Queries, note: BackupNote): Promise<void> => writeSetting(db, settingName, note);

@@ -3,6 +3,7 @@
 
 import { dayMs, hourMs } from '@underpass/rules/limits.ts';
 import type { Logger } from 'pino';
+import { readSetting, writeSetting } from './setting.ts';
 import type { Queries, Store } from './store.ts';
 
 /** Time that the clock has to run on after a jump before anything is deleted: the operator can correct it. */
@@ -30,20 +31,13 @@ export interface KnownTime {
 
 /** A database without this row is new, or was last used by an older release: then its newest audit row tells the time. */
 async function readKnownTime(db: Queries, nowMs: number): Promise<KnownTime> {
-  const row = await db.selectFrom('settings').select('value').where('name', '=', settingName).executeTakeFirst();
-  if (row !== undefined) return JSON.parse(row.value) as KnownTime;
+  const known = await readSetting<KnownTime>(db, settingName);
+  if (known !== undefined) return known;
   const newest = await db.selectFrom('audit').select('at').orderBy('id', 'desc').limit(1).executeTakeFirst();
   return { at: newest?.at ?? nowMs, waitMs: 0 };
 }
 
-async function writeKnownTime(db: Queries, known: KnownTime): Promise<void> {
-  const value = JSON.stringify(known);
-  await db
-    .insertInto('settings')
-    .values({ name: settingName, value })
-    .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
-    .execute();
-}
+const writeKnownTime = (db: Queries, known: KnownTime): Promise<void> => writeSetting(db, settingName, known);
 
 /** Pure: what is known after a look at the clock. */
 export function nextKnownTime(known: KnownTime, nowMs: number): KnownTime {
