@@ -4,16 +4,18 @@ import type { Call } from './call.ts';
 
 const inPolicy = '/api/access-policies/:name';
 
+const read = { method: 'GET', query: 'InProject', who: 'access-policy.read' } as const;
+const update = { query: 'InProject', who: 'access-policy.update' } as const;
+
 export const accessCalls = {
   listAccessPolicies: {
-    method: 'GET',
+    ...read,
     path: '/api/access-policies',
     query: 'AccessPolicyListQuery',
     answer: 'AccessPolicy[]',
-    who: 'access-policy.read',
     paged: true,
   },
-  getAccessPolicy: { method: 'GET', path: inPolicy, query: 'InProject', answer: 'AccessPolicy', who: 'access-policy.read' },
+  getAccessPolicy: { ...read, path: inPolicy, answer: 'AccessPolicy' },
   createAccessPolicy: {
     method: 'POST',
     path: '/api/access-policies',
@@ -24,12 +26,11 @@ export const accessCalls = {
     lasting: true,
   },
   updateAccessPolicy: {
+    ...update,
     method: 'PATCH',
     path: inPolicy,
-    query: 'InProject',
     json: 'AccessPolicyChange',
     answer: 'AccessPolicy',
-    who: 'access-policy.update',
     lasting: true,
     ifMatch: true,
   },
@@ -43,47 +44,27 @@ export const accessCalls = {
     who: 'access-policy.read',
   },
   /** Ends the sessions of one person, or of everybody. Those who are still admitted may sign in again. */
-  signOutVisitors: {
-    method: 'POST',
-    path: `${inPolicy}/sign-out`,
-    query: 'InProject',
-    json: 'VisitorSignOut',
-    who: 'access-policy.update',
-  },
-  listAccessTokens: {
-    method: 'GET',
-    path: `${inPolicy}/tokens`,
-    query: 'InProject',
-    answer: 'AccessToken[]',
-    who: 'access-policy.read',
-  },
+  signOutVisitors: { ...update, method: 'POST', path: `${inPolicy}/sign-out`, json: 'VisitorSignOut' },
+  listAccessTokens: { ...read, path: `${inPolicy}/tokens`, answer: 'AccessToken[]' },
   createAccessToken: {
+    ...update,
     method: 'POST',
     path: `${inPolicy}/tokens`,
-    query: 'InProject',
     json: 'AccessTokenRequest',
     answer: 'NewAccessToken',
-    who: 'access-policy.update',
     lasting: true,
   },
-  deleteAccessToken: { method: 'DELETE', path: `${inPolicy}/tokens/:id`, query: 'InProject', who: 'access-policy.update' },
-  listAccessLinks: {
-    method: 'GET',
-    path: `${inPolicy}/links`,
-    query: 'InProject',
-    answer: 'AccessLink[]',
-    who: 'access-policy.read',
-  },
+  deleteAccessToken: { ...update, method: 'DELETE', path: `${inPolicy}/tokens/:id` },
+  listAccessLinks: { ...read, path: `${inPolicy}/links`, answer: 'AccessLink[]' },
   createAccessLink: {
+    ...update,
     method: 'POST',
     path: `${inPolicy}/links`,
-    query: 'InProject',
     json: 'AccessLinkRequest',
     answer: 'NewAccessLink',
-    who: 'access-policy.update',
     lasting: true,
   },
-  deleteAccessLink: { method: 'DELETE', path: `${inPolicy}/links/:id`, query: 'InProject', who: 'access-policy.update' },
+  deleteAccessLink: { ...update, method: 'DELETE', path: `${inPolicy}/links/:id` },
   /** The newest, at most 500. */
   listAccessPrograms: {
     method: 'GET',
@@ -93,7 +74,7 @@ export const accessCalls = {
     who: 'access-sign-in.read',
   },
   /** Ends the program's access, not the visitor's sessions. */
-  deleteAccessProgram: { method: 'DELETE', path: `${inPolicy}/programs/:id`, query: 'InProject', who: 'access-policy.update' },
+  deleteAccessProgram: { ...update, method: 'DELETE', path: `${inPolicy}/programs/:id` },
   listAccessSignIns: {
     method: 'GET',
     path: '/api/access-sign-ins',

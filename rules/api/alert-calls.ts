@@ -2,6 +2,8 @@
 
 import type { Call } from './call.ts';
 
+const change = { query: 'InProject', who: 'alert.change' } as const;
+
 export const alertCalls = {
   getAlerts: { method: 'GET', path: '/api/alerts', query: 'InProject', answer: 'AlertPage', who: 'alert.read', compress: true },
   /** The caller's own mails about this project. */
@@ -13,52 +15,20 @@ export const alertCalls = {
     who: 'alert.read',
     needs: 'session',
   },
-  changeAlertSettings: {
-    method: 'PATCH',
-    path: '/api/alerts/settings',
-    query: 'InProject',
-    json: 'AlertSettings',
-    who: 'alert.change',
-  },
-  getAlertWebhook: {
-    method: 'GET',
-    path: '/api/alerts/webhook',
-    query: 'InProject',
-    answer: 'AlertWebhookPage',
-    who: 'alert.change',
-    compress: true,
-  },
+  changeAlertSettings: { ...change, method: 'PATCH', path: '/api/alerts/settings', json: 'AlertSettings' },
+  getAlertWebhook: { ...change, method: 'GET', path: '/api/alerts/webhook', answer: 'AlertWebhookPage', compress: true },
   /** Makes the webhook, or changes it and switches it on again. Without an address, the present one stays. */
   saveAlertWebhook: {
+    ...change,
     method: 'POST',
     path: '/api/alerts/webhook',
-    query: 'InProject',
     json: 'AlertWebhookChange',
     answer: 'NewAlertWebhook',
-    who: 'alert.change',
     lasting: true,
   },
   /** Makes a new secret. The old one signs too for a day. */
-  rotateAlertWebhook: {
-    method: 'POST',
-    path: '/api/alerts/webhook/rotate',
-    query: 'InProject',
-    answer: 'NewAlertWebhook',
-    who: 'alert.change',
-    lasting: true,
-  },
-  deleteAlertWebhook: { method: 'DELETE', path: '/api/alerts/webhook', query: 'InProject', who: 'alert.change' },
-  testAlertWebhook: {
-    method: 'POST',
-    path: '/api/alerts/webhook/test',
-    query: 'InProject',
-    answer: 'AlertDelivery',
-    who: 'alert.change',
-  },
-  resendAlertDelivery: {
-    method: 'POST',
-    path: '/api/alerts/webhook/deliveries/:id/again',
-    query: 'InProject',
-    who: 'alert.change',
-  },
+  rotateAlertWebhook: { ...change, method: 'POST', path: '/api/alerts/webhook/rotate', answer: 'NewAlertWebhook', lasting: true },
+  deleteAlertWebhook: { ...change, method: 'DELETE', path: '/api/alerts/webhook' },
+  testAlertWebhook: { ...change, method: 'POST', path: '/api/alerts/webhook/test', answer: 'AlertDelivery' },
+  resendAlertDelivery: { ...change, method: 'POST', path: '/api/alerts/webhook/deliveries/:id/again' },
 } as const satisfies Readonly<Record<string, Call>>;

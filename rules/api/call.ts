@@ -1,5 +1,6 @@
 // The shape of a row of the call table, the types that callers and handlers derive from it, and the request that it becomes.
-// Each area has its own file of rows, so that a page of the dashboard loads only the rows that it uses.
+// Each area has its own file of rows, so that a page of the dashboard loads only the rows that it uses;
+// what many of its rows have stands before them, once.
 
 import type { z } from 'zod';
 import type { Accepted, Described } from '../entity/schema.ts';

@@ -4,25 +4,13 @@ import type { Call } from './call.ts';
 
 const path = '/api/tunnels/:name/domains/:host/certificate';
 
+const update = { path, query: 'InProject', who: 'tunnel.update' } as const;
+
 export const certificateCalls = {
   getOwnCertificate: { method: 'GET', path, query: 'InProject', answer: 'OwnCertificateState', who: 'tunnel.read' },
   /** Replaces the present one: connections that are open keep it. */
-  setOwnCertificate: {
-    method: 'POST',
-    path,
-    query: 'InProject',
-    json: 'NewOwnCertificate',
-    answer: 'OwnCertificate',
-    who: 'tunnel.update',
-  },
-  changeOwnCertificate: {
-    method: 'PATCH',
-    path,
-    query: 'InProject',
-    json: 'OwnCertificateChange',
-    answer: 'OwnCertificate',
-    who: 'tunnel.update',
-  },
+  setOwnCertificate: { ...update, method: 'POST', json: 'NewOwnCertificate', answer: 'OwnCertificate' },
+  changeOwnCertificate: { ...update, method: 'PATCH', json: 'OwnCertificateChange', answer: 'OwnCertificate' },
   /** The service gets the certificate itself again. */
-  deleteOwnCertificate: { method: 'DELETE', path, query: 'InProject', who: 'tunnel.update' },
+  deleteOwnCertificate: { ...update, method: 'DELETE' },
 } as const satisfies Readonly<Record<string, Call>>;

@@ -2,17 +2,11 @@
 
 import type { Call } from './call.ts';
 
+const read = { method: 'GET', query: 'InProject', who: 'domain.read' } as const;
+
 export const domainCalls = {
-  listDomains: {
-    method: 'GET',
-    path: '/api/domains',
-    query: 'DomainListQuery',
-    answer: 'Domain[]',
-    who: 'domain.read',
-    paged: true,
-    compress: true,
-  },
-  getDomain: { method: 'GET', path: '/api/domains/:apexName', query: 'InProject', answer: 'Domain', who: 'domain.read' },
+  listDomains: { ...read, path: '/api/domains', query: 'DomainListQuery', answer: 'Domain[]', paged: true, compress: true },
+  getDomain: { ...read, path: '/api/domains/:apexName', answer: 'Domain' },
   createDomain: {
     method: 'POST',
     path: '/api/domains',
@@ -30,12 +24,6 @@ export const domainCalls = {
     who: 'domain.verify',
   },
   /** Finds the provider, because each one's form takes a record in its own words. */
-  getDomainDns: {
-    method: 'GET',
-    path: '/api/domains/:apexName/dns',
-    query: 'InProject',
-    answer: 'DomainDns',
-    who: 'domain.read',
-  },
+  getDomainDns: { ...read, path: '/api/domains/:apexName/dns', answer: 'DomainDns' },
   lookUpDns: { method: 'GET', path: '/api/dns/lookup', query: 'HostQuery', answer: 'DnsLookup', who: 'user' },
 } as const satisfies Readonly<Record<string, Call>>;

@@ -2,51 +2,25 @@
 
 import type { Call } from './call.ts';
 
+const session = { who: 'user', needs: 'session' } as const;
+const lasting = { ...session, lasting: true } as const;
+
 export const passkeyCalls = {
-  listPasskeys: { method: 'GET', path: '/api/passkeys', answer: 'Passkeys', who: 'user', needs: 'session' },
+  listPasskeys: { ...session, method: 'GET', path: '/api/passkeys', answer: 'Passkeys' },
   /** Options for `navigator.credentials.create`. */
-  startPasskey: {
-    method: 'POST',
-    path: '/api/passkeys/options',
-    answer: 'PasskeyOptions',
-    who: 'user',
-    needs: 'session',
-    lasting: true,
-  },
-  addPasskey: {
-    method: 'POST',
-    path: '/api/passkeys',
-    json: 'NewPasskey',
-    answer: 'Passkey',
-    who: 'user',
-    needs: 'session',
-    lasting: true,
-  },
-  renamePasskey: {
-    method: 'PATCH',
-    path: '/api/passkeys/:id',
-    json: 'PasskeyName',
-    answer: 'Passkey',
-    who: 'user',
-    needs: 'session',
-  },
+  startPasskey: { ...lasting, method: 'POST', path: '/api/passkeys/options', answer: 'PasskeyOptions' },
+  addPasskey: { ...lasting, method: 'POST', path: '/api/passkeys', json: 'NewPasskey', answer: 'Passkey' },
+  renamePasskey: { ...session, method: 'PATCH', path: '/api/passkeys/:id', json: 'PasskeyName', answer: 'Passkey' },
   /** Ends the other sessions that it signed in; all others must be confirmed again where a passkey is required. */
-  removePasskey: { method: 'DELETE', path: '/api/passkeys/:id', who: 'user', needs: 'session', lasting: true },
+  removePasskey: { ...lasting, method: 'DELETE', path: '/api/passkeys/:id' },
   /** Options for `navigator.credentials.get` in a session. */
-  startPasskeyProof: { method: 'POST', path: '/api/proof/options', answer: 'PasskeyOptions', who: 'user', needs: 'session' },
+  startPasskeyProof: { ...session, method: 'POST', path: '/api/proof/options', answer: 'PasskeyOptions' },
   /** Proves with a passkey who uses the session. */
-  proveByPasskey: { method: 'POST', path: '/api/proof/passkey', json: 'PasskeyAnswer', who: 'user', needs: 'session' },
+  proveByPasskey: { ...session, method: 'POST', path: '/api/proof/passkey', json: 'PasskeyAnswer' },
   /** Makes new recovery codes; earlier ones no longer work. */
-  createRecoveryCodes: {
-    method: 'POST',
-    path: '/api/recovery-codes',
-    answer: 'RecoveryCodes',
-    who: 'user',
-    needs: 'session',
-    lasting: true,
-  },
+  createRecoveryCodes: { ...lasting, method: 'POST', path: '/api/recovery-codes', answer: 'RecoveryCodes' },
   /** Proves with a recovery code, which then no longer works, who uses the session. */
-  proveByRecoveryCode: { method: 'POST', path: '/api/proof/recovery', json: 'RecoveryCode', who: 'user', needs: 'session' },
+  proveByRecoveryCode: { ...session, method: 'POST', path: '/api/proof/recovery', json: 'RecoveryCode' },
   /** Options for `navigator.credentials.get` without a session: the same for everybody. */
   startPasskeySignIn: { method: 'POST', path: '/auth/passkey/options', answer: 'PasskeyOptions', who: 'anyone' },
   signInByPasskey: { method: 'POST', path: '/auth/passkey', json: 'PasskeyAnswer', who: 'anyone' },

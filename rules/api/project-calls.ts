@@ -2,6 +2,8 @@
 
 import type { Call } from './call.ts';
 
+const list = { method: 'GET', query: 'InProject', compress: true } as const;
+
 export const projectCalls = {
   createProject: { method: 'POST', path: '/api/projects', json: 'ProjectName', answer: 'Project', who: 'user', needs: 'session' },
   renameProject: { method: 'PATCH', path: '/api/projects/:id', json: 'ProjectName', answer: 'Project', who: 'project.rename' },
@@ -24,22 +26,8 @@ export const projectCalls = {
     lasting: true,
   },
   /** How the project stands: what its first screen shows, in one call. */
-  getOverview: {
-    method: 'GET',
-    path: '/api/overview',
-    query: 'InProject',
-    answer: 'Overview',
-    who: 'project.read',
-    compress: true,
-  },
-  listMembers: {
-    method: 'GET',
-    path: '/api/members',
-    query: 'InProject',
-    answer: 'Member[]',
-    who: 'member.read',
-    compress: true,
-  },
+  getOverview: { ...list, path: '/api/overview', answer: 'Overview', who: 'project.read' },
+  listMembers: { ...list, path: '/api/members', answer: 'Member[]', who: 'member.read' },
   changeMember: {
     method: 'PATCH',
     path: '/api/members/:id',
@@ -50,14 +38,7 @@ export const projectCalls = {
     needs: 'fresh',
   },
   removeMember: { method: 'DELETE', path: '/api/members/:id', query: 'InProject', who: 'member.leave', lasting: true },
-  listInvitations: {
-    method: 'GET',
-    path: '/api/invitations',
-    query: 'InProject',
-    answer: 'Invitation[]',
-    who: 'invitation.read',
-    compress: true,
-  },
+  listInvitations: { ...list, path: '/api/invitations', answer: 'Invitation[]', who: 'invitation.read' },
   createInvitation: {
     method: 'POST',
     path: '/api/invitations',
@@ -85,14 +66,7 @@ export const projectCalls = {
     who: 'user',
     needs: 'session',
   },
-  listApiTokens: {
-    method: 'GET',
-    path: '/api/tokens',
-    query: 'InProject',
-    answer: 'ApiToken[]',
-    who: 'api-token.read',
-    compress: true,
-  },
+  listApiTokens: { ...list, path: '/api/tokens', answer: 'ApiToken[]', who: 'api-token.read' },
   createApiToken: {
     method: 'POST',
     path: '/api/tokens',
@@ -107,6 +81,6 @@ export const projectCalls = {
   exportUsage: { method: 'GET', path: '/api/usage/export', query: 'UsageQuery', answer: 'text/csv', who: 'project.read' },
   /** The figures of the project's tunnels in the text format of Prometheus (docs/figures.md). */
   getMetrics: { method: 'GET', path: '/api/metrics', query: 'InProject', answer: 'text/plain', who: 'tunnel.read' },
-  listAudit: { method: 'GET', path: '/api/audit', query: 'AuditQuery', answer: 'AuditPage', who: 'audit.read', compress: true },
+  listAudit: { ...list, path: '/api/audit', query: 'AuditQuery', answer: 'AuditPage', who: 'audit.read' },
   exportAudit: { method: 'GET', path: '/api/audit/export', query: 'InProject', answer: 'text/csv', who: 'audit.read' },
 } as const satisfies Readonly<Record<string, Call>>;

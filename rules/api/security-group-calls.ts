@@ -2,24 +2,17 @@
 
 import type { Call } from './call.ts';
 
+const read = { method: 'GET', query: 'InProject', who: 'security-group.read', compress: true } as const;
+
 export const securityGroupCalls = {
   listSecurityGroups: {
-    method: 'GET',
+    ...read,
     path: '/api/security-groups',
     query: 'SecurityGroupListQuery',
     answer: 'SecurityGroup[]',
-    who: 'security-group.read',
     paged: true,
-    compress: true,
   },
-  getSecurityGroup: {
-    method: 'GET',
-    path: '/api/security-groups/:name',
-    query: 'InProject',
-    answer: 'SecurityGroup',
-    who: 'security-group.read',
-    compress: true,
-  },
+  getSecurityGroup: { ...read, path: '/api/security-groups/:name', answer: 'SecurityGroup' },
   createSecurityGroup: {
     method: 'POST',
     path: '/api/security-groups',

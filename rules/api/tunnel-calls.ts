@@ -2,16 +2,11 @@
 
 import type { Call } from './call.ts';
 
+const read = { method: 'GET', query: 'InProject', who: 'tunnel.read' } as const;
+
 export const tunnelCalls = {
-  listTunnels: {
-    method: 'GET',
-    path: '/api/tunnels',
-    query: 'TunnelListQuery',
-    answer: 'Tunnel[]',
-    who: 'tunnel.read',
-    paged: true,
-  },
-  getTunnel: { method: 'GET', path: '/api/tunnels/:name', query: 'TunnelQuery', answer: 'Tunnel', who: 'tunnel.read' },
+  listTunnels: { ...read, path: '/api/tunnels', query: 'TunnelListQuery', answer: 'Tunnel[]', paged: true },
+  getTunnel: { ...read, path: '/api/tunnels/:name', query: 'TunnelQuery', answer: 'Tunnel' },
   createTunnel: {
     method: 'POST',
     path: '/api/tunnels',
@@ -40,13 +35,7 @@ export const tunnelCalls = {
     who: 'tunnel.create',
   },
   /** Removes the expiry of a quick tunnel: it is an ordinary tunnel from then on. */
-  keepTunnel: {
-    method: 'POST',
-    path: '/api/tunnels/:name/keep',
-    query: 'InProject',
-    answer: 'Tunnel',
-    who: 'tunnel.update',
-  },
+  keepTunnel: { method: 'POST', path: '/api/tunnels/:name/keep', query: 'InProject', answer: 'Tunnel', who: 'tunnel.update' },
   /** The old token keeps working for a while, unless `overlap=0` ends it at once. */
   rotateToken: {
     method: 'POST',
@@ -55,38 +44,18 @@ export const tunnelCalls = {
     answer: 'Tunnel',
     who: 'tunnel.rotate-token',
   },
-  listClients: {
-    method: 'GET',
-    path: '/api/tunnels/:name/clients',
-    query: 'InProject',
-    answer: 'ConnectedClient[]',
-    who: 'tunnel.read',
-  },
+  listClients: { ...read, path: '/api/tunnels/:name/clients', answer: 'ConnectedClient[]' },
   /** Looks up the addresses of its ingress domains. */
   checkTunnelDomains: {
-    method: 'GET',
+    ...read,
     path: '/api/tunnels/:name/domains',
     query: 'DomainsQuery',
     answer: 'TunnelDomains',
-    who: 'tunnel.read',
     compress: true,
   },
   /** When a client was last connected, and what last kept one from working. */
-  getLastClient: {
-    method: 'GET',
-    path: '/api/tunnels/:name/last-client',
-    query: 'InProject',
-    answer: 'LastClient',
-    who: 'tunnel.read',
-  },
-  getHistory: {
-    method: 'GET',
-    path: '/api/tunnels/:name/history',
-    query: 'HistoryQuery',
-    answer: 'TunnelHistory',
-    who: 'tunnel.read',
-    compress: true,
-  },
+  getLastClient: { ...read, path: '/api/tunnels/:name/last-client', answer: 'LastClient' },
+  getHistory: { ...read, path: '/api/tunnels/:name/history', query: 'HistoryQuery', answer: 'TunnelHistory', compress: true },
   /** The last day of the visitor log, the newest first. */
   listVisitorLog: {
     method: 'GET',
@@ -96,6 +65,6 @@ export const tunnelCalls = {
     who: 'visitor-log.read',
     compress: true,
   },
-  streamEvents: { method: 'GET', path: '/api/events', query: 'EventsQuery', answer: 'text/event-stream', who: 'tunnel.read' },
+  streamEvents: { ...read, path: '/api/events', query: 'EventsQuery', answer: 'text/event-stream' },
   listRegions: { method: 'GET', path: '/api/regions', answer: 'Region[]', who: 'user' },
 } as const satisfies Readonly<Record<string, Call>>;
