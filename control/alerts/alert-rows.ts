@@ -10,12 +10,12 @@ import {
   toneOf,
 } from '@underpass/rules/tunnel/alert.ts';
 import { isoTime } from '../platform/store/iso-time.ts';
-import type { AlertsTable } from '../platform/store/schema.ts';
+import type { Schema } from '../platform/store/schema.ts';
 import type { Queries } from '../platform/store/store.ts';
 import { recordAlert } from '../request/caller/alert.ts';
 import type { AlertStep, KnownAlert } from './core/next-alerts.ts';
 
-export const factsOf = ({ facts }: Pick<AlertsTable, 'facts'>): AlertFacts => JSON.parse(facts) as AlertFacts;
+export const factsOf = ({ facts }: Pick<Schema['alerts'], 'facts'>): AlertFacts => JSON.parse(facts) as AlertFacts;
 
 /** A row of a kind that only a newer control knows is left to that one. */
 export const isKnownKind = (kind: string): kind is AlertKind => Object.hasOwn(alertKinds, kind);
@@ -59,11 +59,11 @@ export async function applyStep(trx: Queries, projectId: string, step: AlertStep
   }
 }
 
-export const readAlerts = async (trx: Queries, ids: readonly string[]): Promise<readonly AlertsTable[]> =>
+export const readAlerts = async (trx: Queries, ids: readonly string[]): Promise<readonly Schema['alerts'][]> =>
   ids.length === 0 ? [] : trx.selectFrom('alerts').selectAll().where('id', 'in', ids).orderBy('id').execute();
 
 /** Shows a row that has been opened. */
-export function toAlert(row: AlertsTable): Alert {
+export function toAlert(row: Schema['alerts']): Alert {
   const { cause: _cause, person: _person, inRegion: _reach, affected: _affected, total: _total, ...facts } = factsOf(row);
   const state = row.closed_at === null ? 'open' : 'closed';
   const { title, text } = describeAlert(factsOf(row), row.ended ?? undefined);

@@ -7,7 +7,7 @@ import type { AlertPage } from '@underpass/rules/entity/resource.ts';
 import { readOwnCertificates } from '../overview/facts.ts';
 import { createId } from '../platform/store/id.ts';
 import { createWithLease } from '../platform/store/lease.ts';
-import type { LastClientsTable } from '../platform/store/schema.ts';
+import type { Schema } from '../platform/store/schema.ts';
 import type { Store } from '../platform/store/store.ts';
 import { createTestControl, type SignedUp, type TestControl, testOrigin } from '../test-kit.ts';
 import { onBothDatabases, type StoreSuite } from '../test-kit-databases.ts';
@@ -69,7 +69,7 @@ const suite: StoreSuite = (name, skip, open) =>
     const titles = async (who = ann) => (await pageOf(who, ann.projectId)).alerts.map(({ state, title }) => `${state}: ${title}`);
     const mailsTo = (who: SignedUp) => test.mails.filter(({ to }) => to === who.email).map(({ subject }) => subject);
 
-    const make = async (tunnel: string, over: Partial<LastClientsTable> = {}): Promise<string> => {
+    const make = async (tunnel: string, over: Partial<Schema['last_clients']> = {}): Promise<string> => {
       const id = createId(test.time.now);
       const groups = store.db.selectFrom('security_groups').select('id').where('project_id', '=', ann.projectId);
       const group = await groups.executeTakeFirstOrThrow();
@@ -83,7 +83,7 @@ const suite: StoreSuite = (name, skip, open) =>
       await remember(id, over);
       return id;
     };
-    const remember = (tunnelId: string, over: Partial<LastClientsTable>) =>
+    const remember = (tunnelId: string, over: Partial<Schema['last_clients']>) =>
       store.db
         .insertInto('last_clients')
         .values({

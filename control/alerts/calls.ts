@@ -4,7 +4,7 @@ import type { AlertPage } from '@underpass/rules/entity/resource.ts';
 import { alertLimits } from '@underpass/rules/limits.ts';
 import { may } from '@underpass/rules/people/permission.ts';
 import { ruleOf } from '@underpass/rules/tunnel/alert.ts';
-import type { AlertsTable } from '../platform/store/schema.ts';
+import type { Schema } from '../platform/store/schema.ts';
 import type { Queries, Store } from '../platform/store/store.ts';
 import { auditCall } from '../request/caller/audit.ts';
 import type { CallContext, Handlers } from '../request/caller/call.ts';
@@ -18,7 +18,7 @@ export interface AlertCallDeps {
 }
 
 /** The open ones, then the others. Leaves out those whose waiting time runs. */
-async function readShown(db: Queries, projectId: string): Promise<readonly AlertsTable[]> {
+async function readShown(db: Queries, projectId: string): Promise<readonly Schema['alerts'][]> {
   const opened = db.selectFrom('alerts').selectAll().where('project_id', '=', projectId).where('opened_at', 'is not', null);
   const some = opened.orderBy('id', 'desc').limit(alertLimits.shown);
   const open = await some.where('closed_at', 'is', null).execute();
@@ -29,7 +29,7 @@ async function getAlerts({ store: { db } }: AlertCallDeps, { membership, caller 
   const { id, role } = membership;
   const own = db.selectFrom('alert_mailings').select('mail').where('project_id', '=', id).where('user_id', '=', caller.userId);
   const [rows, mailing, waitSeconds] = await Promise.all([readShown(db, id), own.executeTakeFirst(), readWaitSeconds(db, id)]);
-  const isShown = (row: AlertsTable): boolean =>
+  const isShown = (row: Schema['alerts']): boolean =>
     isKnownKind(row.kind) && (!ruleOf(factsOf(row).kind).aboutTokens || may(role, 'api-token.read'));
   return { mail: wantsMail(role, mailing?.mail), waitSeconds, alerts: rows.filter(isShown).map(toAlert) };
 }

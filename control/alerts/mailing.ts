@@ -5,14 +5,14 @@ import { may } from '@underpass/rules/people/permission.ts';
 import { ruleOf } from '@underpass/rules/tunnel/alert.ts';
 import { addJob } from '../platform/job/queue.ts';
 import { type AlertNews, alertMail } from '../platform/mail/mails.ts';
-import type { AlertMailingsTable, MembersTable } from '../platform/store/schema.ts';
+import type { Schema } from '../platform/store/schema.ts';
 import type { Queries } from '../platform/store/store.ts';
 import { factsOf, isKnownKind } from './alert-rows.ts';
 
 const digestMs = alertLimits.digestMinutes * 60_000;
 
 /** Viewers only look on: they ask for mails themselves. */
-export const wantsMail = (role: MembersTable['role'], mail: AlertMailingsTable['mail'] | undefined): boolean =>
+export const wantsMail = (role: Schema['members']['role'], mail: Schema['alert_mailings']['mail'] | undefined): boolean =>
   mail === null || mail === undefined ? role !== 'viewer' : mail === 1;
 
 const readPeople = (db: Queries, projectId: string) =>
@@ -92,7 +92,7 @@ async function addMail(
   await keepMailing(trx, projectId, id, { told_until: nowMs, mailed_at: nowMs, waiting: 0 });
 }
 
-const keep = (trx: Queries, projectId: string, { id }: Person, set: Partial<AlertMailingsTable>): Promise<void> =>
+const keep = (trx: Queries, projectId: string, { id }: Person, set: Partial<Schema['alert_mailings']>): Promise<void> =>
   keepMailing(trx, projectId, id, set);
 
 const newMailing = { mail: null, told_until: 0, mailed_at: 0, waiting: 0 } as const;
@@ -102,7 +102,7 @@ export async function keepMailing(
   trx: Queries,
   projectId: string,
   userId: string,
-  set: Partial<AlertMailingsTable>,
+  set: Partial<Schema['alert_mailings']>,
 ): Promise<void> {
   const { mail, told_until, mailed_at, waiting } = { ...newMailing, ...set };
   const columns = { mail, told_until, mailed_at, waiting };

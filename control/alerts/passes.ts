@@ -5,7 +5,7 @@ import { type AlertKind, alertKinds } from '@underpass/rules/tunnel/alert.ts';
 import type { BackgroundWork } from '../platform/job/background.ts';
 import type { JobQueue } from '../platform/job/queue.ts';
 import type { WithLease } from '../platform/store/lease.ts';
-import type { AlertsTable } from '../platform/store/schema.ts';
+import type { Schema } from '../platform/store/schema.ts';
 import type { Store } from '../platform/store/store.ts';
 import { applyStep, readAlerts, toAlert } from './alert-rows.ts';
 import { type FindingDeps, findSlowSteps, findTunnelSteps, type ProjectSteps } from './findings.ts';
@@ -22,7 +22,7 @@ export interface PassDeps extends FindingDeps {
 
 type Look = (deps: FindingDeps, nowMs: number) => Promise<readonly ProjectSteps[]>;
 
-function deliveryOf(origin: string, row: AlertsTable): NewDelivery {
+function deliveryOf(origin: string, row: Schema['alerts']): NewDelivery {
   const type =
     'once' in alertKinds[row.kind as AlertKind] ? 'alert.noted' : row.closed_at === null ? 'alert.opened' : 'alert.closed';
   const { project_id: projectId, kind, about } = row;

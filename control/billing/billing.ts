@@ -8,7 +8,7 @@ import { signatureFields } from '../alerts/webhook/message.ts';
 import { usageColumns } from '../edges/feed/usage-rows.ts';
 import type { OperatorNeeds } from '../operator/actor.ts';
 import { changeProject } from '../operator/projects.ts';
-import type { UsageHoursTable } from '../platform/store/schema.ts';
+import type { Schema } from '../platform/store/schema.ts';
 import type { Queries } from '../platform/store/store.ts';
 import { readQuotas } from '../request/caller/membership.ts';
 import { readBounded } from '../request/http/body.ts';
@@ -32,7 +32,7 @@ const messagesOfARun = 20;
 const answerTimeoutMs = 10_000;
 const answerMaxBytes = 256 * 1024;
 
-type Row = Pick<UsageHoursTable, 'hour_at' | 'project_id' | (typeof usageColumns)[number]>;
+type Row = Pick<Schema['usage_hours'], 'hour_at' | 'project_id' | (typeof usageColumns)[number]>;
 
 const readUntold = (db: Queries, nowMs: number): Promise<Row[]> =>
   db

@@ -10,7 +10,7 @@ import { addJob } from '../platform/job/queue.ts';
 import { type Limiter, takeShare } from '../platform/limit/limiter.ts';
 import { createId } from '../platform/store/id.ts';
 import { type ListedColumns, readListPage } from '../platform/store/list-page.ts';
-import type { AbuseReportsTable } from '../platform/store/schema.ts';
+import type { Schema } from '../platform/store/schema.ts';
 import type { CallContext } from '../request/caller/call.ts';
 import { orInvalidForm, orMissing, refuse } from '../request/http/refusal.ts';
 import { type ActingOperator, auditOperator, type OperatorNeeds } from './actor.ts';
@@ -36,7 +36,7 @@ export async function reportAbuse(deps: AbuseDeps, { body, address, nowMs }: Cal
   deps.jobs.wake();
 }
 
-const toReport = (row: AbuseReportsTable): AbuseReport => ({
+const toReport = (row: Schema['abuse_reports']): AbuseReport => ({
   id: row.id,
   host: row.host,
   email: row.email,

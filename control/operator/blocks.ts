@@ -21,13 +21,13 @@ import { csvLines, parseCsvLine } from '../people/audit/csv.ts';
 import { createId } from '../platform/store/id.ts';
 import { type ListedColumns, readListPage } from '../platform/store/list-page.ts';
 import { piecesOf } from '../platform/store/pieces.ts';
-import type { BlocksTable } from '../platform/store/schema.ts';
+import type { Schema } from '../platform/store/schema.ts';
 import type { Queries } from '../platform/store/store.ts';
 import { orInvalid, orMissing, refuse } from '../request/http/refusal.ts';
 import { darken, lighten } from '../tunnels/domain/blocked-names.ts';
 import { type ActingOperator, auditOperator, newest } from './actor.ts';
 
-const toBlock = (row: BlocksTable): Block => ({
+const toBlock = (row: Schema['blocks']): Block => ({
   id: row.id,
   kind: row.kind,
   value: row.value,

@@ -9,8 +9,9 @@ import { deleteProject } from '../people/project/deletion.ts';
 import { tellNarrowed } from '../platform/bus/narrowed-rights.ts';
 import { gather } from '../platform/store/gather.ts';
 import { type ListedColumns, readListPage } from '../platform/store/list-page.ts';
-import type { ProjectsTable } from '../platform/store/schema.ts';
+import type { Schema } from '../platform/store/schema.ts';
 import type { Queries } from '../platform/store/store.ts';
+import type { CallContext } from '../request/caller/call.ts';
 import { readQuotas } from '../request/caller/membership.ts';
 import { lockProject } from '../request/caller/project-lock.ts';
 import { orMissing, refuse } from '../request/http/refusal.ts';
@@ -39,7 +40,7 @@ function lastHourTraffic(db: Queries, nowMs: number) {
     .groupBy('t.project_id');
 }
 
-async function toProjects(db: Queries, rows: readonly ProjectsTable[], nowMs: number): Promise<OperatorProject[]> {
+async function toProjects(db: Queries, rows: readonly Schema['projects'][], nowMs: number): Promise<OperatorProject[]> {
   if (rows.length === 0) return [];
   const ids = rows.map((row) => row.id);
   const [owners, tunnels, traffic] = await Promise.all([
@@ -98,12 +99,9 @@ function parseQuotas(given: Readonly<Record<string, number>>): Partial<ProjectQu
   return given;
 }
 
-export interface ProjectChange {
-  readonly suspended?: boolean;
-  readonly limits?: Readonly<Record<string, number>>;
-}
+type ProjectChange = CallContext<'changeProject'>['body'];
 
-const columnsOf = (row: ProjectsTable, { suspended, limits: given }: ProjectChange, nowMs: number) => ({
+const columnsOf = (row: Schema['projects'], { suspended, limits: given }: ProjectChange, nowMs: number) => ({
   ...(suspended === undefined ? {} : { suspended_at: suspended ? nowMs : null }),
   ...(given === undefined ? {} : { limits: JSON.stringify({ ...JSON.parse(row.limits ?? '{}'), ...parseQuotas(given) }) }),
 });

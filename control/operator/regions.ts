@@ -8,8 +8,9 @@ import { formatPortRange, parsePortRange } from '@underpass/rules/tunnel/port-ra
 import { readOwnProblems } from '../edges/certificate/certificate-rows.ts';
 import { addChangedColumns, forgetChangedColumns, readChangedColumns } from '../edges/region/changed-columns.ts';
 import { type KeyRotation, listRegionRows, rotateEdgeKey, toRegion } from '../edges/region/regions.ts';
-import type { RegionsTable } from '../platform/store/schema.ts';
+import type { Schema } from '../platform/store/schema.ts';
 import { isForeignKeyViolation, isUniqueViolation, type Queries } from '../platform/store/store.ts';
+import type { CallContext } from '../request/caller/call.ts';
 import { orInvalid, orMissing, refuse } from '../request/http/refusal.ts';
 import { type ActingOperator, auditOperator } from './actor.ts';
 import { countTunnels } from './tunnels.ts';
@@ -35,17 +36,7 @@ const findOperatorRegion = async (operator: ActingOperator, name: string): Promi
     'Region',
   );
 
-export interface NewRegion {
-  readonly name: string;
-  readonly description: string;
-  readonly dataPlaneHost: string;
-  readonly tlsTermination: boolean;
-  readonly wildcardIngressDomain?: string;
-  readonly tcpPorts?: string | undefined;
-  readonly available?: boolean;
-  readonly httpsPort?: number;
-  readonly httpPort?: number;
-}
+type NewRegion = CallContext<'createRegion'>['body'];
 
 const parseName = (text: string): string =>
   regionNamePattern.test(text) ? text : refuse('invalid', 'Name must be lower-case letters, digits and hyphens.');
@@ -70,7 +61,7 @@ const parsePort = (port: number): number =>
 const parseDescription = (text: string): string =>
   orInvalid(parseSingleLine(text, { required: true, maxChars: regionDescriptionMaxChars }));
 
-const toRow = (region: NewRegion, nowMs: number): RegionsTable => ({
+const toRow = (region: NewRegion, nowMs: number): Schema['regions'] => ({
   name: parseName(region.name),
   description: parseDescription(region.description),
   available: region.available === false ? 0 : 1,
@@ -113,13 +104,7 @@ export async function ensureRegion(operator: ActingOperator, region: NewRegion):
   });
 }
 
-export interface RegionChange {
-  readonly description?: string;
-  readonly available?: boolean;
-  readonly tlsTermination?: boolean;
-  readonly wildcardIngressDomain?: string;
-  readonly tcpPorts?: string;
-}
+type RegionChange = CallContext<'changeRegion'>['body'];
 
 const columnsOf = ({ description, available, tlsTermination, wildcardIngressDomain, tcpPorts }: RegionChange) => ({
   ...(description === undefined ? {} : { description: parseDescription(description) }),

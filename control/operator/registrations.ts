@@ -7,14 +7,14 @@ import { listFor } from '../people/invitation/invitations.ts';
 import { approveRegistration, rejectRegistration } from '../people/registration/registrations.ts';
 import { hasStoredSubscription } from '../people/registration/subscription.ts';
 import { type ListedColumns, readListPage } from '../platform/store/list-page.ts';
-import type { RegistrationsTable } from '../platform/store/schema.ts';
+import type { Schema } from '../platform/store/schema.ts';
 import type { Queries } from '../platform/store/store.ts';
 import { orMissing, refuse } from '../request/http/refusal.ts';
 import { type ActingOperator, newest } from './actor.ts';
 
 const states = ['waiting', 'approved', 'rejected'] as const;
 
-const toRegistration = async (db: Queries, row: RegistrationsTable, nowMs: number): Promise<OperatorRegistration> => ({
+const toRegistration = async (db: Queries, row: Schema['registrations'], nowMs: number): Promise<OperatorRegistration> => ({
   id: row.id,
   email: row.email,
   firstName: row.first_name,

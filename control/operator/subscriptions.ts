@@ -11,11 +11,11 @@ import { putSubscription, type SubscriptionChange } from '../people/registration
 import { parseExpiry } from '../people/registration/webhook.ts';
 import { type ListedColumns, readListPage } from '../platform/store/list-page.ts';
 import { piecesOf } from '../platform/store/pieces.ts';
-import type { SubscriptionsTable } from '../platform/store/schema.ts';
+import type { Schema } from '../platform/store/schema.ts';
 import { orInvalid, orMissing, refuse } from '../request/http/refusal.ts';
 import { type ActingOperator, auditOperator } from './actor.ts';
 
-const toSubscription = (row: SubscriptionsTable): Subscription => ({
+const toSubscription = (row: Schema['subscriptions']): Subscription => ({
   id: row.id,
   email: row.email,
   source: row.source,

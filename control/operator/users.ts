@@ -14,14 +14,15 @@ import { insertUser } from '../people/registration/registrations.ts';
 import { tellNarrowed } from '../platform/bus/narrowed-rights.ts';
 import { newOperatorMail } from '../platform/mail/mails.ts';
 import { type ListedColumns, readListPage } from '../platform/store/list-page.ts';
-import type { UsersTable } from '../platform/store/schema.ts';
+import type { Schema } from '../platform/store/schema.ts';
 import type { Queries } from '../platform/store/store.ts';
+import type { CallContext } from '../request/caller/call.ts';
 import { addNotices, operatorsOf } from '../request/caller/notice.ts';
 import { endSignIns } from '../request/caller/session.ts';
 import { orInvalid, orMissing, refuse } from '../request/http/refusal.ts';
 import { type ActingOperator, auditOperator, newest, suspension } from './actor.ts';
 
-const toUser = (row: UsersTable): OperatorUser => ({
+const toUser = (row: Schema['users']): OperatorUser => ({
   id: row.id,
   email: row.email,
   firstName: row.first_name,
@@ -45,11 +46,7 @@ export async function listUsers({ deps }: ActingOperator, query = newest()): Pro
   return { ...page, rows: page.rows.map(toUser) };
 }
 
-export interface UserChange {
-  readonly suspended?: boolean;
-  readonly operator?: boolean;
-  readonly ownProjects?: boolean;
-}
+type UserChange = CallContext<'changeUser'>['body'];
 
 async function countOperators(db: Queries): Promise<number> {
   const query = db.selectFrom('users').select('id').where('operator', '=', 1).where('suspended_at', 'is', null);
@@ -114,7 +111,7 @@ export async function deleteUser(
   return { id, email: user.email };
 }
 
-async function findUser(db: Queries, id: string): Promise<UsersTable> {
+async function findUser(db: Queries, id: string): Promise<Schema['users']> {
   return orMissing(await db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirst(), 'User');
 }
 

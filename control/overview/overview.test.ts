@@ -8,7 +8,7 @@ import { minuteMs, startOf } from '../edges/feed/core/history-points.ts';
 import { readTraces } from '../edges/feed/history.ts';
 import { writeMinutes } from '../edges/feed/history-rows.ts';
 import { createId } from '../platform/store/id.ts';
-import type { LastClientsTable } from '../platform/store/schema.ts';
+import type { Schema } from '../platform/store/schema.ts';
 import type { Store } from '../platform/store/store.ts';
 import { createTestControl, type SignedUp, type TestControl } from '../test-kit.ts';
 import { onBothDatabases, type StoreSuite } from '../test-kit-databases.ts';
@@ -43,7 +43,7 @@ const suite: StoreSuite = (name, skip, open) =>
       return id;
     };
 
-    const remember = (tunnelId: string, over: Partial<LastClientsTable>) =>
+    const remember = (tunnelId: string, over: Partial<Schema['last_clients']>) =>
       store.db
         .insertInto('last_clients')
         .values({

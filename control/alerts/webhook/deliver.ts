@@ -10,7 +10,7 @@ import { webhookDisabledMail } from '../../platform/mail/mails.ts';
 import type { KeyRing } from '../../platform/secret/key-ring.ts';
 import type { WithLease } from '../../platform/store/lease.ts';
 import { piecesOf } from '../../platform/store/pieces.ts';
-import type { AlertDeliveriesTable, AlertWebhooksTable } from '../../platform/store/schema.ts';
+import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries, Store } from '../../platform/store/store.ts';
 import { writeAudit } from '../../request/caller/audit.ts';
 import { addNotices, ownersOf } from '../../request/caller/notice.ts';
@@ -56,7 +56,11 @@ function describeFailure(error: unknown): string {
   return `The request failed${code === undefined ? '' : ` (${code})`}.`;
 }
 
-async function send(deps: DeliverDeps, webhook: AlertWebhooksTable, delivery: AlertDeliveriesTable): Promise<Outcome> {
+async function send(
+  deps: DeliverDeps,
+  webhook: Schema['alert_webhooks'],
+  delivery: Schema['alert_deliveries'],
+): Promise<Outcome> {
   const atMs = deps.clock();
   try {
     const { url, format, secrets } = openWebhook(deps.keyRing, webhook, atMs);
@@ -101,7 +105,7 @@ async function noteHealth(trx: Queries, deps: DeliverDeps, projectId: string, ou
 const isLongAgo = (sinceMs: number | null, nowMs: number): boolean =>
   sinceMs !== null && nowMs - sinceMs >= webhookLimits.disabledAfterMs;
 
-async function note(deps: DeliverDeps, delivery: AlertDeliveriesTable, outcome: Outcome): Promise<void> {
+async function note(deps: DeliverDeps, delivery: Schema['alert_deliveries'], outcome: Outcome): Promise<void> {
   const nowMs = deps.clock();
   const attempts = delivery.attempts + 1;
   const { isDelivered, status, error } = outcome;
@@ -120,7 +124,7 @@ async function note(deps: DeliverDeps, delivery: AlertDeliveriesTable, outcome: 
 }
 
 /** Sends one delivery, and notes how that went. */
-export async function attempt(deps: DeliverDeps, delivery: AlertDeliveriesTable): Promise<void> {
+export async function attempt(deps: DeliverDeps, delivery: Schema['alert_deliveries']): Promise<void> {
   const webhook = await findWebhook(deps.store.db, delivery.project_id);
   if (webhook !== undefined) await note(deps, delivery, await send(deps, webhook, delivery));
 }
@@ -132,7 +136,7 @@ const atOnce = 8;
 const mostMs = 2 * 60_000;
 
 /** The oldest waiting delivery of each lane, if it is due and its webhook takes it. */
-async function readHeads(db: Queries, nowMs: number): Promise<readonly AlertDeliveriesTable[]> {
+async function readHeads(db: Queries, nowMs: number): Promise<readonly Schema['alert_deliveries'][]> {
   const due = db
     .selectFrom('alert_deliveries as d')
     .innerJoin('alert_webhooks as w', 'w.project_id', 'd.project_id')

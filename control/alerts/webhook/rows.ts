@@ -5,7 +5,7 @@ import { type WebhookFormat, webhookLimits } from '@underpass/rules/tunnel/webho
 import type { KeyRing } from '../../platform/secret/key-ring.ts';
 import { createId } from '../../platform/store/id.ts';
 import { isoOrNull, isoTime } from '../../platform/store/iso-time.ts';
-import type { AlertDeliveriesTable, AlertWebhooksTable } from '../../platform/store/schema.ts';
+import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries } from '../../platform/store/store.ts';
 import type { WebhookEvent } from './message.ts';
 
@@ -19,10 +19,10 @@ export interface OpenWebhook {
   readonly secrets: readonly string[];
 }
 
-export const findWebhook = (db: Queries, projectId: string): Promise<AlertWebhooksTable | undefined> =>
+export const findWebhook = (db: Queries, projectId: string): Promise<Schema['alert_webhooks'] | undefined> =>
   db.selectFrom('alert_webhooks').selectAll().where('project_id', '=', projectId).executeTakeFirst();
 
-export function openWebhook(keyRing: KeyRing, row: AlertWebhooksTable, nowMs: number): OpenWebhook {
+export function openWebhook(keyRing: KeyRing, row: Schema['alert_webhooks'], nowMs: number): OpenWebhook {
   const open = (sealed: string): string => keyRing.open(sealed, webhookContext(row.project_id));
   const isOldValid = row.old_secret_sealed !== null && (row.old_until ?? 0) > nowMs;
   const secrets = [row.secret_sealed, ...(isOldValid ? [row.old_secret_sealed!] : [])].map(open);
@@ -30,7 +30,7 @@ export function openWebhook(keyRing: KeyRing, row: AlertWebhooksTable, nowMs: nu
 }
 
 /** Shows the site alone: the rest of the address of a chat is a secret. */
-export function toWebhook(keyRing: KeyRing, row: AlertWebhooksTable, nowMs: number): AlertWebhook {
+export function toWebhook(keyRing: KeyRing, row: Schema['alert_webhooks'], nowMs: number): AlertWebhook {
   const oldUntil = row.old_until !== null && row.old_until > nowMs ? row.old_until : null;
   return {
     ...{ site: new URL(openWebhook(keyRing, row, nowMs).url).origin, format: row.format },
@@ -39,9 +39,9 @@ export function toWebhook(keyRing: KeyRing, row: AlertWebhooksTable, nowMs: numb
   };
 }
 
-export const eventOf = ({ event }: AlertDeliveriesTable): WebhookEvent => JSON.parse(event) as WebhookEvent;
+export const eventOf = ({ event }: Schema['alert_deliveries']): WebhookEvent => JSON.parse(event) as WebhookEvent;
 
-export function toDelivery(row: AlertDeliveriesTable): AlertDelivery {
+export function toDelivery(row: Schema['alert_deliveries']): AlertDelivery {
   const { type, timestamp, data } = eventOf(row);
   return {
     ...{ id: row.id, type, title: data.title, at: timestamp, state: row.state, attempts: row.attempts },

@@ -6,7 +6,7 @@ import type { FeedCertificate, FeedChallenge } from '@underpass/wire/feed.ts';
 import type { KeyRing } from '../../platform/secret/key-ring.ts';
 import { createId } from '../../platform/store/id.ts';
 import { piecesOf } from '../../platform/store/pieces.ts';
-import type { CertificateAttemptsTable } from '../../platform/store/schema.ts';
+import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries, Store } from '../../platform/store/store.ts';
 import { certificateContext, challengeContext } from '../feed/region-content.ts';
 import { hasOwn } from '../own-certificate/own-rows.ts';
@@ -182,7 +182,7 @@ export async function startAttempt(store: Store, wanted: WantedName, nowMs: numb
 /** Room for as much of an error as helps an operator. */
 const detailChars = 500;
 
-export type Retry = Pick<CertificateAttemptsTable, 'retry_at' | 'retry_issuer'>;
+export type Retry = Pick<Schema['certificate_attempts'], 'retry_at' | 'retry_issuer'>;
 
 export async function failAttempt(store: Store, id: string, detail: string, retry: Retry): Promise<void> {
   await store.db

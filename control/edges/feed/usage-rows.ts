@@ -3,14 +3,14 @@
 
 import { hourMs } from '@underpass/rules/limits.ts';
 import { sql } from 'kysely';
-import type { UsageHoursTable } from '../../platform/store/schema.ts';
+import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries } from '../../platform/store/store.ts';
 import { startOf } from './core/history-points.ts';
 import type { TunnelMinute } from './minute-tally.ts';
 
 export const usageColumns = ['rx_bytes', 'tx_bytes', 'requests', 'connections', 'tunnel_minutes', 'sign_ins'] as const;
-export type UsageCounts = Pick<UsageHoursTable, (typeof usageColumns)[number]>;
-type UsageRow = UsageCounts & Pick<UsageHoursTable, 'project_id' | 'hour_at'>;
+export type UsageCounts = Pick<Schema['usage_hours'], (typeof usageColumns)[number]>;
+type UsageRow = UsageCounts & Pick<Schema['usage_hours'], 'project_id' | 'hour_at'>;
 
 export const noUsage: UsageCounts = { rx_bytes: 0, tx_bytes: 0, requests: 0, connections: 0, tunnel_minutes: 0, sign_ins: 0 };
 

@@ -6,7 +6,7 @@ import type { FeedLogEntry, FeedTunnelLog } from '@underpass/wire/feed.ts';
 import { sql } from 'kysely';
 import { createId } from '../../platform/store/id.ts';
 import { piecesOf } from '../../platform/store/pieces.ts';
-import type { TunnelsTable, VisitorLogTable } from '../../platform/store/schema.ts';
+import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries, Store } from '../../platform/store/store.ts';
 
 /** Entries that wait for the next write. */
@@ -25,7 +25,7 @@ interface Waiting {
   missed: number;
 }
 
-type Rules = Pick<TunnelsTable, 'visitor_log' | 'visitor_log_query'>;
+type Rules = Pick<Schema['tunnels'], 'visitor_log' | 'visitor_log_query'>;
 
 export class VisitorLogWriter {
   readonly #store: Store;
@@ -110,7 +110,7 @@ async function writeLog(trx: Queries, tunnelId: string, { entries, missed }: Wai
 const microseconds = (ms: number): number => Math.min(Number.MAX_SAFE_INTEGER, Math.round(ms * 1_000));
 const orNull = (ms: number | null): number | null => (ms === null ? null : microseconds(ms));
 
-function rowOf(tunnelId: string, entry: FeedLogEntry, rules: Rules, nowMs: number): VisitorLogTable {
+function rowOf(tunnelId: string, entry: FeedLogEntry, rules: Rules, nowMs: number): Schema['visitor_log'] {
   const { atMs, address, path, edgeMs, tunnelMs, upstreamMs, totalMs } = entry;
   return {
     id: createId(nowMs),
@@ -128,7 +128,7 @@ function rowOf(tunnelId: string, entry: FeedLogEntry, rules: Rules, nowMs: numbe
 /** An edge that does not know the new setting yet sends whole addresses. */
 const networkOf = (address: string): string => truncateAddress(address) || truncateAddress(address.replace(/\/(24|48)$/, ''));
 
-const rowOfMissed = (tunnelId: string, missed: number, nowMs: number): VisitorLogTable => ({
+const rowOfMissed = (tunnelId: string, missed: number, nowMs: number): Schema['visitor_log'] => ({
   ...{ id: createId(nowMs), tunnel_id: tunnelId, at: nowMs, missed, address: '', who: '', method: '', host: '', path: '' },
   ...{ status: 0, bytes: 0, code: '', rule: null, trace: null, edge_us: null, tunnel_us: null, upstream_us: null, total_us: 0 },
 });

@@ -6,7 +6,7 @@ import type { FeedCertificate } from '@underpass/wire/feed.ts';
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
 import type { KeyRing } from '../../platform/secret/key-ring.ts';
 import { createId } from '../../platform/store/id.ts';
-import type { Flag, OwnCertificatesTable, Schema } from '../../platform/store/schema.ts';
+import type { Flag, Schema } from '../../platform/store/schema.ts';
 import type { Queries } from '../../platform/store/store.ts';
 
 /** A checked certificate with its key. */
@@ -86,7 +86,7 @@ export const hasOwn =
         .where((own) => own.or([own('o.fallback', '=', 0), own('o.expires_at', '>', nowMs + fallbackLeadMs)])),
     );
 
-export const findOwn = (db: Queries, tunnelId: string, host: string): Promise<OwnCertificatesTable | undefined> =>
+export const findOwn = (db: Queries, tunnelId: string, host: string): Promise<Schema['own_certificates'] | undefined> =>
   db.selectFrom('own_certificates').selectAll().where('tunnel_id', '=', tunnelId).where('host', '=', host).executeTakeFirst();
 
 export interface Owned {

@@ -6,7 +6,7 @@ import type { MachineToken, VisitorGrants, VisitRules } from '@underpass/rules/v
 import { policyLimits } from '@underpass/rules/visit/policy-limits.ts';
 import type { KeyRing } from '../../platform/secret/key-ring.ts';
 import { gather } from '../../platform/store/gather.ts';
-import type { AccessPoliciesTable } from '../../platform/store/schema.ts';
+import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries } from '../../platform/store/store.ts';
 import { type PolicyContent, readContent, sessionSource } from './policy-content.ts';
 import { openPolicyKeys, type PolicyKeys } from './policy-keys.ts';
@@ -18,7 +18,7 @@ export interface ReadPolicy extends VisitRules {
   readonly keys: PolicyKeys;
 }
 
-type PolicyRow = Pick<AccessPoliciesTable, 'id' | 'project_id' | 'content' | 'keys_sealed' | 'password_id' | 'valid_from'>;
+type PolicyRow = Pick<Schema['access_policies'], 'id' | 'project_id' | 'content' | 'keys_sealed' | 'password_id' | 'valid_from'>;
 
 /** No session is older, so older sign-outs end nothing. */
 const longestSessionMs = policyLimits.sessionHoursMost * hourMs;

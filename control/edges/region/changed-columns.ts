@@ -1,10 +1,10 @@
 // Which columns of a region an operator has changed: the settings that a start applies leave those as they are.
 
-import type { RegionsTable } from '../../platform/store/schema.ts';
+import type { Schema } from '../../platform/store/schema.ts';
 import { readSetting, writeSetting } from '../../platform/store/setting.ts';
 import type { Queries } from '../../platform/store/store.ts';
 
-type Column = keyof RegionsTable;
+type Column = keyof Schema['regions'];
 
 const settingName = (region: string): string => `region-changed/${region}`;
 
@@ -22,7 +22,7 @@ export async function forgetChangedColumns(trx: Queries, region: string): Promis
 }
 
 /** What a start would replace by its settings: the region's values that no operator has changed; empty without such a region. */
-export async function readUnchangedColumns(db: Queries, region: string): Promise<Partial<RegionsTable>> {
+export async function readUnchangedColumns(db: Queries, region: string): Promise<Partial<Schema['regions']>> {
   const row = await db.selectFrom('regions').selectAll().where('name', '=', region).executeTakeFirst();
   const changed = new Set<string>(await readChangedColumns(db, region));
   return Object.fromEntries(Object.entries(row ?? {}).filter(([column]) => !changed.has(column)));

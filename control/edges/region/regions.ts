@@ -4,13 +4,13 @@ import type { Region } from '@underpass/rules/entity/entity.ts';
 import { durations, hourMs } from '@underpass/rules/limits.ts';
 import { createToken, hashToken } from '../../platform/secret/token.ts';
 import { createId } from '../../platform/store/id.ts';
-import type { RegionsTable } from '../../platform/store/schema.ts';
+import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries } from '../../platform/store/store.ts';
 
-export const listRegionRows = (db: Queries): Promise<RegionsTable[]> =>
+export const listRegionRows = (db: Queries): Promise<Schema['regions'][]> =>
   db.selectFrom('regions').selectAll().orderBy('created_at').orderBy('name').execute();
 
-export const toRegion = (row: RegionsTable): Region => ({
+export const toRegion = (row: Schema['regions']): Region => ({
   name: row.name,
   description: row.description,
   available: row.available === 1,

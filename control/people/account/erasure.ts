@@ -7,7 +7,7 @@ import { sql } from 'kysely';
 import { guardedTunnelsOf } from '../../edges/policies/guarded-tunnels.ts';
 import { addJob } from '../../platform/job/queue.ts';
 import { containing } from '../../platform/store/like.ts';
-import type { UsersTable } from '../../platform/store/schema.ts';
+import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries } from '../../platform/store/store.ts';
 import { writeAudit } from '../../request/caller/audit.ts';
 import { lockProject } from '../../request/caller/project-lock.ts';
@@ -21,7 +21,7 @@ interface Project extends Belonging {
 }
 
 export interface Erasure {
-  readonly user: UsersTable;
+  readonly user: Schema['users'];
   /** True for the operator's command, false for the user's own call. */
   readonly byOperator: boolean;
   readonly nowMs: number;
@@ -57,7 +57,7 @@ async function lockBelongings(trx: Queries, userId: string): Promise<Project[]> 
 }
 
 /** Locks every operator's row: otherwise the last two could delete themselves at once. */
-async function refuseLastOperator(trx: Queries, user: UsersTable): Promise<void> {
+async function refuseLastOperator(trx: Queries, user: Schema['users']): Promise<void> {
   if (user.operator !== 1) return;
   const operators = trx
     .updateTable('users')
@@ -102,7 +102,7 @@ async function anonymise(trx: Queries, email: string): Promise<void> {
   await trx.updateTable('registrations').set({ decided_by: deletedUser }).where('decided_by', '=', email).execute();
 }
 
-async function forget(trx: Queries, { id, email }: UsersTable): Promise<void> {
+async function forget(trx: Queries, { id, email }: Schema['users']): Promise<void> {
   await trx.deleteFrom('device_logins').where('user_id', '=', id).execute();
   await trx
     .deleteFrom('invitations')

@@ -8,13 +8,13 @@ import { sql } from 'kysely';
 import { startOfIds } from '../../platform/store/id.ts';
 import { containing } from '../../platform/store/like.ts';
 import { type LogCursor, readLogPage } from '../../platform/store/log-page.ts';
-import type { AuditTable } from '../../platform/store/schema.ts';
+import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries, Store } from '../../platform/store/store.ts';
 import type { Handlers } from '../../request/caller/call.ts';
 import { orInvalid, refuse } from '../../request/http/refusal.ts';
 import { renderCsvRow } from './csv.ts';
 
-const toEntry = (row: AuditTable & { readonly first_name: string | null }): AuditEntry => ({
+const toEntry = (row: Schema['audit'] & { readonly first_name: string | null }): AuditEntry => ({
   id: row.id,
   at: new Date(row.at).toISOString(),
   actor: row.actor,

@@ -13,7 +13,7 @@ import { type Limiter, takeShare } from '../../platform/limit/limiter.ts';
 import { newTokenMail } from '../../platform/mail/mails.ts';
 import { createToken, hashToken } from '../../platform/secret/token.ts';
 import { createId } from '../../platform/store/id.ts';
-import type { DeviceLoginsTable } from '../../platform/store/schema.ts';
+import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries, Store } from '../../platform/store/store.ts';
 import { createApiToken } from '../../request/caller/api-token.ts';
 import { writeAudit } from '../../request/caller/audit.ts';
@@ -69,7 +69,7 @@ const findByDevice = (db: Queries, deviceCode: string, nowMs: number) =>
     .executeTakeFirst();
 
 /** The user who approved, unless suspended since. */
-async function findApprover(db: Queries, row: DeviceLoginsTable) {
+async function findApprover(db: Queries, row: Schema['device_logins']) {
   const user = db
     .selectFrom('users')
     .select(['id', 'email'])
@@ -109,7 +109,7 @@ async function pollDevice(deps: DeviceDeps, { body, nowMs }: CallContext<'pollDe
 }
 
 interface Approved {
-  readonly row: DeviceLoginsTable;
+  readonly row: Schema['device_logins'];
   readonly user: { readonly id: string; readonly email: string };
   readonly membership: Membership;
   readonly origin: string;
@@ -142,7 +142,7 @@ async function issueToken(trx: Queries, { row, user, membership, origin, nowMs }
 
 type CodeCall = CallContext<'getDevice'> | CallContext<'approveDevice'> | CallContext<'denyDevice'>;
 
-async function findWaiting(deps: DeviceDeps, { caller, segments, nowMs }: CodeCall): Promise<DeviceLoginsTable> {
+async function findWaiting(deps: DeviceDeps, { caller, segments, nowMs }: CodeCall): Promise<Schema['device_logins']> {
   await deps.limiter.take('deviceCodePerUser', caller.userId);
   const userCode = orInvalid(parseUserCode(segments.userCode));
   const row = await deps.store.db
@@ -160,7 +160,7 @@ async function getDevice(deps: DeviceDeps, context: CallContext<'getDevice'>): P
   return { name: row.name, address: row.address, createdAt: new Date(row.created_at).toISOString() };
 }
 
-async function decide(deps: DeviceDeps, id: string, change: Partial<DeviceLoginsTable>): Promise<void> {
+async function decide(deps: DeviceDeps, id: string, change: Partial<Schema['device_logins']>): Promise<void> {
   const update = deps.store.db.updateTable('device_logins').set(change).where('id', '=', id).where('state', '=', 'pending');
   const { numUpdatedRows } = await update.executeTakeFirstOrThrow();
   if (numUpdatedRows === 0n) refuse('missing', 'Code not found');

@@ -12,7 +12,7 @@ import type { Limiter } from '../../platform/limit/limiter.ts';
 import { newOwnerMail } from '../../platform/mail/mails.ts';
 import { hashToken } from '../../platform/secret/token.ts';
 import { createId } from '../../platform/store/id.ts';
-import type { InvitationsTable } from '../../platform/store/schema.ts';
+import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries, Store } from '../../platform/store/store.ts';
 import { userShare } from '../../request/caller/allowance.ts';
 import { auditCall, writeAudit } from '../../request/caller/audit.ts';
@@ -39,7 +39,7 @@ export interface InvitationDeps {
 /** People look for a mail about as long. */
 const usedLinkLifeMs = 90 * dayMs;
 
-const toInvitation = (row: InvitationsTable): Invitation => ({
+const toInvitation = (row: Schema['invitations']): Invitation => ({
   id: row.id,
   email: row.email,
   role: row.role,
@@ -76,7 +76,7 @@ async function createInvitation(deps: InvitationDeps, context: CallContext<'crea
   await expectProof(deps.store.db, context, role);
   await deps.limiter.take('invitationPerEmail', `${userShare(caller)} ${email}`);
   await deps.limiter.take('invitationPerUser', userShare(caller));
-  const row: InvitationsTable = {
+  const row: Schema['invitations'] = {
     id: createId(nowMs),
     project_id: membership.id,
     email,

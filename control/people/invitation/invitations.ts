@@ -4,7 +4,7 @@
 import { dayMs, durations } from '@underpass/rules/limits.ts';
 import type { ExpressionBuilder } from 'kysely';
 import { hashToken, isToken } from '../../platform/secret/token.ts';
-import type { InvitationsTable, Schema } from '../../platform/store/schema.ts';
+import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries } from '../../platform/store/store.ts';
 
 export const invitationLifeMs = durations.invitationDays * dayMs;
@@ -28,7 +28,7 @@ export const byActiveMember = (eb: ExpressionBuilder<Schema, 'invitations'>) =>
       .where('inviter.suspended_at', 'is', null),
   );
 
-export interface OpenInvitation extends Pick<InvitationsTable, 'id' | 'project_id' | 'email' | 'role' | 'invited_by'> {
+export interface OpenInvitation extends Pick<Schema['invitations'], 'id' | 'project_id' | 'email' | 'role' | 'invited_by'> {
   readonly projectName: string;
 }
 
@@ -54,7 +54,7 @@ export async function renewFor(trx: Queries, email: string, nowMs: number): Prom
   await open.set({ expires_at: nowMs + invitationLifeMs }).execute();
 }
 
-type Approved = Pick<InvitationsTable, 'project_id' | 'invited_by'>;
+type Approved = Pick<Schema['invitations'], 'project_id' | 'invited_by'>;
 
 /**
  * The owner whose invitation approves an account; undefined if an operator must. Not one whose own account an invitation approved:

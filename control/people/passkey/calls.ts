@@ -25,7 +25,7 @@ import { type PasskeyNews, passkeyMail } from '../../platform/mail/mails.ts';
 import type { KeyRing } from '../../platform/secret/key-ring.ts';
 import { hashToken } from '../../platform/secret/token.ts';
 import { createId } from '../../platform/store/id.ts';
-import type { PasskeysTable } from '../../platform/store/schema.ts';
+import type { Schema } from '../../platform/store/schema.ts';
 import { isUniqueViolation, type Queries } from '../../platform/store/store.ts';
 import { auditCall, writeAudit } from '../../request/caller/audit.ts';
 import type { CallContext, Handlers } from '../../request/caller/call.ts';
@@ -68,7 +68,7 @@ interface PasskeyParts extends PasskeyDeps {
 /** The longest id that WebAuthn allows, 1023 bytes, in base64url. */
 const credentialIdMaxChars = 1364;
 
-const toPasskey = ({ id, name, created_at, used_at }: PasskeysTable): Passkey => ({
+const toPasskey = ({ id, name, created_at, used_at }: Schema['passkeys']): Passkey => ({
   id,
   name,
   createdAt: new Date(created_at).toISOString(),
@@ -122,7 +122,7 @@ async function add(parts: PasskeyParts, context: CallContext<'addPasskey'>): Pro
   const asked = inSession('add', caller);
   const made = await checkCreation(parts.party, credential, (text) => isOurs(parts, text, asked, nowMs));
   if (!made || made.id.length > credentialIdMaxChars) return refuse('invalid', passkeyRefusedMessage);
-  const row: PasskeysTable = {
+  const row: Schema['passkeys'] = {
     id: createId(nowMs),
     user_id: caller.userId,
     credential_id: made.id,
@@ -148,7 +148,7 @@ async function add(parts: PasskeyParts, context: CallContext<'addPasskey'>): Pro
   return toPasskey(row);
 }
 
-async function insertPasskey(trx: Queries, row: PasskeysTable): Promise<void> {
+async function insertPasskey(trx: Queries, row: Schema['passkeys']): Promise<void> {
   try {
     await trx.insertInto('passkeys').values(row).execute();
   } catch (error) {
@@ -206,7 +206,7 @@ async function startSignIn(
 type AnswerCall = CallContext<'signInByPasskey'> | CallContext<'proveByPasskey'>;
 
 interface Checked {
-  readonly passkey: PasskeysTable & { readonly email: string };
+  readonly passkey: Schema['passkeys'] & { readonly email: string };
   readonly signCount: number;
 }
 

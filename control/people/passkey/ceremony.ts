@@ -12,7 +12,7 @@ import {
 import { decodeAttestationObject, isoBase64URL } from '@simplewebauthn/server/helpers';
 import { durations } from '@underpass/rules/limits.ts';
 import { productName } from '@underpass/rules/text/text.ts';
-import type { PasskeysTable } from '../../platform/store/schema.ts';
+import type { Schema } from '../../platform/store/schema.ts';
 
 /** EdDSA, ES256, RS256: every authenticator has one of them. */
 const algorithms = [-8, -7, -257];
@@ -30,7 +30,7 @@ export function partyOf(origin: string): Party {
   return { id: url.hostname, origin: url.origin };
 }
 
-type Known = Pick<PasskeysTable, 'credential_id' | 'transports'>;
+type Known = Pick<Schema['passkeys'], 'credential_id' | 'transports'>;
 const describe = ({ credential_id, transports }: Known) => ({
   id: credential_id,
   transports: JSON.parse(transports) as string[],
@@ -136,7 +136,7 @@ export async function checkCreation(party: Party, { id, rawId, type, response }:
 export async function checkAnswer(
   party: Party,
   { id, rawId, type, response }: PasskeyAnswer,
-  known: Pick<PasskeysTable, 'credential_id' | 'public_key'>,
+  known: Pick<Schema['passkeys'], 'credential_id' | 'public_key'>,
   isOwn: IsOwn,
 ): Promise<number | undefined> {
   try {

@@ -4,11 +4,11 @@ import { randomInt } from 'node:crypto';
 import { limits } from '@underpass/rules/limits.ts';
 import { generateRecoveryCode, isNextSignCount } from '@underpass/rules/people/passkey.ts';
 import { hashToken } from '../../platform/secret/token.ts';
-import type { PasskeysTable } from '../../platform/store/schema.ts';
+import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries } from '../../platform/store/store.ts';
 import { needsOperatorPasskey } from '../../request/caller/passkey-rule.ts';
 
-export const listPasskeys = (db: Queries, userId: string): Promise<PasskeysTable[]> =>
+export const listPasskeys = (db: Queries, userId: string): Promise<Schema['passkeys'][]> =>
   db.selectFrom('passkeys').selectAll().where('user_id', '=', userId).orderBy('id').execute();
 
 /** The passkey, if its user may sign in. */
@@ -25,7 +25,7 @@ export const findPasskey = (db: Queries, credentialId: string) =>
 /** False if the count does not follow the stored one: of two answers with the same count, only one is taken. */
 export async function takeSignCount(
   trx: Queries,
-  { id, sign_count }: Pick<PasskeysTable, 'id' | 'sign_count'>,
+  { id, sign_count }: Pick<Schema['passkeys'], 'id' | 'sign_count'>,
   given: number,
   nowMs: number,
 ): Promise<boolean> {
@@ -40,7 +40,7 @@ export async function takeSignCount(
 }
 
 /** The sessions that a removed passkey signed in end, and the others must be confirmed again: it may have confirmed them. */
-export async function distrustPasskey(trx: Queries, { id, user_id }: PasskeysTable, except: string): Promise<void> {
+export async function distrustPasskey(trx: Queries, { id, user_id }: Schema['passkeys'], except: string): Promise<void> {
   await trx.deleteFrom('sessions').where('passkey_id', '=', id).where('id', '<>', except).execute();
   await trx.updateTable('sessions').set({ passkey_at: null }).where('user_id', '=', user_id).where('id', '<>', except).execute();
 }

@@ -4,7 +4,7 @@ import type { AuditAction } from '@underpass/rules/people/audit-sentence.ts';
 import { firstProjectName } from '@underpass/rules/text/project-name.ts';
 import { addJob, type JobPayloads } from '../../platform/job/queue.ts';
 import { createId } from '../../platform/store/id.ts';
-import type { RegistrationsTable } from '../../platform/store/schema.ts';
+import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries, Store } from '../../platform/store/store.ts';
 import { writeAudit } from '../../request/caller/audit.ts';
 import { lockUser } from '../../request/caller/user-lock.ts';
@@ -47,7 +47,7 @@ async function decide(
   trx: Queries,
   id: string,
   decision: { readonly state: 'approved' | 'rejected'; readonly by: string; readonly nowMs: number },
-): Promise<RegistrationsTable> {
+): Promise<Schema['registrations']> {
   const row = await trx
     .updateTable('registrations')
     .set({ state: decision.state, decided_at: decision.nowMs, decided_by: decision.by })
@@ -110,17 +110,17 @@ export interface Decider {
   readonly nowMs: number;
 }
 
-const mailStep = (trx: Queries, row: RegistrationsTable, step: 'approved' | 'rejected', nowMs: number) =>
+const mailStep = (trx: Queries, row: Schema['registrations'], step: 'approved' | 'rejected', nowMs: number) =>
   addJob(trx, nowMs, 'registration-mail', { email: row.email, firstName: row.first_name, step });
 
 const auditDecision = (trx: Queries, { by, address, nowMs }: Decider, action: AuditAction, email: string) =>
   writeAudit(trx, { projectId: null, actor: by, action, target: email, address }, nowMs);
 
 /** Visitors and members read whose it is. */
-const projectNameOf = ({ company, first_name, last_name }: RegistrationsTable): string =>
+const projectNameOf = ({ company, first_name, last_name }: Schema['registrations']): string =>
   firstProjectName(company, `${first_name} ${last_name}`);
 
-export const approveRegistration = (decider: Decider, id: string): Promise<RegistrationsTable> =>
+export const approveRegistration = (decider: Decider, id: string): Promise<Schema['registrations']> =>
   decider.store.write(async (trx) => {
     const { by, nowMs } = decider;
     const row = await decide(trx, id, { state: 'approved', by, nowMs });
@@ -134,7 +134,7 @@ export const approveRegistration = (decider: Decider, id: string): Promise<Regis
     return row;
   });
 
-export const rejectRegistration = (decider: Decider, id: string): Promise<RegistrationsTable> =>
+export const rejectRegistration = (decider: Decider, id: string): Promise<Schema['registrations']> =>
   decider.store.write(async (trx) => {
     const { by, nowMs } = decider;
     const row = await decide(trx, id, { state: 'rejected', by, nowMs });

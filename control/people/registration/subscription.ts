@@ -2,7 +2,7 @@
 
 import type { Logger } from 'pino';
 import { createId } from '../../platform/store/id.ts';
-import type { SubscriptionsTable } from '../../platform/store/schema.ts';
+import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries } from '../../platform/store/store.ts';
 import { readBounded } from '../../request/http/body.ts';
 
@@ -59,7 +59,7 @@ export async function isSubscribed({ db, lookup, clock, log }: SubscriptionDeps,
 
 export interface SubscriptionChange {
   readonly email: string;
-  readonly source: SubscriptionsTable['source'];
+  readonly source: Schema['subscriptions']['source'];
   readonly active: boolean;
   readonly expiresAt: number | null;
 }

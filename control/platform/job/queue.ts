@@ -8,7 +8,7 @@ import type { Logger } from 'pino';
 import { NoSuchAddress } from '../mail/no-such-address.ts';
 import { createId } from '../store/id.ts';
 import { isTimeInDoubt } from '../store/known-time.ts';
-import type { JobsTable } from '../store/schema.ts';
+import type { Schema } from '../store/schema.ts';
 import type { Queries, Store } from '../store/store.ts';
 
 /** Every kind of job and its payload. Payloads hold no secrets: tokens are made when their mail is written. */
@@ -130,7 +130,7 @@ export interface JobQueueDeps {
 }
 
 /** Whether this worker got the job: of all workers that try, only one moves `due_at`. */
-async function takeJob(db: Queries, job: JobsTable, nowMs: number): Promise<boolean> {
+async function takeJob(db: Queries, job: Schema['jobs'], nowMs: number): Promise<boolean> {
   const taken = await db
     .updateTable('jobs')
     .set({ due_at: nowMs + leaseMs, attempts: job.attempts + 1 })
@@ -151,7 +151,7 @@ const lanes: readonly Lane[] = [
   (Object.keys(lifeMs) as JobKind[]).filter((kind) => !isAwaited(kind)),
 ];
 
-function dueJobs(db: Queries, lane: Lane, nowMs: number): Promise<JobsTable[]> {
+function dueJobs(db: Queries, lane: Lane, nowMs: number): Promise<Schema['jobs'][]> {
   const due = db
     .selectFrom('jobs')
     .selectAll()
@@ -163,7 +163,7 @@ function dueJobs(db: Queries, lane: Lane, nowMs: number): Promise<JobsTable[]> {
 
 const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error)).slice(0, 500);
 
-async function finish({ store }: JobQueueDeps, job: JobsTable): Promise<void> {
+async function finish({ store }: JobQueueDeps, job: Schema['jobs']): Promise<void> {
   await store.db.deleteFrom('jobs').where('id', '=', job.id).execute();
 }
 
@@ -171,7 +171,7 @@ async function finish({ store }: JobQueueDeps, job: JobsTable): Promise<void> {
  * A clock that jumped gives up no mail. Only login links and codes: nobody waits for one any more, and the person asks for
  * another.
  */
-const isOver = async ({ store, clock, log }: JobQueueDeps, job: JobsTable, atMs: number): Promise<boolean> =>
+const isOver = async ({ store, clock, log }: JobQueueDeps, job: Schema['jobs'], atMs: number): Promise<boolean> =>
   job.expires_at <= atMs && (isAwaited(job.kind) || !(await isTimeInDoubt(store, clock(), log)));
 
 /** Deletes expired links and codes all at once: one after the other, those of a flood would take as long as their mails. */
@@ -181,7 +181,7 @@ async function dropExpired(db: Queries, lane: Lane, nowMs: number): Promise<void
   await db.deleteFrom('jobs').where('kind', 'in', kinds).where('expires_at', '<=', nowMs).where('due_at', '<=', nowMs).execute();
 }
 
-async function postpone(deps: JobQueueDeps, job: JobsTable, error: unknown): Promise<void> {
+async function postpone(deps: JobQueueDeps, job: Schema['jobs'], error: unknown): Promise<void> {
   const attempts = job.attempts + 1;
   const dueAt = deps.clock() + nextPauseMs(attempts);
   deps.log.warn({ job: job.id, kind: job.kind, attempts, err: error }, 'job failed');
@@ -191,14 +191,14 @@ async function postpone(deps: JobQueueDeps, job: JobsTable, error: unknown): Pro
 }
 
 /** True if this worker is to run the job. */
-async function claimJob(deps: JobQueueDeps, job: JobsTable): Promise<boolean> {
+async function claimJob(deps: JobQueueDeps, job: Schema['jobs']): Promise<boolean> {
   const nowMs = deps.clock();
   if (!(await isOver(deps, job, nowMs))) return takeJob(deps.store.db, job, nowMs);
   await finish(deps, job);
   return false;
 }
 
-async function runJob(deps: JobQueueDeps, job: JobsTable): Promise<void> {
+async function runJob(deps: JobQueueDeps, job: Schema['jobs']): Promise<void> {
   const { handlers } = deps;
   try {
     const handle = handlers[job.kind as JobKind] as (payload: unknown) => Promise<void>;
@@ -219,7 +219,7 @@ function createLane(deps: JobQueueDeps, lane: Lane, stopping: () => AbortSignal)
   let looking: Promise<void> | undefined;
   let askedAgain = false;
 
-  const start = (job: JobsTable): void => {
+  const start = (job: Schema['jobs']): void => {
     const work = runJob(deps, job)
       // The job may have added another.
       .then(look)

@@ -19,7 +19,7 @@ export interface NewToken {
   readonly name: string;
   readonly role: Role;
   readonly expiresInDays: number;
-  /** Marks a token for a terminal: see ApiTokensTable. */
+  /** Marks a token for a terminal: see `api_tokens` of Schema. */
   readonly cli: boolean;
 }
 

@@ -13,7 +13,7 @@ import type { FeedPort } from '../../edges/feed/port.ts';
 import { ownHosts } from '../../edges/region/regions.ts';
 import type { Limiter } from '../../platform/limit/limiter.ts';
 import type { Turns } from '../../platform/limit/turns.ts';
-import type { DomainsTable } from '../../platform/store/schema.ts';
+import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries, Store } from '../../platform/store/store.ts';
 import { takeAllowance, userShare } from '../../request/caller/allowance.ts';
 import { auditCall } from '../../request/caller/audit.ts';
@@ -37,7 +37,7 @@ export interface DomainDeps extends AwaitServingDeps {
   readonly origin: string;
 }
 
-const getRow = async (db: Queries, membership: Membership, apexName: string): Promise<DomainsTable> =>
+const getRow = async (db: Queries, membership: Membership, apexName: string): Promise<Schema['domains']> =>
   orMissing(await findDomain(db, membership.id, apexName), 'Domain');
 
 async function createDomain(deps: DomainDeps, context: CallContext<'createDomain'>): Promise<Domain> {

@@ -4,16 +4,16 @@ import { randomBytes } from 'node:crypto';
 import type { Domain } from '@underpass/rules/entity/entity.ts';
 import { domainList, type ListedBy, type ListPage, type ListQuery, selectValues } from '@underpass/rules/list/list-page.ts';
 import { createId } from '../../platform/store/id.ts';
-import type { DomainsTable } from '../../platform/store/schema.ts';
+import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries } from '../../platform/store/store.ts';
 
-export const toDomain = (row: DomainsTable): Domain => ({
+export const toDomain = (row: Schema['domains']): Domain => ({
   apexName: row.apex_name,
   verified: row.verified_at !== null,
   challenge: row.challenge,
 });
 
-export const listDomains = (db: Queries, projectId: string): Promise<DomainsTable[]> =>
+export const listDomains = (db: Queries, projectId: string): Promise<Schema['domains'][]> =>
   db.selectFrom('domains').selectAll().where('project_id', '=', projectId).orderBy('id').execute();
 
 const statusOf = ({ verified }: Domain): string => (verified ? 'Verified' : 'Unverified');
@@ -29,7 +29,7 @@ export async function readDomainPage(db: Queries, projectId: string, query: List
   return selectValues(all, listedBy, query, domainList.statuses);
 }
 
-export const findDomain = (db: Queries, projectId: string, apexName: string): Promise<DomainsTable | undefined> =>
+export const findDomain = (db: Queries, projectId: string, apexName: string): Promise<Schema['domains'] | undefined> =>
   db.selectFrom('domains').selectAll().where('project_id', '=', projectId).where('apex_name', '=', apexName).executeTakeFirst();
 
 /** What makes a domain. Null: a person or a program that wants to keep it. */

@@ -13,7 +13,7 @@ import { awaitServing } from '../../edges/feed/await-serving.ts';
 import type { FeedPort } from '../../edges/feed/port.ts';
 import { listRegionRows, ownHosts, toRegion } from '../../edges/region/regions.ts';
 import type { Limiter } from '../../platform/limit/limiter.ts';
-import type { TunnelsTable } from '../../platform/store/schema.ts';
+import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries, Store } from '../../platform/store/store.ts';
 import { userShare } from '../../request/caller/allowance.ts';
 import { auditCall } from '../../request/caller/audit.ts';
@@ -149,7 +149,7 @@ async function changeHosts(
 
 const keptOf = (mode: VisitorLogMode): KeptAddress | null => (mode === 'off' ? null : mode);
 
-async function columnsOf(trx: Queries, membership: Membership, row: TunnelsTable, change: TunnelChange) {
+async function columnsOf(trx: Queries, membership: Membership, row: Schema['tunnels'], change: TunnelChange) {
   const { proxyProtocol, securityGroup, accessPolicy, visitorLog, visitorLogQuery, beginsTraces } = change;
   const { type } = row;
   return {

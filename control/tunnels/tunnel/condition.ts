@@ -5,10 +5,10 @@ import { ClientErrorCode } from '@underpass/rules/entity/resource.ts';
 import { decideCondition, type TunnelCondition } from '@underpass/rules/tunnel/tunnel-condition.ts';
 import type { FeedPort } from '../../edges/feed/port.ts';
 import { isoTime } from '../../platform/store/iso-time.ts';
-import type { LastClientsTable } from '../../platform/store/schema.ts';
+import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries } from '../../platform/store/store.ts';
 
-export type Remembered = ReadonlyMap<string, LastClientsTable>;
+export type Remembered = ReadonlyMap<string, Schema['last_clients']>;
 
 /** What the store remembers of these tunnels, or of all tunnels of a project. */
 export async function readRemembered(db: Queries, of: readonly string[] | { readonly projectId: string }): Promise<Remembered> {
@@ -25,7 +25,7 @@ const later = <T extends { readonly at: string }>(live: T | null, kept: T | null
   live === null || (kept !== null && kept.at > live.at) ? kept : live;
 
 /** The edges know what happened since this process started, the row what happened before. */
-export function joinLastClient(live: LastClient, row: LastClientsTable | undefined): LastClient {
+export function joinLastClient(live: LastClient, row: Schema['last_clients'] | undefined): LastClient {
   if (row === undefined) return live;
   const code = ClientErrorCode.options.find((known) => known === row.error_code);
   const error = code === undefined ? null : { at: isoTime(row.error_at), address: row.error_address, code };
@@ -37,7 +37,7 @@ export function joinLastClient(live: LastClient, row: LastClientsTable | undefin
 }
 
 /** The row of a tunnel that existed before last clients were kept. */
-const isBlank = (row: LastClientsTable): boolean => row.seen_at === 0 && row.error_code === '';
+const isBlank = (row: Schema['last_clients']): boolean => row.seen_at === 0 && row.error_code === '';
 
 export interface Standing {
   readonly condition: TunnelCondition;
@@ -53,7 +53,7 @@ export interface StandingFacts {
   readonly id: string;
   readonly status: string;
   readonly suspendedAt: number | null;
-  readonly row: LastClientsTable | undefined;
+  readonly row: Schema['last_clients'] | undefined;
 }
 
 type StandingFeed = Pick<FeedPort, 'clients' | 'clientCount' | 'lastClient'>;

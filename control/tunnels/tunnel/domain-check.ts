@@ -9,7 +9,7 @@ import { decideDnsOutcome } from '@underpass/rules/screen/domain-state.ts';
 import { tunnelTypes } from '@underpass/rules/tunnel/tunnel-type.ts';
 import type { CertificatePort, NameCertificate } from '../../edges/certificate/port.ts';
 import type { SilentZones } from '../../edges/dns/core/silent-zones.ts';
-import type { TunnelHostsTable } from '../../platform/store/schema.ts';
+import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries, Store } from '../../platform/store/store.ts';
 import type { CallContext, Handlers } from '../../request/caller/call.ts';
 import { parseFlag } from '../../request/http/flag.ts';
@@ -26,7 +26,7 @@ export interface DomainCheckDeps extends LookUpDeps {
 
 /** A call for one host also looks it up before its domain is verified. */
 interface Asked {
-  readonly hosts: readonly TunnelHostsTable[];
+  readonly hosts: readonly Schema['tunnel_hosts'][];
   readonly isOne: boolean;
 }
 
@@ -56,7 +56,7 @@ async function dataPlaneHostOf(db: Queries, region: string): Promise<string> {
 }
 
 /** Nothing is looked up for a generated name: its DNS is ours. */
-async function findAddresses(lookUps: HostLookUps, host: TunnelHostsTable, mayLookUpNew: boolean): Promise<Found> {
+async function findAddresses(lookUps: HostLookUps, host: Schema['tunnel_hosts'], mayLookUpNew: boolean): Promise<Found> {
   if (host.apex_name === '') return {};
   if (host.live_host !== null) return lookUps.shared(lookedUpName(host.host), host.apex_name);
   return mayLookUpNew ? lookUps.unproven(lookedUpName(host.host)) : { unchecked: 'unverified' };
@@ -67,9 +67,9 @@ async function findAddresses(lookUps: HostLookUps, host: TunnelHostsTable, mayLo
  * Returns the answers in the order of `hosts`.
  */
 async function checkSilentLast(
-  hosts: readonly TunnelHostsTable[],
+  hosts: readonly Schema['tunnel_hosts'][],
   { askedAt }: SilentZones,
-  check: (host: TunnelHostsTable) => Promise<CheckedDomain>,
+  check: (host: Schema['tunnel_hosts']) => Promise<CheckedDomain>,
 ): Promise<readonly CheckedDomain[]> {
   const silent = hosts.flatMap((host) => {
     const at = askedAt(host.apex_name);
@@ -85,7 +85,7 @@ const toCertificate = ({ until, ...facts }: NameCertificate): Pick<CheckedDomain
   certificate: { ...facts, ...(until === undefined ? {} : { until: new Date(until).toISOString() }) },
 });
 
-function findMended(hosts: readonly TunnelHostsTable[], answer: TunnelDomains): readonly string[] {
+function findMended(hosts: readonly Schema['tunnel_hosts'][], answer: TunnelDomains): readonly string[] {
   const fine = new Set(answer.domains.filter((each) => decideDnsOutcome(each, answer) === 'dns_ok').map(({ name }) => name));
   return hosts.filter(({ host, dns_missing_since }) => dns_missing_since !== null && fine.has(host)).map(({ host }) => host);
 }
@@ -100,7 +100,7 @@ async function checkDomains(deps: DomainCheckDeps, context: CallContext<'checkTu
   const certified = tunnelTypes[tunnel.type].edgeEndsTls ? hosts.filter(({ live_host }) => live_host !== null) : [];
   const certificates = await deps.certificates.ofNames(certified.map(({ host }) => host));
   const lookUps = createHostLookUps(deps, caller, fresh);
-  const check = async (host: TunnelHostsTable): Promise<CheckedDomain> => {
+  const check = async (host: Schema['tunnel_hosts']): Promise<CheckedDomain> => {
     const certificate = certificates.get(host.host);
     const mayLookUpNew = isOne && (await isUnderNew(db, membership.id, host.host, nowMs));
     const found = await findAddresses(lookUps, host, mayLookUpNew);

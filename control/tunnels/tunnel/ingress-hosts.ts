@@ -8,7 +8,7 @@ import { generateDomain, generateNumberedDomain } from '@underpass/rules/names/g
 import { findApexName } from '@underpass/rules/names/ingress-domain.ts';
 import { isOwnDomain, registrableDomain } from '../../edges/dns/registrable.ts';
 import { dropOwnExcept } from '../../edges/own-certificate/own-rows.ts';
-import type { TunnelHostsTable } from '../../platform/store/schema.ts';
+import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries } from '../../platform/store/store.ts';
 import type { Membership } from '../../request/caller/membership.ts';
 import { takeQuota, withinQuota } from '../../request/caller/quota.ts';
@@ -61,7 +61,7 @@ const hostRow = (
   position: number,
   apexName: string,
   { isLive, isBlocked }: { readonly isLive: boolean; readonly isBlocked: boolean },
-): TunnelHostsTable => ({
+): Schema['tunnel_hosts'] => ({
   tunnel_id: plan.tunnelId,
   project_id: plan.membership.id,
   host,
@@ -90,7 +90,7 @@ async function takeBlocked(trx: Queries, { tunnelId, hosts }: HostPlan): Promise
   return blocked;
 }
 
-async function planRows(trx: Queries, plan: HostPlan): Promise<TunnelHostsTable[]> {
+async function planRows(trx: Queries, plan: HostPlan): Promise<Schema['tunnel_hosts'][]> {
   const blocked = await takeBlocked(trx, plan);
   const domains = await listDomains(trx, plan.membership.id);
   const known = domains.map((domain) => domain.apex_name);
@@ -119,9 +119,9 @@ export async function reserveNames(trx: Queries, projectId: string, names: reado
   }
 }
 
-const compared = (row: TunnelHostsTable) => [row.host, row.apex_name, row.live_host];
+const compared = (row: Schema['tunnel_hosts']) => [row.host, row.apex_name, row.live_host];
 
-async function isWritten(trx: Queries, tunnelId: string, rows: readonly TunnelHostsTable[]): Promise<boolean> {
+async function isWritten(trx: Queries, tunnelId: string, rows: readonly Schema['tunnel_hosts'][]): Promise<boolean> {
   const written = await trx
     .selectFrom('tunnel_hosts')
     .selectAll()

@@ -11,7 +11,7 @@ import type { FeedPort } from '../../edges/feed/port.ts';
 import { changeFallback, deleteOwn, findOwn, type Owned, saveOwn } from '../../edges/own-certificate/own-rows.ts';
 import type { KeyRing } from '../../platform/secret/key-ring.ts';
 import { isoTime } from '../../platform/store/iso-time.ts';
-import type { OwnCertificatesTable } from '../../platform/store/schema.ts';
+import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries, Store } from '../../platform/store/store.ts';
 import { auditCall } from '../../request/caller/audit.ts';
 import type { CallContext, Handlers } from '../../request/caller/call.ts';
@@ -42,13 +42,13 @@ async function findDomain(db: Queries, { membership, segments }: Context): Promi
   return { tunnelId: tunnel.id, host: domain.host };
 }
 
-const toOwnCertificate = (row: OwnCertificatesTable): OwnCertificate => ({
+const toOwnCertificate = (row: Schema['own_certificates']): OwnCertificate => ({
   ...describeChain(row.chain_pem),
   ...{ from: isoTime(row.starts_at), until: isoTime(row.expires_at), fallback: row.fallback === 1 },
   ...(row.warning === '' ? {} : { warning: row.warning }),
 });
 
-const getRow = async (db: Queries, { tunnelId, host }: Owned): Promise<OwnCertificatesTable> =>
+const getRow = async (db: Queries, { tunnelId, host }: Owned): Promise<Schema['own_certificates']> =>
   orMissing(await findOwn(db, tunnelId, host), 'Certificate');
 
 type Change = Context & Pick<CallContext<'setOwnCertificate'>, 'caller' | 'address' | 'nowMs'>;

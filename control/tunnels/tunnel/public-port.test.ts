@@ -30,7 +30,7 @@ onBothDatabases((name, skip, open) => {
     let ann: SignedUp;
     let bob: SignedUp;
 
-    const offer = (tcpPorts?: string) => test.control.operator.ensureRegion({ ...region, tcpPorts });
+    const offer = (tcpPorts = '') => test.control.operator.ensureRegion({ ...region, tcpPorts });
     const path = (rest: string, { projectId } = ann) => `/api/${rest}?project=${projectId}`;
     const send = (who: SignedUp, name: string, more: object = {}) =>
       who.send('POST', path('tunnels', who), { name, region: 'local', type: 'tcp', ...more });

@@ -7,7 +7,7 @@ import { isInRange, type PortRange, parsePortRange } from '@underpass/rules/tunn
 import { type TunnelType, tunnelTypes } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { LimitReached } from '../../platform/limit/limit-reached.ts';
 import type { Limiter } from '../../platform/limit/limiter.ts';
-import type { TcpPortsTable } from '../../platform/store/schema.ts';
+import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries } from '../../platform/store/store.ts';
 import { userShare } from '../../request/caller/allowance.ts';
 import type { Caller } from '../../request/caller/caller.ts';
@@ -40,8 +40,8 @@ async function lockRange(trx: Queries, region: string): Promise<PortRange> {
     : refuse('invalid', `Region '${region}' offers no tcp tunnels`);
 }
 
-function freePort(rows: readonly TcpPortsTable[], { first, last }: PortRange, nowMs: number): number | undefined {
-  const isTaken = ({ tunnel_id, held_until }: TcpPortsTable): boolean =>
+function freePort(rows: readonly Schema['tcp_ports'][], { first, last }: PortRange, nowMs: number): number | undefined {
+  const isTaken = ({ tunnel_id, held_until }: Schema['tcp_ports']): boolean =>
     tunnel_id !== null || held_until === null || held_until > nowMs;
   const taken = new Set(rows.filter(isTaken).map(({ port }) => port));
   const free = Array.from({ length: last - first + 1 }, (_, at) => first + at).filter((port) => !taken.has(port));
@@ -77,7 +77,7 @@ export async function withFreshPortTurn<T>(
 }
 
 /** The project's resting port of the tunnel's name, else a fresh one while the quota has room, else any that rests with it. */
-function choosePort(rows: readonly TcpPortsTable[], taker: PortTaker, range: PortRange): number {
+function choosePort(rows: readonly Schema['tcp_ports'][], taker: PortTaker, range: PortRange): number {
   const { membership, region, tunnelName, turn, nowMs } = taker;
   const here = rows.filter((row) => row.region === region);
   const own = rows.filter((row) => row.project_id === membership.id);

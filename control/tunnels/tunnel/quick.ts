@@ -16,7 +16,7 @@ import type { Limiter } from '../../platform/limit/limiter.ts';
 import type { KeyRing } from '../../platform/secret/key-ring.ts';
 import { keepSecret, sealedPrefixes } from '../../platform/secret/sealed-setting.ts';
 import { createToken } from '../../platform/secret/token.ts';
-import type { QuickTunnelsTable, TunnelsTable } from '../../platform/store/schema.ts';
+import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries, Store } from '../../platform/store/store.ts';
 import { userShare } from '../../request/caller/allowance.ts';
 import { auditCall } from '../../request/caller/audit.ts';
@@ -73,7 +73,7 @@ interface Wish {
   readonly securityGroup: string | undefined;
   /** Undefined: as it is; empty: none. */
   readonly accessPolicy: string | undefined;
-  readonly lease: Pick<QuickTunnelsTable, 'expires_at' | 'ends_at'>;
+  readonly lease: Pick<Schema['quick_tunnels'], 'expires_at' | 'ends_at'>;
 }
 
 export const quickLeaseMs = durations.quickLeaseMinutes * 60_000;
@@ -209,7 +209,7 @@ const expiryDetail = ({ expires_at, ends_at }: Wish['lease']): Readonly<Record<s
   ...(ends_at === null ? {} : { endsAt: new Date(ends_at).toISOString() }),
 });
 
-type QuickRow = TunnelsTable & Pick<QuickTunnelsTable, 'expires_at' | 'ends_at'>;
+type QuickRow = Schema['tunnels'] & Pick<Schema['quick_tunnels'], 'expires_at' | 'ends_at'>;
 
 /** Changes what the caller names, and leaves the rest: somebody may have set it on purpose. A kept tunnel stays kept. */
 async function reuseQuick(trx: Queries, row: QuickRow, { context, wish, ownHosts }: Writing): Promise<void> {

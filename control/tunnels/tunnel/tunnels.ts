@@ -6,7 +6,7 @@ import { decideTunnelStatus, withPendingDefaults } from '@underpass/rules/tunnel
 import type { CertificatePort } from '../../edges/certificate/port.ts';
 import type { FeedPort } from '../../edges/feed/port.ts';
 import type { KeyRing } from '../../platform/secret/key-ring.ts';
-import type { TunnelHostsTable } from '../../platform/store/schema.ts';
+import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries, Store } from '../../platform/store/store.ts';
 import { refuse } from '../../request/http/refusal.ts';
 import { readRemembered, readStanding, type Standing } from './condition.ts';
@@ -51,7 +51,7 @@ const portSuffix = (port: number): string => (port === 443 ? '' : `:${port}`);
 const clientUrl = (row: TunnelRow, pin: string | undefined): string =>
   `https://${row.data_plane_host}${portSuffix(row.https_port)}${pin === undefined ? '' : `#ca=${pin}`}`;
 
-export const toIngressDomain = (host: TunnelHostsTable, port: number): IngressDomain => ({
+export const toIngressDomain = (host: Schema['tunnel_hosts'], port: number): IngressDomain => ({
   name: host.host,
   apexName: host.apex_name,
   verified: host.live_host !== null,
@@ -60,13 +60,13 @@ export const toIngressDomain = (host: TunnelHostsTable, port: number): IngressDo
 });
 
 export interface Facts {
-  readonly hosts: readonly TunnelHostsTable[];
+  readonly hosts: readonly Schema['tunnel_hosts'][];
   readonly status: Tunnel['status'];
   readonly token: string | undefined;
   readonly standing: Standing;
 }
 
-const statusOf = (deps: TunnelReadDeps, id: string, hosts: readonly TunnelHostsTable[]) =>
+const statusOf = (deps: TunnelReadDeps, id: string, hosts: readonly Schema['tunnel_hosts'][]) =>
   decideTunnelStatus({
     allDomainsVerified: hosts.every((host) => host.live_host !== null),
     isAcknowledged: deps.feed.isServing(id),
@@ -105,7 +105,7 @@ function toTunnel(deps: TunnelReadDeps, row: TunnelRow, { hosts, status, token, 
   });
 }
 
-export async function readHosts(db: Queries, tunnelIds: readonly string[]): Promise<Map<string, TunnelHostsTable[]>> {
+export async function readHosts(db: Queries, tunnelIds: readonly string[]): Promise<Map<string, Schema['tunnel_hosts'][]>> {
   if (tunnelIds.length === 0) return new Map();
   const rows = await db.selectFrom('tunnel_hosts').selectAll().where('tunnel_id', 'in', tunnelIds).orderBy('position').execute();
   return Map.groupBy(rows, (row) => row.tunnel_id);

@@ -8,14 +8,14 @@ import { parseVisitorLogFilter, type VisitorLogFilter, visitorLogBounds } from '
 import { type RawBuilder, sql } from 'kysely';
 import { containing } from '../../platform/store/like.ts';
 import { readLogPage } from '../../platform/store/log-page.ts';
-import type { VisitorLogTable } from '../../platform/store/schema.ts';
+import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries } from '../../platform/store/store.ts';
 import type { CallContext } from '../../request/caller/call.ts';
 import { orInvalid } from '../../request/http/refusal.ts';
 
 const milliseconds = (us: number | null): number | null => (us === null ? null : us / 1_000);
 
-const toEntry = (row: VisitorLogTable): VisitorLogEntry => ({
+const toEntry = (row: Schema['visitor_log']): VisitorLogEntry => ({
   id: row.id,
   at: new Date(row.at).toISOString(),
   ...{ missed: row.missed, address: row.address, who: row.who, method: row.method, host: row.host, path: row.path },

@@ -5,7 +5,7 @@ import { regionMissingMessage } from '@underpass/rules/entity/region.ts';
 import { aTunnel, tunnelTypes } from '@underpass/rules/tunnel/tunnel-type.ts';
 import type { KeyRing } from '../../platform/secret/key-ring.ts';
 import { createId } from '../../platform/store/id.ts';
-import type { TunnelsTable } from '../../platform/store/schema.ts';
+import type { Schema } from '../../platform/store/schema.ts';
 import { isForeignKeyViolation, isUniqueViolation, type Queries, type Store } from '../../platform/store/store.ts';
 import { auditCall, listChange } from '../../request/caller/audit.ts';
 import type { CallContext } from '../../request/caller/call.ts';
@@ -137,7 +137,7 @@ type ChangedColumn =
   | 'visitor_log'
   | 'visitor_log_query'
   | 'begins_traces';
-type Columns = Partial<Pick<TunnelsTable, ChangedColumn>>;
+type Columns = Partial<Pick<Schema['tunnels'], ChangedColumn>>;
 
 interface TunnelUpdate {
   readonly hosts: { readonly before: readonly string[]; readonly after: readonly string[] } | undefined;

@@ -7,7 +7,7 @@ import { policyLimits } from '@underpass/rules/visit/policy-limits.ts';
 import { createToken, hashToken } from '../../platform/secret/token.ts';
 import { createId } from '../../platform/store/id.ts';
 import { isoOrNull } from '../../platform/store/iso-time.ts';
-import type { AccessLinksTable } from '../../platform/store/schema.ts';
+import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries } from '../../platform/store/store.ts';
 import { auditCall } from '../../request/caller/audit.ts';
 import type { CallContext } from '../../request/caller/call.ts';
@@ -16,7 +16,7 @@ import { changeGrants, getPolicyRow, type PolicyDeps } from './write-policy.ts';
 
 const mostHours = 24 * limits.apiTokenDays;
 
-const toLink = (row: AccessLinksTable): AccessLink => ({
+const toLink = (row: Schema['access_links']): AccessLink => ({
   id: row.id,
   name: row.name,
   createdBy: row.created_by,

@@ -9,7 +9,7 @@ import {
 } from '@underpass/rules/list/list-page.ts';
 import type { AccessPolicy } from '@underpass/rules/visit/access-policy.ts';
 import { type PolicyContent, readContent } from '../../edges/policies/policy-content.ts';
-import type { AccessPoliciesTable } from '../../platform/store/schema.ts';
+import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries } from '../../platform/store/store.ts';
 import { refuse } from '../../request/http/refusal.ts';
 
@@ -31,7 +31,7 @@ const policyRows = (db: Queries, projectId: string) =>
     ])
     .where('p.project_id', '=', projectId);
 
-export type PolicyRow = AccessPoliciesTable & { readonly tokens: number | null; readonly links: number | null };
+export type PolicyRow = Schema['access_policies'] & { readonly tokens: number | null; readonly links: number | null };
 
 export interface AttachedTunnel {
   readonly id: string;
@@ -51,7 +51,7 @@ async function tunnelNames(db: Queries, projectId: string): Promise<Map<string |
 }
 
 /** The content of a row, for a call: refuses with a sentence if it cannot be read. */
-export function contentOf({ name, content }: Pick<AccessPoliciesTable, 'name' | 'content'>): PolicyContent {
+export function contentOf({ name, content }: Pick<Schema['access_policies'], 'name' | 'content'>): PolicyContent {
   try {
     return readContent(content);
   } catch {

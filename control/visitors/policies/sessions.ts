@@ -9,7 +9,7 @@ import { endAllVisits, endVisitsOf } from '../../edges/policies/end-visits.ts';
 import { createPolicyKeys } from '../../edges/policies/policy-keys.ts';
 import { containing } from '../../platform/store/like.ts';
 import { readLogPage } from '../../platform/store/log-page.ts';
-import type { AccessSignInsTable } from '../../platform/store/schema.ts';
+import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries } from '../../platform/store/store.ts';
 import { auditCall } from '../../request/caller/audit.ts';
 import type { CallContext } from '../../request/caller/call.ts';
@@ -32,7 +32,7 @@ export function signOutVisitors(deps: PolicyDeps, context: CallContext<'signOutV
   });
 }
 
-const toSignIn = (row: AccessSignInsTable): AccessSignIn => ({
+const toSignIn = (row: Schema['access_sign_ins']): AccessSignIn => ({
   id: row.id,
   at: new Date(row.at).toISOString(),
   ...{ policy: row.policy, host: row.host, who: row.who, method: row.method as AccessSignIn['method'] },

@@ -7,14 +7,14 @@ import { policyLimits } from '@underpass/rules/visit/policy-limits.ts';
 import { createToken, hashToken } from '../../platform/secret/token.ts';
 import { createId } from '../../platform/store/id.ts';
 import { isoOrNull } from '../../platform/store/iso-time.ts';
-import type { AccessTokensTable } from '../../platform/store/schema.ts';
+import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries } from '../../platform/store/store.ts';
 import { auditCall } from '../../request/caller/audit.ts';
 import type { CallContext } from '../../request/caller/call.ts';
 import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
 import { changeGrants, getPolicyRow, type PolicyDeps } from './write-policy.ts';
 
-const toToken = (row: AccessTokensTable): AccessToken => ({
+const toToken = (row: Schema['access_tokens']): AccessToken => ({
   id: row.id,
   name: row.name,
   createdBy: row.created_by,

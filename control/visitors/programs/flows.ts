@@ -5,7 +5,7 @@ import type { VisitorClaims } from '@underpass/rules/visit/grants.ts';
 import { flowContext } from '../../edges/policies/policy-keys.ts';
 import type { KeyRing } from '../../platform/secret/key-ring.ts';
 import { hashToken, isToken } from '../../platform/secret/token.ts';
-import type { AccessFlowsTable } from '../../platform/store/schema.ts';
+import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries } from '../../platform/store/store.ts';
 import type { Authorization, OAuthClient } from './core/authorization.ts';
 
@@ -101,7 +101,7 @@ export async function readFlow<S extends FlowContent['stage']>(
 /** Undefined for a row that was sealed by a key that is gone. */
 export const openFlow = (
   keyRing: KeyRing,
-  { id, content_sealed: sealed }: Pick<AccessFlowsTable, 'id' | 'content_sealed'>,
+  { id, content_sealed: sealed }: Pick<Schema['access_flows'], 'id' | 'content_sealed'>,
 ): FlowContent | undefined =>
   keyRing.canOpen(sealed) ? (JSON.parse(keyRing.open(sealed, flowContext(id))) as FlowContent) : undefined;
 

@@ -3,7 +3,7 @@
 import type { AccessProgram } from '@underpass/rules/visit/access-policy.ts';
 import { policyLimits } from '@underpass/rules/visit/policy-limits.ts';
 import type { KeyRing } from '../../platform/secret/key-ring.ts';
-import type { AccessFlowsTable } from '../../platform/store/schema.ts';
+import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries } from '../../platform/store/store.ts';
 import { auditCall } from '../../request/caller/audit.ts';
 import type { CallContext, Handlers } from '../../request/caller/call.ts';
@@ -16,12 +16,12 @@ const chainRows = (db: Queries, policyId: string) =>
   db.selectFrom('access_flows').selectAll().where('policy_id', '=', policyId).where('kind', '=', 'refresh');
 
 /** Undefined for a row that no key opens: control refuses its tokens too. */
-function readChain(keyRing: KeyRing, row: AccessFlowsTable): Chain | undefined {
+function readChain(keyRing: KeyRing, row: Schema['access_flows']): Chain | undefined {
   const content = openFlow(keyRing, row);
   return content?.stage === 'chain' ? content : undefined;
 }
 
-const toProgram = ({ id, created_at, expires_at }: AccessFlowsTable, { program, host, claims }: Chain): AccessProgram => ({
+const toProgram = ({ id, created_at, expires_at }: Schema['access_flows'], { program, host, claims }: Chain): AccessProgram => ({
   id,
   name: program.name,
   site: program.isDocument ? new URL(program.id).host : null,

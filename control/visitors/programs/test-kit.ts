@@ -6,7 +6,7 @@ import type { VisitorClaims } from '@underpass/rules/visit/grants.ts';
 import { verifyVisit } from '@underpass/wire/signed-visit.ts';
 import { Hono } from 'hono';
 import { createKeyRing } from '../../platform/secret/key-ring.ts';
-import type { AccessSignInsTable } from '../../platform/store/schema.ts';
+import type { Schema } from '../../platform/store/schema.ts';
 import { openSqliteStore } from '../../platform/store/sqlite.ts';
 import { cookieNames } from '../../request/http/cookie.ts';
 import type { SignInPolicy } from '../policies/find-sign-in-policy.ts';
@@ -25,7 +25,7 @@ export interface OAuthWorld {
   readonly waiting: WaitingRequests;
   readonly send: (path: string, init?: RequestInit) => Promise<Response>;
   readonly endedPrograms: () => Promise<readonly string[]>;
-  readonly signIns: () => Promise<readonly AccessSignInsTable[]>;
+  readonly signIns: () => Promise<readonly Schema['access_sign_ins'][]>;
   readonly rows: (table: 'access_flows' | 'access_clients') => Promise<number>;
   readonly close: () => Promise<void>;
 }

@@ -4,7 +4,7 @@
 import { durations } from '@underpass/rules/limits.ts';
 import { flowContext } from '../../edges/policies/policy-keys.ts';
 import { createToken, hashToken, isToken } from '../../platform/secret/token.ts';
-import type { AccessFlowsTable } from '../../platform/store/schema.ts';
+import type { Schema } from '../../platform/store/schema.ts';
 import { readCookie, renderCookie } from '../../request/http/cookie.ts';
 import type { VisitDeps } from './visit-deps.ts';
 
@@ -27,7 +27,7 @@ export function keepFlowBrowser({ cookies }: CookieDeps, headers: Headers) {
   return { browserHash: hashToken(browser), cookie: renderCookie(cookies.signIn, browser, cookieSeconds, cookies.secure) };
 }
 
-type FlowKind = AccessFlowsTable['kind'];
+type FlowKind = Schema['access_flows']['kind'];
 
 export interface NewFlow {
   readonly kind: FlowKind;
@@ -61,7 +61,7 @@ export interface SignInFlow {
   readonly content: unknown;
 }
 
-const open = ({ keyRing }: FlowDeps, row: Pick<AccessFlowsTable, 'id' | 'policy_id' | 'content_sealed'>): SignInFlow => ({
+const open = ({ keyRing }: FlowDeps, row: Pick<Schema['access_flows'], 'id' | 'policy_id' | 'content_sealed'>): SignInFlow => ({
   id: row.id,
   policyId: row.policy_id,
   content: JSON.parse(keyRing.open(row.content_sealed, flowContext(row.id))),

@@ -3,7 +3,7 @@
 
 import { addressKey } from '@underpass/rules/address/address.ts';
 import { hashToken } from '../../platform/secret/token.ts';
-import type { AccessLinksTable } from '../../platform/store/schema.ts';
+import type { Schema } from '../../platform/store/schema.ts';
 import type { SignInPolicy } from '../policies/find-sign-in-policy.ts';
 import { claimsOf, finishSignIn, signInUrl } from './finish.ts';
 import { breakableHost, html, renderNote, renderPage } from './page.ts';
@@ -46,7 +46,7 @@ const findLink = ({ store }: VisitDeps, policyId: string, secret: string) =>
     .where('secret_hash', '=', hashToken(secret))
     .executeTakeFirst();
 
-const isOver = ({ expires_at }: AccessLinksTable, nowMs: number): boolean => expires_at !== null && expires_at <= nowMs;
+const isOver = ({ expires_at }: Schema['access_links'], nowMs: number): boolean => expires_at !== null && expires_at <= nowMs;
 
 /** True for at most `most_uses` requests, also at the same time: one statement compares and counts. */
 async function countUse({ store }: VisitDeps, id: string, nowMs: number): Promise<boolean> {
