@@ -664,10 +664,8 @@ function parseProgram(text: string): Parsed<string> {
   return isPath ? { ok: true, value: text } : { ok: false, problem: `must be an absolute path, is "${text}"` };
 }
 
-interface Requirement {
-  readonly problem: string;
-  readonly broken: (settings: Settings) => boolean;
-}
+/** What each problem is, in words, and whether the settings have it. */
+type Requirements = Readonly<Record<string, (settings: Settings) => boolean>>;
 
 const rfc2136Keys = ['rfc2136Server', 'rfc2136Zone', 'rfc2136KeyName', 'rfc2136Key'] as const;
 const countSet = (settings: Settings, keys: readonly (keyof Settings)[]): number =>
@@ -676,143 +674,80 @@ const countSet = (settings: Settings, keys: readonly (keyof Settings)[]): number
 const ownPorts = (s: Settings): readonly number[] =>
   [s.port, s.edgeHttpsPort, s.edgeHttpPort, s.metricsPort, s.hopPort].flatMap((port) => port ?? []);
 
-const requirements: readonly Requirement[] = [
-  { problem: 'UNDERPASS_CONTROL_URL is needed in role edge', broken: (s) => s.role === 'edge' && s.controlUrl === undefined },
-  { problem: 'UNDERPASS_EDGE_KEY is needed in role edge', broken: (s) => s.role === 'edge' && s.edgeKey === undefined },
-  {
-    problem: 'DATABASE_URL is needed when UNDERPASS_REPLICAS is over 1: the embedded database serves one process',
-    broken: (s) => s.replicas > 1 && s.databaseUrl === undefined,
-  },
-  {
-    problem: 'NATS_URL is needed when UNDERPASS_REPLICAS is over 1: the processes must hear of each other',
-    broken: (s) => s.replicas > 1 && s.natsUrl === undefined,
-  },
-  {
-    problem: 'UNDERPASS_MASTER_KEY is needed when UNDERPASS_REPLICAS is over 1: the processes must share it',
-    broken: (s) => s.replicas > 1 && s.masterKey === undefined,
-  },
-  {
-    problem: 'UNDERPASS_TCP_PORTS must name none of the ports on which this server listens for something else',
-    broken: (s) => ownPorts(s).some((port) => s.tcpPorts !== undefined && isInRange(s.tcpPorts, port)),
-  },
-  {
-    problem: 'UNDERPASS_TURNSTILE_SITE_KEY and UNDERPASS_TURNSTILE_SECRET must be set together',
-    broken: (s) => countSet(s, ['turnstileSiteKey', 'turnstileSecret']) === 1,
-  },
-  {
-    problem: 'UNDERPASS_USAGE_WEBHOOK_URL and UNDERPASS_USAGE_WEBHOOK_SECRET must be set together',
-    broken: (s) => countSet(s, ['usageWebhookUrl', 'usageWebhookSecret']) === 1,
-  },
-  {
-    problem: 'UNDERPASS_ACME_EAB_KEY_ID and UNDERPASS_ACME_EAB_HMAC must be set together',
-    broken: (s) => countSet(s, ['acmeEabKeyId', 'acmeEabHmac']) === 1,
-  },
-  {
-    problem: 'UNDERPASS_ORIGIN (or UNDERPASS_PORT if that decides it) has a port that browsers refuse to open',
-    broken: (s) => runsControl(s) && !isBrowserPort(Number(new URL(s.origin).port)),
-  },
-  {
-    problem:
-      'UNDERPASS_PUBLIC_HTTPS_PORT (or UNDERPASS_EDGE_HTTPS_PORT if that decides it) is a port that browsers refuse to open',
-    broken: (s) => !isBrowserPort(s.publicHttpsPort),
-  },
-  {
-    problem: 'UNDERPASS_EDGE_CONSOLE is for role all: an edge elsewhere has no dashboard beside it',
-    broken: (s) => s.edgeConsole && s.role !== 'all',
-  },
-  {
-    problem: 'UNDERPASS_EDGE_CONSOLE needs an https address in UNDERPASS_ORIGIN',
-    broken: (s) => s.edgeConsole && !s.origin.startsWith('https:'),
-  },
-  {
-    problem: 'UNDERPASS_EDGE_CONSOLE needs two names: the host of UNDERPASS_ORIGIN cannot be UNDERPASS_DATA_PLANE_HOST',
-    broken: (s) => s.edgeConsole && originHost(s) === s.dataPlaneHost,
-  },
-  {
-    problem: 'UNDERPASS_HOP_SECRET is needed with UNDERPASS_HOP_PORT where there is no UNDERPASS_EDGE_KEY',
-    broken: (s) => s.hopPort !== undefined && s.hopSecret === undefined && s.edgeKey === undefined,
-  },
-  {
-    problem: 'UNDERPASS_HOP_PORT and UNDERPASS_HOP_ADDRESS must be set together',
-    broken: (s) => countSet(s, ['hopPort', 'hopAddress']) === 1,
-  },
-  {
-    problem:
-      'UNDERPASS_RFC2136_SERVER, UNDERPASS_RFC2136_ZONE, UNDERPASS_RFC2136_KEY_NAME and UNDERPASS_RFC2136_KEY must be set together',
-    broken: (s) => ![0, 4].includes(countSet(s, rfc2136Keys)),
-  },
-  {
-    problem: 'UNDERPASS_ACME_CHALLENGE_ZONE needs UNDERPASS_ACME_DIRECTORY: only its authority looks for proofs there',
-    broken: (s) => s.acmeChallengeZone !== undefined && s.acmeDirectory === undefined,
-  },
-  {
-    problem: 'UNDERPASS_ACME_DNS_HOOK needs UNDERPASS_ACME_CHALLENGE_ZONE: it changes records there alone',
-    broken: (s) => s.acmeDnsHook !== undefined && s.acmeChallengeZone === undefined,
-  },
-  {
-    problem: 'UNDERPASS_ACME_CHALLENGE_ZONE needs UNDERPASS_ACME_DNS_HOOK, or a UNDERPASS_RFC2136_ZONE that it is or lies under',
-    broken: ({ acmeChallengeZone: zone, acmeDnsHook: hook, rfc2136Zone: updated }) =>
-      zone !== undefined && hook === undefined && (updated === undefined || !isSameOrUnder(zone, updated)),
-  },
-];
+const requirements: Requirements = {
+  'UNDERPASS_CONTROL_URL is needed in role edge': (s) => s.role === 'edge' && s.controlUrl === undefined,
+  'UNDERPASS_EDGE_KEY is needed in role edge': (s) => s.role === 'edge' && s.edgeKey === undefined,
+  'DATABASE_URL is needed when UNDERPASS_REPLICAS is over 1: the embedded database serves one process': (s) =>
+    s.replicas > 1 && s.databaseUrl === undefined,
+  'NATS_URL is needed when UNDERPASS_REPLICAS is over 1: the processes must hear of each other': (s) =>
+    s.replicas > 1 && s.natsUrl === undefined,
+  'UNDERPASS_MASTER_KEY is needed when UNDERPASS_REPLICAS is over 1: the processes must share it': (s) =>
+    s.replicas > 1 && s.masterKey === undefined,
+  'UNDERPASS_TCP_PORTS must name none of the ports on which this server listens for something else': (s) =>
+    ownPorts(s).some((port) => s.tcpPorts !== undefined && isInRange(s.tcpPorts, port)),
+  'UNDERPASS_TURNSTILE_SITE_KEY and UNDERPASS_TURNSTILE_SECRET must be set together': (s) =>
+    countSet(s, ['turnstileSiteKey', 'turnstileSecret']) === 1,
+  'UNDERPASS_USAGE_WEBHOOK_URL and UNDERPASS_USAGE_WEBHOOK_SECRET must be set together': (s) =>
+    countSet(s, ['usageWebhookUrl', 'usageWebhookSecret']) === 1,
+  'UNDERPASS_ACME_EAB_KEY_ID and UNDERPASS_ACME_EAB_HMAC must be set together': (s) =>
+    countSet(s, ['acmeEabKeyId', 'acmeEabHmac']) === 1,
+  'UNDERPASS_ORIGIN (or UNDERPASS_PORT if that decides it) has a port that browsers refuse to open': (s) =>
+    runsControl(s) && !isBrowserPort(Number(new URL(s.origin).port)),
+  'UNDERPASS_PUBLIC_HTTPS_PORT (or UNDERPASS_EDGE_HTTPS_PORT if that decides it) is a port that browsers refuse to open': (s) =>
+    !isBrowserPort(s.publicHttpsPort),
+  'UNDERPASS_EDGE_CONSOLE is for role all: an edge elsewhere has no dashboard beside it': (s) =>
+    s.edgeConsole && s.role !== 'all',
+  'UNDERPASS_EDGE_CONSOLE needs an https address in UNDERPASS_ORIGIN': (s) => s.edgeConsole && !s.origin.startsWith('https:'),
+  'UNDERPASS_EDGE_CONSOLE needs two names: the host of UNDERPASS_ORIGIN cannot be UNDERPASS_DATA_PLANE_HOST': (s) =>
+    s.edgeConsole && originHost(s) === s.dataPlaneHost,
+  'UNDERPASS_HOP_SECRET is needed with UNDERPASS_HOP_PORT where there is no UNDERPASS_EDGE_KEY': (s) =>
+    s.hopPort !== undefined && s.hopSecret === undefined && s.edgeKey === undefined,
+  'UNDERPASS_HOP_PORT and UNDERPASS_HOP_ADDRESS must be set together': (s) => countSet(s, ['hopPort', 'hopAddress']) === 1,
+  'UNDERPASS_RFC2136_SERVER, UNDERPASS_RFC2136_ZONE, UNDERPASS_RFC2136_KEY_NAME and UNDERPASS_RFC2136_KEY must be set together': (
+    s,
+  ) => ![0, 4].includes(countSet(s, rfc2136Keys)),
+  'UNDERPASS_ACME_CHALLENGE_ZONE needs UNDERPASS_ACME_DIRECTORY: only its authority looks for proofs there': (s) =>
+    s.acmeChallengeZone !== undefined && s.acmeDirectory === undefined,
+  'UNDERPASS_ACME_DNS_HOOK needs UNDERPASS_ACME_CHALLENGE_ZONE: it changes records there alone': (s) =>
+    s.acmeDnsHook !== undefined && s.acmeChallengeZone === undefined,
+  'UNDERPASS_ACME_CHALLENGE_ZONE needs UNDERPASS_ACME_DNS_HOOK, or a UNDERPASS_RFC2136_ZONE that it is or lies under': ({
+    acmeChallengeZone: zone,
+    acmeDnsHook: hook,
+    rfc2136Zone: updated,
+  }) => zone !== undefined && hook === undefined && (updated === undefined || !isSameOrUnder(zone, updated)),
+};
 
 /** Warnings, which do not prevent a start. The bot check needs Web Crypto, which browsers offer only over https and on localhost.
  */
-const doubts: readonly Requirement[] = [
-  {
-    problem:
-      'UNDERPASS_ORIGIN is http and not on this machine: browsers run no bot check there, so that nobody can ask for a sign-in link',
-    broken: (s) =>
-      runsControl(s) && s.origin.startsWith('http:') && !isLoopbackHost(originHost(s)) && s.turnstileSecret === undefined,
-  },
-];
+const doubts: Requirements = {
+  'UNDERPASS_ORIGIN is http and not on this machine: browsers run no bot check there, so that nobody can ask for a sign-in link':
+    (s) => runsControl(s) && s.origin.startsWith('http:') && !isLoopbackHost(originHost(s)) && s.turnstileSecret === undefined,
+};
 
 const settingsThatDisagree = (settings: Settings): string[] => problemsOf(requirements, settings);
-const problemsOf = (list: readonly Requirement[], settings: Settings): string[] =>
-  list.filter((each) => each.broken(settings)).map((each) => each.problem);
+const problemsOf = (rules: Requirements, settings: Settings): string[] =>
+  Object.keys(rules).filter((problem) => rules[problem]!(settings));
 
 const runsControl = (s: Settings): boolean => s.role !== 'edge';
 const originHost = (s: Settings): string => new URL(s.origin).hostname;
 
 /** Defaults that are convenient on a laptop, each refused in production with its name. */
-const productionRules: readonly Requirement[] = [
-  {
-    problem: 'SMTP_URL must be set in production: without it mail stays in a folder',
-    broken: (s) => runsControl(s) && s.smtpUrl === undefined,
-  },
-  {
-    problem: 'UNDERPASS_ORIGIN must be a public https address in production',
-    broken: (s) => runsControl(s) && (isLocalhostName(originHost(s)) || !s.origin.startsWith('https:')),
-  },
-  {
-    problem: 'UNDERPASS_OPERATOR_EMAIL must be a real mailbox in production',
-    broken: (s) => runsControl(s) && s.operatorEmail.endsWith('localhost'),
-  },
-  {
-    problem: 'UNDERPASS_MAIL_FROM must be a real sender in production',
-    broken: (s) => runsControl(s) && /localhost>?$/.test(s.mailFrom),
-  },
-  {
-    problem: 'UNDERPASS_MASTER_KEY must be set in production, or UNDERPASS_MASTER_KEY_FILE: keep it apart from the database',
-    broken: (s) => runsControl(s) && s.masterKey === undefined,
-  },
-  {
-    problem:
-      'UNDERPASS_ACME_DIRECTORY or UNDERPASS_CERTIFICATES must be set in production: browsers do not trust the local authority',
-    broken: (s) => runsControl(s) && s.acmeDirectory === undefined && s.certificates === undefined,
-  },
-  {
-    problem: 'UNDERPASS_DATA_PLANE_HOST must be a public name in production',
-    broken: (s) => s.role !== 'control' && isLocalhostName(s.dataPlaneHost),
-  },
-  {
-    problem: 'UNDERPASS_WILDCARD_DOMAIN must be a public name in production',
-    broken: (s) => s.role === 'all' && isLocalhostName(s.wildcardDomain),
-  },
-  {
-    problem: 'UNDERPASS_CONTROL_URL must start with https:// in production',
-    broken: (s) => s.role === 'edge' && s.controlUrl?.startsWith('http:') === true,
-  },
-];
+const productionRules: Requirements = {
+  'SMTP_URL must be set in production: without it mail stays in a folder': (s) => runsControl(s) && s.smtpUrl === undefined,
+  'UNDERPASS_ORIGIN must be a public https address in production': (s) =>
+    runsControl(s) && (isLocalhostName(originHost(s)) || !s.origin.startsWith('https:')),
+  'UNDERPASS_OPERATOR_EMAIL must be a real mailbox in production': (s) => runsControl(s) && s.operatorEmail.endsWith('localhost'),
+  'UNDERPASS_MAIL_FROM must be a real sender in production': (s) => runsControl(s) && /localhost>?$/.test(s.mailFrom),
+  'UNDERPASS_MASTER_KEY must be set in production, or UNDERPASS_MASTER_KEY_FILE: keep it apart from the database': (s) =>
+    runsControl(s) && s.masterKey === undefined,
+  'UNDERPASS_ACME_DIRECTORY or UNDERPASS_CERTIFICATES must be set in production: browsers do not trust the local authority': (
+    s,
+  ) => runsControl(s) && s.acmeDirectory === undefined && s.certificates === undefined,
+  'UNDERPASS_DATA_PLANE_HOST must be a public name in production': (s) =>
+    s.role !== 'control' && isLocalhostName(s.dataPlaneHost),
+  'UNDERPASS_WILDCARD_DOMAIN must be a public name in production': (s) => s.role === 'all' && isLocalhostName(s.wildcardDomain),
+  'UNDERPASS_CONTROL_URL must start with https:// in production': (s) =>
+    s.role === 'edge' && s.controlUrl?.startsWith('http:') === true,
+};
 
 const laptopDefaults = (settings: Settings): string[] => problemsOf(productionRules, settings);
