@@ -1,13 +1,11 @@
 // The options of `access add` and `access set`, and the payload that they become.
 
-import { resolve } from 'node:path';
 import type { PayloadOf } from '@underpass/rules/api/call.ts';
 import type { Calls } from '@underpass/rules/api/calls.ts';
 import { pathActions } from '@underpass/rules/visit/path-rule.ts';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { readBounded } from '../process/bounded-file.ts';
-import { ClientError, fileReason } from '../process/error.ts';
-import { type CommonFlags, collect, collectEntries, parseWhole, type Shell } from './command-line.ts';
+import { ClientError } from '../process/error.ts';
+import { type CommonFlags, collect, collectEntries, parseWhole, readGiven, type Shell } from './command-line.ts';
 
 type Change = PayloadOf<Calls['updateAccessPolicy']>;
 type Rule = NonNullable<Change['rules']>[number];
@@ -126,12 +124,6 @@ async function providerOf(shell: Shell, flags: PolicyFlags): Promise<Change['pro
 /** Longer than any password or client secret. */
 const maxSecretBytes = 4_096;
 
-/** Reads a file, and removes the line ending that editors add. */
-async function readSecretFile({ io }: Shell, file: string): Promise<string> {
-  const path = resolve(io.cwd, file);
-  try {
-    return (await readBounded(path, maxSecretBytes)).replace(/\r?\n$/, '');
-  } catch (cause) {
-    throw new ClientError('usage', `${path} cannot be read (${fileReason(cause)})`, { cause });
-  }
-}
+/** Without the line ending that editors add. */
+const readSecretFile = async (shell: Shell, file: string): Promise<string> =>
+  (await readGiven(shell, file, maxSecretBytes)).replace(/\r?\n$/, '');

@@ -18,6 +18,7 @@ import { addAccessLinkCommands, addAccessProgramCommands, addAccessTokenCommands
 import {
   type CommonFlags,
   type ConfirmedFlags,
+  collect,
   confirmedCommand,
   describe,
   outputOf,
@@ -73,11 +74,8 @@ function addChangeCommands(access: Command, shell: Shell): void {
     'underpass access set team --no-password --session-hours 8',
   ]);
   policyOptions(withProject(set))
-    .option('--add-person <email>', 'admit a person; may be repeated', (value: string, all: string[] = []) => [...all, value])
-    .option('--rm-person <email>', 'admit a person no longer; may be repeated', (value: string, all: string[] = []) => [
-      ...all,
-      value,
-    ])
+    .option('--add-person <email>', 'admit a person; may be repeated', collect)
+    .option('--rm-person <email>', 'admit a person no longer; may be repeated', collect)
     .action((name: string, flags: PolicyFlags) => update(shell, name, flags));
 }
 

@@ -1,6 +1,5 @@
 // certificates show|set|update|rm: a certificate of the project's own for an ingress domain of an http tunnel.
 
-import { resolve } from 'node:path';
 import { certificateCalls } from '@underpass/rules/api/certificate-calls.ts';
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import type { OwnCertificate } from '@underpass/rules/entity/resource.ts';
@@ -9,8 +8,7 @@ import { unwrapHost } from '@underpass/rules/text/typed-list.ts';
 import { certificateLimits } from '@underpass/rules/tunnel/own-certificate.ts';
 import type { Command } from 'commander';
 import { openProject } from '../account/account.ts';
-import { readBounded } from '../process/bounded-file.ts';
-import { ClientError, fileReason } from '../process/error.ts';
+import { ClientError } from '../process/error.ts';
 import { renderFields } from '../terminal/output.ts';
 import { confirm } from '../terminal/prompt.ts';
 import {
@@ -20,6 +18,7 @@ import {
   confirmedCommand,
   outputOf,
   projectCommand,
+  readGiven,
   type Shell,
 } from './command-line.ts';
 
@@ -81,8 +80,8 @@ async function show(shell: Shell, domain: string, flags: CommonFlags): Promise<v
 }
 
 async function set(shell: Shell, domain: string, flags: SetFlags): Promise<void> {
-  const chain = await readPem(shell, flags.chain, certificateLimits.chainChars);
-  const privateKey = await readPem(shell, flags.key, certificateLimits.keyChars);
+  const chain = await readGiven(shell, flags.chain, certificateLimits.chainChars);
+  const privateKey = await readGiven(shell, flags.key, certificateLimits.keyChars);
   const { api, input } = await openDomain(shell, domain, flags);
   const payload = { chain, privateKey, fallback: flags.fallback };
   const saved = await api.call(certificateCalls.setOwnCertificate, { ...input, payload });
@@ -101,15 +100,6 @@ async function remove(shell: Shell, domain: string, flags: ConfirmedFlags): Prom
   await confirm(shell.io, 'Its key is deleted.', `Remove the certificate of ${input.host}?`, flags.yes);
   await api.call(certificateCalls.deleteOwnCertificate, input);
   outputOf(shell, flags).result({ deleted: input.host }, `Removed the certificate of ${input.host}.`);
-}
-
-async function readPem({ io }: Shell, file: string, maxBytes: number): Promise<string> {
-  const path = resolve(io.cwd, file);
-  try {
-    return await readBounded(path, maxBytes);
-  } catch (cause) {
-    throw new ClientError('usage', `${path} cannot be read (${fileReason(cause)})`, { cause });
-  }
 }
 
 function certificateText({ names, issuer, keyType, until, fallback, fingerprint, warning }: OwnCertificate): string {

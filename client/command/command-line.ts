@@ -1,10 +1,12 @@
 // What all commands share: options for the account, examples in the help, the exit code.
+import { resolve } from 'node:path';
 import { browserPortMessage, isBrowserPort } from '@underpass/rules/address/browser-port.ts';
 import type { Parsed } from '@underpass/rules/parsed.ts';
 import { splitEntries, unwrapHost } from '@underpass/rules/text/typed-list.ts';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { AccountFlags } from '../account/account.ts';
-import { ClientError } from '../process/error.ts';
+import { readBounded } from '../process/bounded-file.ts';
+import { ClientError, fileReason } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
 import { createOutput, type Output } from '../terminal/output.ts';
 
@@ -131,4 +133,12 @@ export function parsePort(text: string): number {
   if (!/^\d{1,5}$/.test(text) || port < 1 || port > 65_535)
     throw new InvalidArgumentError('It must be a number from 1 to 65535.');
   return port;
+}
+
+/** Reads the file that an option names. */
+export async function readGiven({ io }: Shell, file: string, maxBytes: number): Promise<string> {
+  const path = resolve(io.cwd, file);
+  return readBounded(path, maxBytes).catch((cause) => {
+    throw new ClientError('usage', `${path} cannot be read (${fileReason(cause)})`, { cause });
+  });
 }

@@ -14,7 +14,7 @@ import {
   peers,
   renderImported,
 } from '../import/import-file.ts';
-import { readBounded } from '../process/bounded-file.ts';
+import { readNamed } from '../process/bounded-file.ts';
 import { ClientError, fileReason } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
 import { type CommonFlags, describe, outputOf, type Shell } from './command-line.ts';
@@ -38,7 +38,9 @@ export function addImportCommand(program: Command, shell: Shell): void {
 async function importInto(shell: Shell, path: string, flags: ImportFlags): Promise<void> {
   const { io } = shell;
   const output = outputOf(shell, flags);
-  const imported = await importFile(path, await readForeignText(resolve(io.cwd, path)), flags.from);
+  const wrongPath = 'Check the path of the file to import.';
+  const given = await readNamed(resolve(io.cwd, path), maxConfigBytes, 'config-not-found', wrongPath);
+  const imported = await importFile(path, given, flags.from);
   if (imported === undefined) {
     const fix = `Name the program with --from: ${peerNames.join(', ')}.`;
     throw new ClientError('config-invalid', `${path} has no setting that ngrok, cloudflared or frp would know`, { fix });
@@ -61,17 +63,6 @@ async function importInto(shell: Shell, path: string, flags: ImportFlags): Promi
   if (target !== undefined) await writeNew(io, target, text);
   const { from, tunnels, leftOut } = imported;
   output.result({ from, file: target, text, tunnels, commands: commandsFor(tunnels), leftOut }, renderReport(imported, target));
-}
-
-async function readForeignText(path: string): Promise<string> {
-  try {
-    return await readBounded(path, maxConfigBytes);
-  } catch (cause) {
-    throw new ClientError('config-not-found', `${path} (${fileReason(cause)})`, {
-      cause,
-      fix: 'Check the path of the file to import.',
-    });
-  }
 }
 
 async function writeNew(io: Io, path: string, text: string): Promise<void> {

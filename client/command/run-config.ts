@@ -6,8 +6,8 @@ import { configFolder } from '../account/credentials.ts';
 import { type Config, type ConfigResult, configFileName, maxConfigBytes, parseConfig } from '../config/config-file.ts';
 import { type LoadedTunnel, loadTunnel } from '../config/loaded-tunnel.ts';
 import { upstreamLines } from '../config/tunnel-config.ts';
-import { readBounded } from '../process/bounded-file.ts';
-import { ClientError, fileReason } from '../process/error.ts';
+import { readNamed } from '../process/bounded-file.ts';
+import { ClientError } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
 import { carryUntilStopped } from '../tunnels/carry-loop.ts';
 import { type InspectOptions, inspectOf, withInspectOptions } from './carry.ts';
@@ -107,18 +107,10 @@ async function exists(path: string): Promise<boolean> {
 }
 
 async function readConfig(path: string, { home }: Io): Promise<FoundFile> {
-  const text = await readConfigText(path);
+  const text = await readNamed(path, maxConfigBytes, 'config-not-found');
   const result = parseConfig(text, dirname(path), home);
   if (result.ok) return { path, text, config: result.config };
   throw new ClientError('config-invalid', problemText(path, result));
-}
-
-async function readConfigText(path: string): Promise<string> {
-  try {
-    return await readBounded(path, maxConfigBytes);
-  } catch (cause) {
-    throw new ClientError('config-not-found', `${path} (${fileReason(cause)})`, { cause });
-  }
 }
 
 /** One screen: a file that is not a configuration can have thousands. */

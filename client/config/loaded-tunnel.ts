@@ -1,8 +1,8 @@
 // A tunnel's configuration with the token and the CA files that it names. Their contents count when a reload compares tunnels.
 import { X509Certificate } from 'node:crypto';
 import type { OnDialled, OpenInside } from '../carry/api.ts';
-import { readBounded } from '../process/bounded-file.ts';
-import { ClientError, fileReason } from '../process/error.ts';
+import { readNamed } from '../process/bounded-file.ts';
+import { ClientError } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
 import type { Output } from '../terminal/output.ts';
 import { readToken } from './token.ts';
@@ -50,11 +50,9 @@ async function tokenOf(io: Io, { name, token }: TunnelConfig, output: Output): P
 const maxPemBytes = 4 * 1024 * 1024;
 
 export async function readPem(path: string): Promise<string> {
-  const read = readBounded(path, maxPemBytes).catch((cause) => {
-    throw new ClientError('ca-file-invalid', `${path} (${fileReason(cause)})`, { cause });
-  });
+  const read = await readNamed(path, maxPemBytes, 'ca-file-invalid');
   // Some runtimes read a byte order mark as part of the first line.
-  const pem = (await read).replace(/^\ufeff/, '');
+  const pem = read.replace(/^\ufeff/, '');
   try {
     // Checked here, because with an unreadable file Node would trust no certificate, and the compiled program would fail for each visitor.
     new X509Certificate(pem);

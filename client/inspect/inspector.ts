@@ -3,8 +3,7 @@
 import type { ExchangeSummary, InspectedTunnel, InspectState } from '@underpass/rules/inspect/exchange.ts';
 import type { OpenTap } from '../carry/tap.ts';
 import type { UpstreamTrust } from '../carry/upstream-socket.ts';
-import { readBounded } from '../process/bounded-file.ts';
-import { ClientError, fileReason } from '../process/error.ts';
+import { readNamed } from '../process/bounded-file.ts';
 import type { Io } from '../process/io.ts';
 import { version } from '../process/version.ts';
 import { Capture } from './capture.ts';
@@ -101,10 +100,5 @@ function openTapOf(log: ExchangeLog, { name, trust, rttMs }: TappedTunnel): Open
 /** Secrets are short; a few services have one each. */
 const maxSecretBytes = 64 * 1024;
 
-async function readSecrets(path: string): Promise<readonly string[]> {
-  try {
-    return parseSecrets(await readBounded(path, maxSecretBytes));
-  } catch (cause) {
-    throw new ClientError('secret-file-unreadable', `${path} (${fileReason(cause)})`, { cause });
-  }
-}
+const readSecrets = async (path: string): Promise<readonly string[]> =>
+  parseSecrets(await readNamed(path, maxSecretBytes, 'secret-file-unreadable'));

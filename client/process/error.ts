@@ -252,7 +252,7 @@ export class ClientError extends Error {
   /** The table's fix, or a more exact one. */
   readonly fix: string;
 
-  constructor(code: ErrorCode, detail: string, options: { fix?: string; cause?: unknown } = {}) {
+  constructor(code: ErrorCode, detail: string, options: { fix?: string | undefined; cause?: unknown } = {}) {
     super(detail, { cause: options.cause });
     this.code = code;
     this.fix = options.fix ?? errors[code].fix;

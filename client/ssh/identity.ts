@@ -3,8 +3,8 @@
 import { createPrivateKey, generateKeyPairSync, randomBytes, sign, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { writePrivateFile } from '../account/credentials.ts';
-import { readBounded } from '../process/bounded-file.ts';
-import { ClientError, fileReason } from '../process/error.ts';
+import { readNamed } from '../process/bounded-file.ts';
+import { ClientError } from '../process/error.ts';
 
 export interface Identity {
   readonly keyPem: string;
@@ -19,9 +19,7 @@ const maxIdentityBytes = 16 * 1024;
 /** Reads the identity, or makes it at the first start. */
 export async function loadIdentity(path: string): Promise<Identity> {
   if (await isMissing(path)) await writePrivateFile(path, createIdentity());
-  const text = await readBounded(path, maxIdentityBytes).catch((cause) => {
-    throw new ClientError('ssh-identity-invalid', `${path} (${fileReason(cause)})`, { cause });
-  });
+  const text = await readNamed(path, maxIdentityBytes, 'ssh-identity-invalid');
   const identity = parseIdentity(text);
   if (identity === null) throw new ClientError('ssh-identity-invalid', path);
   return identity;
