@@ -71,6 +71,12 @@ export function parseCidr(text: string): Cidr | null {
   return groups === null || prefix > 128 ? null : ipv6Cidr(groups, prefix);
 }
 
+/** An address counts as the range that holds it alone. */
+export function parseNetwork(text: string): Cidr | null {
+  const address = parseAddress(text);
+  return address === null ? parseCidr(text) : { address, prefix: address.version === 4 ? 32 : 128 };
+}
+
 export function formatAddress(address: Address): string {
   return address.version === 4 ? formatIpv4(address.word) : formatIpv6(address.groups);
 }

@@ -2,14 +2,14 @@
 // Empty denies, and a rule that cannot be read permits nothing. IPv4-mapped IPv6 is judged by the IPv4
 // rules alone, so that `::/0` means the same on a dual-stack socket as on any other.
 
-import { type Address, isIpv4Mapped, mappedWord, parseAddress, parseCidr, parseIpv4, parseIpv6 } from './address.ts';
+import { type Cidr, isIpv4Mapped, mappedWord, parseIpv4, parseIpv6, parseNetwork } from './address.ts';
 
 type Ipv4Range = readonly [first: number, last: number];
 type Ipv6Range = readonly [first: readonly number[], last: readonly number[]];
 
 /** The check costs one binary search over merged ranges; for IPv4 it allocates nothing. */
 export function compileAllowList(list: readonly string[]): (ip: string) => boolean {
-  const rules = list.map(parseRule).filter((rule) => rule !== null);
+  const rules = list.map(parseNetwork).filter((rule) => rule !== null);
   const permitsWord = compileIpv4(rules.flatMap(ipv4Range));
   const permitsGroups = compileIpv6(rules.flatMap(ipv6Range));
   return (ip) => {
@@ -22,17 +22,11 @@ export function compileAllowList(list: readonly string[]): (ip: string) => boole
   };
 }
 
-function parseRule(text: string): { address: Address; prefix: number } | null {
-  const address = parseAddress(text);
-  if (address === null) return parseCidr(text);
-  return { address, prefix: address.version === 4 ? 32 : 128 };
-}
-
-function ipv4Range({ address, prefix }: { address: Address; prefix: number }): Ipv4Range[] {
+function ipv4Range({ address, prefix }: Cidr): Ipv4Range[] {
   return address.version === 4 ? [[address.word, address.word + 2 ** (32 - prefix) - 1]] : [];
 }
 
-function ipv6Range({ address, prefix }: { address: Address; prefix: number }): Ipv6Range[] {
+function ipv6Range({ address, prefix }: Cidr): Ipv6Range[] {
   if (address.version === 4) return [];
   const last = address.groups.map((group, index) => group | hostBits(prefix - 16 * index));
   return [[address.groups, last]];

@@ -1,7 +1,7 @@
 // A set of addresses and networks that changes one entry at a time, and the question whether an address lies in one of them.
 // Unlike an allow-list (allow-list.ts), it is large, changes often, and an empty one holds nothing.
 
-import { type Address, type Cidr, formatAddress, parseAddress, parseCidr } from './address.ts';
+import { type Address, formatAddress, parseAddress, parseNetwork } from './address.ts';
 
 /** The leading bits of an address as a key. IPv4 as a signed word, which V8 keeps without a heap object. */
 type Key = number | string;
@@ -55,12 +55,6 @@ export class NetworkSet {
   #levelsOf({ version }: Address): Map<number, Level> {
     return version === 4 ? this.#ipv4 : this.#ipv6;
   }
-}
-
-/** An address counts as the range that holds it alone. */
-export function parseNetwork(text: string): Cidr | null {
-  const address = parseAddress(text);
-  return address === null ? parseCidr(text) : { address, prefix: address.version === 4 ? 32 : 128 };
 }
 
 function keyOf(address: Address, prefix: number): Key {

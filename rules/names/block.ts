@@ -1,7 +1,6 @@
 // What an operator blocks for the whole service: an address, a network, or a name with everything below it.
 
-import { formatAddress, formatCidr } from '../address/address.ts';
-import { parseNetwork } from '../address/network-set.ts';
+import { formatAddress, formatCidr, parseNetwork } from '../address/address.ts';
 import { accept, type Parsed, refuse } from '../parsed.ts';
 import { unwrapHost } from '../text/typed-list.ts';
 import { isSameOrUnder, parseHostname } from './hostname.ts';
