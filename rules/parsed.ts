@@ -26,3 +26,15 @@ export function collectErrors<Field extends string>(
   }
   return errors;
 }
+
+type ValuesOf<Fields> = { readonly [Field in keyof Fields]: Fields[Field] extends Parsed<infer Value> ? Value : never };
+
+/** The values of all fields, or the messages of those that were refused. */
+export function acceptFields<const Fields extends Readonly<Record<string, Parsed<unknown>>>>(
+  fields: Fields,
+): ParsedForm<ValuesOf<Fields>, keyof Fields & string> {
+  const errors = collectErrors<keyof Fields & string>(fields);
+  if (Object.keys(errors).length > 0) return { ok: false, errors };
+  const values = Object.entries(fields).map(([field, parsed]) => [field, parsed.ok && parsed.value]);
+  return accept(Object.fromEntries(values) as ValuesOf<Fields>);
+}

@@ -1,6 +1,6 @@
 // The registration form, field by field (spec 5, Register; spec 3, Payloads).
 
-import { accept, collectErrors, type Parsed, type ParsedForm, refuse } from '../parsed.ts';
+import { accept, acceptFields, type Parsed, type ParsedForm, refuse } from '../parsed.ts';
 import { parseSingleLine } from '../text/single-line.ts';
 import { botCheckField, parseBotCheck } from './bot-check.ts';
 import { parseEmail } from './email.ts';
@@ -39,22 +39,7 @@ const optionalBounds = { required: false, maxChars: optionalNameMaxChars };
 export function parseRegistration(
   fields: Readonly<Partial<Record<RegistrationField, string>>>,
 ): ParsedForm<Registration, RegistrationField> {
-  const parsed = parseFields(fields);
-  const errors = collectErrors(parsed);
-  if (Object.keys(errors).length > 0) return { ok: false, errors };
-  return accept({
-    email: acceptedText(parsed.email),
-    firstName: acceptedText(parsed['first-name']),
-    lastName: acceptedText(parsed['last-name']),
-    company: acceptedText(parsed.company),
-    github: acceptedText(parsed['github-link']),
-    x: acceptedText(parsed['twitter-link']),
-    botCheck: acceptedText(parsed[botCheckField]),
-  });
-}
-
-function parseFields(fields: Readonly<Partial<Record<RegistrationField, string>>>): Record<RegistrationField, Parsed<string>> {
-  return {
+  const parsed = acceptFields({
     'first-name': parseSingleLine(fields['first-name'] ?? '', nameBounds),
     'last-name': parseSingleLine(fields['last-name'] ?? '', nameBounds),
     email: parseEmail(fields.email ?? ''),
@@ -63,13 +48,20 @@ function parseFields(fields: Readonly<Partial<Record<RegistrationField, string>>
     'twitter-link': parseSingleLine(fields['twitter-link'] ?? '', optionalBounds),
     'accept-terms': parseAcceptTerms(fields['accept-terms'] ?? ''),
     [botCheckField]: parseBotCheck(fields[botCheckField] ?? ''),
-  };
+  });
+  if (!parsed.ok) return parsed;
+  const { email, company, ...others } = parsed.value;
+  return accept({
+    email,
+    firstName: others['first-name'],
+    lastName: others['last-name'],
+    company,
+    github: others['github-link'],
+    x: others['twitter-link'],
+    botCheck: others[botCheckField],
+  });
 }
 
 function parseAcceptTerms(value: string): Parsed<string> {
   return tickedValues.includes(value) ? accept(value) : refuse('Please accept terms of service.');
-}
-
-function acceptedText(parsed: Parsed<string>): string {
-  return parsed.ok ? parsed.value : '';
 }

@@ -199,7 +199,7 @@ async function ensureRegion(settings: Settings, { control }: ControlCore, httpsP
     description,
     dataPlaneHost,
     wildcardIngressDomain,
-    tcpPorts: settings.tcpPorts && formatPortRange(settings.tcpPorts),
+    tcpPorts: settings.tcpPorts ? formatPortRange(settings.tcpPorts) : '',
     tlsTermination: true,
     httpsPort,
     httpPort,

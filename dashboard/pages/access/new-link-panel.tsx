@@ -1,7 +1,7 @@
 // Creates a share link.
 import { accessCalls } from '@underpass/rules/api/access-calls.ts';
 import type { AnswerOf, PayloadOf } from '@underpass/rules/api/call.ts';
-import { accept, collectErrors, type Parsed, type ParsedForm, refuse } from '@underpass/rules/parsed.ts';
+import { accept, acceptFields, type Parsed, type ParsedForm, refuse } from '@underpass/rules/parsed.ts';
 import { parseApiTokenName } from '@underpass/rules/text/project-name.ts';
 import { policyLimits } from '@underpass/rules/visit/policy-limits.ts';
 import { callApi } from '../../api/request.ts';
@@ -37,10 +37,8 @@ interface LinkValues {
 type LinkRequest = PayloadOf<typeof accessCalls.createAccessLink>;
 
 function parseLink(values: LinkValues): ParsedForm<LinkRequest, 'name' | 'mostUses'> {
-  const name = parseApiTokenName(values.name);
-  const mostUses = parseUses(values.mostUses);
-  if (!name.ok || !mostUses.ok) return { ok: false, errors: collectErrors({ name, mostUses }) };
-  return accept({ name: name.value, expiresInHours: numberOf(values.hours), mostUses: mostUses.value });
+  const parsed = acceptFields({ name: parseApiTokenName(values.name), mostUses: parseUses(values.mostUses) });
+  return parsed.ok ? accept({ ...parsed.value, expiresInHours: numberOf(values.hours) }) : parsed;
 }
 
 const usesMost = policyLimits.linkUses;

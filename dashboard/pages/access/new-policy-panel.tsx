@@ -1,6 +1,6 @@
 // Creates an access policy with the ways to sign in that need no set-up elsewhere; its page has the rest.
 import { accessCalls } from '@underpass/rules/api/access-calls.ts';
-import { accept, collectErrors, type ParsedForm } from '@underpass/rules/parsed.ts';
+import { accept, acceptFields, type ParsedForm } from '@underpass/rules/parsed.ts';
 import { parseObjectName } from '@underpass/rules/text/object-name.ts';
 import { callApi } from '../../api/request.ts';
 import { useNavigateOrReload } from '../../api/use-navigate-or-reload.ts';
@@ -44,10 +44,9 @@ interface NewPolicyValues {
 type NewPolicy = Pick<NewPolicyValues, 'name' | 'members' | 'people'>;
 
 function parseNewPolicy({ members, ...values }: NewPolicyValues): ParsedForm<NewPolicy, 'name' | 'people'> {
-  const name = parseObjectName(values.name);
   const people = parseTypedPeople(values.people, values.pending);
-  if (name.ok && people.ok) return accept({ name: name.value, members, people: people.value });
-  return { ok: false, errors: collectErrors({ name, people }) };
+  const parsed = acceptFields({ name: parseObjectName(values.name), people });
+  return parsed.ok ? accept({ ...parsed.value, members }) : parsed;
 }
 
 function NewPolicyForm({ onCancel }: { readonly onCancel: () => void }) {

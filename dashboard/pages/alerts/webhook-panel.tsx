@@ -2,7 +2,7 @@
 import { alertCalls } from '@underpass/rules/api/alert-calls.ts';
 import type { PayloadOf } from '@underpass/rules/api/call.ts';
 import type { AlertWebhook, NewAlertWebhook } from '@underpass/rules/entity/resource.ts';
-import { accept, collectErrors, type ParsedForm } from '@underpass/rules/parsed.ts';
+import { accept, acceptFields, type ParsedForm } from '@underpass/rules/parsed.ts';
 import { parseWebhookUrl, type WebhookFormat, webhookFormats } from '@underpass/rules/tunnel/webhook.ts';
 import { callApi } from '../../api/request.ts';
 import { PanelForm } from '../../form/overlay-form.tsx';
@@ -51,8 +51,7 @@ const parseWith =
   (webhook: AlertWebhook | undefined) =>
   ({ url, format }: WebhookValues): ParsedForm<Change, 'url'> => {
     if (webhook !== undefined && url.trim() === '') return accept({ format });
-    const parsed = parseWebhookUrl(url);
-    return parsed.ok ? accept({ url: parsed.value, format }) : { ok: false, errors: collectErrors({ url: parsed }) };
+    return acceptFields({ url: parseWebhookUrl(url), format: accept(format) });
   };
 
 type FormProps = Pick<WebhookPanelProps, 'webhook' | 'onSaved'> & { readonly onCancel: () => void };

@@ -3,7 +3,7 @@
 import type { PayloadOf } from '@underpass/rules/api/call.ts';
 import { certificateCalls } from '@underpass/rules/api/certificate-calls.ts';
 import type { OwnCertificate } from '@underpass/rules/entity/resource.ts';
-import { accept, collectErrors, type Parsed, type ParsedForm, refuse } from '@underpass/rules/parsed.ts';
+import { accept, acceptFields, type Parsed, type ParsedForm, refuse } from '@underpass/rules/parsed.ts';
 import { certificateLimits } from '@underpass/rules/tunnel/own-certificate.ts';
 import { callApi } from '../../api/request.ts';
 import { PanelForm } from '../../form/overlay-form.tsx';
@@ -61,11 +61,11 @@ function filled(text: string, most: number, missing: string): Parsed<string> {
 type Payload = PayloadOf<typeof certificateCalls.setOwnCertificate>;
 
 function parse({ chain, privateKey, fallback }: Values): ParsedForm<Payload, keyof Values> {
-  const errors = collectErrors({
+  return acceptFields({
     chain: filled(chain, certificateLimits.chainChars, 'Give the certificate.'),
     privateKey: filled(privateKey, certificateLimits.keyChars, 'Give the private key.'),
+    fallback: accept(fallback),
   });
-  return Object.keys(errors).length === 0 ? accept({ chain, privateKey, fallback }) : { ok: false, errors };
 }
 
 type FormProps = Omit<CertificatePanelProps, 'open' | 'onOpenChange'> & { readonly onCancel: () => void };

@@ -1,7 +1,7 @@
 // Blocks one address, network or name.
 import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
 import { parseBlock, parseBlockReason } from '@underpass/rules/names/block.ts';
-import { accept, collectErrors, type ParsedForm } from '@underpass/rules/parsed.ts';
+import { accept, acceptFields, type ParsedForm } from '@underpass/rules/parsed.ts';
 import { useRevalidator } from 'react-router';
 import { callApi } from '../../api/request.ts';
 import { DialogForm } from '../../form/overlay-form.tsx';
@@ -27,11 +27,8 @@ export function NewBlockDialog({ value, open, onClose }: NewBlockDialogProps) {
 type Fields = Readonly<Record<'value' | 'reason', string>>;
 
 function parseFields(typed: Fields): ParsedForm<Fields, 'value' | 'reason'> {
-  const value = parseBlock(typed.value);
-  const reason = parseBlockReason(typed.reason);
-  return value.ok && reason.ok
-    ? accept({ value: value.value.value, reason: reason.value })
-    : { ok: false, errors: collectErrors({ value, reason }) };
+  const parsed = acceptFields({ value: parseBlock(typed.value), reason: parseBlockReason(typed.reason) });
+  return parsed.ok ? accept({ ...parsed.value, value: parsed.value.value.value }) : parsed;
 }
 
 function BlockForm({ value, onDone }: { readonly value: string; readonly onDone: () => void }) {

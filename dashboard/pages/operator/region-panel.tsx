@@ -2,7 +2,7 @@
 import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
 import type { OperatorRegion } from '@underpass/rules/entity/resource.ts';
 import { parseHostname } from '@underpass/rules/names/hostname.ts';
-import { accept, collectErrors, type Parsed, type ParsedForm, refuse } from '@underpass/rules/parsed.ts';
+import { accept, acceptFields, type Parsed, type ParsedForm, refuse } from '@underpass/rules/parsed.ts';
 import { parseSingleLine } from '@underpass/rules/text/single-line.ts';
 import { unwrapHost } from '@underpass/rules/text/typed-list.ts';
 import { formatPortRange, parsePortRange } from '@underpass/rules/tunnel/port-range.ts';
@@ -24,23 +24,15 @@ interface RegionValues extends RegionTexts {
 const line = { required: true, maxChars: 100 };
 
 function parseRegion(fields: RegionValues): ParsedForm<RegionValues, RegionField> {
-  const name = parseSingleLine(fields.name, line);
-  const description = parseSingleLine(fields.description, line);
-  const dataPlaneHost = parseHost(fields.dataPlaneHost);
   const wildcard = fields.wildcardIngressDomain.trim();
-  const wildcardIngressDomain = wildcard === '' ? accept('') : parseHost(wildcard.replace(/^\*\./, ''));
-  const tcpPorts = fields.tcpPorts.trim() === '' ? accept('') : parsePorts(fields.tcpPorts);
-  if (name.ok && description.ok && dataPlaneHost.ok && wildcardIngressDomain.ok && tcpPorts.ok) {
-    return accept({
-      tlsTermination: fields.tlsTermination,
-      name: name.value,
-      description: description.value,
-      dataPlaneHost: dataPlaneHost.value,
-      wildcardIngressDomain: wildcardIngressDomain.value,
-      tcpPorts: tcpPorts.value,
-    });
-  }
-  return { ok: false, errors: collectErrors({ name, description, dataPlaneHost, wildcardIngressDomain, tcpPorts }) };
+  const parsed = acceptFields({
+    name: parseSingleLine(fields.name, line),
+    description: parseSingleLine(fields.description, line),
+    dataPlaneHost: parseHost(fields.dataPlaneHost),
+    wildcardIngressDomain: wildcard === '' ? accept('') : parseHost(wildcard.replace(/^\*\./, '')),
+    tcpPorts: fields.tcpPorts.trim() === '' ? accept('') : parsePorts(fields.tcpPorts),
+  });
+  return parsed.ok ? accept({ ...parsed.value, tlsTermination: fields.tlsTermination }) : parsed;
 }
 
 function parsePorts(text: string): Parsed<string> {
@@ -114,20 +106,13 @@ function RegionForm({ region, onDone }: RegionFormProps) {
   );
 }
 
+/** For what nobody's keyboard knows better. */
+const verbatim = { mono: true, autoCapitalize: 'none', autoComplete: 'off' } as const;
+
 function RegionFields({ form, isNew }: { readonly form: Form<RegionValues>; readonly isNew: boolean }) {
   return (
     <>
-      {isNew && (
-        <TextField
-          form={form}
-          name="name"
-          label="Name"
-          hint="Short, such as eu-west-1."
-          mono
-          autoCapitalize="none"
-          autoComplete="off"
-        />
-      )}
+      {isNew && <TextField form={form} name="name" label="Name" hint="Short, such as eu-west-1." {...verbatim} />}
       <TextField
         form={form}
         name="description"
@@ -141,9 +126,7 @@ function RegionFields({ form, isNew }: { readonly form: Form<RegionValues>; read
           name="dataPlaneHost"
           label="Data-plane host"
           hint="Clients connect to it, and users point their DNS at it."
-          mono
-          autoCapitalize="none"
-          autoComplete="off"
+          {...verbatim}
         />
       )}
       <TextField
@@ -151,9 +134,7 @@ function RegionFields({ form, isNew }: { readonly form: Form<RegionValues>; read
         name="wildcardIngressDomain"
         label="Wildcard ingress domain"
         hint="Generated domains are names under it. Point its wildcard DNS record at the region."
-        mono
-        autoCapitalize="none"
-        autoComplete="off"
+        {...verbatim}
         optional
       />
       <TextField
@@ -161,9 +142,7 @@ function RegionFields({ form, isNew }: { readonly form: Form<RegionValues>; read
         name="tcpPorts"
         label="Public TCP ports"
         hint="Tcp tunnels get one each, such as 20000-20099. The edges' own UNDERPASS_TCP_PORTS must name them too."
-        mono
-        autoCapitalize="none"
-        autoComplete="off"
+        {...verbatim}
         optional
       />
     </>

@@ -2,7 +2,7 @@
 import { projectCalls } from '@underpass/rules/api/project-calls.ts';
 import type { Project, Role } from '@underpass/rules/entity/entity.ts';
 import { durations } from '@underpass/rules/limits.ts';
-import { accept, collectErrors, type ParsedForm } from '@underpass/rules/parsed.ts';
+import { accept, acceptFields, type ParsedForm } from '@underpass/rules/parsed.ts';
 import { parseEmail } from '@underpass/rules/people/email.ts';
 import { mayGrant } from '@underpass/rules/people/permission.ts';
 import { useRevalidator } from 'react-router';
@@ -40,8 +40,7 @@ interface Invite {
 }
 
 function parseInvite({ email, role }: Invite): ParsedForm<Invite, 'email'> {
-  const parsed = parseEmail(email);
-  return parsed.ok ? accept({ email: parsed.value, role }) : { ok: false, errors: collectErrors({ email: parsed }) };
+  return acceptFields({ email: parseEmail(email), role: accept(role) });
 }
 
 function InviteForm({ project, onDone }: { readonly project: Project; readonly onDone: () => void }) {

@@ -4,7 +4,7 @@ import { projectCalls } from '@underpass/rules/api/project-calls.ts';
 import type { Project, Role } from '@underpass/rules/entity/entity.ts';
 import type { NewApiToken } from '@underpass/rules/entity/resource.ts';
 import { limits } from '@underpass/rules/limits.ts';
-import { accept, collectErrors, type ParsedForm } from '@underpass/rules/parsed.ts';
+import { accept, acceptFields, type ParsedForm } from '@underpass/rules/parsed.ts';
 import { parseApiTokenName } from '@underpass/rules/text/project-name.ts';
 import { useRevalidator } from 'react-router';
 import { callApi } from '../../api/request.ts';
@@ -52,9 +52,7 @@ interface TokenValues {
 type ApiTokenRequest = PayloadOf<typeof projectCalls.createApiToken>;
 
 function parseToken({ name, role, days }: TokenValues): ParsedForm<ApiTokenRequest, 'name'> {
-  const parsed = parseApiTokenName(name);
-  if (!parsed.ok) return { ok: false, errors: collectErrors({ name: parsed }) };
-  return accept({ name: parsed.value, role, expiresInDays: Number(days) });
+  return acceptFields({ name: parseApiTokenName(name), role: accept(role), expiresInDays: accept(Number(days)) });
 }
 
 interface TokenFormProps {

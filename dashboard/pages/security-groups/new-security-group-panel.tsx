@@ -2,7 +2,7 @@
 
 import { parseAllowList } from '@underpass/rules/address/source-address.ts';
 import { securityGroupCalls } from '@underpass/rules/api/security-group-calls.ts';
-import { accept, collectErrors, type ParsedForm } from '@underpass/rules/parsed.ts';
+import { acceptFields, type ParsedForm } from '@underpass/rules/parsed.ts';
 import { parseObjectName } from '@underpass/rules/text/object-name.ts';
 import { text } from '@underpass/rules/text/text.ts';
 import { callApi } from '../../api/request.ts';
@@ -43,10 +43,7 @@ interface NewGroupValues {
 type NewGroup = Pick<NewGroupValues, 'name' | 'allow'>;
 
 function parseNewGroup(values: NewGroupValues): ParsedForm<NewGroup, keyof NewGroup> {
-  const name = parseObjectName(values.name);
-  const allow = parseAllowList(values.allow, values.pending);
-  if (name.ok && allow.ok) return accept({ name: name.value, allow: allow.value });
-  return { ok: false, errors: collectErrors({ name, allow }) };
+  return acceptFields({ name: parseObjectName(values.name), allow: parseAllowList(values.allow, values.pending) });
 }
 
 function NewGroupForm({ onCancel }: { readonly onCancel: () => void }) {
