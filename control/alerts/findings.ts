@@ -5,9 +5,9 @@ import { type AlertFacts, type AlertKind, alertKinds, alertOf, newsMostMs } from
 import { decideAttention, noFacts, type ProjectFacts, quotaNearShare } from '@underpass/rules/tunnel/attention.ts';
 import { certificateLimits } from '@underpass/rules/tunnel/own-certificate.ts';
 import { sql } from 'kysely';
-import type { CertificatePort } from '../edges/certificate/port.ts';
 import type { FeedPort } from '../edges/feed/port.ts';
 import {
+  type OverviewDeps,
   readDomains,
   readFailedOrders,
   readOwnCertificates,
@@ -16,7 +16,7 @@ import {
   readTokens,
   toTunnelFacts,
 } from '../overview/facts.ts';
-import type { Queries, Store } from '../platform/store/store.ts';
+import type { Queries } from '../platform/store/store.ts';
 import { readQuotas } from '../request/caller/membership.ts';
 import { countedQuotas, countedRows } from '../request/caller/quota.ts';
 import { readStandings, type StandingTunnel } from '../tunnels/tunnel/list.ts';
@@ -25,12 +25,6 @@ import { readLimited } from '../usage/traffic-limit.ts';
 import { readOpen } from './alert-rows.ts';
 import { type AlertStep, type AlertView, type KnownAlert, nextAlerts } from './core/next-alerts.ts';
 import { readWaitMs } from './waiting-time.ts';
-
-export interface FindingDeps {
-  readonly store: Pick<Store, 'db'>;
-  readonly feed: FeedPort;
-  readonly certificates: Pick<CertificatePort, 'ofNames'>;
-}
 
 export interface ProjectSteps {
   readonly projectId: string;
@@ -47,7 +41,7 @@ const { quick, slow } = Object.groupBy(Object.keys(alertKinds) as AlertKind[], (
  * Projects with a tunnel that should work and may not. Most tunnels work, so one query and a look at the reports rule them out, and
  * those that fell long ago are no news. The row of a client that has just come is not written yet.
  */
-async function readSuspects({ store, feed }: FindingDeps, nowMs: number): Promise<readonly string[]> {
+async function readSuspects({ store, feed }: OverviewDeps, nowMs: number): Promise<readonly string[]> {
   const rows = await store.db
     .selectFrom('tunnels as t')
     .innerJoin('projects as p', 'p.id', 't.project_id')
@@ -64,7 +58,7 @@ async function readSuspects({ store, feed }: FindingDeps, nowMs: number): Promis
   return rows.filter((row) => !isWorking(row.id) && wasThere(row)).map(({ project_id }) => project_id);
 }
 
-export async function findTunnelSteps(deps: FindingDeps, nowMs: number): Promise<readonly ProjectSteps[]> {
+export async function findTunnelSteps(deps: OverviewDeps, nowMs: number): Promise<readonly ProjectSteps[]> {
   const open = await readOpen(deps.store.db, quick);
   const projects = new Set([...(await readSuspects(deps, nowMs)), ...open.keys()]);
   return stepsOf(projects, async (projectId) => {
@@ -87,7 +81,7 @@ async function stepsOf(
   return found;
 }
 
-function factsOfTunnels({ feed }: FindingDeps, tunnels: readonly StandingTunnel[], nowMs: number): readonly AlertFacts[] {
+function factsOfTunnels({ feed }: OverviewDeps, tunnels: readonly StandingTunnel[], nowMs: number): readonly AlertFacts[] {
   const downRegions = findDownRegions(tunnels, feed.edges(), nowMs, 'absent');
   const items = decideAttention({ ...noFacts, tunnels: tunnels.map(toTunnelFacts), downRegions }, nowMs);
   const regionOf = new Map(tunnels.map(({ name, region }) => [name, region]));
@@ -105,7 +99,7 @@ const alertsAmong = (items: ReturnType<typeof decideAttention>): readonly AlertF
   items.flatMap((item) => alertOf(item) ?? []);
 
 /** A tunnel's alert changes only by what the edges are sure of: neither a restart of control nor one of an edge raises or ends one. */
-function viewOf({ feed }: FindingDeps, tunnels: readonly StandingTunnel[], nowMs: number, waitMs: number): AlertView {
+function viewOf({ feed }: OverviewDeps, tunnels: readonly StandingTunnel[], nowMs: number, waitMs: number): AlertView {
   const byName = new Map(tunnels.map((tunnel) => [tunnel.name, tunnel]));
   const isHeld = ({ kind, tunnel: name = '' }: AlertFacts): boolean => {
     const tunnel = kind === 'tunnel-down' ? byName.get(name) : undefined;
@@ -173,7 +167,7 @@ async function readSlowSuspects(db: Queries, nowMs: number): Promise<readonly st
   ];
 }
 
-async function readSlowFacts(deps: FindingDeps, projectId: string, nowMs: number): Promise<ProjectFacts> {
+async function readSlowFacts(deps: OverviewDeps, projectId: string, nowMs: number): Promise<ProjectFacts> {
   const { db } = deps.store;
   const [strayHosts, domains, failedOrders, ownCertificates, tokens, quotas] = await Promise.all([
     readStrayHosts(db, projectId),
@@ -187,7 +181,7 @@ async function readSlowFacts(deps: FindingDeps, projectId: string, nowMs: number
 }
 
 /** What changes within days, looked at every few minutes: domains, certificates, tokens, quotas. */
-export async function findSlowSteps(deps: FindingDeps, nowMs: number): Promise<readonly ProjectSteps[]> {
+export async function findSlowSteps(deps: OverviewDeps, nowMs: number): Promise<readonly ProjectSteps[]> {
   const open = await readOpen(deps.store.db, slow);
   const projects = new Set([...(await readSlowSuspects(deps.store.db, nowMs)), ...open.keys()]);
   return stepsOf(projects, async (projectId) => {

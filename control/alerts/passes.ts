@@ -2,17 +2,18 @@
 // control process at a time does it, and only if something changes.
 
 import { type AlertKind, alertKinds } from '@underpass/rules/tunnel/alert.ts';
+import type { OverviewDeps } from '../overview/facts.ts';
 import type { BackgroundWork } from '../platform/job/background.ts';
 import type { JobQueue } from '../platform/job/queue.ts';
 import type { WithLease } from '../platform/store/lease.ts';
 import type { Schema } from '../platform/store/schema.ts';
 import type { Store } from '../platform/store/store.ts';
 import { applyStep, readAlerts, toAlert } from './alert-rows.ts';
-import { type FindingDeps, findSlowSteps, findTunnelSteps, type ProjectSteps } from './findings.ts';
+import { findSlowSteps, findTunnelSteps, type ProjectSteps } from './findings.ts';
 import { mailNews, readDue } from './mailing.ts';
 import { type NewDelivery, queueDelivery } from './webhook/rows.ts';
 
-export interface PassDeps extends FindingDeps {
+export interface PassDeps extends OverviewDeps {
   readonly store: Store;
   readonly clock: () => number;
   readonly withLease: WithLease;
@@ -20,7 +21,7 @@ export interface PassDeps extends FindingDeps {
   readonly origin: string;
 }
 
-type Look = (deps: FindingDeps, nowMs: number) => Promise<readonly ProjectSteps[]>;
+type Look = (deps: OverviewDeps, nowMs: number) => Promise<readonly ProjectSteps[]>;
 
 function deliveryOf(origin: string, row: Schema['alerts']): NewDelivery {
   const type =

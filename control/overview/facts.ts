@@ -7,6 +7,7 @@ import { certificateLimits } from '@underpass/rules/tunnel/own-certificate.ts';
 import { sql } from 'kysely';
 import type { CertificatePort } from '../edges/certificate/port.ts';
 import { lostAfterMs } from '../edges/dns/core/ownership.ts';
+import type { FeedPort } from '../edges/feed/port.ts';
 import { isoTime } from '../platform/store/iso-time.ts';
 import type { Queries, Store } from '../platform/store/store.ts';
 import { readQuotas } from '../request/caller/membership.ts';
@@ -14,10 +15,23 @@ import { countedQuotas, countedRows } from '../request/caller/quota.ts';
 import type { StandingTunnel } from '../tunnels/tunnel/list.ts';
 import { gigabyte, hasTrafficLimit, readBytes } from '../usage/traffic-limit.ts';
 
-export interface FactDeps {
+interface FactDeps {
   readonly store: Pick<Store, 'db'>;
   readonly certificates: Pick<CertificatePort, 'ofNames'>;
 }
+
+export interface OverviewDeps extends FactDeps {
+  readonly feed: FeedPort;
+}
+
+/** Ingress domains of a project and the names of their tunnels, a bounded number. */
+const hostsOf = (db: Queries, projectId: string) =>
+  db
+    .selectFrom('tunnel_hosts as h')
+    .innerJoin('tunnels as t', 't.id', 'h.tunnel_id')
+    .select(['t.name as tunnel', 'h.host'])
+    .where('h.project_id', '=', projectId)
+    .limit(overviewLimits.factRows);
 
 export const toTunnelFacts = ({ name, region, standing }: StandingTunnel): TunnelFacts => ({
   ...standing,
@@ -26,29 +40,21 @@ export const toTunnelFacts = ({ name, region, standing }: StandingTunnel): Tunne
 
 /** Ingress domains that serve nobody. One project has few: those of a blocked or unverified domain. */
 export const readDarkHosts = (db: Queries, projectId: string): Promise<ProjectFacts['hosts']> =>
-  db
-    .selectFrom('tunnel_hosts as h')
-    .innerJoin('tunnels as t', 't.id', 'h.tunnel_id')
-    .select(['t.name as tunnel', 'h.host', 'h.apex_name as apexName', 'h.blocked'])
-    .where('h.project_id', '=', projectId)
+  hostsOf(db, projectId)
+    .select(['h.apex_name as apexName', 'h.blocked'])
     // The words of the index `tunnel_hosts_waiting`.
     .where((eb) => eb(eb.fn.coalesce('h.live_host', eb.val('')), '=', ''))
     .orderBy('h.tunnel_id')
-    .limit(overviewLimits.factRows)
     .execute()
     .then((rows) => rows.map(({ blocked, ...row }) => ({ ...row, isBlocked: blocked === 1 })));
 
 /** Twice in a row: the second check may have found a mended record. */
 export const readStrayHosts = (db: Queries, projectId: string): Promise<ProjectFacts['strayHosts']> =>
-  db
-    .selectFrom('tunnel_hosts as h')
-    .innerJoin('tunnels as t', 't.id', 'h.tunnel_id')
-    .select(['t.name as tunnel', 'h.host', 'h.dns_missing_since'])
-    .where('h.project_id', '=', projectId)
+  hostsOf(db, projectId)
+    .select('h.dns_missing_since')
     .where('h.live_host', 'is not', null)
     .whereRef('h.dns_checked_at', '>', 'h.dns_missing_since')
     .orderBy('h.host')
-    .limit(overviewLimits.factRows)
     .execute()
     .then((rows) => rows.map(({ tunnel, host, dns_missing_since }) => ({ tunnel, host, since: isoTime(dns_missing_since!) })));
 
@@ -71,11 +77,7 @@ export async function readFailedOrders(
   { store: { db }, certificates }: FactDeps,
   projectId: string,
 ): Promise<ProjectFacts['failedOrders']> {
-  const rows = await db
-    .selectFrom('tunnel_hosts as h')
-    .innerJoin('tunnels as t', 't.id', 'h.tunnel_id')
-    .select(['h.host', 't.name as tunnel'])
-    .where('h.project_id', '=', projectId)
+  const rows = await hostsOf(db, projectId)
     .where('h.live_host', 'is not', null)
     .where((eb) =>
       eb.exists(
@@ -87,7 +89,6 @@ export async function readFailedOrders(
       ),
     )
     .orderBy('h.host')
-    .limit(overviewLimits.factRows)
     .execute();
   const known = await certificates.ofNames(rows.map(({ host }) => host));
   return rows.flatMap(({ host, tunnel }) => {

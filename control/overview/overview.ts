@@ -7,10 +7,8 @@ import { firstAddress } from '@underpass/rules/names/hostname.ts';
 import { may } from '@underpass/rules/people/permission.ts';
 import { bound, type ConditionCounts, decideAttention } from '@underpass/rules/tunnel/attention.ts';
 import { rankCondition, type TunnelCondition, tunnelConditions } from '@underpass/rules/tunnel/tunnel-condition.ts';
-import type { CertificatePort } from '../edges/certificate/port.ts';
-import type { FeedPort } from '../edges/feed/port.ts';
 import { listRegionRows } from '../edges/region/regions.ts';
-import type { Queries, Store } from '../platform/store/store.ts';
+import type { Queries } from '../platform/store/store.ts';
 import type { CallContext, Handlers } from '../request/caller/call.ts';
 import { countHosts, readStandings, type StandingTunnel } from '../tunnels/tunnel/list.ts';
 import { readPorts } from '../tunnels/tunnel/public-port.ts';
@@ -18,6 +16,7 @@ import { findDownRegions } from '../tunnels/tunnel/region-presence.ts';
 import { readHosts, toIngressDomain } from '../tunnels/tunnel/tunnels.ts';
 import { readChanges } from './changes.ts';
 import {
+  type OverviewDeps,
   readDarkHosts,
   readDomains,
   readFailedOrders,
@@ -27,12 +26,6 @@ import {
   readTokens,
   toTunnelFacts,
 } from './facts.ts';
-
-export interface OverviewDeps {
-  readonly store: Pick<Store, 'db'>;
-  readonly feed: FeedPort;
-  readonly certificates: Pick<CertificatePort, 'ofNames'>;
-}
 
 function countConditions(tunnels: readonly StandingTunnel[]): ConditionCounts {
   const counts = Object.fromEntries(Object.keys(tunnelConditions).map((name) => [name, 0])) as Record<TunnelCondition, number>;

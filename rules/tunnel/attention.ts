@@ -105,17 +105,8 @@ export interface QuotaUse {
 
 /** A project without facts of other kinds. */
 export const noFacts: ProjectFacts = {
-  ...{
-    tunnels: [],
-    hosts: [],
-    strayHosts: [],
-    missedDomains: [],
-    failedOrders: [],
-    ownCertificates: [],
-    tokens: [],
-    downRegions: [],
-    quotas: [],
-  },
+  ...{ tunnels: [], hosts: [], strayHosts: [], missedDomains: [], failedOrders: [] },
+  ...{ ownCertificates: [], tokens: [], downRegions: [], quotas: [] },
 };
 
 /** A tunnel that fell longer ago has been given up by its people; lists still show it. */
