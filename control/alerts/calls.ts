@@ -58,10 +58,9 @@ async function changeSettings({ store }: AlertCallDeps, context: CallContext<'ch
   });
 }
 
-type AlertCalls = 'getAlerts' | 'changeAlertMail' | 'changeAlertSettings';
-
-export const createAlertCalls = (deps: AlertCallDeps): Handlers<AlertCalls> => ({
-  getAlerts: (context) => getAlerts(deps, context),
-  changeAlertMail: (context) => changeMail(deps, context),
-  changeAlertSettings: (context) => changeSettings(deps, context),
-});
+export const createAlertCalls = (deps: AlertCallDeps) =>
+  ({
+    getAlerts: (context) => getAlerts(deps, context),
+    changeAlertMail: (context) => changeMail(deps, context),
+    changeAlertSettings: (context) => changeSettings(deps, context),
+  }) satisfies Partial<Handlers>;

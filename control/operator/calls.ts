@@ -1,6 +1,5 @@
 // The calls of the operator pages. The commands of underpass-server use the same functions.
 
-import type { operatorCalls as table } from '@underpass/rules/api/operator-calls.ts';
 import type { OperatorTunnel } from '@underpass/rules/entity/resource.ts';
 import { limits } from '@underpass/rules/limits.ts';
 import {
@@ -19,7 +18,6 @@ import {
 } from '@underpass/rules/list/list-page.ts';
 import type { FeedPort } from '../edges/feed/port.ts';
 import { answerPersonalFile } from '../people/account/export.ts';
-import type { AuditCalls } from '../people/audit/calls.ts';
 import type { CallContext, Handlers } from '../request/caller/call.ts';
 import { answerPage } from '../request/http/page.ts';
 import { orInvalid } from '../request/http/refusal.ts';
@@ -50,7 +48,7 @@ const askedOf = ({ before, limit, ...asked }: AskedList): AskedList =>
 
 type Request = Pick<CallContext<'listUsers'>, 'caller' | 'address' | 'nowMs'>;
 
-export function createOperatorCalls(deps: OperatorDeps): Handlers<Exclude<keyof typeof table, AuditCalls> | 'reportAbuse'> {
+export function createOperatorCalls(deps: OperatorDeps) {
   const operatorOf = ({ caller, address, nowMs }: Request): ActingOperator => ({ deps, by: caller.email, address, nowMs });
   const list =
     <Context extends Request & Pick<CallContext<'listUsers'>, 'request'> & { readonly query: AskedList }>(
@@ -103,5 +101,5 @@ export function createOperatorCalls(deps: OperatorDeps): Handlers<Exclude<keyof 
     ),
     changeAbuseReport: (context) => changeAbuseReport(operatorOf(context), context.segments.id, context.body.state),
     reportAbuse: (context) => reportAbuse(deps, context),
-  };
+  } satisfies Partial<Handlers>;
 }

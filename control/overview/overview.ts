@@ -125,6 +125,7 @@ async function getOverview(deps: OverviewDeps, { membership, caller, nowMs }: Ca
   };
 }
 
-export const createOverviewCalls = (deps: OverviewDeps): Handlers<'getOverview'> => ({
-  getOverview: (context) => getOverview(deps, context),
-});
+export const createOverviewCalls = (deps: OverviewDeps) =>
+  ({
+    getOverview: (context) => getOverview(deps, context),
+  }) satisfies Partial<Handlers>;

@@ -4,7 +4,8 @@ import type { Meta } from '@underpass/rules/entity/resource.ts';
 import type { Handlers } from '../request/caller/call.ts';
 import type { Releases } from './releases.ts';
 
-export const createSiteCalls = (meta: Meta, releases: Releases): Handlers<'getMeta' | 'listReleases'> => ({
-  getMeta: async () => meta,
-  listReleases: () => releases.list(),
-});
+export const createSiteCalls = (meta: Meta, releases: Releases) =>
+  ({
+    getMeta: async () => meta,
+    listReleases: () => releases.list(),
+  }) satisfies Partial<Handlers>;

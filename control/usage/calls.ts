@@ -11,8 +11,6 @@ import { hasTrafficLimit } from './traffic-limit.ts';
 
 export type UsageDeps = FiguresDeps;
 
-type UsageCalls = 'getUsage' | 'exportUsage' | 'getMetrics';
-
 const monthOf = ({ query, nowMs }: CallContext<'getUsage' | 'exportUsage'>): UsageMonth =>
   query.month === undefined ? monthAt(nowMs) : orInvalid(parseMonth(query.month));
 
@@ -45,8 +43,9 @@ async function exportUsage({ store: { db } }: UsageDeps, context: CallContext<'e
   });
 }
 
-export const createUsageCalls = (deps: UsageDeps): Pick<Handlers, UsageCalls> => ({
-  getUsage: (context) => getUsage(deps, context),
-  exportUsage: (context) => exportUsage(deps, context),
-  getMetrics: (context) => getMetrics(deps, context),
-});
+export const createUsageCalls = (deps: UsageDeps) =>
+  ({
+    getUsage: (context) => getUsage(deps, context),
+    exportUsage: (context) => exportUsage(deps, context),
+    getMetrics: (context) => getMetrics(deps, context),
+  }) satisfies Partial<Handlers>;

@@ -131,19 +131,12 @@ async function sendAgain({ store, limiter }: WebhookCallDeps, context: CallConte
   });
 }
 
-type WebhookCalls =
-  | 'getAlertWebhook'
-  | 'saveAlertWebhook'
-  | 'rotateAlertWebhook'
-  | 'deleteAlertWebhook'
-  | 'testAlertWebhook'
-  | 'resendAlertDelivery';
-
-export const createWebhookCalls = (deps: WebhookCallDeps): Handlers<WebhookCalls> => ({
-  getAlertWebhook: (context) => getWebhook(deps, context),
-  saveAlertWebhook: (context) => saveWebhook(deps, context),
-  rotateAlertWebhook: (context) => rotateSecret(deps, context),
-  deleteAlertWebhook: (context) => deleteWebhook(deps, context),
-  testAlertWebhook: (context) => testWebhook(deps, context),
-  resendAlertDelivery: (context) => sendAgain(deps, context),
-});
+export const createWebhookCalls = (deps: WebhookCallDeps) =>
+  ({
+    getAlertWebhook: (context) => getWebhook(deps, context),
+    saveAlertWebhook: (context) => saveWebhook(deps, context),
+    rotateAlertWebhook: (context) => rotateSecret(deps, context),
+    deleteAlertWebhook: (context) => deleteWebhook(deps, context),
+    testAlertWebhook: (context) => testWebhook(deps, context),
+    resendAlertDelivery: (context) => sendAgain(deps, context),
+  }) satisfies Partial<Handlers>;

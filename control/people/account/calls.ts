@@ -48,7 +48,8 @@ async function deleteAccount(deps: AccountDeps, { caller, body, nowMs }: CallCon
   return new Response(null, { status: 204, headers: { 'set-cookie': cookie } });
 }
 
-export const createAccountCalls = (deps: AccountDeps): Handlers<'deleteAccount' | 'exportAccount'> => ({
-  exportAccount: (context) => exportAccount(deps, context),
-  deleteAccount: (context) => deleteAccount(deps, context),
-});
+export const createAccountCalls = (deps: AccountDeps) =>
+  ({
+    exportAccount: (context) => exportAccount(deps, context),
+    deleteAccount: (context) => deleteAccount(deps, context),
+  }) satisfies Partial<Handlers>;

@@ -96,14 +96,13 @@ async function exportAudit(db: Queries, projectId: string): Promise<Response> {
   });
 }
 
-export type AuditCalls = 'listAudit' | 'exportAudit' | 'listServiceAudit';
-
 export interface AuditDeps {
   readonly store: Pick<Store, 'db'>;
 }
 
-export const createAuditCalls = ({ store: { db } }: AuditDeps): Handlers<AuditCalls> => ({
-  listAudit: ({ membership, query }) => readPage(db, membership.id, query),
-  exportAudit: ({ membership }) => exportAudit(db, membership.id),
-  listServiceAudit: ({ query }) => readPage(db, null, query),
-});
+export const createAuditCalls = ({ store: { db } }: AuditDeps) =>
+  ({
+    listAudit: ({ membership, query }) => readPage(db, membership.id, query),
+    exportAudit: ({ membership }) => exportAudit(db, membership.id),
+    listServiceAudit: ({ query }) => readPage(db, null, query),
+  }) satisfies Partial<Handlers>;

@@ -180,42 +180,27 @@ const getUser = async (deps: AuthDeps, { caller }: CallContext<'getUser'>): Prom
   ...(caller.operator && caller.passkey === 'none' && (await needsOperatorPasskey(deps.store.db)) ? { passkey: 'needed' } : {}),
 });
 
-type Names =
-  | 'getUser'
-  | 'requestLoginLink'
-  | 'checkLoginLink'
-  | 'redeemLoginLink'
-  | 'logOut'
-  | 'logOutByPost'
-  | 'endOtherSignIns'
-  | 'requestProof'
-  | 'redeemProof'
-  | 'getOwnAddress'
-  | 'listSessions'
-  | 'deleteSession'
-  | 'getBotCheck'
-  | 'getBotChallenge';
-
-export const createAuthCalls = (deps: AuthDeps): Handlers<Names> => ({
-  getUser: (context) => getUser(deps, context),
-  requestLoginLink: (context) => requestLoginLink(deps, context),
-  checkLoginLink: async ({ request, body, nowMs }) => {
-    const browser = readCookie(request.headers, deps.cookies.browser);
-    return checkLink(deps.store.db, body.token, browser, nowMs);
-  },
-  redeemLoginLink: (context) => redeem(deps, context),
-  logOut: async (context) =>
-    isOwnNavigation(context.request.headers) ? logOut(deps, context) : refuse('forbidden', 'Log out from a page of this site.'),
-  logOutByPost: (context) => logOutByPost(deps, context),
-  endOtherSignIns: (context) => endOtherSignIns(deps, context),
-  requestProof: (context) => requestProof(deps, context),
-  redeemProof: (context) => redeemProof(deps, context),
-  getOwnAddress: async ({ address }) => ({ address }),
-  listSessions: (context) => listSessions(deps, context),
-  deleteSession: (context) => deleteSession(deps, context),
-  getBotCheck: async () => deps.botCheck.describe(),
-  getBotChallenge: async ({ request, address }) => {
-    await deps.limiter.take('botCheck', limitedAddress(address, request.headers));
-    return orMissing(await deps.botCheck.createChallenge(), 'Challenge');
-  },
-});
+export const createAuthCalls = (deps: AuthDeps) =>
+  ({
+    getUser: (context) => getUser(deps, context),
+    requestLoginLink: (context) => requestLoginLink(deps, context),
+    checkLoginLink: async ({ request, body, nowMs }) => {
+      const browser = readCookie(request.headers, deps.cookies.browser);
+      return checkLink(deps.store.db, body.token, browser, nowMs);
+    },
+    redeemLoginLink: (context) => redeem(deps, context),
+    logOut: async (context) =>
+      isOwnNavigation(context.request.headers) ? logOut(deps, context) : refuse('forbidden', 'Log out from a page of this site.'),
+    logOutByPost: (context) => logOutByPost(deps, context),
+    endOtherSignIns: (context) => endOtherSignIns(deps, context),
+    requestProof: (context) => requestProof(deps, context),
+    redeemProof: (context) => redeemProof(deps, context),
+    getOwnAddress: async ({ address }) => ({ address }),
+    listSessions: (context) => listSessions(deps, context),
+    deleteSession: (context) => deleteSession(deps, context),
+    getBotCheck: async () => deps.botCheck.describe(),
+    getBotChallenge: async ({ request, address }) => {
+      await deps.limiter.take('botCheck', limitedAddress(address, request.headers));
+      return orMissing(await deps.botCheck.createChallenge(), 'Challenge');
+    },
+  }) satisfies Partial<Handlers>;

@@ -179,12 +179,11 @@ async function denyDevice(deps: DeviceDeps, context: CallContext<'denyDevice'>):
   await decide(deps, row.id, { state: 'denied' });
 }
 
-type DeviceCalls = 'startDevice' | 'pollDevice' | 'getDevice' | 'approveDevice' | 'denyDevice';
-
-export const createDeviceCalls = (deps: DeviceDeps): Handlers<DeviceCalls> => ({
-  startDevice: (context) => startDevice(deps, context),
-  pollDevice: (context) => pollDevice(deps, context),
-  getDevice: (context) => getDevice(deps, context),
-  approveDevice: (context) => approveDevice(deps, context),
-  denyDevice: (context) => denyDevice(deps, context),
-});
+export const createDeviceCalls = (deps: DeviceDeps) =>
+  ({
+    startDevice: (context) => startDevice(deps, context),
+    pollDevice: (context) => pollDevice(deps, context),
+    getDevice: (context) => getDevice(deps, context),
+    approveDevice: (context) => approveDevice(deps, context),
+    denyDevice: (context) => denyDevice(deps, context),
+  }) satisfies Partial<Handlers>;

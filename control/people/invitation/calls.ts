@@ -188,13 +188,12 @@ async function acceptInvitation(deps: InvitationDeps, context: CallContext<'acce
   return joined.project;
 }
 
-type InvitationCalls = 'listInvitations' | 'createInvitation' | 'deleteInvitation' | 'checkInvitation' | 'acceptInvitation';
-
-export const createInvitationCalls = (deps: InvitationDeps): Handlers<InvitationCalls> => ({
-  listInvitations: async ({ membership, nowMs }) =>
-    (await openInvitations(deps.store.db, membership.id, nowMs).execute()).map(toInvitation),
-  createInvitation: (context) => createInvitation(deps, context),
-  deleteInvitation: (context) => deleteInvitation(deps, context),
-  checkInvitation: (context) => checkInvitation(deps, context),
-  acceptInvitation: (context) => acceptInvitation(deps, context),
-});
+export const createInvitationCalls = (deps: InvitationDeps) =>
+  ({
+    listInvitations: async ({ membership, nowMs }) =>
+      (await openInvitations(deps.store.db, membership.id, nowMs).execute()).map(toInvitation),
+    createInvitation: (context) => createInvitation(deps, context),
+    deleteInvitation: (context) => deleteInvitation(deps, context),
+    checkInvitation: (context) => checkInvitation(deps, context),
+    acceptInvitation: (context) => acceptInvitation(deps, context),
+  }) satisfies Partial<Handlers>;

@@ -333,20 +333,7 @@ async function proveByCode(parts: PasskeyParts, context: CallContext<'proveByRec
   parts.jobs.wake();
 }
 
-type Names =
-  | 'listPasskeys'
-  | 'startPasskey'
-  | 'addPasskey'
-  | 'renamePasskey'
-  | 'removePasskey'
-  | 'startPasskeySignIn'
-  | 'signInByPasskey'
-  | 'startPasskeyProof'
-  | 'proveByPasskey'
-  | 'createRecoveryCodes'
-  | 'proveByRecoveryCode';
-
-export function createPasskeyCalls(deps: PasskeyDeps): Handlers<Names> {
+export function createPasskeyCalls(deps: PasskeyDeps) {
   const parts = { ...deps, party: partyOf(deps.origin), secrets: () => deps.keyRing.derive('passkey') };
   return {
     listPasskeys: (context) => list(parts, context),
@@ -360,5 +347,5 @@ export function createPasskeyCalls(deps: PasskeyDeps): Handlers<Names> {
     proveByPasskey: (context) => proveByPasskey(parts, context),
     createRecoveryCodes: (context) => createCodes(parts, context),
     proveByRecoveryCode: (context) => proveByCode(parts, context),
-  };
+  } satisfies Partial<Handlers>;
 }

@@ -198,25 +198,15 @@ async function removeMember(deps: ProjectDeps, context: CallContext<'removeMembe
   tellNarrowed(deps.bus, segments.id);
 }
 
-export const createProjectCalls = (
-  deps: ProjectDeps,
-): Handlers<
-  | 'listProjects'
-  | 'createProject'
-  | 'renameProject'
-  | 'requirePasskeys'
-  | 'deleteProject'
-  | 'listMembers'
-  | 'changeMember'
-  | 'removeMember'
-> => ({
-  listProjects: ({ caller }) => listProjects(deps.store.db, caller),
-  createProject: (context) => createProject(deps, context),
-  renameProject: (context) => renameProject(deps, context),
-  requirePasskeys: (context) => requirePasskeys(deps, context),
-  deleteProject: (context) => deleteOwnProject(deps, context),
-  listMembers: async ({ membership, caller }) =>
-    (await memberRows(deps.store.db, membership.id).execute()).map((row) => toMember(row, caller.userId)),
-  changeMember: (context) => changeMember(deps, context),
-  removeMember: (context) => removeMember(deps, context),
-});
+export const createProjectCalls = (deps: ProjectDeps) =>
+  ({
+    listProjects: ({ caller }) => listProjects(deps.store.db, caller),
+    createProject: (context) => createProject(deps, context),
+    renameProject: (context) => renameProject(deps, context),
+    requirePasskeys: (context) => requirePasskeys(deps, context),
+    deleteProject: (context) => deleteOwnProject(deps, context),
+    listMembers: async ({ membership, caller }) =>
+      (await memberRows(deps.store.db, membership.id).execute()).map((row) => toMember(row, caller.userId)),
+    changeMember: (context) => changeMember(deps, context),
+    removeMember: (context) => removeMember(deps, context),
+  }) satisfies Partial<Handlers>;

@@ -41,6 +41,7 @@ async function register(deps: RegistrationDeps, { request, body, address, nowMs 
   return new Response(null, { status: 204, headers: { 'set-cookie': browserCookie(deps.cookies, browser) } });
 }
 
-export const createRegistrationCalls = (deps: RegistrationDeps): Handlers<'register'> => ({
-  register: (context) => register(deps, context),
-});
+export const createRegistrationCalls = (deps: RegistrationDeps) =>
+  ({
+    register: (context) => register(deps, context),
+  }) satisfies Partial<Handlers>;

@@ -129,12 +129,11 @@ async function deleteOwn(deps: TokenDeps, { caller, segments, address, nowMs }: 
   tellNarrowed(deps.bus, caller.userId);
 }
 
-type TokenCalls = 'listApiTokens' | 'createApiToken' | 'deleteApiToken' | 'listOwnTokens' | 'deleteOwnToken';
-
-export const createTokenCalls = (deps: TokenDeps): Handlers<TokenCalls> => ({
-  listOwnTokens: (context) => listOwn(deps, context),
-  deleteOwnToken: (context) => deleteOwn(deps, context),
-  listApiTokens: async ({ membership }) => (await tokenRows(deps.store.db, membership.id).execute()).map(toApiToken),
-  createApiToken: (context) => createToken(deps, context),
-  deleteApiToken: (context) => deleteToken(deps, context),
-});
+export const createTokenCalls = (deps: TokenDeps) =>
+  ({
+    listOwnTokens: (context) => listOwn(deps, context),
+    deleteOwnToken: (context) => deleteOwn(deps, context),
+    listApiTokens: async ({ membership }) => (await tokenRows(deps.store.db, membership.id).execute()).map(toApiToken),
+    createApiToken: (context) => createToken(deps, context),
+    deleteApiToken: (context) => deleteToken(deps, context),
+  }) satisfies Partial<Handlers>;

@@ -111,15 +111,14 @@ async function getDomainDns(deps: DomainDeps, context: CallContext<'getDomainDns
   return provider === 'other' ? {} : { provider };
 }
 
-export const createDomainCalls = (
-  deps: DomainDeps,
-): Handlers<'listDomains' | 'getDomain' | 'createDomain' | 'deleteDomain' | 'verifyDomain' | 'getDomainDns' | 'lookUpDns'> => ({
-  listDomains: async ({ membership, query, request }) =>
-    answerPage(request, await readDomainPage(deps.store.db, membership.id, orInvalid(parseListQuery(query, domainList)))),
-  getDomain: async ({ membership, segments }) => toDomain(await getRow(deps.store.db, membership, segments.apexName)),
-  createDomain: (context) => createDomain(deps, context),
-  deleteDomain: (context) => deleteDomain(deps, context),
-  verifyDomain: (context) => verifyDomain(deps, context),
-  getDomainDns: (context) => getDomainDns(deps, context),
-  lookUpDns: (context) => lookUpDns(deps, context),
-});
+export const createDomainCalls = (deps: DomainDeps) =>
+  ({
+    listDomains: async ({ membership, query, request }) =>
+      answerPage(request, await readDomainPage(deps.store.db, membership.id, orInvalid(parseListQuery(query, domainList)))),
+    getDomain: async ({ membership, segments }) => toDomain(await getRow(deps.store.db, membership, segments.apexName)),
+    createDomain: (context) => createDomain(deps, context),
+    deleteDomain: (context) => deleteDomain(deps, context),
+    verifyDomain: (context) => verifyDomain(deps, context),
+    getDomainDns: (context) => getDomainDns(deps, context),
+    lookUpDns: (context) => lookUpDns(deps, context),
+  }) satisfies Partial<Handlers>;

@@ -86,15 +86,12 @@ async function deleteGroup(deps: GroupDeps, context: CallContext<'deleteSecurity
   });
 }
 
-export const createGroupCalls = (
-  deps: GroupDeps,
-): Handlers<
-  'listSecurityGroups' | 'getSecurityGroup' | 'createSecurityGroup' | 'updateSecurityGroup' | 'deleteSecurityGroup'
-> => ({
-  listSecurityGroups: async ({ membership, query, request }) =>
-    answerPage(request, await readGroupPage(deps.store.db, membership.id, orInvalid(parseListQuery(query, securityGroupList)))),
-  getSecurityGroup: ({ membership, segments }) => readGroup(deps.store.db, membership, segments.name),
-  createSecurityGroup: (context) => createGroup(deps, context),
-  updateSecurityGroup: (context) => updateGroup(deps, context),
-  deleteSecurityGroup: (context) => deleteGroup(deps, context),
-});
+export const createGroupCalls = (deps: GroupDeps) =>
+  ({
+    listSecurityGroups: async ({ membership, query, request }) =>
+      answerPage(request, await readGroupPage(deps.store.db, membership.id, orInvalid(parseListQuery(query, securityGroupList)))),
+    getSecurityGroup: ({ membership, segments }) => readGroup(deps.store.db, membership, segments.name),
+    createSecurityGroup: (context) => createGroup(deps, context),
+    updateSecurityGroup: (context) => updateGroup(deps, context),
+    deleteSecurityGroup: (context) => deleteGroup(deps, context),
+  }) satisfies Partial<Handlers>;

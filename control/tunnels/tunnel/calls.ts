@@ -253,44 +253,30 @@ async function getLastClient(deps: TunnelDeps, { membership, segments }: CallCon
   return joinLastClient(deps.feed.lastClient(row.id), remembered.get(row.id));
 }
 
-export const createTunnelCalls = (
-  deps: TunnelDeps,
-): Handlers<
-  | 'listTunnels'
-  | 'getTunnel'
-  | 'createTunnel'
-  | 'updateTunnel'
-  | 'deleteTunnel'
-  | 'startQuickTunnel'
-  | 'keepTunnel'
-  | 'rotateToken'
-  | 'listClients'
-  | 'getLastClient'
-  | 'getHistory'
-  | 'listVisitorLog'
-  | 'listRegions'
-> => ({
-  listTunnels: async ({ membership, query, request }) =>
-    answerPage(request, await listTunnels(deps, membership, orInvalid(parseListQuery(query, tunnelList)))),
-  getTunnel: ({ membership, segments, query }) => getTunnel(deps, membership, segments.name, parseFlag('Metrics', query.metrics)),
-  createTunnel: (context) => createTunnel(deps, context),
-  updateTunnel: (context) => updateTunnel(deps, context),
-  deleteTunnel: (context) => deleteTunnel(deps, context),
-  startQuickTunnel: async (context) => {
-    const { id, name } = await startQuickTunnel(deps, context);
-    return answerServing(deps, context.membership, id, name);
-  },
-  keepTunnel: async (context) => {
-    await keepTunnel(deps, context);
-    return getTunnel(deps, context.membership, context.segments.name);
-  },
-  rotateToken: (context) => rotateToken(deps, context),
-  listClients: (context) => listClients(deps, context),
-  getLastClient: (context) => getLastClient(deps, context),
-  listVisitorLog: async (context) => {
-    const row = await getRow(deps.store.db, context.membership, context.segments.name);
-    return readVisitorLog(deps.store.db, row.id, context);
-  },
-  getHistory: (context) => getHistory(deps, context),
-  listRegions: async () => (await listRegionRows(deps.store.db)).map(toRegion),
-});
+export const createTunnelCalls = (deps: TunnelDeps) =>
+  ({
+    listTunnels: async ({ membership, query, request }) =>
+      answerPage(request, await listTunnels(deps, membership, orInvalid(parseListQuery(query, tunnelList)))),
+    getTunnel: ({ membership, segments, query }) =>
+      getTunnel(deps, membership, segments.name, parseFlag('Metrics', query.metrics)),
+    createTunnel: (context) => createTunnel(deps, context),
+    updateTunnel: (context) => updateTunnel(deps, context),
+    deleteTunnel: (context) => deleteTunnel(deps, context),
+    startQuickTunnel: async (context) => {
+      const { id, name } = await startQuickTunnel(deps, context);
+      return answerServing(deps, context.membership, id, name);
+    },
+    keepTunnel: async (context) => {
+      await keepTunnel(deps, context);
+      return getTunnel(deps, context.membership, context.segments.name);
+    },
+    rotateToken: (context) => rotateToken(deps, context),
+    listClients: (context) => listClients(deps, context),
+    getLastClient: (context) => getLastClient(deps, context),
+    listVisitorLog: async (context) => {
+      const row = await getRow(deps.store.db, context.membership, context.segments.name);
+      return readVisitorLog(deps.store.db, row.id, context);
+    },
+    getHistory: (context) => getHistory(deps, context),
+    listRegions: async () => (await listRegionRows(deps.store.db)).map(toRegion),
+  }) satisfies Partial<Handlers>;

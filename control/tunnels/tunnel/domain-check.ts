@@ -119,6 +119,7 @@ async function checkDomains(deps: DomainCheckDeps, context: CallContext<'checkTu
   }
 }
 
-export const createDomainCheckCalls = (deps: DomainCheckDeps): Handlers<'checkTunnelDomains'> => ({
-  checkTunnelDomains: (context) => checkDomains(deps, context),
-});
+export const createDomainCheckCalls = (deps: DomainCheckDeps) =>
+  ({
+    checkTunnelDomains: (context) => checkDomains(deps, context),
+  }) satisfies Partial<Handlers>;

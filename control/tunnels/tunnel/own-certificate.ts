@@ -111,11 +111,10 @@ const removeOwn = (deps: OwnCertificateDeps, context: CallContext<'deleteOwnCert
     await auditCall(trx, context, 'certificate.delete', domain.host, { tunnel: context.segments.name, fingerprint });
   });
 
-type OwnCertificateCalls = 'getOwnCertificate' | 'setOwnCertificate' | 'changeOwnCertificate' | 'deleteOwnCertificate';
-
-export const createOwnCertificateCalls = (deps: OwnCertificateDeps): Handlers<OwnCertificateCalls> => ({
-  getOwnCertificate: (context) => getOwn(deps, context),
-  setOwnCertificate: (context) => setOwn(deps, context),
-  changeOwnCertificate: (context) => changeOwn(deps, context),
-  deleteOwnCertificate: (context) => removeOwn(deps, context),
-});
+export const createOwnCertificateCalls = (deps: OwnCertificateDeps) =>
+  ({
+    getOwnCertificate: (context) => getOwn(deps, context),
+    setOwnCertificate: (context) => setOwn(deps, context),
+    changeOwnCertificate: (context) => changeOwn(deps, context),
+    deleteOwnCertificate: (context) => removeOwn(deps, context),
+  }) satisfies Partial<Handlers>;

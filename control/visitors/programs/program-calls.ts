@@ -55,7 +55,8 @@ const removeProgram = (deps: PolicyDeps, context: CallContext<'deleteAccessProgr
     await auditCall(trx, context, 'access-policy.revoke-program', policy.name, detail);
   });
 
-export const createProgramCalls = (deps: PolicyDeps): Handlers<'listAccessPrograms' | 'deleteAccessProgram'> => ({
-  listAccessPrograms: (context) => listPrograms(deps, context),
-  deleteAccessProgram: (context) => removeProgram(deps, context),
-});
+export const createProgramCalls = (deps: PolicyDeps) =>
+  ({
+    listAccessPrograms: (context) => listPrograms(deps, context),
+    deleteAccessProgram: (context) => removeProgram(deps, context),
+  }) satisfies Partial<Handlers>;
