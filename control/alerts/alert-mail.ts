@@ -3,15 +3,13 @@
 import type { JobPayloads } from '../platform/job/queue.ts';
 import type { SendMail } from '../platform/mail/mail.ts';
 import { withAlertLinks } from '../platform/mail/mails.ts';
-import type { KeyRing } from '../platform/secret/key-ring.ts';
 import type { Queries, Store } from '../platform/store/store.ts';
+import type { CallDeps } from '../request/deps.ts';
 import { wantsMail } from './mailing.ts';
 import { unsubscribeUrl } from './unsubscribe.ts';
 
-export interface AlertMailDeps {
+export interface AlertMailDeps extends Pick<CallDeps, 'keyRing' | 'clock'> {
   readonly store: Pick<Store, 'db'>;
-  readonly keyRing: KeyRing;
-  readonly clock: () => number;
   readonly sendMail: SendMail;
   readonly settings: { readonly origin: string };
 }

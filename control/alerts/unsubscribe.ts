@@ -6,9 +6,8 @@ import { addressKey } from '@underpass/rules/address/address.ts';
 import { alertLimits, dayMs } from '@underpass/rules/limits.ts';
 import { productName } from '@underpass/rules/text/text.ts';
 import type { Env, Hono } from 'hono';
-import type { Limiter } from '../platform/limit/limiter.ts';
 import type { KeyRing } from '../platform/secret/key-ring.ts';
-import type { Store } from '../platform/store/store.ts';
+import type { CallDeps } from '../request/deps.ts';
 import { answerMethod } from '../request/http/method.ts';
 import { html, renderNote, renderPage } from '../visitors/sign-in/page.ts';
 import { keepMailing } from './mailing.ts';
@@ -48,12 +47,7 @@ const path = '/alerts/unsubscribe/';
 export const unsubscribeUrl = (keyRing: KeyRing, origin: string, who: Subscription, nowMs: number): string =>
   `${origin}${path}${signSubscription(keyRing, who, nowMs)}`;
 
-export interface UnsubscribeDeps {
-  readonly store: Store;
-  readonly keyRing: KeyRing;
-  readonly limiter: Limiter;
-  readonly clock: () => number;
-}
+export type UnsubscribeDeps = Pick<CallDeps, 'store' | 'keyRing' | 'limiter' | 'clock'>;
 
 const foot = html`You get these mails because you are a member of a project on ${productName}.`;
 

@@ -3,17 +3,12 @@
 import { type ListQuery, searchWords } from '@underpass/rules/list/list-page.ts';
 import { type RawBuilder, sql } from 'kysely';
 import type { FeedPort } from '../edges/feed/port.ts';
-import type { Bus } from '../platform/bus/bus.ts';
-import type { JobQueue } from '../platform/job/queue.ts';
-import type { Queries, Store } from '../platform/store/store.ts';
+import type { Queries } from '../platform/store/store.ts';
 import { type AuditRow, writeAudit } from '../request/caller/audit.ts';
+import type { CallDeps } from '../request/deps.ts';
 
-export interface OperatorNeeds {
-  readonly store: Store;
+export interface OperatorNeeds extends Pick<CallDeps, 'store' | 'bus' | 'jobs' | 'origin'> {
   readonly feed: Pick<FeedPort, 'tunnelsChanged' | 'blocksChanged' | 'regionChanged' | 'isServing'>;
-  readonly bus: Bus;
-  readonly jobs: Pick<JobQueue, 'wake'>;
-  readonly origin: string;
   readonly operatorEmail: string;
   readonly operatorName: string;
 }

@@ -7,7 +7,8 @@ import { dayMs } from '@underpass/rules/limits.ts';
 import type { Env, Hono } from 'hono';
 import { writeSetting } from '../platform/store/setting.ts';
 import type { Store } from '../platform/store/store.ts';
-import { type CookieNames, readCookie } from '../request/http/cookie.ts';
+import type { CallDeps } from '../request/deps.ts';
+import { readCookie } from '../request/http/cookie.ts';
 import { answerMethod } from '../request/http/method.ts';
 import { createFileFolder, type FileFolder } from './files.ts';
 import { readReleaseKey } from './release-key.ts';
@@ -90,11 +91,8 @@ function createWriteCheck(store: Store): () => Promise<boolean> {
   };
 }
 
-export interface SiteDeps {
+export interface SiteDeps extends Pick<CallDeps, 'store' | 'cookies' | 'clock'> {
   readonly settings: SiteSettings;
-  readonly store: Store;
-  readonly cookies: CookieNames;
-  readonly clock: () => number;
   /** True from the end of the start until the server has been asked to stop. */
   readonly isRunning: () => boolean;
 }

@@ -4,20 +4,16 @@
 import { projectQuotas } from '@underpass/rules/limits.ts';
 import { monthAt } from '@underpass/rules/text/month.ts';
 import { sql } from 'kysely';
-import type { FeedPort } from '../edges/feed/port.ts';
 import { piecesOf } from '../platform/store/pieces.ts';
-import type { Queries, Store } from '../platform/store/store.ts';
+import type { Queries } from '../platform/store/store.ts';
 import { readQuotas } from '../request/caller/membership.ts';
+import type { CallDeps } from '../request/deps.ts';
 
 export const gigabyte = 1e9;
 /** The default is more than any project uses: no limit. */
 export const hasTrafficLimit = (gigabytes: number): boolean => gigabytes < projectQuotas.gigabytesPerMonth;
 
-interface LimitDeps {
-  readonly store: Store;
-  readonly feed: Pick<FeedPort, 'tunnelsChanged'>;
-  readonly clock: () => number;
-}
+type LimitDeps = Pick<CallDeps, 'store' | 'feed' | 'clock'>;
 
 /** Few projects have a limit of their own; only these are summed. */
 export const readLimited = (db: Queries) =>

@@ -3,28 +3,20 @@
 
 import { nextDeliveryPauseMs, webhookLimits } from '@underpass/rules/tunnel/webhook.ts';
 import { sql } from 'kysely';
-import type { Logger } from 'pino';
 import type { BackgroundWork } from '../../platform/job/background.ts';
-import type { JobQueue } from '../../platform/job/queue.ts';
 import { webhookDisabledMail } from '../../platform/mail/mails.ts';
-import type { KeyRing } from '../../platform/secret/key-ring.ts';
 import type { WithLease } from '../../platform/store/lease.ts';
 import { piecesOf } from '../../platform/store/pieces.ts';
 import type { Schema } from '../../platform/store/schema.ts';
-import type { Queries, Store } from '../../platform/store/store.ts';
+import type { Queries } from '../../platform/store/store.ts';
 import { writeAudit } from '../../request/caller/audit.ts';
 import { addNotices, ownersOf } from '../../request/caller/notice.ts';
+import type { CallDeps } from '../../request/deps.ts';
 import type { GuardedFetch } from '../../request/http/guarded-fetch.ts';
 import { renderBody, signatureFields } from './message.ts';
 import { eventOf, findWebhook, openWebhook } from './rows.ts';
 
-export interface DeliverDeps {
-  readonly store: Store;
-  readonly keyRing: KeyRing;
-  readonly clock: () => number;
-  readonly log: Logger;
-  readonly origin: string;
-  readonly jobs: Pick<JobQueue, 'wake'>;
+export interface DeliverDeps extends Pick<CallDeps, 'store' | 'keyRing' | 'clock' | 'log' | 'origin' | 'jobs'> {
   readonly webhookFetch: GuardedFetch;
 }
 

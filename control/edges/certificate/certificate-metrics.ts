@@ -2,8 +2,8 @@
 
 import type { FeedCertificate } from '@underpass/wire/feed.ts';
 import { Counter, Gauge, type Registry } from 'prom-client';
+import type { PlatformDeps } from '../../platform/deps.ts';
 import { unlessOutage } from '../../platform/store/outage.ts';
-import type { Store } from '../../platform/store/store.ts';
 import { readEnds, readOwnNames, readTunnelNames } from './certificate-rows.ts';
 import { isWildcard, type WantedName } from './core/wanted.ts';
 import { keepFirst } from './kept.ts';
@@ -14,10 +14,8 @@ export interface CertificateMetrics {
   observe(wanted: Pick<WantedName, 'name' | 'projectId'>, outcome: OrderOutcome): void;
 }
 
-export interface CertificateMetricsDeps {
+export interface CertificateMetricsDeps extends Pick<PlatformDeps, 'store' | 'clock'> {
   readonly registry: Registry;
-  readonly store: Store;
-  readonly clock: () => number;
   readonly givenCertificates: () => readonly FeedCertificate[];
   /**
    * A wildcard of ours that the authority cannot issue is not missing, because each name below it gets a certificate of its own;

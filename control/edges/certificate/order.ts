@@ -1,9 +1,7 @@
 // One order of a certificate: counted before it begins, kept when it succeeds, explained when it fails.
 
 import { X509Certificate } from 'node:crypto';
-import type { Logger } from 'pino';
-import type { KeyRing } from '../../platform/secret/key-ring.ts';
-import type { Store } from '../../platform/store/store.ts';
+import type { PlatformDeps } from '../../platform/deps.ts';
 import type { Authority, IssuedCertificate, IssueFailure } from './authority.ts';
 import type { OrderOutcome } from './certificate-metrics.ts';
 import { failAttempt, type MadeCertificate, readChain, readHeld, saveCertificate, startAttempt } from './certificate-rows.ts';
@@ -12,11 +10,7 @@ import { isWildcard, type WantedName } from './core/wanted.ts';
 import { findDelegation } from './delegation.ts';
 import { hostsOf } from './given-files.ts';
 
-export interface OrderDeps {
-  readonly store: Store;
-  readonly keyRing: KeyRing;
-  readonly clock: () => number;
-  readonly log: Logger;
+export interface OrderDeps extends Pick<PlatformDeps, 'store' | 'keyRing' | 'clock' | 'log'> {
   readonly authority: Authority;
   readonly onOrder?: (wanted: WantedName, outcome: OrderOutcome) => void;
   /** One of our own names keeps failing: the operator has to act. */

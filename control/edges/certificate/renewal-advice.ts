@@ -1,8 +1,7 @@
 // When the authority advises to renew each certificate: asked from time to time, kept in memory.
 
 import { hourMs } from '@underpass/rules/limits.ts';
-import type { Logger } from 'pino';
-import type { Store } from '../../platform/store/store.ts';
+import type { PlatformDeps } from '../../platform/deps.ts';
 import type { Authority } from './authority.ts';
 import { isDue, momentIn } from './core/renewal.ts';
 import type { HeldCertificate } from './core/wanted.ts';
@@ -27,11 +26,8 @@ const askAgainMs = 6 * hourMs;
 /** Questions of one pass; passes come every minute. */
 const askedAtOnce = 50;
 
-export interface RenewalAdviceDeps {
-  readonly store: Store;
+export interface RenewalAdviceDeps extends Pick<PlatformDeps, 'store' | 'clock' | 'log'> {
   readonly authority: Authority;
-  readonly clock: () => number;
-  readonly log: Logger;
 }
 
 export function createRenewalAdvice({ store, authority, clock, log }: RenewalAdviceDeps): RenewalAdvice {

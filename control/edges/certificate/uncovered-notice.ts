@@ -1,14 +1,10 @@
 // Logs our own names that no given file covers, if there is no authority to order certificates from.
 
 import type { FeedCertificate } from '@underpass/wire/feed.ts';
-import type { Logger } from 'pino';
-import type { Store } from '../../platform/store/store.ts';
+import type { PlatformDeps } from '../../platform/deps.ts';
 import { readEnds, readOwnNames } from './certificate-rows.ts';
 
-export interface UncoveredNoticeDeps {
-  readonly store: Store;
-  readonly clock: () => number;
-  readonly log: Logger;
+export interface UncoveredNoticeDeps extends Pick<PlatformDeps, 'store' | 'clock' | 'log'> {
   readonly givenCertificates: () => readonly FeedCertificate[];
 }
 

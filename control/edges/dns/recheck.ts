@@ -1,10 +1,10 @@
 // The daily re-check of verified domains: a few at a time, by one control process at a time. The caller's `onLost` runs inside
 // the transaction that takes a lost domain away.
 
-import type { Logger } from 'pino';
+import type { PlatformDeps } from '../../platform/deps.ts';
 import { isTimeInDoubt } from '../../platform/store/known-time.ts';
 import type { WithLease } from '../../platform/store/lease.ts';
-import { type Queries, type Store, takeProjectLock } from '../../platform/store/store.ts';
+import { type Queries, takeProjectLock } from '../../platform/store/store.ts';
 import { decideOwnership, type OwnershipDecision, recheckEveryMs } from './core/ownership.ts';
 import type { DnsPort } from './port.ts';
 
@@ -14,11 +14,8 @@ export interface VerifiedDomain {
   readonly apexName: string;
 }
 
-export interface RecheckDeps {
-  readonly store: Store;
+export interface RecheckDeps extends Pick<PlatformDeps, 'store' | 'clock' | 'log'> {
   readonly dns: Pick<DnsPort, 'checkChallenge'>;
-  readonly clock: () => number;
-  readonly log: Logger;
   readonly withLease: WithLease;
   /** Takes down routes, queues mails and writes the audit row in the same transaction. Returns what to do after it. */
   readonly onLost: (trx: Queries, domain: VerifiedDomain) => Promise<() => void>;

@@ -8,10 +8,7 @@ import type { ConnectedClient, EdgeHealth, HistoryRange, LastClient, TunnelHisto
 import type { PortProblem } from '@underpass/rules/tunnel/port-range.ts';
 import type { FeedCertificate, ToEdge } from '@underpass/wire/feed.ts';
 import { createControlFeed } from '@underpass/wire/feed-stream.ts';
-import type { Logger } from 'pino';
-import type { Bus } from '../../platform/bus/bus.ts';
-import type { KeyRing } from '../../platform/secret/key-ring.ts';
-import type { Store } from '../../platform/store/store.ts';
+import type { PlatformDeps } from '../../platform/deps.ts';
 import { reconcilePauseMs } from './core/reconcile.ts';
 import { type KnownEdge, noteEdges, readEdgeNotes } from './edge-notes.ts';
 import { silentPings } from './edge-session.ts';
@@ -40,16 +37,11 @@ export interface FeedTiming {
 
 const defaultTiming: FeedTiming = { reconcileMs: 20_000, pingMs: 5_000, deliveryMs: 5_000, flushMs: 60_000 };
 
-export interface FeedHubDeps {
-  readonly store: Store;
-  readonly bus: Bus;
-  readonly keyRing: KeyRing;
+export interface FeedHubDeps extends Pick<PlatformDeps, 'store' | 'bus' | 'keyRing' | 'clock' | 'log'> {
   /** Control's public address without a trailing slash: visitors sign in there. */
   readonly origin: string;
-  readonly clock: () => number;
   /** Starts as the clock and never jumps: measures silence. The clock, if absent. */
   readonly steady?: () => number;
-  readonly log: Logger;
   /** Given certificate files; they go to every region. */
   readonly givenCertificates: () => readonly FeedCertificate[];
   /** Whether an edge key (by its hash) still opens this region. */

@@ -1,8 +1,7 @@
 // Makes routes live: once all control processes agree that the edges of a region hold a route, each of them and the store note it.
 // A visitor or a client may come to any edge, so a tunnel is live only when all of them hold it.
 
-import type { Logger } from 'pino';
-import type { Store } from '../../platform/store/store.ts';
+import type { PlatformDeps } from '../../platform/deps.ts';
 import { type Agreement, createAgreement } from './core/agreement.ts';
 import type { EdgeAbout } from './edge-view.ts';
 import type { HubBus } from './hub-bus.ts';
@@ -10,9 +9,7 @@ import type { LiveMark } from './region-state.ts';
 import type { Regions } from './regions.ts';
 import { saveMarks } from './route-marks.ts';
 
-export interface LiveRoutesDeps {
-  readonly store: Store;
-  readonly log: Logger;
+export interface LiveRoutesDeps extends Pick<PlatformDeps, 'store' | 'log'> {
   readonly steady: () => number;
   readonly bus: HubBus;
   readonly regions: Regions;

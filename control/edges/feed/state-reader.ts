@@ -2,9 +2,8 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FeedBlock, FeedCertificate } from '@underpass/wire/feed.ts';
-import type { KeyRing } from '../../platform/secret/key-ring.ts';
+import type { PlatformDeps } from '../../platform/deps.ts';
 import { piecesOf } from '../../platform/store/pieces.ts';
-import type { Store } from '../../platform/store/store.ts';
 import { isOwnId } from '../own-certificate/own-rows.ts';
 import { readBlockPage, readBlocks, readBlocksNote } from './blocks.ts';
 import { compileGiven } from './core/given-names.ts';
@@ -26,12 +25,9 @@ import {
 import type { Marks, RegionState } from './region-state.ts';
 import type { Regions } from './regions.ts';
 
-export interface StateReaderDeps {
-  readonly store: Store;
-  readonly keyRing: KeyRing;
+export interface StateReaderDeps extends Pick<PlatformDeps, 'store' | 'keyRing' | 'clock'> {
   /** Control's public address without a trailing slash. */
   readonly origin: string;
-  readonly clock: () => number;
   readonly givenCertificates: () => readonly FeedCertificate[];
   readonly regions: Pick<Regions, 'open' | 'all' | 'publishPeers'>;
   /** Tunnels that are live by what the store says, and were not known to be. */

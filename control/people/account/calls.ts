@@ -1,30 +1,18 @@
 // The calls with which users download what the service holds about them, and delete their account.
 
 import { confirmEmailMessage, confirms } from '@underpass/rules/people/account.ts';
-import type { FeedPort } from '../../edges/feed/port.ts';
-import type { Bus } from '../../platform/bus/bus.ts';
 import { tellNarrowed } from '../../platform/bus/narrowed-rights.ts';
-import type { JobQueue } from '../../platform/job/queue.ts';
-import type { Limiter } from '../../platform/limit/limiter.ts';
-import type { Store } from '../../platform/store/store.ts';
 import { auditCall } from '../../request/caller/audit.ts';
 import type { CallContext, Handlers } from '../../request/caller/call.ts';
 import { expectPasskey } from '../../request/caller/passkey-rule.ts';
-import { type CookieNames, renderCookie } from '../../request/http/cookie.ts';
+import type { CallDeps } from '../../request/deps.ts';
+import { renderCookie } from '../../request/http/cookie.ts';
 import { orMissing, refuse } from '../../request/http/refusal.ts';
 import { isPasskeyRequired } from '../passkey/passkeys.ts';
 import { eraseUser } from './erasure.ts';
 import { answerPersonalFile } from './export.ts';
 
-export interface AccountDeps {
-  readonly store: Store;
-  readonly feed: Pick<FeedPort, 'tunnelsChanged'>;
-  readonly jobs: Pick<JobQueue, 'wake'>;
-  readonly bus: Bus;
-  readonly cookies: CookieNames;
-  readonly limiter: Limiter;
-  readonly origin: string;
-}
+export type AccountDeps = Pick<CallDeps, 'store' | 'feed' | 'jobs' | 'bus' | 'cookies' | 'limiter' | 'origin'>;
 
 async function exportAccount(deps: AccountDeps, context: CallContext<'exportAccount'>): Promise<Response> {
   const { caller, nowMs } = context;

@@ -5,12 +5,11 @@ import { publicCalls } from '@underpass/rules/api/public-calls.ts';
 import { createChallenge, type Payload, randomInt, verifySolution } from 'altcha-lib';
 import { deriveKey } from 'altcha-lib/algorithms/pbkdf2';
 import { hashToken } from '../../platform/secret/token.ts';
-import { isUniqueViolation, type Store } from '../../platform/store/store.ts';
+import { isUniqueViolation } from '../../platform/store/store.ts';
+import type { CallDeps } from '../../request/deps.ts';
 import type { BotCheck } from './bot-check.ts';
 
-export interface AltchaDeps {
-  readonly store: Store;
-  readonly clock: () => number;
+export interface AltchaDeps extends Pick<CallDeps, 'store' | 'clock'> {
   /** The first signs challenges; each may have signed one. */
   readonly secrets: () => readonly [newest: string, ...older: string[]];
   /** Rounds of PBKDF2 per try. 5,000 with 100 to 1,000 tries cost a browser about half a second. */

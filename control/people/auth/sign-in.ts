@@ -1,27 +1,20 @@
 // What every way of signing in ends with: a new session instead of the browser's old one, an audit row, the cookie.
 
 import { describeUserAgent } from '@underpass/rules/text/user-agent.ts';
-import type { Bus } from '../../platform/bus/bus.ts';
 import { tellNarrowed } from '../../platform/bus/narrowed-rights.ts';
-import type { JobQueue } from '../../platform/job/queue.ts';
 import { newSignInMail } from '../../platform/mail/mails.ts';
 import { hashToken } from '../../platform/secret/token.ts';
-import type { Queries, Store } from '../../platform/store/store.ts';
+import type { Queries } from '../../platform/store/store.ts';
 import { writeAudit } from '../../request/caller/audit.ts';
 import type { CallContext } from '../../request/caller/call.ts';
 import { addNotices } from '../../request/caller/notice.ts';
 import { createSession, endSession, type NewSession, sessionMaxSeconds } from '../../request/caller/session.ts';
-import { type CookieNames, readCookie, renderCookie } from '../../request/http/cookie.ts';
+import type { CallDeps } from '../../request/deps.ts';
+import { readCookie, renderCookie } from '../../request/http/cookie.ts';
 import { browserCookie, browserToken } from './browser.ts';
 import { meetBrowser } from './known-browser.ts';
 
-export interface SignInDeps {
-  readonly store: Store;
-  readonly bus: Bus;
-  readonly cookies: CookieNames;
-  readonly jobs: Pick<JobQueue, 'wake'>;
-  readonly origin: string;
-}
+export type SignInDeps = Pick<CallDeps, 'store' | 'bus' | 'cookies' | 'jobs' | 'origin'>;
 
 type SignInCall = CallContext<'redeemLoginLink'> | CallContext<'signInByPasskey'>;
 

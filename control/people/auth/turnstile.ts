@@ -1,18 +1,16 @@
 // The bot check by Cloudflare Turnstile. Its server accepts each token once. We ask with a timeout, and refuse without an answer.
 
-import type { Logger } from 'pino';
+import type { CallDeps } from '../../request/deps.ts';
 import { readBounded } from '../../request/http/body.ts';
 import type { BotCheck } from './bot-check.ts';
 
 // The expected answer has some 300 bytes.
 const answerMaxBytes = 64 * 1024;
 
-export interface TurnstileDeps {
+export interface TurnstileDeps extends Pick<CallDeps, 'origin' | 'log'> {
   readonly siteKey: string;
   readonly secret: string;
   readonly url: string;
-  readonly origin: string;
-  readonly log: Logger;
   readonly timeoutMs?: number;
 }
 

@@ -8,13 +8,12 @@ import { durations, limits } from '@underpass/rules/limits.ts';
 import { generateUserCode, parseUserCode } from '@underpass/rules/people/device-code.ts';
 import { forbiddenMessage, mayGrant, parseRole } from '@underpass/rules/people/permission.ts';
 import { parseApiTokenName } from '@underpass/rules/text/project-name.ts';
-import type { JobQueue } from '../../platform/job/queue.ts';
-import { type Limiter, takeShare } from '../../platform/limit/limiter.ts';
+import { takeShare } from '../../platform/limit/limiter.ts';
 import { newTokenMail } from '../../platform/mail/mails.ts';
 import { createToken, hashToken } from '../../platform/secret/token.ts';
 import { createId } from '../../platform/store/id.ts';
 import type { Schema } from '../../platform/store/schema.ts';
-import type { Queries, Store } from '../../platform/store/store.ts';
+import type { Queries } from '../../platform/store/store.ts';
 import { createApiToken } from '../../request/caller/api-token.ts';
 import { writeAudit } from '../../request/caller/audit.ts';
 import type { CallContext, Handlers } from '../../request/caller/call.ts';
@@ -22,14 +21,10 @@ import type { Membership } from '../../request/caller/membership.ts';
 import { findMembership, lowerRole, refuseStopped } from '../../request/caller/membership.ts';
 import { addNotices } from '../../request/caller/notice.ts';
 import { takeQuota } from '../../request/caller/quota.ts';
+import type { CallDeps } from '../../request/deps.ts';
 import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
 
-export interface DeviceDeps {
-  readonly store: Store;
-  readonly limiter: Limiter;
-  readonly origin: string;
-  readonly jobs: Pick<JobQueue, 'wake'>;
-}
+export type DeviceDeps = Pick<CallDeps, 'store' | 'limiter' | 'origin' | 'jobs'>;
 
 const lifeMs = durations.deviceCodeMinutes * 60_000;
 

@@ -5,15 +5,13 @@ import type { Invitation, InvitationOffer } from '@underpass/rules/entity/resour
 import { dayMs } from '@underpass/rules/limits.ts';
 import { parseEmail } from '@underpass/rules/people/email.ts';
 import { forbiddenMessage, may, mayGrant, parseRole } from '@underpass/rules/people/permission.ts';
-import type { FeedPort } from '../../edges/feed/port.ts';
 import { guardedTunnels } from '../../edges/policies/guarded-tunnels.ts';
-import { addJob, type JobQueue } from '../../platform/job/queue.ts';
-import type { Limiter } from '../../platform/limit/limiter.ts';
+import { addJob } from '../../platform/job/queue.ts';
 import { newOwnerMail } from '../../platform/mail/mails.ts';
 import { hashToken } from '../../platform/secret/token.ts';
 import { createId } from '../../platform/store/id.ts';
 import type { Schema } from '../../platform/store/schema.ts';
-import type { Queries, Store } from '../../platform/store/store.ts';
+import type { Queries } from '../../platform/store/store.ts';
 import { userShare } from '../../request/caller/allowance.ts';
 import { auditCall, writeAudit } from '../../request/caller/audit.ts';
 import type { CallContext, Handlers } from '../../request/caller/call.ts';
@@ -23,16 +21,12 @@ import { expectPasskey, hasPasskey } from '../../request/caller/passkey-rule.ts'
 import { lockProject } from '../../request/caller/project-lock.ts';
 import { expectFreshProof } from '../../request/caller/proof-rule.ts';
 import { takeMemberQuota } from '../../request/caller/quota.ts';
+import type { CallDeps } from '../../request/deps.ts';
 import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
 import { insertMember, toProject } from '../project/projects.ts';
 import { byActiveMember, findApprover, findByToken, invitationLifeMs } from './invitations.ts';
 
-export interface InvitationDeps {
-  readonly store: Store;
-  readonly feed: Pick<FeedPort, 'tunnelsChanged'>;
-  readonly limiter: Limiter;
-  readonly jobs: Pick<JobQueue, 'wake'>;
-  readonly origin: string;
+export interface InvitationDeps extends Pick<CallDeps, 'store' | 'feed' | 'limiter' | 'jobs' | 'origin'> {
   readonly invitationsApprove: boolean;
 }
 

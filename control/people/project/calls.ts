@@ -6,34 +6,25 @@ import { confirmProjectMessage, confirms, invitedOnlyMessage } from '@underpass/
 import { ownPasskeyFirstMessage } from '@underpass/rules/people/passkey.ts';
 import { decideMembershipChange, forbiddenMessage, may, mayGrant, parseRole, roles } from '@underpass/rules/people/permission.ts';
 import { parseProjectName } from '@underpass/rules/text/project-name.ts';
-import type { FeedPort } from '../../edges/feed/port.ts';
 import { endVisitsOfMembers } from '../../edges/policies/end-visits.ts';
 import { guardedTunnels } from '../../edges/policies/guarded-tunnels.ts';
-import type { Bus } from '../../platform/bus/bus.ts';
 import { tellNarrowed } from '../../platform/bus/narrowed-rights.ts';
-import type { JobQueue } from '../../platform/job/queue.ts';
-import { hasRoom, type Limiter } from '../../platform/limit/limiter.ts';
+import { hasRoom } from '../../platform/limit/limiter.ts';
 import { newOwnerMail } from '../../platform/mail/mails.ts';
-import type { Queries, Store } from '../../platform/store/store.ts';
+import type { Queries } from '../../platform/store/store.ts';
 import { auditCall, writeAudit } from '../../request/caller/audit.ts';
 import type { CallContext, Handlers } from '../../request/caller/call.ts';
 import { findMembership, refuseStopped } from '../../request/caller/membership.ts';
 import { tellNewOwner } from '../../request/caller/notice.ts';
 import { lockProject } from '../../request/caller/project-lock.ts';
 import { lockUser } from '../../request/caller/user-lock.ts';
+import type { CallDeps } from '../../request/deps.ts';
 import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
 import { refuseSuspendedIn } from '../../tunnels/tunnel/tunnels.ts';
 import { deleteProject } from './deletion.ts';
 import { countOwnedProjects, countOwners, insertProject, listProjects, toProject } from './projects.ts';
 
-export interface ProjectDeps {
-  readonly store: Store;
-  readonly feed: Pick<FeedPort, 'tunnelsChanged'>;
-  readonly bus: Bus;
-  readonly limiter: Limiter;
-  readonly jobs: Pick<JobQueue, 'wake'>;
-  readonly origin: string;
-}
+export type ProjectDeps = Pick<CallDeps, 'store' | 'feed' | 'bus' | 'limiter' | 'jobs' | 'origin'>;
 
 // The operator approves accounts, so only a script would need more.
 const ownedProjectsPerUser = 20;

@@ -2,23 +2,18 @@
 
 import { addressKey } from '@underpass/rules/address/address.ts';
 import { parseRegistration } from '@underpass/rules/people/registration.ts';
-import { addJob, type JobQueue } from '../../platform/job/queue.ts';
-import { type Limiter, takeShare } from '../../platform/limit/limiter.ts';
+import { addJob } from '../../platform/job/queue.ts';
+import { takeShare } from '../../platform/limit/limiter.ts';
 import { hashToken } from '../../platform/secret/token.ts';
-import type { Store } from '../../platform/store/store.ts';
 import type { CallContext, Handlers } from '../../request/caller/call.ts';
-import type { CookieNames } from '../../request/http/cookie.ts';
+import type { CallDeps } from '../../request/deps.ts';
 import { orInvalidForm } from '../../request/http/refusal.ts';
 import { type BotCheck, passBotCheck } from '../auth/bot-check.ts';
 import { browserCookie, browserToken } from '../auth/browser.ts';
 import { findByToken } from '../invitation/invitations.ts';
 
-export interface RegistrationDeps {
-  readonly store: Store;
-  readonly limiter: Limiter;
-  readonly jobs: Pick<JobQueue, 'wake'>;
+export interface RegistrationDeps extends Pick<CallDeps, 'store' | 'limiter' | 'jobs' | 'cookies'> {
   readonly botCheck: BotCheck;
-  readonly cookies: CookieNames;
 }
 
 /** Only who holds the link of an invitation registers as invited: anybody may type somebody else's e-mail. */

@@ -1,9 +1,9 @@
 // Decides whether an e-mail has an active subscription: from the store (import, webhook, operator), else by asking the provider.
 
-import type { Logger } from 'pino';
 import { createId } from '../../platform/store/id.ts';
 import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries } from '../../platform/store/store.ts';
+import type { CallDeps } from '../../request/deps.ts';
 import { readBounded } from '../../request/http/body.ts';
 
 const lookupTimeoutMs = 5_000;
@@ -38,11 +38,9 @@ async function ask({ url, token }: SubscriptionLookup, email: string): Promise<b
   return (JSON.parse(text) as { active?: unknown }).active === true;
 }
 
-export interface SubscriptionDeps {
+export interface SubscriptionDeps extends Pick<CallDeps, 'clock' | 'log'> {
   readonly db: Queries;
   readonly lookup: SubscriptionLookup | undefined;
-  readonly clock: () => number;
-  readonly log: Logger;
 }
 
 /** False without an answer from the provider: the operator still sees the registration and decides. */

@@ -6,10 +6,10 @@ import { addressKey } from '@underpass/rules/address/address.ts';
 import { bodyMaxBytes } from '@underpass/rules/limits.ts';
 import { parseEmail } from '@underpass/rules/people/email.ts';
 import { parseTime } from '@underpass/rules/text/date.ts';
-import type { Limiter } from '../../platform/limit/limiter.ts';
 import { hashToken } from '../../platform/secret/token.ts';
-import type { Queries, Store } from '../../platform/store/store.ts';
+import type { Queries } from '../../platform/store/store.ts';
 import { writeAudit } from '../../request/caller/audit.ts';
+import type { CallDeps } from '../../request/deps.ts';
 import { readBounded } from '../../request/http/body.ts';
 import { orInvalid, refuse } from '../../request/http/refusal.ts';
 import { putSubscription } from './subscription.ts';
@@ -59,10 +59,7 @@ async function isFirst(trx: Queries, signature: string, signedAt: number): Promi
   return (await taken.returning('answer_hash').executeTakeFirst()) !== undefined;
 }
 
-export interface WebhookDeps {
-  readonly store: Store;
-  readonly limiter: Limiter;
-  readonly clock: () => number;
+export interface WebhookDeps extends Pick<CallDeps, 'store' | 'limiter' | 'clock'> {
   /** Undefined if no provider is set up: then the webhook answers 404. */
   readonly secret: string | undefined;
 }

@@ -4,13 +4,11 @@ import type { ApiToken, NewApiToken, OwnToken } from '@underpass/rules/entity/re
 import { limits } from '@underpass/rules/limits.ts';
 import { forbiddenMessage, may, mayGrant, parseRole } from '@underpass/rules/people/permission.ts';
 import { parseApiTokenName } from '@underpass/rules/text/project-name.ts';
-import type { Bus } from '../../platform/bus/bus.ts';
 import { tellNarrowed } from '../../platform/bus/narrowed-rights.ts';
-import type { JobQueue } from '../../platform/job/queue.ts';
-import { hasRoom, type Limiter } from '../../platform/limit/limiter.ts';
+import { hasRoom } from '../../platform/limit/limiter.ts';
 import { newTokenMail } from '../../platform/mail/mails.ts';
 import { isoOrNull } from '../../platform/store/iso-time.ts';
-import type { Queries, Store } from '../../platform/store/store.ts';
+import type { Queries } from '../../platform/store/store.ts';
 import { recordAlert } from '../../request/caller/alert.ts';
 import { createApiToken } from '../../request/caller/api-token.ts';
 import { auditCall, writeAudit } from '../../request/caller/audit.ts';
@@ -19,15 +17,10 @@ import { findMembership } from '../../request/caller/membership.ts';
 import { addNotices } from '../../request/caller/notice.ts';
 import { lockProject } from '../../request/caller/project-lock.ts';
 import { takeQuota } from '../../request/caller/quota.ts';
+import type { CallDeps } from '../../request/deps.ts';
 import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
 
-export interface TokenDeps {
-  readonly store: Store;
-  readonly bus: Bus;
-  readonly limiter: Limiter;
-  readonly jobs: Pick<JobQueue, 'wake'>;
-  readonly origin: string;
-}
+export type TokenDeps = Pick<CallDeps, 'store' | 'bus' | 'limiter' | 'jobs' | 'origin'>;
 
 const tokenRows = (db: Queries, projectId: string) =>
   db

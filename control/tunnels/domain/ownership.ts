@@ -1,11 +1,11 @@
 // What happens when a project verifies or loses an apex: the hosts of its tunnels under it go live, or stop being live.
 
-import type { FeedPort } from '../../edges/feed/port.ts';
-import { addJob, type JobQueue } from '../../platform/job/queue.ts';
+import { addJob } from '../../platform/job/queue.ts';
 import { isUniqueViolation, type Queries, type Store } from '../../platform/store/store.ts';
 import { recordAlert } from '../../request/caller/alert.ts';
 import { writeAudit } from '../../request/caller/audit.ts';
 import { lockProject } from '../../request/caller/project-lock.ts';
+import type { CallDeps } from '../../request/deps.ts';
 import { refuse } from '../../request/http/refusal.ts';
 import { foreignDomainText, tunnelsUnder } from './domains.ts';
 
@@ -58,11 +58,7 @@ export async function claimDomain(
   }
 }
 
-export interface LossDeps {
-  readonly clock: () => number;
-  readonly feed: Pick<FeedPort, 'tunnelsChanged'>;
-  readonly jobs: Pick<JobQueue, 'wake'>;
-}
+export type LossDeps = Pick<CallDeps, 'clock' | 'feed' | 'jobs'>;
 
 async function managerEmails(db: Queries, projectId: string): Promise<string[]> {
   const query = db.selectFrom('members as m').innerJoin('users as u', 'u.id', 'm.user_id').select('u.email');

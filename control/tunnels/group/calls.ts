@@ -6,23 +6,20 @@ import { parseListQuery, securityGroupList } from '@underpass/rules/list/list-pa
 import { renderInUse } from '@underpass/rules/text/in-use.ts';
 import { parseObjectName } from '@underpass/rules/text/object-name.ts';
 import { mayDeleteSecurityGroup } from '@underpass/rules/text/security-group-name.ts';
-import type { FeedPort } from '../../edges/feed/port.ts';
-import type { Queries, Store } from '../../platform/store/store.ts';
+import type { Queries } from '../../platform/store/store.ts';
 import { auditCall, listChange } from '../../request/caller/audit.ts';
 import type { CallContext, Handlers } from '../../request/caller/call.ts';
 import type { Membership } from '../../request/caller/membership.ts';
 import { findNameAlike } from '../../request/caller/name-alike.ts';
 import { lockProject } from '../../request/caller/project-lock.ts';
 import { takeQuota, withinQuota } from '../../request/caller/quota.ts';
+import type { CallDeps } from '../../request/deps.ts';
 import { nextUpdate, refuseStale } from '../../request/http/if-match.ts';
 import { answerPage } from '../../request/http/page.ts';
 import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
 import { assignedTunnels, findGroup, insertGroup, readGroupPage, toGroup } from './groups.ts';
 
-export interface GroupDeps {
-  readonly store: Store;
-  readonly feed: Pick<FeedPort, 'tunnelsChanged'>;
-}
+export type GroupDeps = Pick<CallDeps, 'store' | 'feed'>;
 
 const readGroup = async (db: Queries, membership: Membership, name: string): Promise<SecurityGroup> =>
   toGroup(orMissing(await findGroup(db, membership.id, name), 'Security group'));

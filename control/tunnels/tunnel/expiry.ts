@@ -2,20 +2,17 @@
 // control process; each deletes under the project's lock, so it happens once.
 
 import type { EdgeHealth } from '@underpass/rules/entity/resource.ts';
-import type { Logger } from 'pino';
 import type { FeedPort } from '../../edges/feed/port.ts';
 import { isTimeInDoubt } from '../../platform/store/known-time.ts';
-import { type Queries, type Store, takeProjectLock } from '../../platform/store/store.ts';
+import { type Queries, takeProjectLock } from '../../platform/store/store.ts';
 import { writeAudit } from '../../request/caller/audit.ts';
+import type { CallDeps } from '../../request/deps.ts';
 import { leaseFrom, quickLeaseMs } from './quick.ts';
 import { presenceOf } from './region-presence.ts';
 import { deleteTunnelRow } from './write-tunnel.ts';
 
-export interface ExpiryDeps {
-  readonly store: Store;
+export interface ExpiryDeps extends Pick<CallDeps, 'store' | 'clock' | 'log'> {
   readonly feed: Pick<FeedPort, 'clientCount' | 'edges' | 'tunnelsChanged'>;
-  readonly clock: () => number;
-  readonly log: Logger;
 }
 
 /** Whether the reports about this region say who is connected: its edges are there, and none is silent or has just come. */

@@ -3,17 +3,14 @@
 
 import { dayMs, hourMs } from '@underpass/rules/limits.ts';
 import { decideDnsCheck, lookedUpName } from '@underpass/rules/names/dns-record.ts';
-import type { Logger } from 'pino';
 import type { DnsPort } from '../../edges/dns/port.ts';
 import { listRegionRows } from '../../edges/region/regions.ts';
 import type { WithLease } from '../../platform/store/lease.ts';
-import type { Queries, Store } from '../../platform/store/store.ts';
+import type { Queries } from '../../platform/store/store.ts';
+import type { CallDeps } from '../../request/deps.ts';
 
-export interface HostRecheckDeps {
-  readonly store: Store;
+export interface HostRecheckDeps extends Pick<CallDeps, 'store' | 'clock' | 'log'> {
   readonly dns: { readonly hosts: Pick<DnsPort['hosts'], 'ask'> };
-  readonly clock: () => number;
-  readonly log: Logger;
   readonly withLease: WithLease;
 }
 

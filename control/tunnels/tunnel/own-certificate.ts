@@ -7,22 +7,18 @@ import { tunnelTypes } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { findDelegation } from '../../edges/certificate/delegation.ts';
 import type { CertificatePort } from '../../edges/certificate/port.ts';
 import { describeChain, readOwnChain } from '../../edges/certificate/read-chain.ts';
-import type { FeedPort } from '../../edges/feed/port.ts';
 import { changeFallback, deleteOwn, findOwn, type Owned, saveOwn } from '../../edges/own-certificate/own-rows.ts';
-import type { KeyRing } from '../../platform/secret/key-ring.ts';
 import { isoTime } from '../../platform/store/iso-time.ts';
 import type { Schema } from '../../platform/store/schema.ts';
-import type { Queries, Store } from '../../platform/store/store.ts';
+import type { Queries } from '../../platform/store/store.ts';
 import { auditCall } from '../../request/caller/audit.ts';
 import type { CallContext, Handlers } from '../../request/caller/call.ts';
 import { lockProject } from '../../request/caller/project-lock.ts';
+import type { CallDeps } from '../../request/deps.ts';
 import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
 import { findTunnelRow, readHosts } from './tunnels.ts';
 
-export interface OwnCertificateDeps {
-  readonly store: Store;
-  readonly keyRing: KeyRing;
-  readonly feed: Pick<FeedPort, 'tunnelsChanged'>;
+export interface OwnCertificateDeps extends Pick<CallDeps, 'store' | 'keyRing' | 'feed'> {
   readonly certificates: Pick<CertificatePort, 'delegationZone'>;
 }
 

@@ -12,17 +12,16 @@ import { parseFolderKey, parseLastsSeconds, renderQuickLabel } from '@underpass/
 import { parseTunnelName } from '@underpass/rules/tunnel/tunnel-name.ts';
 import { parseTunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { listRegionRows, ownHosts, toRegion } from '../../edges/region/regions.ts';
-import type { Limiter } from '../../platform/limit/limiter.ts';
-import type { KeyRing } from '../../platform/secret/key-ring.ts';
 import { keepSecret, sealedPrefixes } from '../../platform/secret/sealed-setting.ts';
 import { createToken } from '../../platform/secret/token.ts';
 import type { Schema } from '../../platform/store/schema.ts';
-import type { Queries, Store } from '../../platform/store/store.ts';
+import type { Queries } from '../../platform/store/store.ts';
 import { userShare } from '../../request/caller/allowance.ts';
 import { auditCall } from '../../request/caller/audit.ts';
 import type { CallContext } from '../../request/caller/call.ts';
 import { lockProject } from '../../request/caller/project-lock.ts';
 import { lockUser } from '../../request/caller/user-lock.ts';
+import type { CallDeps } from '../../request/deps.ts';
 import { nextUpdate } from '../../request/http/if-match.ts';
 import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
 import { isNameFree, writeHosts } from './ingress-hosts.ts';
@@ -40,12 +39,8 @@ import {
   writeUnlessTaken,
 } from './write-tunnel.ts';
 
-export interface QuickDeps {
-  readonly store: Store;
-  readonly keyRing: KeyRing;
-  readonly limiter: Limiter;
+export interface QuickDeps extends Pick<CallDeps, 'store' | 'keyRing' | 'limiter' | 'origin'> {
   readonly feed: { tunnelsChanged(ids: readonly string[]): void };
-  readonly origin: string;
   /** How many one person may have at once; 0 switches them off. */
   readonly quickTunnels: number;
   readonly chosenNames: boolean;

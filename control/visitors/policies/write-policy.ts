@@ -3,28 +3,24 @@
 import { renderInUse } from '@underpass/rules/text/in-use.ts';
 import { parseObjectName } from '@underpass/rules/text/object-name.ts';
 import type { AccessPolicy } from '@underpass/rules/visit/access-policy.ts';
-import type { FeedPort } from '../../edges/feed/port.ts';
 import { type PolicyContent, writeContent } from '../../edges/policies/policy-content.ts';
 import { createPolicyKeys, providerSecretContext } from '../../edges/policies/policy-keys.ts';
 import type { KeyRing } from '../../platform/secret/key-ring.ts';
 import { createId } from '../../platform/store/id.ts';
-import type { Queries, Store } from '../../platform/store/store.ts';
+import type { Queries } from '../../platform/store/store.ts';
 import { auditCall } from '../../request/caller/audit.ts';
 import type { CallContext } from '../../request/caller/call.ts';
 import type { Membership } from '../../request/caller/membership.ts';
 import { findNameAlike } from '../../request/caller/name-alike.ts';
 import { lockProject } from '../../request/caller/project-lock.ts';
 import { takeQuota } from '../../request/caller/quota.ts';
+import type { CallDeps } from '../../request/deps.ts';
 import { nextUpdate, refuseStale } from '../../request/http/if-match.ts';
 import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
 import { attachedTunnels, contentOf, findPolicy, type PolicyRow, readPolicy } from './policies.ts';
 import { describeChange, newContent, type PolicyChange, parseChange, refuseMovedSecret } from './policy-change.ts';
 
-export interface PolicyDeps {
-  readonly store: Store;
-  readonly keyRing: KeyRing;
-  readonly feed: Pick<FeedPort, 'tunnelsChanged'>;
-  readonly origin: string;
+export interface PolicyDeps extends Pick<CallDeps, 'store' | 'keyRing' | 'feed' | 'origin'> {
   readonly settings: { readonly production: boolean };
 }
 

@@ -3,24 +3,16 @@
 import { randomInt } from 'node:crypto';
 import { generateUserCode } from '@underpass/rules/people/device-code.ts';
 import { isListed } from '@underpass/rules/visit/grants.ts';
-import type { Logger } from 'pino';
 import type { JobPayloads } from '../../platform/job/queue.ts';
-import type { Limiter } from '../../platform/limit/limiter.ts';
 import type { SendMail } from '../../platform/mail/mail.ts';
 import { accessCodeMail } from '../../platform/mail/mails.ts';
-import type { KeyRing } from '../../platform/secret/key-ring.ts';
-import type { Store } from '../../platform/store/store.ts';
+import type { CallDeps } from '../../request/deps.ts';
 import { findSignInPolicy, type SignInPolicy } from '../policies/find-sign-in-policy.ts';
 import { hashCode } from './code.ts';
 import { changeFlow } from './flow.ts';
 import { logSignIn } from './sign-in-log.ts';
 
-interface CodeMailDeps {
-  readonly store: Store;
-  readonly keyRing: KeyRing;
-  readonly clock: () => number;
-  readonly log: Logger;
-  readonly limiter: Limiter;
+interface CodeMailDeps extends Pick<CallDeps, 'store' | 'keyRing' | 'clock' | 'log' | 'limiter'> {
   readonly sendMail: SendMail;
 }
 

@@ -1,26 +1,13 @@
 // What the sign-in of visitors needs from the rest of control.
 
 import type { VisitorClaims } from '@underpass/rules/visit/grants.ts';
-import type { Logger } from 'pino';
 import type { DnsPort } from '../../edges/dns/port.ts';
-import type { Bus } from '../../platform/bus/bus.ts';
-import type { JobQueue } from '../../platform/job/queue.ts';
-import type { Limiter } from '../../platform/limit/limiter.ts';
-import type { KeyRing } from '../../platform/secret/key-ring.ts';
-import type { Store } from '../../platform/store/store.ts';
-import type { CookieNames } from '../../request/http/cookie.ts';
+import type { CallDeps } from '../../request/deps.ts';
 import type { SignInPolicy } from '../policies/find-sign-in-policy.ts';
 import type { SignInTarget } from './target.ts';
 
-export interface VisitDeps {
-  readonly store: Store;
-  readonly bus: Bus;
-  readonly keyRing: KeyRing;
-  readonly clock: () => number;
-  readonly log: Logger;
-  readonly limiter: Limiter;
-  readonly jobs: Pick<JobQueue, 'wake'>;
-  readonly cookies: CookieNames;
+export interface VisitDeps
+  extends Pick<CallDeps, 'store' | 'bus' | 'keyRing' | 'clock' | 'log' | 'limiter' | 'jobs' | 'cookies'> {
   /** Control's public URL without a trailing slash. */
   readonly origin: string;
   readonly production: boolean;
