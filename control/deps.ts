@@ -1,19 +1,16 @@
 // What createControl takes: everything that touches the outside world. server/ passes the real things, tests pass fakes.
 
 import type { OperatorIdentity, StatusRow } from '@underpass/rules/entity/resource.ts';
-import type { Logger } from 'pino';
 import type { UsageWebhook } from './billing/billing.ts';
 import type { CertificatePort } from './edges/certificate/port.ts';
 import type { DnsPort } from './edges/dns/port.ts';
 import type { FeedPort } from './edges/feed/port.ts';
 import type { BotCheck } from './people/auth/bot-check.ts';
 import type { SubscriptionLookup } from './people/registration/subscription.ts';
-import type { Bus } from './platform/bus/bus.ts';
 import type { Dependency } from './platform/dependency/dependency.ts';
+import type { PlatformDeps } from './platform/deps.ts';
 import type { Limiter } from './platform/limit/limiter.ts';
 import type { KeptMail, SendMail } from './platform/mail/mail.ts';
-import type { KeyRing } from './platform/secret/key-ring.ts';
-import type { Store } from './platform/store/store.ts';
 import type { SiteSettings } from './site/site.ts';
 import type { DocumentNet } from './visitors/programs/document.ts';
 
@@ -44,15 +41,10 @@ export interface ControlSettings extends SiteSettings {
   readonly operatorIdentity: OperatorIdentity;
 }
 
-export interface ControlDeps {
+export interface ControlDeps extends Omit<PlatformDeps, 'jobs' | 'limiter'> {
   readonly settings: ControlSettings;
-  readonly store: Store;
-  readonly bus: Bus;
-  readonly keyRing: KeyRing;
   /** What the metrics tell about; left out, nothing. */
   readonly dependencies?: readonly Dependency[];
-  readonly clock: () => number;
-  readonly log: Logger;
   readonly sendMail: SendMail;
   /** The mails kept in development, newest first; left out in production. */
   readonly mailbox?: { list(): Promise<readonly KeptMail[]> };

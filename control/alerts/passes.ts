@@ -4,22 +4,15 @@
 import { type AlertKind, alertKinds } from '@underpass/rules/tunnel/alert.ts';
 import type { OverviewDeps } from '../overview/facts.ts';
 import type { BackgroundWork } from '../platform/job/background.ts';
-import type { JobQueue } from '../platform/job/queue.ts';
 import type { WithLease } from '../platform/store/lease.ts';
 import type { Schema } from '../platform/store/schema.ts';
-import type { Store } from '../platform/store/store.ts';
+import type { CallDeps } from '../request/deps.ts';
 import { applyStep, readAlerts, toAlert } from './alert-rows.ts';
 import { findSlowSteps, findTunnelSteps, type ProjectSteps } from './findings.ts';
 import { mailNews, readDue } from './mailing.ts';
 import { type NewDelivery, queueDelivery } from './webhook/rows.ts';
 
-export interface PassDeps extends OverviewDeps {
-  readonly store: Store;
-  readonly clock: () => number;
-  readonly withLease: WithLease;
-  readonly jobs: Pick<JobQueue, 'wake'>;
-  readonly origin: string;
-}
+export type PassDeps = OverviewDeps & Pick<CallDeps, 'store' | 'clock' | 'jobs' | 'origin'> & { readonly withLease: WithLease };
 
 type Look = (deps: OverviewDeps, nowMs: number) => Promise<readonly ProjectSteps[]>;
 

@@ -6,26 +6,20 @@ import { type CallName, calls } from '@underpass/rules/api/calls.ts';
 import { queryShapeOf } from '@underpass/rules/api/schemas.ts';
 import { isPlainWord } from '@underpass/rules/text/characters.ts';
 import type { z } from 'zod';
-import type { Limiter } from '../platform/limit/limiter.ts';
 import { hashToken } from '../platform/secret/token.ts';
-import type { Store } from '../platform/store/store.ts';
 import { credentialOf, takeAllowance, userShare } from '../request/caller/allowance.ts';
 import type { CallContext, Handlers } from '../request/caller/call.ts';
 import type { Caller } from '../request/caller/caller.ts';
 import { findCaller, type IdentifyDeps, readCredential } from '../request/caller/identify.ts';
 import { auditRefusedCall } from '../request/caller/refusal-audit.ts';
+import type { CallDeps } from '../request/deps.ts';
 import { limitedAddress } from '../request/http/address.ts';
 import { readBody } from '../request/http/body.ts';
 import { isForeignRead, isOwnRequest, isUnsafe } from '../request/http/origin.ts';
 import { Refusal, type RefusalCode, refuse } from '../request/http/refusal.ts';
 import { permit, type Values } from './permit.ts';
 
-export interface DispatchDeps extends IdentifyDeps {
-  readonly store: Store;
-  readonly limiter: Limiter;
-  readonly clock: () => number;
-  readonly origin: string;
-}
+export type DispatchDeps = IdentifyDeps & Pick<CallDeps, 'store' | 'limiter' | 'clock' | 'origin'>;
 
 export interface Incoming extends Values {
   readonly name: CallName;

@@ -3,7 +3,6 @@
 
 import { createHash } from 'node:crypto';
 import { hourMs } from '@underpass/rules/limits.ts';
-import type { Logger } from 'pino';
 import { signatureFields } from '../alerts/webhook/message.ts';
 import { usageColumns } from '../edges/feed/usage-rows.ts';
 import type { OperatorNeeds } from '../operator/actor.ts';
@@ -11,6 +10,7 @@ import { changeProject } from '../operator/projects.ts';
 import type { Schema } from '../platform/store/schema.ts';
 import type { Queries } from '../platform/store/store.ts';
 import { readQuotas } from '../request/caller/membership.ts';
+import type { CallDeps } from '../request/deps.ts';
 import { readBounded } from '../request/http/body.ts';
 import { renderCounts } from '../usage/month.ts';
 
@@ -20,10 +20,7 @@ export interface UsageWebhook {
   readonly secret: string;
 }
 
-export interface BillingDeps extends OperatorNeeds {
-  readonly clock: () => number;
-  readonly log: Logger;
-}
+export type BillingDeps = OperatorNeeds & Pick<CallDeps, 'clock' | 'log'>;
 
 /** Edges and control have reported an hour by then, unless one of them was away. */
 const settledMs = 10 * 60_000;

@@ -6,17 +6,17 @@ import type { Session } from '@underpass/rules/entity/resource.ts';
 import { parseLoginForm } from '@underpass/rules/people/login-form.ts';
 import { parseReturnPath } from '@underpass/rules/people/return-path.ts';
 import { text } from '@underpass/rules/text/text.ts';
-import type { FeedPort } from '../../edges/feed/port.ts';
 import { guardedTunnelsOf } from '../../edges/policies/guarded-tunnels.ts';
 import { tellNarrowed } from '../../platform/bus/narrowed-rights.ts';
 import { addJob } from '../../platform/job/queue.ts';
-import { hasRoom, type Limiter, takeShare } from '../../platform/limit/limiter.ts';
+import { hasRoom, takeShare } from '../../platform/limit/limiter.ts';
 import { hashToken } from '../../platform/secret/token.ts';
 import { auditCall, writeAudit } from '../../request/caller/audit.ts';
 import type { CallContext, Handlers } from '../../request/caller/call.ts';
 import { needsOperatorPasskey } from '../../request/caller/passkey-rule.ts';
 import { auditFailedSignIn } from '../../request/caller/refusal-audit.ts';
 import { endSession, endSignIns, isLive, renewProof } from '../../request/caller/session.ts';
+import type { CallDeps } from '../../request/deps.ts';
 import { limitedAddress } from '../../request/http/address.ts';
 import { readCookie, renderCookie } from '../../request/http/cookie.ts';
 import { isOwnNavigation } from '../../request/http/origin.ts';
@@ -26,9 +26,7 @@ import { browserCookie, browserToken } from './browser.ts';
 import { checkLink, isUsableLink, redeemLoginLink, redeemProofLink } from './login-link.ts';
 import { type SignInDeps, signIn } from './sign-in.ts';
 
-export interface AuthDeps extends SignInDeps {
-  readonly feed: Pick<FeedPort, 'tunnelsChanged'>;
-  readonly limiter: Limiter;
+export interface AuthDeps extends SignInDeps, Pick<CallDeps, 'feed' | 'limiter'> {
   readonly botCheck: BotCheck;
 }
 

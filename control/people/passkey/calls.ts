@@ -16,11 +16,9 @@ import {
   tooManyPasskeysMessage,
   wrongRecoveryCodeMessage,
 } from '@underpass/rules/people/passkey.ts';
-import type { FeedPort } from '../../edges/feed/port.ts';
 import { endVisitsOfUser } from '../../edges/policies/end-visits.ts';
 import { guardedTunnelsOf } from '../../edges/policies/guarded-tunnels.ts';
 import { tellNarrowed } from '../../platform/bus/narrowed-rights.ts';
-import type { Limiter } from '../../platform/limit/limiter.ts';
 import { type PasskeyNews, passkeyMail } from '../../platform/mail/mails.ts';
 import type { KeyRing } from '../../platform/secret/key-ring.ts';
 import { hashToken } from '../../platform/secret/token.ts';
@@ -34,6 +32,7 @@ import { addNotices } from '../../request/caller/notice.ts';
 import { auditFailedPasskey, auditFailedProof } from '../../request/caller/refusal-audit.ts';
 import { renewProof } from '../../request/caller/session.ts';
 import { lockUser } from '../../request/caller/user-lock.ts';
+import type { CallDeps } from '../../request/deps.ts';
 import { readCookie } from '../../request/http/cookie.ts';
 import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
 import { browserCookie, browserToken } from '../auth/browser.ts';
@@ -52,9 +51,7 @@ import {
   useRecoveryCode,
 } from './passkeys.ts';
 
-export interface PasskeyDeps extends SignInDeps {
-  readonly feed: Pick<FeedPort, 'tunnelsChanged'>;
-  readonly limiter: Limiter;
+export interface PasskeyDeps extends SignInDeps, Pick<CallDeps, 'feed' | 'limiter'> {
   readonly keyRing: Pick<KeyRing, 'derive'>;
 }
 
