@@ -38,3 +38,20 @@ export function acceptFields<const Fields extends Readonly<Record<string, Parsed
   const values = Object.entries(fields).map(([field, parsed]) => [field, parsed.ok && parsed.value]);
   return accept(Object.fromEntries(values) as ValuesOf<Fields>);
 }
+
+/** Parses each text of a list, and removes duplicates. `things`: what they are, for the message about too many. */
+export function parseEach(
+  list: readonly string[],
+  parse: (text: string) => Parsed<string>,
+  most: number,
+  things: string,
+): Parsed<readonly string[]> {
+  if (list.length > most) return refuse(`Provide at most ${most} ${things}; this list has ${list.length}.`);
+  const values = new Set<string>();
+  for (const text of list) {
+    const parsed = parse(text);
+    if (!parsed.ok) return parsed;
+    values.add(parsed.value);
+  }
+  return accept([...values]);
+}

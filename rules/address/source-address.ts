@@ -1,7 +1,7 @@
 // One allow rule of a security group, and the list of them (spec 5, Source address).
 
 import { limits } from '../limits.ts';
-import { accept, type Parsed, refuse } from '../parsed.ts';
+import { accept, type Parsed, parseEach, refuse } from '../parsed.ts';
 import { splitEntries } from '../text/typed-list.ts';
 import { addressKey, type Cidr, formatAddress, formatCidr, parseAddress, parseCidr } from './address.ts';
 
@@ -37,14 +37,6 @@ export function addSourceAddress(list: readonly string[], text: string): Parsed<
 
 /** What a form or a call sends: the list, and what was typed and not yet added (`pending`). */
 export function parseAllowList(list: readonly string[], pending = ''): Parsed<readonly string[]> {
-  const typed = [...list, ...splitEntries(pending)];
-  if (typed.length > limits.rulesPerGroup)
-    return refuse(`Provide at most ${limits.rulesPerGroup} rules; this list has ${typed.length}.`);
-  const rules = new Set<string>();
-  for (const text of typed) {
-    const parsed = parseSourceAddress(text);
-    if (!parsed.ok) return parsed;
-    rules.add(parsed.value);
-  }
-  return rules.size === 0 ? refuse('Provide at least one rule.') : accept([...rules]);
+  const rules = parseEach([...list, ...splitEntries(pending)], parseSourceAddress, limits.rulesPerGroup, 'rules');
+  return rules.ok && rules.value.length === 0 ? refuse('Provide at least one rule.') : rules;
 }

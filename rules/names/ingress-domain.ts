@@ -1,7 +1,7 @@
 // The names that visitors use to reach a tunnel, and the list of them (spec 5, Tunnel ingress domain).
 
 import { limits } from '../limits.ts';
-import { accept, type Parsed, refuse } from '../parsed.ts';
+import { accept, type Parsed, parseEach, refuse } from '../parsed.ts';
 import { splitEntries, unwrapHost } from '../text/typed-list.ts';
 import { hostnameMaxChars, isSameOrUnder, parseHostname } from './hostname.ts';
 
@@ -27,15 +27,8 @@ export function parseIngressDomains(
 ): Parsed<readonly string[]> {
   if (generate) return accept([]);
   const typed = [...list, ...splitEntries(pending).map(unwrapHost)];
-  const max = limits.ingressDomainsPerTunnel;
-  if (typed.length > max) return refuse(`Provide at most ${max} ingress domains; this list has ${typed.length}.`);
-  const names = new Set<string>();
-  for (const text of typed) {
-    const parsed = parseIngressDomain(text);
-    if (!parsed.ok) return parsed;
-    names.add(parsed.value);
-  }
-  return names.size === 0 ? refuse('Provide at least one ingress domain') : accept([...names]);
+  const names = parseEach(typed, parseIngressDomain, limits.ingressDomainsPerTunnel, 'ingress domains');
+  return names.ok && names.value.length === 0 ? refuse('Provide at least one ingress domain') : names;
 }
 
 /** The most specific of the project's apexes that covers the name, or null. Both canonical. */

@@ -1,6 +1,6 @@
 // Web origins whose pages may use the sessions of a policy's visitors.
 
-import { accept, type Parsed, refuse } from '../parsed.ts';
+import { accept, type Parsed, parseEach, refuse } from '../parsed.ts';
 import { policyLimits } from './policy-limits.ts';
 
 /** Parses what browsers send in `Origin`. A page without TLS could be anybody's, so it must have TLS. */
@@ -15,15 +15,5 @@ export function parseOrigin(text: string): Parsed<string> {
   return accept(url.origin);
 }
 
-/** Removes duplicates. */
-export function parseOrigins(list: readonly string[]): Parsed<readonly string[]> {
-  const most = policyLimits.origins;
-  if (list.length > most) return refuse(`Provide at most ${most} origins; this list has ${list.length}.`);
-  const origins = new Set<string>();
-  for (const text of list) {
-    const origin = parseOrigin(text);
-    if (!origin.ok) return origin;
-    origins.add(origin.value);
-  }
-  return accept([...origins]);
-}
+export const parseOrigins = (list: readonly string[]): Parsed<readonly string[]> =>
+  parseEach(list, parseOrigin, policyLimits.origins, 'origins');

@@ -1,7 +1,7 @@
 // Whom a policy admits by e-mail: addresses, and `*@domain` for everybody there.
 
 import { parseHostname } from '../names/hostname.ts';
-import { accept, type Parsed, refuse } from '../parsed.ts';
+import { accept, type Parsed, parseEach, refuse } from '../parsed.ts';
 import { parseEmail } from '../people/email.ts';
 import { policyLimits } from './policy-limits.ts';
 
@@ -17,15 +17,5 @@ export function parsePerson(text: string): Parsed<string> {
   return email.ok && !email.value.includes('*') ? email : refuse(personMessage(typed));
 }
 
-/** Removes duplicates. */
-export function parsePeople(list: readonly string[]): Parsed<readonly string[]> {
-  const most = policyLimits.people;
-  if (list.length > most) return refuse(`Provide at most ${most} people; this list has ${list.length}.`);
-  const people = new Set<string>();
-  for (const text of list) {
-    const person = parsePerson(text);
-    if (!person.ok) return person;
-    people.add(person.value);
-  }
-  return accept([...people]);
-}
+export const parsePeople = (list: readonly string[]): Parsed<readonly string[]> =>
+  parseEach(list, parsePerson, policyLimits.people, 'people');
