@@ -55,3 +55,12 @@ export function parseEach(
   }
   return accept([...values]);
 }
+
+/** The list with the typed entry at its end; a duplicate changes nothing. */
+export const addWith =
+  (parse: (text: string) => Parsed<string>) =>
+  (list: readonly string[], text: string): Parsed<readonly string[]> => {
+    const parsed = parse(text);
+    if (!parsed.ok) return parsed;
+    return accept(list.includes(parsed.value) ? list : [...list, parsed.value]);
+  };

@@ -1,7 +1,7 @@
 // One allow rule of a security group, and the list of them (spec 5, Source address).
 
 import { limits } from '../limits.ts';
-import { accept, type Parsed, parseEach, refuse } from '../parsed.ts';
+import { accept, addWith, type Parsed, parseEach, refuse } from '../parsed.ts';
 import { splitEntries } from '../text/typed-list.ts';
 import { addressKey, type Cidr, formatAddress, formatCidr, parseAddress, parseCidr } from './address.ts';
 
@@ -28,12 +28,7 @@ export function ownAddressRule(address: string): Parsed<string> {
 export const openRules = (list: readonly string[]): readonly string[] =>
   list.filter((rule) => rule === '0.0.0.0/0' || rule === '::/0');
 
-/** The list with the typed rule at its end; a duplicate changes nothing. */
-export function addSourceAddress(list: readonly string[], text: string): Parsed<readonly string[]> {
-  const parsed = parseSourceAddress(text);
-  if (!parsed.ok) return parsed;
-  return accept(list.includes(parsed.value) ? list : [...list, parsed.value]);
-}
+export const addSourceAddress = addWith(parseSourceAddress);
 
 /** What a form or a call sends: the list, and what was typed and not yet added (`pending`). */
 export function parseAllowList(list: readonly string[], pending = ''): Parsed<readonly string[]> {

@@ -1,7 +1,7 @@
 // The names that visitors use to reach a tunnel, and the list of them (spec 5, Tunnel ingress domain).
 
 import { limits } from '../limits.ts';
-import { accept, type Parsed, parseEach, refuse } from '../parsed.ts';
+import { accept, addWith, type Parsed, parseEach, refuse } from '../parsed.ts';
 import { splitEntries, unwrapHost } from '../text/typed-list.ts';
 import { hostnameMaxChars, isSameOrUnder, parseHostname } from './hostname.ts';
 
@@ -13,12 +13,8 @@ export function parseIngressDomain(text: string): Parsed<string> {
   return fits ? accept(`${star}${name}`) : refuse('Please enter a valid domain name.');
 }
 
-/** The list with the typed name, or the host of a pasted URL, at its end; a duplicate changes nothing. */
-export function addIngressDomain(list: readonly string[], text: string): Parsed<readonly string[]> {
-  const parsed = parseIngressDomain(unwrapHost(text));
-  if (!parsed.ok) return parsed;
-  return accept(list.includes(parsed.value) ? list : [...list, parsed.value]);
-}
+/** Takes the host of a pasted URL too. */
+export const addIngressDomain = addWith((text) => parseIngressDomain(unwrapHost(text)));
 
 /** What a form or a call sends; `pending` is what a person typed and did not add yet. `generate`: the list stays empty and control makes up a name. */
 export function parseIngressDomains(

@@ -2,7 +2,7 @@
 
 import type { accessCalls } from '@underpass/rules/api/access-calls.ts';
 import type { PayloadOf } from '@underpass/rules/api/call.ts';
-import { accept, collectErrors, type Parsed, type ParsedForm } from '@underpass/rules/parsed.ts';
+import { accept, addWith, collectErrors, type Parsed, type ParsedForm } from '@underpass/rules/parsed.ts';
 import { counted } from '@underpass/rules/text/counted.ts';
 import { splitEntries } from '@underpass/rules/text/typed-list.ts';
 import type { AccessPolicy } from '@underpass/rules/visit/access-policy.ts';
@@ -112,17 +112,8 @@ export function parsePolicyValues(values: PolicyValues, saved: AccessPolicy): Pa
   });
 }
 
-/** The list with the typed entry at its end; a duplicate changes nothing. */
-const addTo =
-  (parse: (text: string) => Parsed<string>) =>
-  (list: readonly string[], text: string): Parsed<readonly string[]> => {
-    const parsed = parse(text);
-    if (!parsed.ok) return parsed;
-    return accept(list.includes(parsed.value) ? list : [...list, parsed.value]);
-  };
-
-export const addPerson = addTo(parsePerson);
-export const addOrigin = addTo(parseOrigin);
+export const addPerson = addWith(parsePerson);
+export const addOrigin = addWith(parseOrigin);
 
 export const parseTypedPeople = (list: readonly string[], pending: string): Parsed<readonly string[]> =>
   parsePeople([...list, ...splitEntries(pending)]);
