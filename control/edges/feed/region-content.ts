@@ -1,14 +1,13 @@
 // Reads from the store what the edges of a region must hold. The only place that turns rows into feed messages.
 
 import { servingNames } from '@underpass/rules/names/hostname.ts';
-import type { KeptAddress } from '@underpass/rules/tunnel/visitor-log.ts';
 import { isCallRule, withoutCalls } from '@underpass/rules/visit/call-rule.ts';
 import type { PathRule } from '@underpass/rules/visit/path-rule.ts';
 import type { FeedCertificate, FeedChallenge, FeedTunnel, FeedVisit } from '@underpass/wire/feed.ts';
 import type { KeyRing } from '../../platform/secret/key-ring.ts';
 import { gather } from '../../platform/store/gather.ts';
 import { piecesOf } from '../../platform/store/pieces.ts';
-import type { Flag } from '../../platform/store/schema.ts';
+import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries } from '../../platform/store/store.ts';
 import { isOwnId, readOwn, readOwnFacts } from '../own-certificate/own-rows.ts';
 import { visitKeyOf } from '../policies/policy-keys.ts';
@@ -32,26 +31,6 @@ export interface StoredTunnel {
   readonly dataPlaneHost: string;
 }
 
-interface TunnelRow {
-  id: string;
-  project_id: string;
-  name: string;
-  type: FeedTunnel['type'];
-  region: string;
-  proxy_protocol: FeedTunnel['proxyProtocol'];
-  allow_list: string;
-  access_policy_id: string | null;
-  visitor_log: KeptAddress | null;
-  visitor_log_query: Flag | null;
-  port: number | null;
-  begins_traces: Flag | null;
-  mark: string | null;
-  data_plane_host: string;
-  tunnel_suspended_at: number | null;
-  project_suspended_at: number | null;
-  over_limit_at: number | null;
-}
-
 const tunnelQuery = (db: Queries) =>
   db
     .selectFrom('tunnels as t')
@@ -68,6 +47,8 @@ const tunnelQuery = (db: Queries) =>
       'p.over_limit_at',
       'regions.data_plane_host',
     ]);
+
+type TunnelRow = Awaited<ReturnType<ReturnType<typeof tunnelQuery>['execute']>>[number];
 
 /** An unreadable list denies. */
 function readAllowList(text: string): readonly string[] {
@@ -223,18 +204,13 @@ export async function readTunnels(
   return found;
 }
 
-interface CertificateRow {
-  id: string;
-  hosts: string;
-  chain_pem: string;
-  key_sealed: string;
-  expires_at: number;
-}
-
 export const certificateContext = (id: string): string => `certificates/${id}`;
 export const challengeContext = (id: string): string => `challenges/${id}`;
 
-const openCertificate = (keyRing: KeyRing, row: CertificateRow): FeedCertificate => ({
+const openCertificate = (
+  keyRing: KeyRing,
+  row: Pick<Schema['certificates'], (typeof certificateColumns)[number]>,
+): FeedCertificate => ({
   id: row.id,
   hosts: JSON.parse(row.hosts) as string[],
   certificatePem: row.chain_pem,
