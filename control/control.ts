@@ -68,12 +68,12 @@ function createHandlers(parts: Parts, events: EventStreams): Handlers {
   };
 }
 
-/** Everything that control repeats by the clock. A domain is due once a day; a pass looks for those that are. */
 async function darkenAgain({ store, feed }: ControlDeps): Promise<void> {
   const tunnelIds = await darkenMissed(store);
   if (tunnelIds.length > 0) feed.tunnelsChanged(tunnelIds);
 }
 
+/** Everything that control repeats by the clock. A domain is due once a day; a pass looks for those that are. */
 function createBackground(parts: Parts, onLost: Control['onDomainLost']): readonly BackgroundWork[] {
   const { store, clock, log, usageWebhook } = parts;
   const withLease = createWithLease(store, clock);

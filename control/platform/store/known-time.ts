@@ -6,7 +6,6 @@ import type { Logger } from 'pino';
 import { readSetting, writeSetting } from './setting.ts';
 import type { Queries, Store } from './store.ts';
 
-/** Time that the clock has to run on after a jump before anything is deleted: the operator can correct it. */
 /** A larger step between two looks, in either direction, is a jump. A server may be switched off over a weekend. */
 const jumpMs = 3 * dayMs;
 const isJump = (stepMs: number): boolean => Math.abs(stepMs) > jumpMs;
@@ -21,7 +20,7 @@ const settingName = 'known-time';
 export interface KnownTime {
   /** The clock at the last look. */
   readonly at: number;
-  /** How much longer nothing may be deleted; 0 if the time is trusted. */
+  /** How much longer nothing may be deleted, so that the operator can correct the clock; 0 if the time is trusted. */
   readonly waitMs: number;
   /** Tables that the next sweep may empty: the log has said so, and the wait was for them. */
   readonly announced?: readonly string[];
