@@ -19,10 +19,9 @@ import { NoDomainsIllustration } from '../../ui/illustrations/no-domains.tsx';
 import { lazyOverlay } from '../../ui/lazy-part.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
-import type { AddDomainDialogProps } from './add-domain-dialog.tsx';
 import { VerifiedBadge } from './verified-badge.tsx';
 
-const AddDomainDialog = lazyOverlay<AddDomainDialogProps>('The form', () =>
+const AddDomainDialog = lazyOverlay('The form', () =>
   import('./add-domain-dialog.tsx').then(({ AddDomainDialog }) => AddDomainDialog),
 );
 

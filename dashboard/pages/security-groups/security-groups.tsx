@@ -18,9 +18,8 @@ import { NoSecurityGroupsIllustration } from '../../ui/illustrations/no-security
 import { lazyOverlay } from '../../ui/lazy-part.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
-import type { NewSecurityGroupPanelProps } from './new-security-group-panel.tsx';
 
-const NewSecurityGroupPanel = lazyOverlay<NewSecurityGroupPanelProps>('The form', () =>
+const NewSecurityGroupPanel = lazyOverlay('The form', () =>
   import('./new-security-group-panel.tsx').then(({ NewSecurityGroupPanel }) => NewSecurityGroupPanel),
 );
 

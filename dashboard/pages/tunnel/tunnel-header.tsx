@@ -12,15 +12,14 @@ import { lazyOverlay } from '../../ui/lazy-part.tsx';
 import { Menu, MenuItem } from '../../ui/overlay/menu.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { ConditionNote, LiveStatusBadge } from '../tunnels/status-badge.tsx';
-import type { TunnelDialogProps } from './delete-tunnel-dialog.tsx';
 
-const UpdateTunnelPanel = lazyOverlay<TunnelDialogProps>('The form', () =>
+const UpdateTunnelPanel = lazyOverlay('The form', () =>
   import('./update-tunnel-panel.tsx').then(({ UpdateTunnelPanel }) => UpdateTunnelPanel),
 );
-const RotateTokenDialog = lazyOverlay<TunnelDialogProps>('The question', () =>
+const RotateTokenDialog = lazyOverlay('The question', () =>
   import('./rotate-token-dialog.tsx').then(({ RotateTokenDialog }) => RotateTokenDialog),
 );
-const DeleteTunnelDialog = lazyOverlay<TunnelDialogProps>('The question', () =>
+const DeleteTunnelDialog = lazyOverlay('The question', () =>
   import('./delete-tunnel-dialog.tsx').then(({ DeleteTunnelDialog }) => DeleteTunnelDialog),
 );
 

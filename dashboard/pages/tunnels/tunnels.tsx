@@ -29,10 +29,9 @@ import { NoTunnelsIllustration } from '../../ui/illustrations/no-tunnels.tsx';
 import { lazyOverlay } from '../../ui/lazy-part.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
-import type { NewTunnelPanelProps } from './new-tunnel-panel.tsx';
 import { ConditionNote, LiveStatusBadge } from './status-badge.tsx';
 
-const NewTunnelPanel = lazyOverlay<NewTunnelPanelProps>('The form', () =>
+const NewTunnelPanel = lazyOverlay('The form', () =>
   import('./new-tunnel-panel.tsx').then(({ NewTunnelPanel }) => NewTunnelPanel),
 );
 

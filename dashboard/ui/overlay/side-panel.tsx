@@ -1,9 +1,8 @@
 // A panel beside the page for a form. The page stays visible. Its frame loads once the page has shown, or when the first panel opens.
 import { type ReactNode, useEffect, useRef } from 'react';
 import { lazyOverlay } from '../lazy-part.tsx';
-import type { SidePanelProps } from './side-panel-frame.tsx';
 
-export const SidePanel = lazyOverlay<SidePanelProps>('The panel', () =>
+export const SidePanel = lazyOverlay('The panel', () =>
   import('./side-panel-frame.tsx').then(({ SidePanelFrame }) => SidePanelFrame),
 );
 
