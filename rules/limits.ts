@@ -104,51 +104,33 @@ export const bodyMaxBytes = {
 /** Payloads need three levels (an object in a list in an object); the rest is headroom. */
 export const jsonMaxDepth = 8;
 
-export type QuotaName = keyof typeof projectQuotas;
+/** The default of a project; the most that the operator can allow; and what it counts. */
+const quotas = {
+  tunnels: { standard: 100, highest: 10_000, noun: 'tunnels' },
+  domains: { standard: 100, highest: 10_000, noun: 'domains' },
+  securityGroups: { standard: 100, highest: 1_000, noun: 'security groups' },
+  accessPolicies: { standard: 100, highest: 1_000, noun: 'access policies' },
+  rulesPerGroup: { standard: 500, highest: limits.rulesPerGroup, noun: 'rules in a security group' },
+  ingressDomainsPerTunnel: { standard: 50, highest: limits.ingressDomainsPerTunnel, noun: 'ingress domains on a tunnel' },
+  members: { standard: 100, highest: 10_000, noun: 'members and invitations' },
+  apiTokens: { standard: 50, highest: 1_000, noun: 'API tokens' },
+  /** Bytes to and from visitors. This is more than any project uses, so it is no limit. */
+  gigabytesPerMonth: { standard: 1_000_000, highest: 1_000_000, noun: 'gigabytes of traffic in a month' },
+  /** Public ports. Those that rest leave room for a tunnel, which then gets one of them. */
+  tcpPorts: { standard: 10, highest: 10_000, noun: 'public ports' },
+};
+
+export type QuotaName = keyof typeof quotas;
 export type ProjectQuotas = Readonly<Record<QuotaName, number>>;
 
+const each = <Value>(of: (quota: (typeof quotas)[QuotaName]) => Value) =>
+  Object.fromEntries(Object.entries(quotas).map(([name, quota]) => [name, of(quota)])) as Readonly<Record<QuotaName, Value>>;
+
 /** Defaults of a project. The operator can set others. */
-export const projectQuotas = {
-  tunnels: 100,
-  domains: 100,
-  securityGroups: 100,
-  accessPolicies: 100,
-  rulesPerGroup: 500,
-  ingressDomainsPerTunnel: 50,
-  members: 100,
-  apiTokens: 50,
-  /** Bytes to and from visitors. This is more than any project uses, so it is no limit. */
-  gigabytesPerMonth: 1_000_000,
-  /** Public ports. Those that rest leave room for a tunnel, which then gets one of them. */
-  tcpPorts: 10,
-} as const;
-
+export const projectQuotas: ProjectQuotas = each(({ standard }) => standard);
 /** The most that the operator can allow: more would not fit into one request or feed message. */
-export const highestQuotas: ProjectQuotas = {
-  tunnels: 10_000,
-  domains: 10_000,
-  securityGroups: 1_000,
-  accessPolicies: 1_000,
-  rulesPerGroup: limits.rulesPerGroup,
-  ingressDomainsPerTunnel: limits.ingressDomainsPerTunnel,
-  members: 10_000,
-  apiTokens: 1_000,
-  gigabytesPerMonth: projectQuotas.gigabytesPerMonth,
-  tcpPorts: 10_000,
-};
-
-export const quotaNouns: Readonly<Record<QuotaName, string>> = {
-  tunnels: 'tunnels',
-  domains: 'domains',
-  securityGroups: 'security groups',
-  accessPolicies: 'access policies',
-  rulesPerGroup: 'rules in a security group',
-  ingressDomainsPerTunnel: 'ingress domains on a tunnel',
-  members: 'members and invitations',
-  apiTokens: 'API tokens',
-  gigabytesPerMonth: 'gigabytes of traffic in a month',
-  tcpPorts: 'public ports',
-};
+export const highestQuotas: ProjectQuotas = each(({ highest }) => highest);
+export const quotaNouns: Readonly<Record<QuotaName, string>> = each(({ noun }) => noun);
 
 /** The text of the refusal, or null while the quota has room. `count` includes what is being added. */
 export function quotaMessage(name: QuotaName, count: number, quotas: ProjectQuotas = projectQuotas): string | null {

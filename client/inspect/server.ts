@@ -120,39 +120,29 @@ async function answer(request: IncomingMessage, response: ServerResponse, { port
   const path = url?.pathname ?? '';
   const asked = { method: request.method ?? '', path, host, origin, contentType, authorization, site: site?.toString() };
   const guard = decideGuard(asked, port, isToken);
-  if (guard !== 'allowed') return refuse(response, guard, texts[guard]);
+  if (guard !== 'allowed') return refuse(response, guard);
   if (path.startsWith('/api/')) return api.call(request, response, url!);
   const file = files.get(path);
-  if (file === undefined) return refuse(response, 'not-found', texts['not-found']);
+  if (file === undefined) return refuse(response, 'not-found');
   if (file.encoding !== '') response.setHeader('content-encoding', file.encoding);
   response.writeHead(200, { 'content-type': file.type }).end(file.bytes);
 }
 
-const texts: Readonly<Record<InspectRefusalCode, string>> = {
-  forbidden: 'This port answers only its own page and the underpass command.',
-  'token-wrong': 'The token is missing or wrong. Open the link that the client printed.',
-  'not-found': 'There is no such thing here, or it is no longer kept.',
-  'method-not-allowed': 'This method has no meaning here.',
-  invalid: 'The request is malformed.',
-  'too-large': 'The request is too large.',
-  'body-incomplete': 'The body was longer than what the inspector keeps.',
-  busy: 'Too many at once. Try again in a moment.',
+const refusals: Readonly<Record<InspectRefusalCode, readonly [status: number, text: string]>> = {
+  forbidden: [403, 'This port answers only its own page and the underpass command.'],
+  'token-wrong': [401, 'The token is missing or wrong. Open the link that the client printed.'],
+  'not-found': [404, 'There is no such thing here, or it is no longer kept.'],
+  'method-not-allowed': [405, 'This method has no meaning here.'],
+  invalid: [400, 'The request is malformed.'],
+  'too-large': [413, 'The request is too large.'],
+  'body-incomplete': [409, 'The body was longer than what the inspector keeps.'],
+  busy: [429, 'Too many at once. Try again in a moment.'],
 };
 
-const statuses: Readonly<Record<InspectRefusalCode, number>> = {
-  forbidden: 403,
-  'token-wrong': 401,
-  'not-found': 404,
-  'method-not-allowed': 405,
-  invalid: 400,
-  'too-large': 413,
-  'body-incomplete': 409,
-  busy: 429,
-};
-
-function refuse(response: ServerResponse, code: InspectRefusalCode, text = texts[code]): void {
+function refuse(response: ServerResponse, code: InspectRefusalCode, detail?: string): void {
+  const [status, text] = refusals[code];
   response.setHeader('connection', 'close');
-  sendJson(response, statuses[code], { error: { code, text } });
+  sendJson(response, status, { error: { code, text: detail ?? text } });
 }
 
 function sendJson(response: ServerResponse, status: number, value: unknown): void {
