@@ -1,43 +1,37 @@
 // Every error of the command line: code, title, fix, exit code. docs/cli.md is generated from this table.
 // Match on the code, never on a message.
 
-/** Stable: scripts depend on them. */
-export const exitCodes = {
-  ok: 0,
-  unexpected: 1,
-  usage: 2,
-  local: 3,
-  signIn: 4,
-  forbidden: 5,
-  notFound: 6,
-  refused: 7,
-  network: 8,
-  busy: 9,
-  doctor: 10,
-  untrusted: 11,
-  forced: 130,
+/** Each exit code and what it means. Stable: scripts depend on them. */
+const exits = {
+  ok: [0, 'Done.'],
+  unexpected: [1, 'A bug in the program.'],
+  usage: [2, 'The command line is wrong.'],
+  local: [3, 'A problem on this machine: a file, a port or the service manager.'],
+  signIn: [4, 'Not signed in, or the token is refused.'],
+  forbidden: [5, 'The role does not allow this.'],
+  notFound: [6, 'No such tunnel, domain, group, project or release.'],
+  refused: [7, 'The server refused the request as it is.'],
+  network: [8, 'The server, the region or the upstream cannot be reached.'],
+  busy: [9, 'The server is overloaded or failing: try again later.'],
+  doctor: [10, 'The doctor found a problem.'],
+  untrusted: [11, 'A download does not match its checksum or signature.'],
+  forced: [130, 'Interrupted a second time while draining.'],
 } as const;
 
-export const exitCodeMeanings: Record<keyof typeof exitCodes, string> = {
-  ok: 'Done.',
-  unexpected: 'A bug in the program.',
-  usage: 'The command line is wrong.',
-  local: 'A problem on this machine: a file, a port or the service manager.',
-  signIn: 'Not signed in, or the token is refused.',
-  forbidden: 'The role does not allow this.',
-  notFound: 'No such tunnel, domain, group, project or release.',
-  refused: 'The server refused the request as it is.',
-  network: 'The server, the region or the upstream cannot be reached.',
-  busy: 'The server is overloaded or failing: try again later.',
-  doctor: 'The doctor found a problem.',
-  untrusted: 'A download does not match its checksum or signature.',
-  forced: 'Interrupted a second time while draining.',
-};
+type Exit = keyof typeof exits;
+
+const each = <At extends 0 | 1>(at: At) =>
+  Object.fromEntries(Object.entries(exits).map(([name, exit]) => [name, exit[at]])) as {
+    readonly [Name in Exit]: (typeof exits)[Name][At];
+  };
+
+export const exitCodes = each(0);
+export const exitCodeMeanings: Readonly<Record<Exit, string>> = each(1);
 
 interface ErrorEntry {
   readonly title: string;
   readonly fix: string;
-  readonly exit: keyof typeof exitCodes;
+  readonly exit: Exit;
 }
 
 export const errors = {

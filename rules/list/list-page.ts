@@ -26,35 +26,23 @@ export const securityGroupList = { statuses: [], sorts: ['name', 'updated', 'ass
 
 export const accessPolicyList = { statuses: [], sorts: ['name', 'updated', 'tunnels'] } as const satisfies ListRules;
 
+const newestFirst = <const Rules extends ListRules>(rules: Rules) => ({ ...rules, newestFirst: true }) as const;
+
 /** The operator's lists. A list of suspended things counts them. */
 export const suspensions = ['Active', 'Suspended'] as const;
-export const registrationList = { statuses: [], sorts: ['person', 'company', 'created', 'decided'], newestFirst: true } as const;
-export const subscriptionList = {
+export const registrationList = newestFirst({ statuses: [], sorts: ['person', 'company', 'created', 'decided'] });
+export const subscriptionList = newestFirst({
   statuses: ['Active', 'Ended'],
   sorts: ['email', 'active', 'source', 'expires', 'updated'],
-  newestFirst: true,
-} as const satisfies ListRules;
-export const userList = {
-  statuses: suspensions,
-  sorts: ['user', 'state', 'since'],
-  newestFirst: true,
-} as const satisfies ListRules;
-export const projectList = {
+});
+export const userList = newestFirst({ statuses: suspensions, sorts: ['user', 'state', 'since'] });
+export const projectList = newestFirst({
   statuses: suspensions,
   sorts: ['name', 'owners', 'tunnels', 'traffic', 'state', 'since'],
-  newestFirst: true,
-} as const satisfies ListRules;
-export const allTunnelList = {
-  statuses: suspensions,
-  sorts: ['name', 'project', 'domains', 'region'],
-  newestFirst: true,
-} as const satisfies ListRules;
-export const blockList = {
-  statuses: ['Address', 'Name'],
-  sorts: ['value', 'kind', 'reason', 'by', 'since'],
-  newestFirst: true,
-} as const satisfies ListRules;
-export const abuseReportList = { statuses: [], sorts: ['host', 'created'], newestFirst: true } as const satisfies ListRules;
+});
+export const allTunnelList = newestFirst({ statuses: suspensions, sorts: ['name', 'project', 'domains', 'region'] });
+export const blockList = newestFirst({ statuses: ['Address', 'Name'], sorts: ['value', 'kind', 'reason', 'by', 'since'] });
+export const abuseReportList = newestFirst({ statuses: [], sorts: ['host', 'created'] });
 
 export interface AskedList {
   readonly q?: string | undefined;

@@ -2,21 +2,22 @@
 
 import { counted } from '../text/counted.ts';
 
-/** What `underpass-server status` tells about. */
-export const serviceParts = [
-  'control',
-  'database',
-  'bus',
-  'mail',
-  'queue',
-  'edge',
-  'feed',
-  'copy',
-  'region',
-  'certificate',
-  'backup',
-] as const;
-export type ServicePart = (typeof serviceParts)[number];
+/** What `underpass-server status` tells about, and what to do about a part that tells no error of its own. */
+const parts = {
+  control: { title: 'Control', advice: 'Read its log.' },
+  database: { title: 'Database', advice: 'Nothing can change until it answers. Check that it runs, and the network.' },
+  bus: { title: 'NATS', advice: 'Edges and control wait for it. Check that NATS runs, and the network.' },
+  mail: { title: 'Mail server', advice: 'Mails wait and are sent once it answers.' },
+  queue: { title: 'Queue', advice: 'Mails wait. Read the log of control.' },
+  edge: { title: 'Edge', advice: 'Its visitors and clients use another edge, if the region has one. Check the machine.' },
+  feed: { title: 'Feed', advice: 'The edge serves with the routes that it has.' },
+  copy: { title: 'Copy of the routes', advice: 'An edge that starts without control has old routes. Check its disk.' },
+  region: { title: 'Region', advice: 'Visitors of its tunnels get no answer.' },
+  certificate: { title: 'Certificates', advice: 'Visitors get a certificate error. The log of control tells why.' },
+  backup: { title: 'Backup', advice: 'Check the command or timer that makes it.' },
+};
+export type ServicePart = keyof typeof parts;
+export const serviceParts = Object.keys(parts) as ServicePart[];
 
 export interface PartState {
   readonly part: ServicePart;
@@ -103,7 +104,10 @@ export function describeServiceItem({
 }: ServiceItem): ServiceText {
   switch (kind) {
     case 'part-failing':
-      return { title: `${nameOfPart(part, name)}: ${state}`, text: error === undefined ? advice[part] : `Last error: ${error}` };
+      return {
+        title: `${nameOfPart(part, name)}: ${state}`,
+        text: error === undefined ? parts[part].advice : `Last error: ${error}`,
+      };
     case 'abuse-open':
       return {
         title: `${counted(affected, 'abuse report')} ${affected === 1 ? 'is' : 'are'} open`,
@@ -116,37 +120,8 @@ export function describeServiceItem({
   }
 }
 
-const partNames: Readonly<Record<ServicePart, string>> = {
-  control: 'Control',
-  database: 'Database',
-  bus: 'NATS',
-  mail: 'Mail server',
-  queue: 'Queue',
-  edge: 'Edge',
-  feed: 'Feed',
-  copy: 'Copy of the routes',
-  region: 'Region',
-  certificate: 'Certificates',
-  backup: 'Backup',
-};
-
 export const nameOfPart = (part: ServicePart, name: string): string =>
-  name === '' ? partNames[part] : `${partNames[part]} ${name}`;
-
-/** What to do about a part that tells no error of its own. */
-const advice: Readonly<Record<ServicePart, string>> = {
-  control: 'Read its log.',
-  database: 'Nothing can change until it answers. Check that it runs, and the network.',
-  bus: 'Edges and control wait for it. Check that NATS runs, and the network.',
-  mail: 'Mails wait and are sent once it answers.',
-  queue: 'Mails wait. Read the log of control.',
-  edge: 'Its visitors and clients use another edge, if the region has one. Check the machine.',
-  feed: 'The edge serves with the routes that it has.',
-  copy: 'An edge that starts without control has old routes. Check its disk.',
-  region: 'Visitors of its tunnels get no answer.',
-  certificate: 'Visitors get a certificate error. The log of control tells why.',
-  backup: 'Check the command or timer that makes it.',
-};
+  name === '' ? parts[part].title : `${parts[part].title} ${name}`;
 
 /** How the edges stand, in one sentence. */
 export function describeEdges(connected: number, total: number): string {
