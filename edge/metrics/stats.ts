@@ -41,33 +41,21 @@ export interface EdgeStats extends Reach {
 
 type Counts = Readonly<Record<string, number>>;
 
-/** The figures that fall to zero when a process ends. */
+/** Figures that are added up: what a process holds, and what it has counted. */
+const held = ['sockets', 'deadlines', 'open', 'openLimit', 'addresses', 'clients', 'streams'] as const;
+const counted = ['rxBytes', 'txBytes', 'connections', 'requests', 'unrouted', 'accessLinesDropped', 'otlpDropped'] as const;
+
+const each = <Name extends string>(names: readonly Name[], of: (name: Name) => number) =>
+  Object.fromEntries(names.map((name) => [name, of(name)])) as Record<Name, number>;
+
 const noHops: EdgeStats['hops'] = { working: 0, silent: 0, unreachable: 0 };
-const nothingHeld = {
-  hops: noHops,
-  cutOff: 0,
-  sockets: 0,
-  deadlines: 0,
-  open: 0,
-  openLimit: 0,
-  addresses: 0,
-  tcpPorts: 0,
-  portProblems: {},
-  clients: 0,
-  streams: 0,
-  carriersBy: {},
-};
+/** The figures that fall to zero when a process ends. */
+const nothingHeld = { ...each(held, () => 0), hops: noHops, cutOff: 0, tcpPorts: 0, portProblems: {}, carriersBy: {} };
 
 const none: EdgeStats = {
   ...nothingHeld,
+  ...each(counted, () => 0),
   refused: { address: 0, total: 0, blocked: 0 },
-  rxBytes: 0,
-  txBytes: 0,
-  connections: 0,
-  requests: 0,
-  unrouted: 0,
-  accessLinesDropped: 0,
-  otlpDropped: 0,
   responses: [0, 0, 0, 0, 0, 0],
   errors: {},
   acceptedBy: {},
@@ -82,11 +70,7 @@ export const pastOf = (stats: EdgeStats): EdgeStats => ({ ...stats, ...nothingHe
 
 function addStats(a: EdgeStats, b: EdgeStats): EdgeStats {
   return {
-    sockets: a.sockets + b.sockets,
-    deadlines: a.deadlines + b.deadlines,
-    open: a.open + b.open,
-    openLimit: a.openLimit + b.openLimit,
-    addresses: a.addresses + b.addresses,
+    ...each([...held, ...counted], (name) => a[name] + b[name]),
     refused: addCounts(a.refused, b.refused),
     hops: addCounts(a.hops, b.hops),
     // Each process counts the same tunnels.
@@ -94,15 +78,6 @@ function addStats(a: EdgeStats, b: EdgeStats): EdgeStats {
     // Each process listens on the same ports.
     tcpPorts: Math.max(a.tcpPorts, b.tcpPorts),
     portProblems: { ...a.portProblems, ...b.portProblems },
-    clients: a.clients + b.clients,
-    streams: a.streams + b.streams,
-    rxBytes: a.rxBytes + b.rxBytes,
-    txBytes: a.txBytes + b.txBytes,
-    connections: a.connections + b.connections,
-    requests: a.requests + b.requests,
-    unrouted: a.unrouted + b.unrouted,
-    accessLinesDropped: a.accessLinesDropped + b.accessLinesDropped,
-    otlpDropped: a.otlpDropped + b.otlpDropped,
     responses: a.responses.map((count, i) => count + (b.responses[i] ?? 0)),
     errors: addCounts(a.errors, b.errors),
     carriersBy: addCounts(a.carriersBy, b.carriersBy),

@@ -3,27 +3,16 @@
 import type { EdgeStats } from '../metrics/stats.ts';
 import type { EdgePorts, EdgeProcessOptions } from '../process/edge-options.ts';
 
+/** Options of the edge that each worker gets as they are. */
+export const sharedOptions = [
+  ...(['region', 'software', 'regionHosts', 'tcpPorts', 'publicHttpsPort', 'balancers', 'timeouts'] as const),
+  ...(['connectionLimits', 'workers', 'dashboard', 'accessLog', 'otlp'] as const),
+];
+export type SharedOptions = Pick<EdgeProcessOptions, (typeof sharedOptions)[number]>;
+
 export interface WorkerStart {
   readonly type: 'start';
-  readonly edge: Pick<
-    EdgeProcessOptions,
-    | 'region'
-    | 'software'
-    | 'regionHosts'
-    | 'https'
-    | 'http'
-    | 'tcpPorts'
-    | 'inheritedPorts'
-    | 'publicHttpsPort'
-    | 'balancers'
-    | 'timeouts'
-    | 'connectionLimits'
-    | 'workers'
-    | 'hop'
-    | 'dashboard'
-    | 'accessLog'
-    | 'otlp'
-  >;
+  readonly edge: SharedOptions & Pick<EdgeProcessOptions, 'https' | 'http' | 'inheritedPorts' | 'hop'>;
   /** The worker's name on the feed: the edge's id, the worker's number and its process id. */
   readonly name: string;
   /** The worker's number among the workers. */

@@ -9,7 +9,7 @@ import type { Listen, NamedSocket, SocketHandle } from '../door/listen.ts';
 import type { EdgeStats } from '../metrics/stats.ts';
 import type { EdgePorts, EdgeProcessOptions } from '../process/edge-options.ts';
 import { feedPathIn } from './primary-feed.ts';
-import type { FromWorker, ToWorker, WorkerStart } from './worker-message.ts';
+import { type FromWorker, type SharedOptions, sharedOptions, type ToWorker, type WorkerStart } from './worker-message.ts';
 
 export type WorkerOptions = Omit<EdgeProcessOptions, 'siblings' | 'ticketKeys'> & {
   readonly inherited?: InheritedSockets | undefined;
@@ -55,23 +55,7 @@ export async function startWorker(
   index: number,
   { https, http, hop, ports: tcpSockets }: Listens,
 ): Promise<{ worker: Worker; ports: EdgePorts }> {
-  const {
-    region,
-    software,
-    regionHosts,
-    publicHttpsPort,
-    balancers,
-    timeouts,
-    connectionLimits,
-    workers,
-    log,
-    edgeId,
-    dashboard,
-    accessLog,
-    elderPaths = [],
-    tcpPorts,
-    otlp,
-  } = options;
+  const { log, edgeId, elderPaths = [] } = options;
   const passed = [...[https, http, hop].flatMap((where) => where?.fd ?? []), ...Object.values(tcpSockets)];
   const child = fork(join(import.meta.dirname, 'worker.ts'), {
     serialization: 'json',
@@ -91,21 +75,10 @@ export async function startWorker(
   const name = `${edgeId}/${index}/${child.pid}`;
   const socketPath = join(folder, `worker-${index}-${child.pid}`);
   const edge: WorkerStart['edge'] = {
-    region,
-    software,
-    regionHosts,
+    ...(Object.fromEntries(sharedOptions.map((name) => [name, options[name]])) as unknown as SharedOptions),
     https: there(https),
     http: there(http),
-    tcpPorts,
     inheritedPorts: Object.fromEntries(Object.entries(tcpSockets).map(([key, fd]) => [key, firstPassedFd + passed.indexOf(fd)])),
-    publicHttpsPort,
-    balancers,
-    timeouts,
-    connectionLimits,
-    workers,
-    dashboard,
-    accessLog,
-    otlp,
     hop: options.hop === undefined || hop === undefined ? undefined : { ...options.hop, listen: there(hop) },
   };
   const feedPath = feedPathIn(folder);
