@@ -2,7 +2,7 @@
 
 import type { accessCalls } from '@underpass/rules/api/access-calls.ts';
 import type { PayloadOf } from '@underpass/rules/api/call.ts';
-import { accept, addWith, collectErrors, type Parsed, type ParsedForm } from '@underpass/rules/parsed.ts';
+import { accept, acceptFields, addWith, collectErrors, type Parsed, type ParsedForm } from '@underpass/rules/parsed.ts';
 import { counted } from '@underpass/rules/text/counted.ts';
 import { splitEntries } from '@underpass/rules/text/typed-list.ts';
 import type { AccessPolicy } from '@underpass/rules/visit/access-policy.ts';
@@ -89,26 +89,22 @@ const comparable = ({ rules, ...values }: PolicyValues) => ({
 
 /** `saved`: the policy that the form edits. */
 export function parsePolicyValues(values: PolicyValues, saved: AccessPolicy): ParsedForm<PolicyChange, keyof PolicyValues> {
-  const people = parseTypedPeople(values.people, values.peoplePending);
-  const password = parsePassword(values, saved);
-  const rules = parsePathRules(values.rules);
-  const tokenHeader = parseTokenHeader(values.tokenHeader);
-  const origins = parseOrigins([...values.origins, ...splitEntries(values.originsPending)]);
+  const parsed = acceptFields({
+    people: parseTypedPeople(values.people, values.peoplePending),
+    password: parsePassword(values, saved),
+    rules: parsePathRules(values.rules),
+    tokenHeader: parseTokenHeader(values.tokenHeader),
+    origins: parseOrigins([...values.origins, ...splitEntries(values.originsPending)]),
+  });
   const provider = parseProviderValues(values);
-  if (!people.ok || !password.ok || !rules.ok || !tokenHeader.ok || !origins.ok || !provider.ok) {
-    const errors = collectErrors({ people, password, rules, tokenHeader, origins });
-    return { ok: false, errors: { ...errors, ...(provider.ok ? {} : provider.errors) } };
-  }
+  if (!parsed.ok || !provider.ok)
+    return { ok: false, errors: { ...(parsed.ok ? {} : parsed.errors), ...(provider.ok ? {} : provider.errors) } };
+  const { password, ...fields } = parsed.value;
   return accept({
-    members: values.members,
-    people: people.value,
-    provider: provider.value,
-    ...(password.value === undefined ? {} : { password: password.value }),
-    rules: rules.value,
+    ...fields,
+    ...{ members: values.members, provider: provider.value, log: values.log },
+    ...(password === undefined ? {} : { password }),
     sessionHours: Number(values.sessionHours),
-    tokenHeader: tokenHeader.value,
-    origins: origins.value,
-    log: values.log,
   });
 }
 
