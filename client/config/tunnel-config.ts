@@ -1,7 +1,6 @@
 // The configuration of one tunnel: its URL, token and upstreams, from flags or from the file of `underpass run`.
 
-import type { Parsed } from '@underpass/rules/parsed.ts';
-import { accept, refuse } from '@underpass/rules/parsed.ts';
+import { accept, type Parsed, refuse } from '@underpass/rules/parsed.ts';
 import { parseUrl } from '@underpass/rules/text/parse-url.ts';
 import { aTunnel, type TunnelType, tunnelTypeNames } from '@underpass/rules/tunnel/tunnel-type.ts';
 import {

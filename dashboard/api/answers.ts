@@ -1,7 +1,6 @@
 // Keeps what the parts of a page have asked for, by name: those who ask at the same time share one request, and the last answer shows
 // until the next one arrives, after Back too. A loader asks ahead, so that no part waits for the page around it. Knows no React.
-import type { AnswerOf, Call, InputOf } from '@underpass/rules/api/call.ts';
-import { urlOf } from '@underpass/rules/api/call.ts';
+import { type AnswerOf, type Call, type InputOf, urlOf } from '@underpass/rules/api/call.ts';
 import { onForget } from './forget.ts';
 import { type CallOptions, callApi } from './request.ts';
 

@@ -2,8 +2,7 @@
 
 import { accept, type Parsed, refuse } from '../parsed.ts';
 import { parseCallPattern, splitRule } from './call-rule.ts';
-import type { PathAction, PathRule } from './path-rule.ts';
-import { pathActions } from './path-rule.ts';
+import { type PathAction, type PathRule, pathActions } from './path-rule.ts';
 import { policyLimits } from './policy-limits.ts';
 
 const actionMessage = "Choose 'public', 'sign-in' or 'deny' for each path.";

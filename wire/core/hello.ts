@@ -1,7 +1,6 @@
 // The payloads of HELLO and INFO: versions, limits and what a side says about itself. Layout: docs/protocol.md 3, HELLO.
 
-import type { TunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
-import { isTunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
+import { isTunnelType, type TunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { checkCredit } from './credit.ts';
 import { maxPayloadBytes, readU32, WireError, writeU32 } from './frame.ts';
 

@@ -1,7 +1,13 @@
 // One edge's connection: checks what the edge sends, and keeps what it has acknowledged. Knows nothing of other edges.
 
-import type { FeedCopy, FeedPortProblems, FeedTunnelLog, FromEdge, ToEdge } from '@underpass/wire/feed.ts';
-import { feedVersion } from '@underpass/wire/feed.ts';
+import {
+  type FeedCopy,
+  type FeedPortProblems,
+  type FeedTunnelLog,
+  type FromEdge,
+  feedVersion,
+  type ToEdge,
+} from '@underpass/wire/feed.ts';
 import { isHello, isPong, isReport, isVisitorLog } from './core/edge-words.ts';
 import type { EdgeAbout, EdgeReport } from './edge-view.ts';
 import type { RegionState } from './region-state.ts';

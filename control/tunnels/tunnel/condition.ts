@@ -1,7 +1,6 @@
 // How tunnels stand now: what the edges report, completed by what the store remembers of their last clients.
 
-import type { LastClient } from '@underpass/rules/entity/resource.ts';
-import { ClientErrorCode } from '@underpass/rules/entity/resource.ts';
+import { ClientErrorCode, type LastClient } from '@underpass/rules/entity/resource.ts';
 import { decideCondition, type TunnelCondition } from '@underpass/rules/tunnel/tunnel-condition.ts';
 import type { FeedPort } from '../../edges/feed/port.ts';
 import { isoTime } from '../../platform/store/iso-time.ts';

@@ -4,11 +4,9 @@ import type { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import type { ProxyProtocol, Region } from '@underpass/rules/entity/entity.ts';
 import { decideTunnelType, defaultRegion, generatorDomain, parseRegion } from '@underpass/rules/entity/region.ts';
 import { parseIngressDomains } from '@underpass/rules/names/ingress-domain.ts';
-import type { ParsedForm } from '@underpass/rules/parsed.ts';
-import { accept, collectErrors } from '@underpass/rules/parsed.ts';
+import { accept, collectErrors, type ParsedForm } from '@underpass/rules/parsed.ts';
 import { lowerTunnelName, parseTunnelName } from '@underpass/rules/tunnel/tunnel-name.ts';
-import type { TunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
-import { defaultTunnelType, tunnelTypes } from '@underpass/rules/tunnel/tunnel-type.ts';
+import { defaultTunnelType, type TunnelType, tunnelTypes } from '@underpass/rules/tunnel/tunnel-type.ts';
 
 export type NewTunnel = PayloadOf<typeof tunnelCalls.createTunnel>;
 
