@@ -124,6 +124,6 @@ async function providerOf(shell: Shell, flags: PolicyFlags): Promise<Change['pro
 /** Longer than any password or client secret. */
 const maxSecretBytes = 4_096;
 
-/** Without the line ending that editors add. */
+/** Leaves out the line ending that editors add. */
 const readSecretFile = async (shell: Shell, file: string): Promise<string> =>
   (await readGiven(shell, file, maxSecretBytes)).replace(/\r?\n$/, '');

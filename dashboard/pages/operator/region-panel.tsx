@@ -106,7 +106,7 @@ function RegionForm({ region, onDone }: RegionFormProps) {
   );
 }
 
-/** For what nobody's keyboard knows better. */
+/** Fields in which no keyboard corrects or completes. */
 const verbatim = { mono: true, autoCapitalize: 'none', autoComplete: 'off' } as const;
 
 function RegionFields({ form, isNew }: { readonly form: Form<RegionValues>; readonly isNew: boolean }) {

@@ -16,7 +16,7 @@ export function textColumn<Row>(key: string, header: string, width: string, text
   return { key, header, width, cell: (row) => <Breakable text={textOf(row)} />, sortBy: textOf };
 }
 
-/** Such texts if they name the rows. */
+/** Texts of that kind which name the rows. */
 export function titleColumn<Row>(key: string, header: string, width: string, textOf: (row: Row) => string): Column<Row> {
   const { cell, ...column } = textColumn(key, header, width, textOf);
   return { ...column, cell: (row) => <span className="font-semibold">{cell(row)}</span> };
