@@ -15,7 +15,7 @@ export function startApplication(root: HTMLElement): void {
       </StrictMode>,
     );
   };
-  // A root with content shows a screen of the build, which stays until the same screen is ready.
+  // A root with content shows what the build wrote there, which stays until the page is ready.
   if (root.firstChild && !router.state.initialized) onceStarted(router, show);
   else show();
 }

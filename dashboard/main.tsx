@@ -8,7 +8,7 @@ import './styles/app.css';
 const root = document.getElementById('root')!;
 
 // The application keeps a state for each of its entries in the history, such as the one that says that the session has ended.
-if (root.firstChild && history.state === null) startSignIn();
+if (root.inert && history.state === null) startSignIn();
 else void openApplication();
 
 function startSignIn(): void {

@@ -3,11 +3,13 @@
 import { type LoaderFunction, type RouteObject, redirect, redirectDocument } from 'react-router';
 import { withFirstData } from './api/first-data.ts';
 import { loadCode } from './code/load-code.ts';
+import { loadLater } from './code/load-later.ts';
 import { paths } from './routing/paths.ts';
 import { loadSession, projectOfScreen, shellRoute } from './session/session.ts';
 import { ApplicationError } from './shell/application-error.tsx';
+import { FirstLoad } from './shell/first-frame.tsx';
 import { PageError } from './shell/page-error.tsx';
-import { FirstLoad, Root } from './shell/root.tsx';
+import { Root } from './shell/root.tsx';
 
 interface PageModule {
   readonly Component: React.ComponentType;
@@ -28,6 +30,18 @@ async function home() {
   const project = projectOfScreen(session, undefined);
   return redirect(project ? paths.dashboard(project.id) : paths.noProject());
 }
+
+/** The pages that people open most. Their code loads once the first page of the shell has shown, so that the next shows at once. */
+for (const load of [
+  () => import('./pages/dashboard/dashboard.tsx'),
+  () => import('./pages/tunnels/tunnels.tsx'),
+  () => import('./pages/tunnel/tunnel.tsx'),
+  () => import('./pages/domains/domains.tsx'),
+  () => import('./pages/domains/domain.tsx'),
+  () => import('./pages/security-groups/security-groups.tsx'),
+  () => import('./pages/security-groups/security-group.tsx'),
+])
+  loadLater(load);
 
 const publicPages: RouteObject[] = [
   { path: 'login', lazy: page(() => import('./pages/login.tsx')) },

@@ -22,6 +22,10 @@ before(async () => {
   root = mkdtempSync(join(tmpdir(), 'underpass-site-'));
   put('dist/index.html', '<!doctype html><title>Underpass</title>');
   put('dist/signed-in.html', '<!doctype html><title>Underpass for members</title>');
+  put(
+    'dist/signed-in.tunnels.html',
+    '<!doctype html><head><title>Tunnels for members</title><link rel="preload" as="fetch" href="/api/user"></head>',
+  );
   put('dist/sign-in.html', '<!doctype html><title>Underpass sign-in</title>');
   put('dist/favicon.svg', '<svg/>');
   put('dist/assets/main-Bq3xK9_a.js', 'console.log(1)');
@@ -67,6 +71,26 @@ describe('the dashboard', () => {
     assert.doesNotMatch(await publicPage.text(), /for members/);
     assert.notEqual(page.headers.get('etag'), publicPage.headers.get('etag'));
     assert.equal(page.headers.get('vary'), 'accept-encoding, cookie');
+  });
+
+  it('brings the user and the projects of the session, as data that no browser runs or keeps', async () => {
+    const client = await test.signUp('ann@example.com');
+    await client.call('POST', '/api/projects', { name: 'a</script><script>' });
+    const page = await client.send('GET', '/projects/p1/tunnels', undefined, { 'accept-encoding': 'br' });
+    assert.deepEqual([page.headers.get('cache-control'), page.headers.get('content-encoding')], ['no-store', null]);
+    const html = await page.text();
+    assert.match(html, /Tunnels for members/);
+    assert.doesNotMatch(html, /as="fetch"/);
+    const [, json = ''] = /<script type="application\/json" id="session">([^<]*)<\/script>\n {2}<\/head>/.exec(html) ?? [];
+    const { user, projects } = JSON.parse(json);
+    assert.equal(user.email, 'ann@example.com');
+    assert.ok(projects.some(({ name }: { name: string }) => name === 'a</script><script>'));
+  });
+
+  it('asks nothing for a session that has ended: the page asks itself', async () => {
+    const page = await get('/projects/p1/tunnels', { cookie: 'underpass-session=ended' });
+    assert.match(await page.text(), /as="fetch" href="\/api\/user"/);
+    assert.equal(page.headers.get('cache-control'), 'no-cache');
   });
 
   it('names the first calls of a signed-in page, so that a browser makes them while the scripts load', async () => {

@@ -2,7 +2,6 @@
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { findFirstCalls } from '@underpass/rules/api/first-call.ts';
 import { dayMs } from '@underpass/rules/limits.ts';
 import type { Env, Hono } from 'hono';
 import { writeSetting } from '../platform/store/setting.ts';
@@ -12,6 +11,7 @@ import { readCookie } from '../request/http/cookie.ts';
 import { answerMethod } from '../request/http/method.ts';
 import { createFileFolder, type FileFolder } from './files.ts';
 import { readReleaseKey } from './release-key.ts';
+import { type Ask, serveSignedIn } from './signed-in-page.ts';
 
 export interface SiteSettings {
   readonly origin: string;
@@ -35,23 +35,22 @@ const wantsPage = (request: Request): boolean =>
 const serveCa = (pem: string | undefined): Response =>
   pem === undefined ? notFound() : new Response(pem, { headers: { 'content-type': 'application/x-x509-ca-cert' } });
 
-const signedInPage = 'signed-in.html';
+/** Without a session, people begin with the sign-in, and see it at once. */
+const publicPage = (path: string): string => (path === '' || path === 'login' ? 'sign-in.html' : 'index.html');
 
-/** The page for browsers with a session cookie loads more at once. The others begin with the sign-in, and see it at once. */
-function pageOf(request: Request, path: string, sessionCookie: string): string {
-  if (readCookie(request.headers, sessionCookie) !== undefined) return signedInPage;
-  return path === '' || path === 'login' ? 'sign-in.html' : 'index.html';
-}
-
-async function servePage(dashboard: FileFolder, request: Request, path: string, sessionCookie: string): Promise<Response> {
+async function servePage(
+  dashboard: FileFolder,
+  request: Request,
+  path: string,
+  sessionCookie: string,
+  ask: Ask,
+): Promise<Response> {
   const file = path === '' ? undefined : await dashboard.serve(request, path);
   if (file) return file;
   if (path.startsWith('assets/') || !wantsPage(request)) return notFound();
-  const name = pageOf(request, path, sessionCookie);
-  const page = await dashboard.serve(request, name);
+  const hasSession = readCookie(request.headers, sessionCookie) !== undefined;
+  const page = hasSession ? await serveSignedIn(dashboard, request, ask) : await dashboard.serve(request, publicPage(path));
   page?.headers.append('vary', 'cookie');
-  const calls = name === signedInPage ? findFirstCalls(new URL(request.url)) : [];
-  for (const call of calls) page?.headers.append('link', `<${call}>; rel=preload; as=fetch; crossorigin`);
   return page ?? notFound();
 }
 
@@ -107,7 +106,11 @@ export function addSite<E extends Env>(app: Hono<E>, { settings, store, cookies,
   app.get('/ca.pem', () => serveCa(settings.localCa));
   for (const name of ['install.sh', 'install.ps1']) app.get(`/${name}`, () => serveInstaller(settings, name));
   app.get('/releases/*', async (c) => (await releases.serve(c.req.raw, c.req.path.slice('/releases/'.length))) ?? notFound());
-  app.get('*', (c) => servePage(dashboard, c.req.raw, c.req.path.slice(1), cookies.session));
+  app.get('*', (c) => {
+    const cookie = c.req.header('cookie') ?? '';
+    const ask: Ask = async (path) => app.fetch(new Request(new URL(path, c.req.url), { headers: { cookie } }), { ...c.env });
+    return servePage(dashboard, c.req.raw, c.req.path.slice(1), cookies.session, ask);
+  });
   app.all('*', (c) => answerMethod(c.req.raw, ['GET']));
   app.notFound(notFound);
 }

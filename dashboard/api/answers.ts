@@ -46,8 +46,11 @@ export interface Answers {
   readonly follow: (ask: Ask<unknown>, listener: () => void) => () => void;
   /** Asks again, in place of a request under way. */
   readonly ask: (ask: Ask<unknown>) => void;
-  /** Asks, for a loader, for a part that is about to show. A part that shows already renews itself. */
-  readonly askAhead: (ask: Ask<unknown>, signal: AbortSignal) => void;
+  /**
+   * Asks, for a loader, for a part that is about to show. A part that shows already renews itself. Resolves when an answer or a failure
+   * is there.
+   */
+  readonly askAhead: (ask: Ask<unknown>, signal: AbortSignal) => Promise<void>;
   readonly forget: () => void;
 }
 
@@ -68,7 +71,7 @@ export function createAnswers(): Answers {
     return entry;
   }
 
-  function begin({ key, fetch }: Ask<unknown>): void {
+  function begin({ key, fetch }: Ask<unknown>): Promise<void> {
     const entry = entryOf(key);
     entry.request?.abort();
     const request = new AbortController();
@@ -79,7 +82,7 @@ export function createAnswers(): Answers {
       entry.request = undefined;
       publish(entry, { ...entry.answer, error: undefined, ...result, busy: false });
     };
-    fetch(request.signal).then(
+    return fetch(request.signal).then(
       (data) => settle({ data }),
       (error: unknown) => settle({ error }),
     );
@@ -109,7 +112,7 @@ export function createAnswers(): Answers {
     follow: (ask, listener) => {
       const entry = entryOf(ask.key);
       entry.followers.add(listener);
-      if (!entry.isAhead && !entry.request) begin(ask);
+      if (!entry.isAhead && !entry.request) void begin(ask);
       entry.isAhead = false;
       return () => {
         entry.followers.delete(listener);
@@ -117,13 +120,14 @@ export function createAnswers(): Answers {
         queueMicrotask(() => leave(ask.key, entry));
       };
     },
-    ask: begin,
-    askAhead: (ask, signal) => {
+    ask: (ask) => void begin(ask),
+    askAhead: async (ask, signal) => {
       const entry = entryOf(ask.key);
       if (entry.followers.size > 0 || entry.request) return;
-      begin(ask);
+      const settled = begin(ask);
       entry.isAhead = true;
       signal.addEventListener('abort', () => leave(ask.key, entry));
+      await settled;
     },
     forget: () => {
       for (const [key, entry] of entries) {

@@ -23,16 +23,15 @@ const startEntries = ['main.tsx', 'form/text-field.tsx'];
 /** The router, and what every screen beyond the first sign-in needs. */
 const applicationEntries = ['application.tsx', 'shell/public-layout.tsx', 'pages/login.tsx', 'ui/button-link.tsx'];
 
-/** The frame of the signed-in screens, and the screens that people open most. */
-const shellEntries = [
-  'shell/project-shell.tsx',
-  'pages/dashboard/dashboard.tsx',
-  'pages/tunnels/tunnels.tsx',
-  'pages/tunnel/tunnel.tsx',
-  'pages/domains/domains.tsx',
-  'pages/security-groups/security-groups.tsx',
-  'pages/security-groups/security-group.tsx',
-];
+/** The frame of the signed-in screens. */
+const shellEntries = ['shell/project-shell.tsx'];
+
+/** The screens that people open most, by the file of their own. What several of them need is in the shell's file. */
+const screenEntries = {
+  home: ['pages/dashboard/dashboard.tsx'],
+  lists: ['pages/tunnels/tunnels.tsx', 'pages/domains/domains.tsx', 'pages/security-groups/security-groups.tsx'],
+  tunnel: ['pages/tunnel/tunnel.tsx'],
+};
 
 /** What opens over a page: menus, dialogs, panels and toasts. It loads after the first page has shown (code/load-later.ts). */
 const overlayEntries = [
@@ -55,12 +54,29 @@ function addWithImports(id: string, graph: ModuleGraph, found: Set<string>): voi
   for (const imported of graph.getModuleInfo(id)?.importedIds ?? []) addWithImports(imported, graph, found);
 }
 
-/** Names the file for the modules of `entries` and everything that they import. */
+/** Finds the modules of `entries` and everything that they import. */
+function findModules(entries: readonly string[], graph: ModuleGraph): ReadonlySet<string> {
+  const found = new Set<string>();
+  for (const entry of entries) addWithImports(join(import.meta.dirname, '..', entry), graph, found);
+  return found;
+}
+
+/** Names the file for these modules. */
 function chunkOf(name: string, entries: readonly string[]) {
-  const loaded = new Set<string>();
+  let modules: ReadonlySet<string> | undefined;
   return (id: string, graph: ModuleGraph): string | null => {
-    for (const entry of entries) addWithImports(join(import.meta.dirname, '..', entry), graph, loaded);
-    return loaded.has(id) ? name : null;
+    modules ??= findModules(entries, graph);
+    return modules.has(id) ? name : null;
+  };
+}
+
+/** Names the shell's file for what its frame or several of the screens need. */
+function shellChunk() {
+  let screens: readonly ReadonlySet<string>[] | undefined;
+  const frame = chunkOf(shell, shellEntries);
+  return (id: string, graph: ModuleGraph): string | null => {
+    screens ??= Object.values(screenEntries).map((entries) => findModules(entries, graph));
+    return screens.filter((modules) => modules.has(id)).length > 1 ? shell : frame(id, graph);
   };
 }
 
@@ -69,7 +85,8 @@ export const chunkGroups = [
   { name: react, test: reactModules, priority: 4 },
   { name: chunkOf(start, startEntries), debugName: start, priority: 3 },
   { name: chunkOf(application, applicationEntries), debugName: application, priority: 2 },
-  { name: chunkOf(shell, shellEntries), debugName: shell, priority: 1 },
+  { name: shellChunk(), debugName: shell, priority: 1 },
+  ...Object.entries(screenEntries).map(([name, entries]) => ({ name: chunkOf(name, entries), debugName: name, priority: 0.8 })),
   { name: chunkOf(overlay, overlayEntries), debugName: overlay, priority: 0.5 },
   { name: 'access', test: accessPages },
 ];

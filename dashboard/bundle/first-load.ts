@@ -1,6 +1,6 @@
 // Names in the page all that its first load needs, so that a browser asks for everything at once and not for one file after another.
-// A browser with a session cookie gets signed-in.html. Without one it gets index.html, or sign-in.html, which shows the form before
-// any script has come (control/site/site.ts chooses).
+// A browser with a session cookie gets signed-in.html, or the one of its screen, which names that screen's file, too. Without one it
+// gets index.html, or sign-in.html, which shows the form before any script has come (control/site/site.ts chooses).
 import { join } from 'node:path';
 import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
 import react from '@vitejs/plugin-react';
@@ -53,20 +53,53 @@ const laterLinks = (bundle: Bundle) => [
   fontLink(bundle, codeFont),
 ];
 
-const lines = (links: readonly Readonly<Record<string, string>>[]): string => links.map(render).join('\n    ');
+const lines = (tags: readonly string[]): string => tags.join('\n    ');
 
 const noSession: HtmlTagDescriptor = { tag: 'meta', attrs: { name: 'session', content: 'none' }, injectTo: 'head-prepend' };
 
-const sessionMark = /<meta name="session"[^>]*>/;
+const sessionMark = /<meta name="session"[^>]*>\s*/;
+const earlyTag = /<script src="[^"]*early-[^"]*"><\/script>/;
 const fontPreload = /<link rel="preload" as="font"[^>]*>/;
 
 const emptyRoot = '<div id="root"></div>';
 
-/** Inert until the script replaces it: nobody types into a form that forgets. */
-async function withSignIn(page: string): Promise<string> {
-  const view = join(import.meta.dirname, 'sign-in-view.tsx');
-  const { module } = await runnerImport<typeof import('./sign-in-view.tsx')>(view, { configFile: false, plugins: [react()] });
-  return page.replace(emptyRoot, `<div id="root" inert>${module.renderSignIn()}</div>`);
+/** What the page shows before any script has come. */
+async function renderViews(): Promise<typeof import('./first-view.tsx')> {
+  const views = join(import.meta.dirname, 'first-view.tsx');
+  const { module } = await runnerImport<typeof import('./first-view.tsx')>(views, { configFile: false, plugins: [react()] });
+  return module;
+}
+
+/** A sign-in is inert until the script replaces it: nobody types into a form that forgets. */
+const withView = (page: string, view: string, state = ''): string =>
+  page.replace(emptyRoot, `<div id="root"${state}>${view}</div>`);
+
+/** The screens whose files the page names, too, by the name that rules/api/first-call.ts gives them. */
+const screens = {
+  dashboard: 'pages/dashboard/dashboard.tsx',
+  tunnels: 'pages/tunnels/tunnels.tsx',
+  'tunnels.one': 'pages/tunnel/tunnel.tsx',
+  domains: 'pages/domains/domains.tsx',
+  'domains.one': 'pages/domains/domain.tsx',
+  'security-groups': 'pages/security-groups/security-groups.tsx',
+  'security-groups.one': 'pages/security-groups/security-group.tsx',
+  access: 'pages/access/policies.tsx',
+  alerts: 'pages/alerts/alerts.tsx',
+  members: 'pages/project/members.tsx',
+  tokens: 'pages/project/tokens.tsx',
+  audit: 'pages/project/audit.tsx',
+  usage: 'pages/project/usage.tsx',
+  settings: 'pages/project/settings.tsx',
+} as const;
+
+/** The screen's own files, which the shell's do not import. */
+function screenLinks(bundle: Bundle, module: string, known: readonly { readonly href: string }[]) {
+  const id = join(import.meta.dirname, '..', module);
+  const file = Object.values(bundle).find((each) => each.type === 'chunk' && each.moduleIds.includes(id));
+  if (file?.type !== 'chunk') throw new Error(`${module} has no file`);
+  return [file.fileName, ...file.imports]
+    .map((name) => ({ rel: 'modulepreload', href: `/${name}`, crossorigin: '' }))
+    .filter(({ href }) => known.every((link) => link.href !== href));
 }
 
 export const firstLoad = (): Plugin => ({
@@ -82,11 +115,27 @@ export const firstLoad = (): Plugin => ({
       const file = bundle['index.html'];
       if (file?.type !== 'asset') throw new Error('index.html is not built yet');
       const page = file.source.toString();
+      const views = await renderViews();
       const applicationLink = render(scriptLink(bundle, application));
-      file.source = page.replace(sessionMark, (mark) => `${mark}\n    ${applicationLink}`);
-      const signedIn = page.replace(sessionMark, lines(firstLinks(bundle))).replace(fontPreload, lines(laterLinks(bundle)));
-      this.emitFile({ type: 'asset', fileName: 'signed-in.html', source: signedIn });
-      this.emitFile({ type: 'asset', fileName: 'sign-in.html', source: await withSignIn(page) });
+      file.source = withView(
+        page.replace(sessionMark, (mark) => lines([mark.trim(), applicationLink, ''])),
+        views.renderFirstLoad(),
+      );
+      const emit = (fileName: string, source: string) => this.emitFile({ type: 'asset', fileName, source });
+      emit('sign-in.html', withView(page, views.renderSignIn(), ' inert'));
+      const links = firstLinks(bundle);
+      const withLinks = (more: ReturnType<typeof screenLinks>) =>
+        withView(
+          page
+            .replace(sessionMark, '')
+            .replace(earlyTag, (tag) => lines([tag, ...[...links, ...more].map(render)]))
+            .replace(fontPreload, lines(laterLinks(bundle).map(render))),
+          views.renderFirstFrame(),
+        );
+      emit('signed-in.html', withLinks([]));
+      for (const [name, module] of Object.entries(screens)) {
+        emit(`signed-in.${name}.html`, withLinks(screenLinks(bundle, module, links)));
+      }
     },
   },
 });

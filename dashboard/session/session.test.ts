@@ -45,6 +45,23 @@ test('a log-out forgets the user and every answer', async () => {
   assert.equal(calls, 4);
 });
 
+test('the session that the page brings holds once', async () => {
+  const served = { textContent: JSON.stringify({ user: { email: 'served@example.com' }, projects: [] }), remove: () => {} };
+  const document = { getElementById: (): unknown => served, querySelector: () => null };
+  served.remove = () => {
+    document.getElementById = () => null;
+  };
+  Object.assign(globalThis, { document });
+  try {
+    email = 'ann@example.com';
+    assert.deepEqual([(await loadSession())?.user.email, calls], ['served@example.com', 0]);
+    forgetSession();
+    assert.deepEqual([(await loadSession())?.user.email, calls], [email, 2]);
+  } finally {
+    Reflect.deleteProperty(globalThis, 'document');
+  }
+});
+
 test('another user finds no answer of the one before; the same user does, after a change of the projects', async () => {
   email = 'ann@example.com';
   await loadSession();

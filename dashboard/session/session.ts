@@ -47,6 +47,7 @@ export async function refreshSession(): Promise<Session | undefined> {
 /** Call it after signing in and after a change to the user's projects; then revalidate or navigate. */
 export function forgetSession(): void {
   kept = undefined;
+  takeServed();
   isKnownSignedOut = false;
 }
 
@@ -57,12 +58,24 @@ export const lastUser = (): User | undefined => last;
 
 async function fetchSession(): Promise<Session | undefined> {
   if (isKnownSignedOut) return undefined;
+  const session = takeServed() ?? (await askForSession());
+  if (session && last && session.user.email !== last.email) forgetAll();
+  last = session?.user ?? last;
+  return session;
+}
+
+/** The page brings the session with which it was served (control/site/signed-in-page.ts). It holds for the first screen. */
+function takeServed(): Session | undefined {
+  const served = globalThis.document?.getElementById('session');
+  served?.remove();
+  return served ? JSON.parse(served.textContent) : undefined;
+}
+
+async function askForSession(): Promise<Session | undefined> {
   // Asked at the same time as the user, in the background, because a 401 is an ordinary answer here.
   const projects = callApi(sessionCalls.listProjects, {}, { background: true });
   projects.catch(() => {});
   const user = await getUser();
-  if (user && last && user.email !== last.email) forgetAll();
-  last = user ?? last;
   return user && { user, projects: await projects };
 }
 

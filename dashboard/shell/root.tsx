@@ -7,7 +7,6 @@ import { onSignedOut } from '../api/request.ts';
 import { paths } from '../routing/paths.ts';
 import { keepReturnPath, sessionEnded } from '../routing/return-path.ts';
 import { lastUser } from '../session/session.ts';
-import { LoadingArea } from '../ui/spinner.tsx';
 import { unsaved } from '../unsaved/use-unsaved.ts';
 import { LeaveGuard } from './leave-guard.tsx';
 
@@ -23,11 +22,6 @@ export function Root() {
       <LeaveGuard />
     </>
   );
-}
-
-/** Shown until the first route is ready. */
-export function FirstLoad() {
-  return <LoadingArea className="min-h-dvh" />;
 }
 
 function useLeaveWhenSignedOut(): void {

@@ -1,7 +1,7 @@
 // Dates on screen in the reader's time zone, in the spec's format or shorter, and a tooltip with the whole date, the zone and UTC.
 // The only place of the dashboard that formats a date or time, so that all screens have one clock.
 import { counted } from '@underpass/rules/text/counted.ts';
-import { formatDate } from '@underpass/rules/text/date.ts';
+import { dateFormat, formatDate } from '@underpass/rules/text/date.ts';
 
 export interface DateText {
   readonly text: string;
@@ -17,14 +17,14 @@ export function formatDateTime(at: string, style: DateStyle = 'long', timeZone =
   const text =
     style === 'long'
       ? formatDate(at, timeZone)
-      : new Intl.DateTimeFormat('en-US', { dateStyle: 'medium', timeStyle: 'short', timeZone }).format(moment);
-  const local = new Intl.DateTimeFormat('en-US', { dateStyle: 'full', timeStyle: 'medium', timeZone }).format(moment);
+      : dateFormat({ dateStyle: 'medium', timeStyle: 'short', timeZone }).format(moment);
+  const local = dateFormat({ dateStyle: 'full', timeStyle: 'medium', timeZone }).format(moment);
   return { text, title: `${local} (${timeZone}) · ${moment.toISOString()}` };
 }
 
 /** Text such as `November 2026`, of a month in UTC. */
 export const formatMonth = (startMs: number): string =>
-  new Intl.DateTimeFormat('en-US', { month: 'long', year: 'numeric', timeZone: 'UTC' }).format(startMs);
+  dateFormat({ month: 'long', year: 'numeric', timeZone: 'UTC' }).format(startMs);
 
 const agoUnits = [
   ['day', 86_400],
@@ -60,14 +60,13 @@ export function formatLeft(at: string, nowMs: number): string {
 
 /** The time of day, such as 2:03 PM; `medium` has the seconds. */
 export const formatTimeOfDay = (atMs: number, timeStyle: 'short' | 'medium' = 'short', timeZone = readersZone()): string =>
-  new Intl.DateTimeFormat('en-US', { timeStyle, timeZone }).format(atMs);
+  dateFormat({ timeStyle, timeZone }).format(atMs);
 
 /** A day, such as Nov 2, 2026. */
 export const formatDay = (at: string, dateStyle: 'medium' | 'long' = 'medium', timeZone = readersZone()): string =>
-  new Intl.DateTimeFormat('en-US', { dateStyle, timeZone }).format(new Date(at));
+  dateFormat({ dateStyle, timeZone }).format(new Date(at));
 
 /** A day of a chart's axis, such as Nov 2. */
-export const formatDayOfYear = (atMs: number): string =>
-  new Intl.DateTimeFormat('en-US', { month: 'short', day: 'numeric' }).format(atMs);
+export const formatDayOfYear = (atMs: number): string => dateFormat({ month: 'short', day: 'numeric' }).format(atMs);
 
-const readersZone = () => Intl.DateTimeFormat().resolvedOptions().timeZone;
+const readersZone = () => dateFormat({}).resolvedOptions().timeZone;

@@ -26,6 +26,13 @@ const pages: ReadonlyMap<string, Find> = new Map<string, Find>([
 /** Other names are not taken apart: a page without first calls only loads a little later. */
 const plainPath = /^\/projects\/([\w-]+)\/([\w-]+)(?:\/([\w-]+))?$/;
 
+/** Names the screen of a path for the page that loads its files (dashboard/bundle/first-load.ts). / leads to the dashboard. */
+export function screenOf(pathname: string): string {
+  if (pathname === '/') return 'dashboard';
+  const [, , area = '', name] = plainPath.exec(pathname) ?? [];
+  return name === undefined ? area : `${area}.one`;
+}
+
 /**
  * The URLs of a page's first calls; none for a page that it does not know. Only what the page waits for to show its content: over
  * HTTP/1.1 a browser makes six calls at a time, and the scripts are among them.

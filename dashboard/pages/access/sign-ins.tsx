@@ -34,7 +34,7 @@ const askPolicies = (project: string) => askFor(accessCalls.listAccessPolicies, 
 
 /** The address names the next page `after`, as in every list; the call names it `before`. */
 export function loader({ params, request }: LoaderFunctionArgs) {
-  answers.askAhead(askPolicies(params.projectID!), request.signal);
+  void answers.askAhead(askPolicies(params.projectID!), request.signal);
   const search = new URL(request.url).searchParams;
   const [policy, q, before, after] = ['policy', 'q', 'after', 'before'].map((name) => search.get(name) || undefined);
   const input = { project: params.projectID!, policy, q, before, after };

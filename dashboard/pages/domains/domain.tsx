@@ -19,7 +19,7 @@ import { VerifiedBadge } from './verified-badge.tsx';
 export function loader({ params, request }: LoaderFunctionArgs) {
   const input = { project: params.projectID!, apexName: params.name! };
   const domain = later(callApi(domainCalls.getDomain, input, { signal: request.signal }));
-  answers.askAhead(askDomainDns(input.project, input.apexName), request.signal);
+  void answers.askAhead(askDomainDns(input.project, input.apexName), request.signal);
   return { domain };
 }
 

@@ -37,7 +37,7 @@ interface Loaded {
 class DomainRemoved extends ApiError {}
 
 export function loader({ params, request }: LoaderFunctionArgs) {
-  answers.askAhead(askDomainChecks(params.projectID!, params.tunnel!, params.name!), request.signal);
+  void answers.askAhead(askDomainChecks(params.projectID!, params.tunnel!, params.name!), request.signal);
   return { loaded: later(load(params.projectID!, params.tunnel!, params.name!, request.signal)) };
 }
 

@@ -29,15 +29,12 @@ import { RestSkeleton, TunnelSkeleton } from './tunnel-skeleton.tsx';
 export function loader({ params, request }: LoaderFunctionArgs) {
   const project = params.projectID!;
   const name = params.name!;
-  const parts = [
-    askDomainChecks(project, name),
-    askHistory(project, name, firstRange),
-    askClients(project, name),
-    askLastClient(project, name),
-  ];
+  const parts = [askHistory(project, name, firstRange), askClients(project, name), askLastClient(project, name)];
   const tunnel = later(getTunnel(project, name, request.signal));
-  for (const part of parts) answers.askAhead(part, request.signal);
-  return { tunnel };
+  // Most of the page waits for them, so the first page shows with them (api/first-data.ts).
+  const checks = answers.askAhead(askDomainChecks(project, name), request.signal);
+  for (const part of parts) void answers.askAhead(part, request.signal);
+  return { tunnel, checks };
 }
 
 export function Component() {
