@@ -37,6 +37,12 @@ async function render(promise: Promise<string>, props: Props = {}): Promise<stri
   return textOf(await new Response(prelude).text());
 }
 
+test('what a loader promised shows at once if it is there', async () => {
+  const promise = loaded.later(Promise.resolve('rows'));
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(textOf(renderToString(pageOf(promise, {}))), 'Loaded rows');
+});
+
 const failed = (status: number, text: string): Promise<string> => Promise.reject(new loaded.ApiError(status, text));
 const never = new Promise<string>(() => {});
 

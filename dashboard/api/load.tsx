@@ -13,6 +13,7 @@ import { LoadingArea } from '../ui/spinner.tsx';
 import { useHasUnsaved } from '../unsaved/use-unsaved.ts';
 import { isDeleted, isTemporary, mayRetry, messageOf } from './error.ts';
 import { onForget } from './forget.ts';
+import { type Outcome, outcomeOf } from './outcome.ts';
 import { useAutoRetry } from './use-again.ts';
 
 interface Thing {
@@ -86,22 +87,6 @@ function Placeholder({ outcome, onSettled, children }: PlaceholderProps) {
     };
   }, [outcome, onSettled]);
   return children;
-}
-
-type Outcome<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: unknown };
-
-const outcomes = new WeakMap<Promise<unknown>, Promise<Outcome<unknown>>>();
-
-/** The same promise gives the same outcome: React's use() needs a stable promise. */
-function outcomeOf<T>(promise: Promise<T>): Promise<Outcome<T>> {
-  let outcome = outcomes.get(promise) as Promise<Outcome<T>> | undefined;
-  if (outcome) return outcome;
-  outcome = promise.then(
-    (value) => ({ ok: true, value }),
-    (error: unknown) => ({ ok: false, error }),
-  );
-  outcomes.set(promise, outcome);
-  return outcome;
 }
 
 interface LoadedProps<T> extends Pick<LoadProps<T>, 'failed' | 'failedHeader' | 'thing' | 'isKept' | 'children'> {
