@@ -4,7 +4,14 @@ import { randomBytes } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import type { Page, Route } from '@playwright/test';
 import { expect, readClipboard } from '../helpers/browser.ts';
-import { type DashboardStage, makeTunnel, makeVerifiedDomain, openStage, projectUrl } from '../helpers/dashboard.ts';
+import {
+  type DashboardStage,
+  makeTunnel,
+  makeVerifiedDomain,
+  openStage,
+  projectUrl,
+  withoutSession,
+} from '../helpers/dashboard.ts';
 import { checkScreen } from '../helpers/screens.ts';
 
 test('access policies', async (t) => {
@@ -369,6 +376,7 @@ async function logTests(t: TestContext, stage: DashboardStage, host: string): Pr
 
   await t.test('a viewer reads a policy without controls', async (t) => {
     const page = await stage.open(t, 'dashboard');
+    await withoutSession(page);
     await page.route('**/api/projects', async (route) => {
       const projects = (await (await route.fetch()).json()) as readonly object[];
       await route.fulfill({ json: projects.map((project) => ({ ...project, role: 'viewer' })) });

@@ -11,6 +11,7 @@ import {
   makeVerifiedDomain,
   openStage,
   projectUrl,
+  withoutSession,
 } from '../helpers/dashboard.ts';
 import { createPerson } from '../helpers/people.ts';
 import { waysOutTests } from '../helpers/ways-out.ts';
@@ -274,6 +275,7 @@ async function selectorTests(t: TestContext, stage: DashboardStage, other: Proje
       { id: 'theirs', name: 'default', role: 'member' },
       { id: 'shop', name: 'Shop', role: 'owner' },
     ];
+    await withoutSession(page);
     await page.route('**/api/projects', (route) => route.fulfill({ json: [own, ...others] }));
     await page.goto(projectUrl(stage.account, 'dashboard'));
     await page.getByRole('button', { name: 'Project: default' }).click();

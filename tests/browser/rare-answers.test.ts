@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Route } from '@playwright/test';
 import { expect, visit } from '../helpers/browser.ts';
-import { makeTunnel, makeVerifiedDomain, openStage, projectUrl } from '../helpers/dashboard.ts';
+import { makeTunnel, makeVerifiedDomain, openStage, projectUrl, withoutSession } from '../helpers/dashboard.ts';
 
 test('rare answers', async (t) => {
   const stage = await openStage(t);
@@ -255,6 +255,7 @@ test('rare answers', async (t) => {
 
   await t.test("a page that cannot be rendered shows 'Unexpected Application Error!'", async (t) => {
     const page = await stage.open(t, 'dashboard', { expectedErrors: /./ });
+    await withoutSession(page);
     await page.route('**/api/projects', (route) => route.fulfill({ json: { not: 'a list' } }));
     await page.goto(projectUrl(account, 'dashboard'));
     await expect(page.getByRole('heading', { name: 'Unexpected Application Error!' })).toBeVisible();

@@ -47,6 +47,17 @@ export async function openStage(t: TestContext, env: Environment = {}): Promise<
 
 export const projectUrl = ({ project }: Pick<Account, 'project'>, path: string): string => `/projects/${project}/${path}`;
 
+/** Makes pages of a project ask for the session, so that a test can change the answers: otherwise the document brings it. */
+export const withoutSession = (page: Page): Promise<unknown> =>
+  page.route(
+    ({ pathname }) => pathname.startsWith('/projects/'),
+    async (route) => {
+      const response = await route.fetch();
+      const body = (await response.text()).replace(/<script type="application\/json" id="session">.*?<\/script>/, '');
+      await route.fulfill({ response, body });
+    },
+  );
+
 /** The first start creates a tunnel; tests start without tunnels. */
 async function clearProject(account: Account): Promise<void> {
   const { body: tunnels } = await account.call<readonly Tunnel[]>('GET', `/api/tunnels?project=${account.project}`);
