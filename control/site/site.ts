@@ -35,7 +35,7 @@ const wantsPage = (request: Request): boolean =>
 const serveCa = (pem: string | undefined): Response =>
   pem === undefined ? notFound() : new Response(pem, { headers: { 'content-type': 'application/x-x509-ca-cert' } });
 
-/** Without a session, people begin with the sign-in, and see it at once. */
+/** People without a session begin with the sign-in, and see it at once. */
 const publicPage = (path: string): string => (path === '' || path === 'login' ? 'sign-in.html' : 'index.html');
 
 async function servePage(

@@ -7,7 +7,7 @@ export function FirstLoad() {
   return <LoadingArea className="min-h-dvh" />;
 }
 
-/** On a narrow window the bar begins with a button, which needs the script. */
+/** The bar of a narrow window begins with a button, which needs the script, so it shows no logo here. */
 export function FirstFrame() {
   return (
     <>

@@ -18,7 +18,7 @@ const dateStyle = {
   second: '2-digit',
 } as const;
 
-/** By their options: to make one takes a hundred times as long as to use it. */
+/** Formats by their options: to make one takes much longer than to use it. */
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 /** A format in English, made once. Its options come from code and the reader's time zone, so there are few. */
