@@ -36,6 +36,7 @@ export const limits = {
   projectNameChars: 63,
   apiTokenNameChars: 63,
   passkeyNameChars: 63,
+  reachTicketsPerTunnel: 100,
   passkeysPerUser: 20,
   recoveryCodes: 10,
   /** Hard bounds that no project's quota exceeds: request bodies and feed messages are sized for them. */
@@ -68,6 +69,8 @@ export const durations = {
   operatorSessionMaxDays: 7,
   /** How long a browser is recognised after a sign-in with it. 400 days is the longest that browsers keep a cookie. */
   knownBrowserDays: 400,
+  /** How long a member's pass to a private tunnel opens new connections. */
+  reachPassMinutes: 10,
   /** How long the old token still opens carriers after a rotation. */
   tokenOverlapHours: 24,
   /** A released generated name is not given to another tunnel for this long. */

@@ -33,6 +33,16 @@ export interface FeedTunnel {
   readonly visitorLog?: FeedVisitorLog;
   /** The public port of a tcp tunnel. Absent: it has none. An edge of an earlier version listens on no such port. */
   readonly port?: number;
+  /** Who reaches a private tunnel: a tcp tunnel without a port. An edge of an earlier version lets nobody reach it. */
+  readonly reach?: FeedReach;
+}
+
+export interface FeedReach {
+  /** Any of them may have signed the pass of a member. */
+  readonly keys: readonly string[];
+  /** User ids. A member who is not in the list any more is cut. */
+  readonly memberIds: readonly string[];
+  readonly tickets: readonly { readonly id: string; readonly hash: string; readonly expiresAtMs: number | null }[];
 }
 
 /** What the visitor log of a tunnel keeps. */
@@ -221,6 +231,8 @@ export interface FeedTunnelReport {
   readonly refused?: FeedRefusal;
   /** Absent while a client is there, and before the first. An earlier edge never says it. */
   readonly left?: FeedLeave;
+  /** When tickets of a private tunnel last opened a connection here. */
+  readonly ticketsUsed?: readonly { readonly id: string; readonly atMs: number }[];
 }
 
 export type FromEdge =

@@ -7,9 +7,10 @@ import type { SignInMethod, VisitorClaims } from '@underpass/rules/visit/grants.
 
 /**
  * `ticket`: control sends a visitor to an edge with it, once. `session`: the cookie at the host. `agent`: the access token of a
- * program. A text that is signed for one use counts for no other.
+ * program. `reach`: a member's pass to a private tunnel, whose id stands for the host. A text that is signed for one use counts for
+ * no other.
  */
-export type SignedUse = 'ticket' | 'session' | 'agent';
+export type SignedUse = 'ticket' | 'session' | 'agent' | 'reach';
 
 export interface SignedVisit {
   readonly claims: VisitorClaims;

@@ -38,6 +38,8 @@ export interface CarryOptions {
   readonly onEvent: (event: CarryEvent) => void;
   /** Tells an upstream in this process for which visitor a connection is, so it gets no PROXY header. */
   readonly onDialled?: OnDialled;
+  /** Starts what takes every stream of a private tunnel in place of the upstreams, which are still probed. */
+  readonly gateway?: (() => Promise<CarryGateway>) | undefined;
   /** Connects a visitor to an upstream inside this process, in place of a socket to the one that `upstreams` names. */
   readonly openInside?: OpenInside;
   /** The inspector's. */
@@ -51,6 +53,13 @@ export interface CarryOptions {
 
 /** The connection to the upstream is open; none of the visitor's bytes has arrived there yet. */
 export type OnDialled = (request: OpenRequest, socket: Socket) => void;
+
+/** A part of this process that ends TLS for visitors, and dials the upstream itself. */
+export interface CarryGateway {
+  readonly upstream: Upstream;
+  readonly onDialled: OnDialled;
+  close(): void;
+}
 
 /** Returns the visitor's end of a connection that is open. It allows a half-close. */
 export type OpenInside = (request: OpenRequest) => Duplex;

@@ -23,6 +23,8 @@ export interface Carrier {
 export interface CarrierOptions extends DialOptions {
   /** The type of the tunnel that this client carries. */
   readonly type: TunnelType;
+  /** Serves only a private tunnel, and no private tunnel otherwise: its streams must never reach an upstream in plain text. */
+  readonly isPrivate: boolean;
   readonly clock: SessionClock;
   /** The budget of all carriers of the client together. */
   readonly budget: WindowBudget;
@@ -44,7 +46,8 @@ export async function openCarrier(options: CarrierOptions): Promise<Carrier> {
     dialled.socket.destroy();
     throw new CarryError('edge-busy', dialled.edge);
   }
-  const session = createSession(dialled.socket, { side: 'dialer', peerMayOpen: true, info: { software }, budget, clock });
+  const info = options.isPrivate ? { software, private: true } : { software };
+  const session = createSession(dialled.socket, { side: 'dialer', peerMayOpen: true, info, budget, clock });
   session.onStream = options.onStream;
   options.onSessionStart(session);
   return await awaitGreeting(session, dialled, options);
@@ -61,8 +64,12 @@ function awaitGreeting(session: Session, { edge, address }: DialledCarrier, opti
       const { type = options.type, tunnel = region.host } = session.peerInfo;
       // An older edge does not know the type, and opens no stream of it.
       const isUnknown = options.type === 'tcp' && session.peerInfo.tcp !== true;
-      if (type === options.type && !isUnknown) return;
-      reject(isUnknown ? new CarryError('version', `${region.authority} knows no tcp tunnels yet`) : wrongType(tunnel, type));
+      const isPrivate = session.peerInfo.private === true;
+      const fits = type === options.type && isPrivate === options.isPrivate;
+      if (fits && !isUnknown) return;
+      if (type === options.type && !isUnknown) reject(new CarryError(isPrivate ? 'tunnel-private' : 'tunnel-public', tunnel));
+      else
+        reject(isUnknown ? new CarryError('version', `${region.authority} knows no tcp tunnels yet`) : wrongType(tunnel, type));
       session.close();
     };
     // Resolves a microtask later, so that a GOAWAY in the same read as the answer still rejects: the carrier has no owner yet.

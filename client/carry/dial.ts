@@ -26,6 +26,8 @@ export interface DialOptions {
   readonly signal: AbortSignal;
 }
 
+type TrustedDial = Pick<DialOptions, 'region' | 'proxy' | 'caPem' | 'dialIndex' | 'signal'>;
+
 export interface DialledCarrier {
   readonly socket: TLSSocket;
   /** The edge's id; null if it sent none. */
@@ -35,8 +37,7 @@ export interface DialledCarrier {
 }
 
 export async function dialEdge(options: DialOptions): Promise<DialledCarrier> {
-  const authorities = await trustedAuthorities(options);
-  const socket = await dialTls(options, { ca: authorities });
+  const socket = await dialTrusted(options);
   try {
     const headers = await upgrade(socket, options);
     return { socket, edge: headers.get(edgeHeader) ?? null, address: socket.remoteAddress ?? '' };
@@ -44,6 +45,11 @@ export async function dialEdge(options: DialOptions): Promise<DialledCarrier> {
     socket.destroy();
     throw error;
   }
+}
+
+/** TLS to the region, with a certificate of the right CA. */
+export async function dialTrusted(options: TrustedDial): Promise<TLSSocket> {
+  return dialTls(options, { ca: await trustedAuthorities(options) });
 }
 
 async function upgrade(socket: TLSSocket, options: DialOptions): Promise<ReadonlyMap<string, string>> {
@@ -66,6 +72,7 @@ const handshakeProblems: Readonly<Record<HandshakeError['code'], ProblemCode>> =
   'bad-request': 'not-underpass',
   'token-refused': 'token-refused',
   'tunnel-suspended': 'tunnel-suspended',
+  denied: 'token-refused',
   version: 'version',
   'too-many-clients': 'too-many-clients',
   unready: 'edge-busy',
@@ -83,7 +90,7 @@ function translateHandshake(error: HandshakeError, region: RegionUrl): CarryErro
 /** CA certificates by pin. An edge presents them, and only a certificate that matches the pin is added. */
 const learned = new Map<string, string>();
 
-async function trustedAuthorities(options: DialOptions): Promise<string[] | undefined> {
+async function trustedAuthorities(options: TrustedDial): Promise<string[] | undefined> {
   const { pin } = options.region;
   if (pin === null)
     return options.caPem === undefined ? undefined : (await import('../process/authorities.ts')).authoritiesWith(options.caPem);
@@ -93,7 +100,7 @@ async function trustedAuthorities(options: DialOptions): Promise<string[] | unde
 }
 
 /** Reads the edge's chain over a connection that carries nothing else, and returns the certificate that the pin names. */
-async function learnAuthority(options: DialOptions, pin: string): Promise<string> {
+async function learnAuthority(options: TrustedDial, pin: string): Promise<string> {
   const socket = await dialTls(options, { rejectUnauthorized: false });
   const chain = presentedChain(socket);
   socket.destroy();

@@ -40,6 +40,14 @@ export const problems = {
     title: 'The token belongs to a tunnel of another type',
     fix: 'Use "underpass http" for http, "underpass ingress" for ingress and "underpass tcp" for tcp tunnels, or copy the token of the tunnel that you mean.',
   },
+  'tunnel-private': {
+    title: 'The tunnel is private, and this client was not told so',
+    fix: 'Add --private, or "private: true" in the file, so that this client serves nobody in plain text.',
+  },
+  'tunnel-public': {
+    title: 'The tunnel is not private',
+    fix: 'Leave out --private if it has a public port. If it has none, the region is too old for private tunnels: tell the operator.',
+  },
   version: {
     title: 'This client and the region share no protocol version',
     fix: 'Run "underpass update". If this client is the newest, ask the operator to update the region.',

@@ -61,7 +61,15 @@ export function startCarrying(given: CarryOptions): Carrying {
   const failed: FailedStream = { problem: null, atMs: 0 };
   const serving = serveOptions(options, offers, failed);
   let serve = compileServe(serving);
-  const more = loadMore(options.upstreams, serving.trust);
+  let closeGateway = (): void => {};
+  const openGateway = async ({ gateway }: CarryOptions): Promise<Partial<ServeOptions>> => {
+    if (gateway === undefined) return {};
+    const { upstream, onDialled, close } = await gateway();
+    closeGateway = close;
+    if (phase === 'stopped') close();
+    return { find: () => ({ key: '*', upstream }), onDialled };
+  };
+  const more = loadMore(options.upstreams, serving.trust, options.gateway && openGateway(options));
   if (more === null) pool.start();
   else
     void more.then((loaded) => {
@@ -73,6 +81,7 @@ export function startCarrying(given: CarryOptions): Carrying {
     stopping.abort();
     offers.stop();
     phase = 'stopped';
+    closeGateway();
   }
 
   return {
@@ -108,14 +117,35 @@ function prepareOpen(options: FullOptions, signal: AbortSignal, onStream: (strea
   const budget = new WindowBudget(clientWindowBytes);
   const { token, software, caPem, clock } = options;
   const { type } = options.upstreams;
+  const isPrivate = options.gateway !== undefined;
   return (dialIndex, hooks) =>
-    openCarrier({ region, proxy, clientId, type, token, software, caPem, clock, budget, dialIndex, signal, onStream, ...hooks });
+    openCarrier({
+      region,
+      proxy,
+      clientId,
+      type,
+      isPrivate,
+      token,
+      software,
+      caPem,
+      clock,
+      budget,
+      dialIndex,
+      signal,
+      onStream,
+      ...hooks,
+    });
 }
 
-/** What most tunnels do not need: edited heads, upstreams that get HTTP/2, and paths. Null if this one does not. */
-function loadMore(upstreams: TunnelUpstreams, trust: UpstreamTrust): Promise<Pick<ServeOptions, 'edit' | 'open'>> | null {
+/** What most tunnels do not need: a gateway, edited heads, upstreams that get HTTP/2, and paths. Null if this one does not. */
+function loadMore(
+  upstreams: TunnelUpstreams,
+  trust: UpstreamTrust,
+  gateway: Promise<Partial<ServeOptions>> | undefined,
+): Promise<Partial<ServeOptions>> | null {
   const list = upstreams.type === 'http' ? upstreams.list : [];
-  const parts = [
+  const parts: Promise<Partial<ServeOptions>>[] = [
+    ...(gateway === undefined ? [] : [gateway]),
     ...(list.some(({ sentHost }) => sentHost !== undefined) ? [loadEdit()] : []),
     ...(list.some((one) => usesHttp2(one.upstream) || needsRoutes(one)) ? [loadOpen(trust)] : []),
   ];

@@ -4,11 +4,12 @@
 import { resolve } from 'node:path';
 import { type TunnelType, tunnelTypeNames } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { type Command, Option } from 'commander';
-import { loadTunnel } from '../config/loaded-tunnel.ts';
+import { type LoadedTunnel, loadTunnel } from '../config/loaded-tunnel.ts';
 import { readToken } from '../config/token.ts';
 import { parseTunnelUrl, type TunnelConfig, upstreamForms } from '../config/tunnel-config.ts';
 import { upstreamsOfFlags } from '../config/upstream-flags.ts';
 import { ClientError } from '../process/error.ts';
+import type { Output } from '../terminal/output.ts';
 import { carryUntilStopped, type InspectFlags } from '../tunnels/carry-loop.ts';
 import type { Readiness } from '../tunnels/readiness.ts';
 import {
@@ -17,6 +18,7 @@ import {
   outputOf,
   parsePagePort,
   printUrlOption,
+  refuseOptions,
   requireOption,
   type Shell,
   withPrint,
@@ -37,11 +39,36 @@ export interface UpstreamFlags extends InspectOptions {
   readonly health?: string;
 }
 
-export interface CarryFlags extends UpstreamFlags {
+export interface CarryFlags extends UpstreamFlags, PrivateFlags {
   readonly url?: string;
   readonly upstream?: readonly string[];
   readonly tokenFile?: string;
   readonly print?: 'url';
+}
+
+export interface PrivateFlags {
+  readonly private?: boolean;
+  readonly ticketsOnly?: boolean;
+  readonly keyFile?: string;
+}
+
+const privateOptions = ['ticketsOnly', 'keyFile'] as const;
+
+export function withPrivateOptions(command: Command): Command {
+  return command
+    .option('--private', 'the tunnel is private: serve nobody in plain text, and end TLS here')
+    .option('--tickets-only', 'with --private: serve only tickets that were made with the key of this client')
+    .option('--key-file <file>', 'with --private: key of this client, made if missing (default: reach.pem in the config folder)');
+}
+
+/** `isPrivate`: the server says so. */
+export function privateOf({ io }: Shell, flags: PrivateFlags, isPrivate = false): Pick<TunnelConfig, 'private'> {
+  if (flags.private !== true && !isPrivate) {
+    refuseOptions(flags, privateOptions, 'for --private');
+    return {};
+  }
+  const keyFile = flags.keyFile === undefined ? {} : { keyFile: resolve(io.cwd, flags.keyFile) };
+  return { private: { ticketsOnly: flags.ticketsOnly === true, ...keyFile } };
 }
 
 export function addCarryCommands(program: Command, shell: Shell): void {
@@ -86,8 +113,9 @@ interface CarryTexts {
 
 function addCarry(program: Command, shell: Shell, type: TunnelType): void {
   const texts = carryTexts[type];
+  const command = describe(program.command(type), texts.about, texts.examples);
   withUpstreamOptions(
-    describe(program.command(type), texts.about, texts.examples)
+    (type === 'tcp' ? withPrivateOptions(command) : command)
       .option('--url <url>', 'URL of the tunnel, from its Connect section')
       .option('--token-file <file>', 'file that holds the token, - for standard input (default: UNDERPASS_TOKEN)')
       .option('--upstream <upstream>', `${upstreamForms[type]}; may be repeated`, collect)
@@ -138,7 +166,11 @@ export async function carry(shell: Shell, type: TunnelType, flags: CarryFlags): 
   const upstreams = upstreamsOfFlags(type, requireOption(flags.upstream, '--upstream <upstream>'), flags.upstreamHost);
   const token = { kind: 'value', token: await readToken(shell.io, flags.tokenFile, output) } as const;
   const name = new URL(url.value).hostname;
-  await carryTunnel(shell, { name, isUnnamed: true, url: url.value, token, upstreams, ...tlsOf(shell, flags) }, flags);
+  await carryTunnel(
+    shell,
+    { name, isUnnamed: true, url: url.value, token, upstreams, ...tlsOf(shell, flags), ...privateOf(shell, flags) },
+    flags,
+  );
 }
 
 /** Carries one tunnel until a signal. */
@@ -149,10 +181,16 @@ export async function carryTunnel(
   readiness: Readiness = {},
 ): Promise<void> {
   const output = outputOf(shell, flags);
-  const tunnels = [await loadTunnel(shell.io, config, output)];
+  const tunnels = [await loadWithKey(shell, config, output)];
   const inspect = inspectOf(shell, config.upstreams.type, flags);
   const ready = { ...readiness, print: shell.printUrl };
   shell.exitCode = await carryUntilStopped(shell.io, { output, tunnels, health: flags.health, inspect, ready });
+}
+
+/** A tunnel that is not private loads no module for it. */
+export async function loadWithKey({ io }: Shell, config: TunnelConfig, output: Output): Promise<LoadedTunnel> {
+  const loaded = await loadTunnel(io, config, output);
+  return config.private === undefined ? loaded : (await import('../gateway/reach-key.ts')).withReachKey(io, loaded, output);
 }
 
 /** `byDefault`: without an option it is on, and a failure to start it is a warning. */

@@ -3,6 +3,7 @@ import { type ConnectInputs, defaultConnectInputs, parseConnectSnippet } from '@
 import { ingressPresets } from '@underpass/rules/connect/ingress-preset.ts';
 import { type SnippetTab, snippetTabs } from '@underpass/rules/connect/snippet.ts';
 import type { Tunnel } from '@underpass/rules/entity/entity.ts';
+import { isPrivateTunnel } from '@underpass/rules/tunnel/tcp-address.ts';
 import { maskToken } from '@underpass/rules/tunnel/token-mask.ts';
 import { defaultUpstreams } from '@underpass/rules/tunnel/upstream.ts';
 import { type Command, Option } from 'commander';
@@ -12,7 +13,15 @@ import { domainUpstreams, upstreamsOfFlags } from '../config/upstream-flags.ts';
 import { ClientError } from '../process/error.ts';
 import { isLive } from '../tunnels/carry-loop.ts';
 import type { Readiness } from '../tunnels/readiness.ts';
-import { carryTunnel, tlsOf, type UpstreamFlags, withUpstreamOptions } from './carry.ts';
+import {
+  carryTunnel,
+  type PrivateFlags,
+  privateOf,
+  tlsOf,
+  type UpstreamFlags,
+  withPrivateOptions,
+  withUpstreamOptions,
+} from './carry.ts';
 import {
   type CommonFlags,
   collect,
@@ -26,7 +35,7 @@ import {
 } from './command-line.ts';
 import { domainNote } from './tunnel-text.ts';
 
-interface ConnectFlags extends CommonFlags, UpstreamFlags {
+interface ConnectFlags extends CommonFlags, UpstreamFlags, PrivateFlags {
   readonly json?: boolean;
   readonly upstream?: readonly string[];
   readonly print?: SnippetTab | 'url';
@@ -43,7 +52,7 @@ export function addConnectCommand(program: Command, shell: Shell): void {
     'underpass connect cluster --print kubernetes --preset traefik | kubectl apply -f -',
   ]);
   withUpstreamOptions(
-    withProject(command).option(
+    withPrivateOptions(withProject(command)).option(
       '--upstream <upstream>',
       'as for http and ingress; may be repeated (default: port 8080 of this machine; with --print kubernetes, the service named like the tunnel)',
       collect,
@@ -85,7 +94,8 @@ async function carryNamed(shell: Shell, tunnel: ConnectableTunnel, ready: Readin
     ? tunnel.ingressDomains.filter(({ verified }) => !verified)
     : tunnel.ingressDomains;
   for (const domain of domains) output.notice(`${domain.url}${domainNote(domain)}`);
-  const config = { name, url, token: { kind: 'value', token } as const, upstreams, ...tlsOf(shell, flags) };
+  const own = { ...tlsOf(shell, flags), ...privateOf(shell, flags, isPrivateTunnel(tunnel)) };
+  const config = { name, url, token: { kind: 'value', token } as const, upstreams, ...own };
   await carryTunnel(shell, config, flags, ready);
 }
 
@@ -113,7 +123,11 @@ function print(shell: Shell, tunnel: ConnectableTunnel, tab: SnippetTab, flags: 
   if (tunnel.type !== 'ingress' || tab !== 'kubernetes')
     refuseOptions(flags, serviceOptions, 'for --print kubernetes of an ingress tunnel');
   const token = flags.maskToken ? maskToken(tunnel.token) : tunnel.token;
-  const snippet = parseConnectSnippet({ ...tunnel, token }, connectInputs(tunnel, tab, flags), tab);
+  const snippet = parseConnectSnippet(
+    { ...tunnel, token, isPrivate: isPrivateTunnel(tunnel) },
+    connectInputs(tunnel, tab, flags),
+    tab,
+  );
   if (!snippet.ok) throw new ClientError('usage', snippet.message);
   outputOf(shell, flags).result({ tunnel: tunnel.name, snippet: tab, text: snippet.value.text }, snippet.value.text);
 }

@@ -5,6 +5,7 @@ import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import type { ProxyProtocol, Tunnel } from '@underpass/rules/entity/entity.ts';
 import { lookedUpName } from '@underpass/rules/names/dns-record.ts';
 import { portProblems } from '@underpass/rules/tunnel/port-range.ts';
+import { isPrivateTunnel } from '@underpass/rules/tunnel/tcp-address.ts';
 import { type TunnelType, tunnelTypeNames } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { type Command, Option } from 'commander';
 import { openProject, openServer, type ProjectAccount, serverOf } from '../account/account.ts';
@@ -182,7 +183,9 @@ async function findSubject(
     if (name === undefined) return undefined;
     check = 'tunnel';
     const tunnel = await fetchTunnel(account, name);
-    report(tunnel.port === undefined ? await checkDomains(account, tunnel) : await checkPort(shell.io, tunnel, tunnel.port));
+    if (isPrivateTunnel(tunnel)) report([ok('reach', `${name} is private: underpass reach leads there`)]);
+    else if (tunnel.port === undefined) report(await checkDomains(account, tunnel));
+    else report(await checkPort(shell.io, tunnel, tunnel.port));
     return fromTunnel(tunnel, flags);
   } catch (error) {
     if (!(error instanceof ClientError)) throw error;

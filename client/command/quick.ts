@@ -28,6 +28,11 @@ type EitherFlags = CarryFlags & QuickFlags;
 async function carryEither(shell: Shell, type: QuickType, port: string | undefined, flags: EitherFlags): Promise<void> {
   if (port === undefined) return withPrint(shell, flags.print, (inner) => carryGiven(inner, type, flags));
   refuseOptions(flags, ['url', 'tokenFile', 'upstream'], 'not for a quick tunnel');
+  refuseOptions(
+    flags,
+    ['private', 'ticketsOnly', 'keyFile'],
+    `for a tunnel that exists: underpass tunnels add NAME --type ${type} --private`,
+  );
   const { carryQuick } = await import('./carry-quick.ts');
   return withPrint(shell, flags.print, (inner) => carryQuick(inner, type, port, flags));
 }

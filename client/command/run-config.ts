@@ -10,7 +10,7 @@ import { readNamed } from '../process/bounded-file.ts';
 import { ClientError } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
 import { carryUntilStopped } from '../tunnels/carry-loop.ts';
-import { type InspectOptions, inspectOf, withInspectOptions } from './carry.ts';
+import { type InspectOptions, inspectOf, loadWithKey, withInspectOptions } from './carry.ts';
 import { type CommonFlags, describe, outputOf, type Shell, withProject } from './command-line.ts';
 import type { FoundFile } from './confirmed-file.ts';
 
@@ -127,5 +127,5 @@ async function loadTunnels(shell: Shell, { tunnels }: Config, flags: RunFlags): 
   const named = tunnels.filter((tunnel) => tunnel.url === undefined);
   const found = named.length === 0 ? undefined : await (await import('./named-tunnel.ts')).lookUpTunnels(shell, named, flags);
   const configs = tunnels.flatMap((tunnel) => (tunnel.url === undefined ? (found?.get(tunnel) ?? []) : tunnel));
-  return Promise.all(configs.map((config) => loadTunnel(shell.io, config, output)));
+  return Promise.all(configs.map((config) => loadWithKey(shell, config, output)));
 }

@@ -62,17 +62,18 @@ async function serve(shell: Shell, name: string | undefined, flags: ServeFlags):
   const { compileSshHosts, parseSshHosts } = await import('../ssh/hosts.ts');
   const hosts = parseSshHosts(requireOption(flags.host, '--host <name=address>'), flags.allow ?? []);
   if (!hosts.ok) throw new ClientError('usage', hosts.message);
-  const { loadIdentity } = await import('../ssh/identity.ts');
+  const { loadIdentity } = await import('../gateway/identity.ts');
   const path = flags.identity === undefined ? join(configFolder(io), 'ssh.pem') : resolve(io.cwd, flags.identity);
   const { address, config } =
     flags.url === undefined ? await fromServer(shell, name, flags) : await fromFlags(shell, flags.url, flags);
-  const identity = await loadIdentity(path);
+  const identity = await loadIdentity(path, 'ssh-identity-invalid');
   const lines = await sshConfigOf(hosts.value, address, identity.pin);
   if (flags.print) return output.result({ pin: identity.pin, text: lines }, lines);
   output.notice(`For ~/.ssh/config of visitors:\n\n${lines}\n`);
-  const { startGateway } = await import('../ssh/gateway.ts');
+  const { startGateway } = await import('../gateway/gateway.ts');
   let report: (event: LogEvent) => void = () => {};
   const gateway = await startGateway({
+    kind: 'ssh',
     find: compileSshHosts(hosts.value),
     identity,
     now: io.now,

@@ -50,7 +50,7 @@ export function renderTunnel(fetched: Tunnel): string {
 const domainsText = ({ ingressDomains }: Tunnel): string => ingressDomains.map(domainLine).join('\n') || 'No ingress domains';
 
 function portText(tunnel: Tunnel): string {
-  const address = tcpAddress(tunnel) ?? 'no public port';
+  const address = tcpAddress(tunnel) ?? 'private: underpass reach leads there';
   return tunnel.portProblem === undefined ? address : `${address}\n${portProblems[tunnel.portProblem]}`;
 }
 

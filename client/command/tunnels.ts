@@ -34,6 +34,7 @@ interface AddFlags extends CommonFlags {
   readonly generateDomain?: boolean;
   readonly proxyProtocol: ProxyFlag;
   readonly access?: string;
+  readonly private?: boolean;
 }
 
 interface UpdateFlags extends CommonFlags {
@@ -78,6 +79,7 @@ function addAdd(tunnels: Command, shell: Shell): void {
     'underpass tunnels add shop --domain shop.example.com --region eu1',
     'underpass tunnels add cluster --type ingress --domain app.example.com --proxy-protocol v2',
     'underpass tunnels add database --type tcp',
+    'underpass tunnels add database --type tcp --private',
   ])
     .option('--region <name>', 'region (default: the first available one)')
     .addOption(
@@ -89,6 +91,7 @@ function addAdd(tunnels: Command, shell: Shell): void {
     .addOption(new Option('--generate-domain', 'let the region choose a name').conflicts('domain'))
     .addOption(proxyOption().default('off'))
     .option('--access <policy>', 'access policy of an http tunnel: who may visit it')
+    .option('--private', 'a tcp tunnel without a public port: for "underpass reach"')
     .action((name: string, flags: AddFlags) => add(shell, name, flags));
 }
 
@@ -141,6 +144,7 @@ async function add(shell: Shell, name: string, flags: AddFlags): Promise<void> {
     throw new ClientError('usage', 'give --domain NAME or --generate-domain');
   if (flags.generateDomain && !tunnelTypes[flags.type].edgeEndsTls)
     throw new ClientError('usage', '--generate-domain is for http tunnels: give --domain NAME');
+  if (flags.private && flags.type !== 'tcp') throw new ClientError('usage', '--private is for tcp tunnels: add --type tcp');
   const account = await openProject(shell.io, flags);
   const region = await regionFor(account, flags.region, flags.type);
   const payload = {
@@ -150,9 +154,19 @@ async function add(shell: Shell, name: string, flags: AddFlags): Promise<void> {
     proxyProtocol: proxyOf(flags.proxyProtocol),
     type: flags.type,
     ...(flags.access === undefined ? {} : { accessPolicy: flags.access }),
+    ...(flags.private ? { private: true } : {}),
   };
-  await account.api.call(tunnelCalls.createTunnel, { project: account.project.id, payload });
+  const made = await account.api.call(tunnelCalls.createTunnel, { project: account.project.id, payload });
+  if (flags.private && made.port !== undefined) await undoPublic(account, name);
   await printTunnel(shell, account, name, flags);
+}
+
+/** An earlier server ignores `private`, and gives a public port. */
+async function undoPublic({ api, project }: ProjectAccount, name: string): Promise<never> {
+  await api.call(tunnelCalls.deleteTunnel, { project: project.id, name: canonicalName(name) });
+  throw new ClientError('request-refused', 'this server is too old for private tunnels; nothing was created', {
+    fix: 'Ask the operator to update the server.',
+  });
 }
 
 /** The region named by --region, else the first available one that offers the type, if one does. */

@@ -39,7 +39,7 @@ const rootKeys = ['health', 'tunnels'];
 const addressKeys = ['url', 'token-file', 'token-env'];
 const tunnelKeys = [
   ...['name', 'type', ...addressKeys, 'upstream', 'upstream-host'],
-  ...['ca', 'upstream-ca', 'upstream-insecure'],
+  ...['ca', 'upstream-ca', 'upstream-insecure', 'private', 'tickets-only', 'key-file'],
 ];
 
 /** Paths that begin with `~/` are below `home`; other relative paths are below `folder`. */
@@ -93,17 +93,30 @@ function readTunnel(node: unknown, reader: Reader): TunnelConfig | NamedTunnel |
   const upstreams = type && readUpstreams(map, type, reader);
   const files = { ...readPath(map, 'ca', 'caFile', reader), ...readPath(map, 'upstream-ca', 'upstreamCaFile', reader) };
   const upstreamInsecure = readSwitch(map, 'upstream-insecure', reader);
+  const own = { ...files, ...readPrivate(map, type, reader) };
   if (!addressKeys.some((key) => map.has(key)))
-    return name && upstreams ? { name, upstreams, upstreamInsecure, ...files } : undefined;
+    return name && upstreams ? { name, upstreams, upstreamInsecure, ...own } : undefined;
   const url = parseAt(map, 'url', required(map, 'url', reader), parseTunnelUrl, reader);
   const token = readTokenSource(map, reader);
   if (!name || !url || !token || !upstreams) return undefined;
-  return { name, url, token, upstreams, upstreamInsecure, ...files };
+  return { name, url, token, upstreams, upstreamInsecure, ...own };
 }
 
 function readPath<K extends string>(map: YAMLMap, key: string, as: K, reader: Reader): { [key in K]?: string } {
   const path = readText(map, key, reader);
   return path === undefined ? {} : ({ [as]: resolvePath(reader, path) } as { [key in K]: string });
+}
+
+/** The file says it, and nobody else: a client that is not told so refuses to carry a private tunnel. */
+function readPrivate(map: YAMLMap, type: TunnelType | undefined, reader: Reader): Pick<TunnelConfig, 'private'> {
+  const ticketsOnly = readSwitch(map, 'tickets-only', reader);
+  if (!readSwitch(map, 'private', reader)) {
+    const stray = ['tickets-only', 'key-file'].find((key) => map.has(key));
+    if (stray !== undefined) reader.report(offsetOf(map.get(stray, true) ?? map), `'${stray}' needs 'private: true'`);
+    return {};
+  }
+  if (type !== 'tcp') reader.report(offsetOf(map.get('private', true)), "only a tcp tunnel can be 'private'");
+  return { private: { ticketsOnly, ...readPath(map, 'key-file', 'keyFile', reader) } };
 }
 
 function readType(map: YAMLMap, reader: Reader): TunnelType | undefined {

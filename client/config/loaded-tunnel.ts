@@ -13,6 +13,8 @@ export interface LoadedTunnel {
   readonly token: string;
   readonly caPem?: string;
   readonly upstreamCaPem?: string;
+  /** The key and certificate of a private tunnel, PEM. */
+  readonly reachKey?: string;
   /** The upstream is a part of this process, as in `underpass ssh serve` and the library's `listen`. */
   readonly inside?: InsideUpstream;
 }

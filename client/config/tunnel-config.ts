@@ -32,6 +32,15 @@ export interface TunnelConfig {
   readonly upstreamCaFile?: string;
   /** Accepts any certificate of https upstreams. */
   readonly upstreamInsecure: boolean;
+  /** The tunnel is private; missing: it is not. */
+  readonly private?: PrivateConfig;
+}
+
+export interface PrivateConfig {
+  /** Holds the key of this client, and is made at the first start. Missing: reach.pem in the configuration folder. */
+  readonly keyFile?: string;
+  /** Serves only holders of tickets that were made with the key: an operator cannot make one. */
+  readonly ticketsOnly: boolean;
 }
 
 /** An entry of the file without a secret: URL and token are those of the account's tunnel of this name. */

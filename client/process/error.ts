@@ -231,6 +231,41 @@ export const errors = {
     fix: 'Restore it, or delete it: a new one is made, and every visitor then needs new lines for ~/.ssh/config.',
     exit: 'local',
   },
+  'reach-unreachable': {
+    title: 'The private tunnel cannot be reached',
+    fix: 'Check the network, and that "underpass" and the service run at the other end.',
+    exit: 'network',
+  },
+  'reach-untrusted': {
+    title: 'The key of the client that carries the tunnel is not the right one',
+    fix: 'Ask the person who carries the tunnel for its key and a new ticket. If the key is unchanged, somebody intercepts the connection.',
+    exit: 'network',
+  },
+  'reach-refused': {
+    title: 'The private tunnel does not admit you',
+    fix: 'Ask somebody who manages the tunnel for a ticket, or to make you a member of the project.',
+    exit: 'refused',
+  },
+  'reach-key-invalid': {
+    title: 'The key file of private tunnels is damaged',
+    fix: 'Restore it, or delete it: a new one is made, and everybody who reaches the tunnel then needs the new key.',
+    exit: 'local',
+  },
+  'reach-key-missing': {
+    title: 'There is no key of a client that carries private tunnels here',
+    fix: 'Run the command on the machine that carries the tunnel, or name the key with --key-file.',
+    exit: 'local',
+  },
+  'reach-keys-invalid': {
+    title: 'The file of known keys cannot be read',
+    fix: 'Correct or delete it: without it the next key of each tunnel is trusted.',
+    exit: 'local',
+  },
+  'ticket-malformed': {
+    title: 'That is not a ticket',
+    fix: 'A ticket is one line that begins with reach_. Ask for it again.',
+    exit: 'usage',
+  },
   'mcp-server-silent': {
     title: 'The MCP server does not answer',
     fix: 'Run its command by itself, and check that it speaks MCP on standard input and output.',

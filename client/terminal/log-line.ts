@@ -20,6 +20,9 @@ export interface LogEvent {
     | 'ssh-opened'
     | 'ssh-refused'
     | 'ssh-failed'
+    | 'reach-opened'
+    | 'reach-refused'
+    | 'reach-failed'
     | 'server-log'
     | 'server-ended';
   readonly edge?: string;

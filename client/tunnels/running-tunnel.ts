@@ -36,6 +36,7 @@ export function startTunnel(
   const toLine = createLines();
   const carrying = startOrExplain({
     ...optionsOf(tunnel),
+    ...gatewayOf(io, tunnel, (event) => report({ tunnel: nameNow(), ...event })),
     ...(drainMs === undefined ? {} : { drainTimeoutMs: drainMs }),
     software: `underpass/${version}`,
     env: io.env,
@@ -75,6 +76,15 @@ export function startTunnel(
     },
     close: () => carrying.close(),
   };
+}
+
+function gatewayOf(io: Io, { config, reachKey }: LoadedTunnel, report: (event: Line) => void): Pick<CarryOptions, 'gateway'> {
+  const { private: settings, upstreams } = config;
+  if (settings === undefined || reachKey === undefined || upstreams.type !== 'tcp') return {};
+  const { upstream } = upstreams.list[0]!;
+  const { ticketsOnly } = settings;
+  const start = async () => (await import('../gateway/reach-gateway.ts')).startReachGateway;
+  return { gateway: async () => (await start())({ reachKey, upstream, ticketsOnly, now: io.now, report }) };
 }
 
 function trustOf({ config, upstreamCaPem }: LoadedTunnel): UpstreamTrust {

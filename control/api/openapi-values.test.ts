@@ -41,6 +41,7 @@ const ruledElsewhere: Readonly<Record<string, string>> = {
   'startQuickTunnel.ingressDomains': 'must be under a public suffix',
   'startQuickTunnel.securityGroup': 'must exist',
   'createTunnel.accessPolicy': 'must exist',
+  'createTunnel.private': 'only of a tcp tunnel',
   'updateTunnel.accessPolicy': 'must exist',
   'startQuickTunnel.accessPolicy': 'must exist',
   'createAccessPolicy.people': 'must be addresses, or `*@` and a domain',

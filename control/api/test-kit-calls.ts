@@ -89,6 +89,20 @@ const addTo =
     return { segments: { name, id } };
   };
 
+async function makePrivateTunnel(world: World): Promise<string> {
+  const name = unique('tunnel');
+  const body = { name, region: 'local', type: 'tcp', private: true };
+  await world.owner.call('POST', `/api/tunnels${withProject(world)}`, body);
+  return name;
+}
+
+async function makeTicket(world: World): Promise<PreparedCall> {
+  const name = await makePrivateTunnel(world);
+  const path = `/api/tunnels/${name}/tickets${withProject(world)}`;
+  const { id } = await world.owner.call<{ id: string }>('POST', path, { name: 'ci' });
+  return { segments: { name, id } };
+}
+
 async function makeMember({ test, owner }: World): Promise<string> {
   const member = await test.signUp(`${unique('member')}@example.com`);
   await test.addMember(owner.projectId, member.userId, 'viewer');
@@ -254,7 +268,7 @@ export const prepareCall: { readonly [Name in CallName]: Prepare } = {
   listTunnels: onceThereIs(makeTunnel),
   getTunnel: async (world) => ({ segments: { name: await makeTunnel(world) }, query: { metrics: '1' } }),
   createTunnel: async () => ({
-    body: { name: unique('t'), region: 'local', ingressDomains: [], proxyProtocol: '', type: 'http' },
+    body: { name: unique('t'), region: 'local', ingressDomains: [], proxyProtocol: '', type: 'http', private: false },
   }),
   updateTunnel: async (world) => ({
     segments: { name: await makeTunnel(world) },
@@ -266,6 +280,13 @@ export const prepareCall: { readonly [Name in CallName]: Prepare } = {
   getDomainDns: async (world) => ({ segments: { apexName: await makeDomain(world) } }),
   lookUpDns: async () => ({ query: { host: 'local.localhost' } }),
   listRegions: nothing,
+  reachTunnel: async (world) => ({ segments: { name: await makePrivateTunnel(world) } }),
+  listReachTickets: async (world) => ({ segments: { name: (await makeTicket(world)).segments!.name! } }),
+  createReachTicket: async (world) => ({
+    segments: { name: await makePrivateTunnel(world) },
+    body: { name: 'ci', expiresInDays: 1 },
+  }),
+  deleteReachTicket: makeTicket,
   listSecurityGroups: nothing,
   getSecurityGroup: async (world) => ({ segments: { name: await makeGroup(world) } }),
   createSecurityGroup: async () => ({ body: { name: unique('g'), allow: ['2001:db8::/32'] } }),

@@ -79,6 +79,7 @@ const rules: readonly Rule[] = [
   { table: 'access_clients', lasting: true, expired: (now) => before('used_at', now - durations.accessClientDays * dayMs) },
   { table: 'access_tokens', lasting: true, expired: endedLongAgo },
   { table: 'access_links', lasting: true, expired: endedLongAgo },
+  { table: 'reach_tickets', lasting: true, expired: endedLongAgo },
   // What follows is kept as long as the privacy policy says. The log by id, which begins with the time: it is the largest
   // table, and has no index by time.
   { table: 'audit', lasting: true, expired: (now) => before('id', endOfIds(now - retentionDays.auditLog * dayMs)) },

@@ -2,14 +2,24 @@
 
 import { createHash } from 'node:crypto';
 import type { Duplex } from 'node:stream';
+import type { TLSSocket } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
 import type { RefusalCode } from '@underpass/wire/core/code.ts';
 import type { Info } from '@underpass/wire/core/hello.ts';
-import { carrierPath, carrierProtocol, edgeHeader, parseClientFacts, type UpgradeRequest } from '@underpass/wire/core/upgrade.ts';
+import {
+  carrierPath,
+  carrierProtocol,
+  edgeHeader,
+  parseClientFacts,
+  reachProtocol,
+  type UpgradeRequest,
+} from '@underpass/wire/core/upgrade.ts';
 import type { FeedTunnel } from '@underpass/wire/feed.ts';
 import { acceptUpgrade, HandshakeError, readUpgrade, refuseUpgrade } from '@underpass/wire/handshake.ts';
 import { createSession } from '@underpass/wire/session.ts';
 import type { Logger } from 'pino';
+import type { Endpoints } from '../core/proxy-protocol.ts';
+import { isPrivate } from '../routes/reacher.ts';
 import type { RouteTable } from '../routes/route-table.ts';
 import { TunnelClient } from '../routes/tunnel-client.ts';
 import type { TunnelState } from '../routes/tunnel-state.ts';
@@ -41,6 +51,8 @@ export interface ClientGateOptions {
   /** The number of edges in the region now, with this one. */
   readonly countEdges: () => number;
   readonly log: Logger;
+  /** Somebody who reaches a private tunnel. */
+  readonly onReach: (socket: TLSSocket, request: UpgradeRequest, ends: Endpoints) => void;
   /** A client of this tunnel came, went, changed its offers, became quiet, or was proven for the first time. */
   readonly onPresence: (tunnelId: string) => void;
 }
@@ -78,18 +90,21 @@ export class ClientGate {
     const { edgeId, region, software, urlOf, portUrl } = this.#options;
     const { name, type, hosts, port } = tunnel.feed;
     const urls = [...hosts.slice(0, 16).map(urlOf), ...(port === undefined ? [] : [portUrl(port)])];
-    return { software, edge: edgeId, region, edges: this.#edges, carriers: toldCarriers, tunnel: name, type, urls };
+    const own = isPrivate(tunnel.feed) ? { private: true } : {};
+    return { software, edge: edgeId, region, edges: this.#edges, carriers: toldCarriers, tunnel: name, type, urls, ...own };
   }
 
   /**
    * Takes a connection to the region's host: admits a client, and refuses anything else. Resolves once the carrier takes
    * streams, or is refused or lost.
    */
-  async receive(socket: Duplex, address: string): Promise<void> {
+  async receive(socket: TLSSocket, ends: Endpoints): Promise<void> {
     this.#sockets.add(socket);
     socket.once('close', () => this.#sockets.delete(socket));
     try {
-      await this.#admit(socket, await readUpgrade(socket, { timeoutMs: upgradeMs }), address);
+      const request = await readUpgrade(socket, { timeoutMs: upgradeMs });
+      if (request.protocol === reachProtocol) this.#options.onReach(socket, request, ends);
+      else await this.#admit(socket, request, ends.sourceAddress);
     } catch (error) {
       if (error instanceof HandshakeError && error.code === 'bad-request') refuseUpgrade(socket, 'bad-request');
       else socket.destroy();
@@ -142,6 +157,10 @@ export class ClientGate {
       settled.resolve();
       if (tunnel.type === 'tcp' && session.peerInfo.tcp !== true) {
         session.close('version', 'the tunnel is of type tcp, which this client is too old for');
+        return;
+      }
+      if (isPrivate(tunnel.feed) && session.peerInfo.private !== true) {
+        session.close('version', 'the tunnel is private, which this client is too old for, or was started without --private');
         return;
       }
       onPresence();

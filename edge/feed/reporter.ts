@@ -90,6 +90,7 @@ export function renderReport(tunnel: TunnelState): FeedTunnelReport {
     clients: bestOfEach(tunnel.clients.map(renderClient)),
     ...(tunnel.refused === undefined ? {} : { refused: tunnel.refused }),
     ...(tunnel.left === undefined ? {} : { left: tunnel.left }),
+    ...(tunnel.ticketsUsed.size === 0 ? {} : { ticketsUsed: [...tunnel.ticketsUsed].map(([id, atMs]) => ({ id, atMs })) }),
   };
 }
 

@@ -32,6 +32,7 @@ import { DashboardHost } from '../visitor/dashboard-host.ts';
 import { EnteredVisits } from '../visitor/entered-visits.ts';
 import { Http1Visitor } from '../visitor/http1-visitor.ts';
 import { Http2Server } from '../visitor/http2-server.ts';
+import { ReachGate } from '../visitor/reach-gate.ts';
 import { RequestLog, type TakeRequest } from '../visitor/request-log.ts';
 import { createUploadBudget } from '../visitor/upload-windows.ts';
 import { VisitCheck } from '../visitor/visit-check.ts';
@@ -224,6 +225,7 @@ export class EdgeProcess {
       this.#feedLink?.presenceChanged([tunnelId]);
       this.#hops.presenceChanged();
     };
+    const reachGate = new ReachGate({ context: this.#context, edgeId, isDraining: () => this.#clientGate.draining, log });
     return new ClientGate({
       table: this.#table,
       edgeId,
@@ -233,6 +235,7 @@ export class EdgeProcess {
       portUrl: (tcpPort) => `tcp://${regionHosts[0]}:${tcpPort}`,
       countEdges: () => 1 + this.#hops.otherEdges.length,
       log,
+      onReach: (socket, request, ends) => reachGate.receive(socket, request, ends),
       onPresence,
     });
   }
@@ -252,7 +255,7 @@ export class EdgeProcess {
     const httpsDoor = new HttpsDoor({
       ...shared,
       ticketKeys,
-      onClient: (socket, ends) => this.#clientGate.receive(socket, ends.sourceAddress),
+      onClient: (socket, ends) => this.#clientGate.receive(socket, ends),
       onHttp1: (socket, { ends, host, tunnel }) => new Http1Visitor(context, socket, ends, host, tunnel),
       onHttp2: (socket, { ends, host, tunnel }) => http2.receive(socket, ends, host, tunnel),
     });

@@ -6,6 +6,7 @@ import { countFirstByte, countStatus, emptyFigures } from '@underpass/rules/tunn
 import type { TunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
 import type { FeedLeave, FeedRefusal, FeedTunnel } from '@underpass/wire/feed.ts';
 import type { VisitorError } from '../core/visitor-error.ts';
+import { mayReach, type Reacher } from './reacher.ts';
 import type { TunnelClient } from './tunnel-client.ts';
 import { VisitPolicy } from './visit-policy.ts';
 
@@ -14,6 +15,8 @@ export interface Visitor {
   readonly address: string;
   /** The host by which the connection was routed. */
   readonly host: string;
+  /** Who reaches a private tunnel; missing for all other visitors. */
+  readonly reacher?: Reacher | undefined;
   /** Ends at once all requests for hosts that do not stay: a connection for one host of a tunnel may ask for others. */
   endOtherHosts(stays: (host: string) => boolean): void;
   /** Ends at once what runs and the policy does not admit. Tells the policy when the visitors of the rest end. */
@@ -27,8 +30,13 @@ export interface Visitor {
 /** The host of a visitor of a public port, as the visitor log and the access log show it. */
 export const portHost = (port: number): string => `:${port}`;
 
-const isServed = ({ hosts, port }: FeedTunnel, host: string): boolean =>
-  coversHost(hosts, host) || (port !== undefined && host === portHost(port));
+/** The same for connections to a private tunnel. */
+export const reachHost = ':reach';
+
+const isServed = (feed: FeedTunnel, { host, reacher }: Visitor): boolean =>
+  reacher === undefined
+    ? coversHost(feed.hosts, host) || (feed.port !== undefined && host === portHost(feed.port))
+    : mayReach(feed, reacher, Date.now());
 
 /** What a link tells of the way to its upstream, in milliseconds. */
 export interface UpstreamWay {
@@ -58,6 +66,8 @@ export class TunnelState {
   left: FeedLeave | undefined;
   /** Hashes of tokens that are no longer valid, the newest first. */
   formerTokens: readonly string[] = [];
+  /** When each ticket last opened a connection here. */
+  readonly ticketsUsed: Map<string, number> = new Map();
   /** Rotates the choice among equal clients. */
   dialCount = 0;
   /** Gets this tunnel at its first client or visitor. */
@@ -88,6 +98,11 @@ export class TunnelState {
     this.countAnswer(status);
     const totalMs = performance.now() - startMs;
     if (way !== null) countFirstByte(this.figures!, totalMs, Math.min(way.waitMs, totalMs), way.roundTripMs);
+  }
+
+  /** Noted for control, which shows when each ticket was last used. */
+  reached({ kind, id }: Reacher, atMs: number): void {
+    if (kind === 'ticket') this.ticketsUsed.set(id, atMs);
   }
 
   addClient(client: TunnelClient): void {
@@ -140,8 +155,10 @@ export class TunnelState {
     this.feed = feed;
     this.#permits = null;
     this.#visit = undefined;
+    for (const id of this.ticketsUsed.keys())
+      if (!feed.reach?.tickets.some((ticket) => ticket.id === id)) this.ticketsUsed.delete(id);
     for (const visitor of this.visitors) {
-      const stays = !typeChanged && !feed.suspended && isServed(feed, visitor.host) && this.permits(visitor.address);
+      const stays = !typeChanged && !feed.suspended && isServed(feed, visitor) && this.permits(visitor.address);
       if (stays) visitor.endOtherHosts((host) => coversHost(feed.hosts, host));
       else visitor.cut();
     }
@@ -165,6 +182,9 @@ export class TunnelState {
 
   /** Sessions, tokens and links end by the clock; control sends no message for it. */
   endVisits(nowMs: number): void {
+    if (this.feed.reach !== undefined)
+      for (const visitor of this.visitors)
+        if (visitor.reacher !== undefined && !mayReach(this.feed, visitor.reacher, nowMs)) visitor.cut();
     if (this.#visit && this.#visit.nextEndMs <= nowMs) this.#endUnadmitted(nowMs);
   }
 

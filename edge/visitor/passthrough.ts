@@ -1,4 +1,4 @@
-// A visitor of an ingress or tcp tunnel: passes bytes untouched in both directions, with half-close and reset.
+// A visitor of an ingress or tcp tunnel, private ones included: passes bytes untouched in both directions, with half-close and reset.
 
 import type { Socket } from 'node:net';
 import type { ResetCode } from '@underpass/wire/core/code.ts';
@@ -9,14 +9,24 @@ import { SocketWriter } from '@underpass/wire/socket/socket-writer.ts';
 import type { Endpoints } from '../core/proxy-protocol.ts';
 import { errorOfFailure } from '../core/visitor-error.ts';
 import type { Deadline } from '../limits/deadlines.ts';
+import type { Reacher } from '../routes/reacher.ts';
 import type { TunnelState, Visitor } from '../routes/tunnel-state.ts';
 import type { Link, LinkOwner } from '../upstream/link.ts';
 import type { SeenRequest } from './seen-request.ts';
 import type { VisitorContext } from './visitor-context.ts';
 
+export interface Passed {
+  readonly tunnel: TunnelState;
+  readonly host: string;
+  readonly kind: StreamKind;
+  readonly ends: Endpoints;
+  readonly reacher?: Reacher;
+}
+
 export class Passthrough implements LinkOwner, Visitor, Deadline {
   readonly address: string;
   readonly host: string;
+  readonly reacher: Reacher | undefined;
   deadlineMs: number;
   readonly #context: VisitorContext;
   readonly #socket: Socket;
@@ -32,19 +42,14 @@ export class Passthrough implements LinkOwner, Visitor, Deadline {
   #over = false;
 
   /** `first` are the bytes read for routing, none at a public port. `onRefused` answers the visitor if no upstream was reached. */
-  constructor(
-    context: VisitorContext,
-    socket: Socket,
-    visit: { readonly tunnel: TunnelState; readonly host: string; readonly kind: StreamKind; readonly ends: Endpoints },
-    first: Buffer,
-    onRefused: (code: ResetCode) => void,
-  ) {
+  constructor(context: VisitorContext, socket: Socket, visit: Passed, first: Buffer, onRefused: (code: ResetCode) => void) {
     this.#context = context;
     this.#socket = socket;
     this.#tunnel = visit.tunnel;
     this.#onRefused = onRefused;
     this.address = visit.ends.sourceAddress;
     this.host = visit.host;
+    this.reacher = visit.reacher;
     this.#writer = new SocketWriter(socket, (bytes) => this.#taken(bytes));
     this.deadlineMs = context.deadlines.nowMs + context.timeouts.responseMs;
     context.deadlines.watch(this);

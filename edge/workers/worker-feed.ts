@@ -215,6 +215,7 @@ function addReports(a: FeedTunnelReport | undefined, b: FeedTunnelReport): FeedT
   const refused = later(a.refused, b.refused);
   const clients = bestOfEach([...a.clients, ...b.clients]);
   const left = clients.length === 0 ? later(a.left, b.left) : undefined;
+  const ticketsUsed = [...(a.ticketsUsed ?? []), ...(b.ticketsUsed ?? [])];
   return {
     tunnelId: b.tunnelId,
     rxBytes: a.rxBytes + b.rxBytes,
@@ -225,5 +226,6 @@ function addReports(a: FeedTunnelReport | undefined, b: FeedTunnelReport): FeedT
     clients,
     ...(refused === undefined ? {} : { refused }),
     ...(left === undefined ? {} : { left }),
+    ...(ticketsUsed.length === 0 ? {} : { ticketsUsed }),
   };
 }

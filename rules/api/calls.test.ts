@@ -49,7 +49,7 @@ test('no two calls share method and path', () => {
 test('the payloads are those of spec section 3, the access policy and the visitor log of a tunnel, and the invitation of a registration', (t) => {
   const fields = (call: Call) => Object.keys(payloadSchemaOf(call)?.shape ?? {});
   const rows: [Call, string[]][] = [
-    [calls.createTunnel, ['name', 'region', 'ingressDomains', 'proxyProtocol', 'type', 'accessPolicy']],
+    [calls.createTunnel, ['name', 'region', 'ingressDomains', 'proxyProtocol', 'type', 'accessPolicy', 'private']],
     [
       calls.updateTunnel,
       ['ingressDomains', 'proxyProtocol', 'securityGroup', 'accessPolicy', 'visitorLog', 'visitorLogQuery', 'beginsTraces'],

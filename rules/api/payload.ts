@@ -92,6 +92,8 @@ export const NewTunnel = z.object({
   type: optionalField(wordField(TunnelType)),
   /** The policy of an http tunnel. */
   accessPolicy: optionalField(textField()),
+  /** A tcp tunnel without a public port: members and holders of tickets reach it by `underpass reach`. */
+  private: optionalField(booleanField()),
 });
 export const TunnelChange = z.object({
   ingressDomains: optionalField(ingressDomains),
@@ -124,6 +126,11 @@ export const QuickTunnel = z.object({
   lastsSeconds: optionalField(numberField({ minimum: lastsSecondsLeast, maximum: lastsSecondsMost })),
   /** Empty: none; absent: as the folder's tunnel has it. */
   accessPolicy: optionalField(textField()),
+});
+export const ReachTicketRequest = z.object({
+  name: textField(apiTokenName),
+  /** Absent: it does not end. */
+  expiresInDays: optionalField(numberField({ minimum: 1, maximum: limits.apiTokenDays })),
 });
 
 export const NewSecurityGroup = z.object({

@@ -65,6 +65,31 @@ export const tunnelCalls = {
     who: 'visitor-log.read',
     compress: true,
   },
+  /** What a member reaches a private tunnel with, for some minutes. */
+  reachTunnel: {
+    method: 'POST',
+    path: '/api/tunnels/:name/reach',
+    query: 'InProject',
+    answer: 'ReachPass',
+    who: 'tunnel.reach',
+  },
+  listReachTickets: {
+    method: 'GET',
+    path: '/api/tunnels/:name/tickets',
+    query: 'InProject',
+    answer: 'ReachTicket[]',
+    who: 'tunnel.read',
+  },
+  createReachTicket: {
+    method: 'POST',
+    path: '/api/tunnels/:name/tickets',
+    query: 'InProject',
+    json: 'ReachTicketRequest',
+    answer: 'NewReachTicket',
+    who: 'tunnel.update',
+    lasting: true,
+  },
+  deleteReachTicket: { method: 'DELETE', path: '/api/tunnels/:name/tickets/:id', query: 'InProject', who: 'tunnel.update' },
   streamEvents: { ...read, path: '/api/events', query: 'EventsQuery', answer: 'text/event-stream' },
   listRegions: { method: 'GET', path: '/api/regions', answer: 'Region[]', who: 'user' },
 } as const satisfies Readonly<Record<string, Call>>;

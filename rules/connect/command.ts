@@ -8,6 +8,8 @@ export interface ConnectTunnel {
   /** Masked or whole: snippets copy it unchanged. */
   readonly token: string;
   readonly underpassVersion: string;
+  /** A tcp tunnel without a public port: its client must be told so where it runs. */
+  readonly isPrivate?: boolean;
 }
 
 /** `--upstream` values as the user typed them: `domain=url` for http; a host, or one value per port, for ingress; HOST:PORT for tcp. */
@@ -18,12 +20,13 @@ export type ConnectUpstreams =
 
 /** The subcommand, then one group per flag with its value, in reading order. */
 export function commandGroups(
-  tunnel: Pick<ConnectTunnel, 'url'>,
+  tunnel: Pick<ConnectTunnel, 'url' | 'isPrivate'>,
   upstreams: ConnectUpstreams,
-  words: { readonly quote: (word: string) => string; readonly tokenFile: string },
+  words: { readonly quote: (word: string) => string; readonly tokenFile: string; readonly keyFile?: string },
 ): readonly (readonly string[])[] {
   return [
     [upstreams.type],
+    ...(tunnel.isPrivate ? [['--private'], ...(words.keyFile === undefined ? [] : [['--key-file', words.keyFile]])] : []),
     ['--url', words.quote(tunnel.url)],
     ['--token-file', words.tokenFile],
     ...upstreamValues(upstreams).map((value) => ['--upstream', words.quote(value)]),

@@ -81,7 +81,8 @@ ${renderArguments(tunnel, upstreams)}
 
 function renderArguments(tunnel: ConnectTunnel, upstreams: ConnectUpstreams): string {
   const tokenFile = quoteContainerArgument(`${tokenDirectory}/token`);
-  const groups = commandGroups(tunnel, upstreams, { quote: quoteContainerArgument, tokenFile });
+  const keyFile = quoteContainerArgument(`${tokenDirectory}/reach.pem`);
+  const groups = commandGroups(tunnel, upstreams, { quote: quoteContainerArgument, tokenFile, keyFile });
   return groups
     .flat()
     .map((word) => `            - ${word}`)

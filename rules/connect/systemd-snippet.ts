@@ -27,10 +27,15 @@ const noProgram = 'No released underpass on the PATH: install one first (page CL
  * systemd reads the token as root and hands a copy to a user made up for this unit (LoadCredential=, DynamicUser=;
  * systemd 247). No MemoryDenyWriteExecute=: the client's runtime compiles as it runs.
  */
-export function renderUnit(tunnel: Pick<ConnectTunnel, 'name' | 'url'>, upstreams: ConnectUpstreams, paths: UnitPaths): string {
+export function renderUnit(
+  tunnel: Pick<ConnectTunnel, 'name' | 'url' | 'isPrivate'>,
+  upstreams: ConnectUpstreams,
+  paths: UnitPaths,
+): string {
   const groups = commandGroups(tunnel, upstreams, {
     quote: quoteSystemdWord,
     tokenFile: '${CREDENTIALS_DIRECTORY}/token',
+    keyFile: '${STATE_DIRECTORY}/reach.pem',
   });
   return `[Unit]
 Description=Underpass tunnel ${resourceName(tunnel.name)}
@@ -41,7 +46,7 @@ StartLimitIntervalSec=0
 [Service]
 ExecStart=${paths.binary} ${groups.map((group) => group.join(' ')).join(' \\\n  ')}
 LoadCredential=token:${paths.tokenFile}
-Restart=always
+${tunnel.isPrivate ? `StateDirectory=underpass-${resourceName(tunnel.name)}\n` : ''}Restart=always
 RestartSec=${durations.restartDelaySeconds}
 DynamicUser=yes
 NoNewPrivileges=yes

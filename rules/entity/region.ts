@@ -40,16 +40,18 @@ function missingText(regions: readonly Pick<Region, 'name' | 'available'>[], nam
   return `There is no region '${name}'. Choose ${names.join(' or ') || 'another when one is available'}`;
 }
 
-/** The chosen region, if it exists, is available and offers the type. */
+/** The chosen region, if it exists, is available and offers the type. Every region carries private tunnels: they need no port. */
 export function parseRegion<R extends Pick<Region, 'name' | 'available'> & Offers>(
   regions: readonly R[],
   name: string,
   type: TunnelType,
+  isPrivate = false,
 ): Parsed<R> {
   const region = regions.find((candidate) => candidate.name === name);
   if (region === undefined) return refuse(name === '' ? regionMissingMessage : missingText(regions, name));
   if (!region.available) return refuse(`Region '${name}' is not available`);
   const offered = tunnelTypesOf(region);
-  if (!offered.includes(type)) return refuse(`Region '${name}' offers tunnels of type ${offered.join(' or ')} only`);
+  if (!offered.includes(type) && !isPrivate)
+    return refuse(`Region '${name}' offers tunnels of type ${offered.join(' or ')} only`);
   return accept(region);
 }

@@ -159,6 +159,24 @@ export type OwnToken = Described<typeof OwnToken>;
 export const NewApiToken = entity({ ...ApiToken.shape, token: secret() });
 export type NewApiToken = Described<typeof NewApiToken>;
 
+/** What somebody without a sign-in reaches a private tunnel with. */
+export const ReachTicket = entity({
+  id: string(),
+  name: string(),
+  createdBy: string(),
+  createdAt: time(),
+  expiresAt: nullable(time()),
+  usedAt: nullable(time()),
+});
+export type ReachTicket = Described<typeof ReachTicket>;
+
+/** Answered once, at creation: afterwards only a hash of its secret exists. */
+export const NewReachTicket = entity({ ...ReachTicket.shape, ticket: secret() });
+export type NewReachTicket = Described<typeof NewReachTicket>;
+
+/** A ticket of a member, which opens connections until a time. */
+export const ReachPass = entity({ ticket: secret(), until: time() });
+
 export const AuditEntry = entity({
   id: string(),
   at: time(),

@@ -36,6 +36,7 @@ type DetailName =
   | 'session'
   | 'site'
   | 'suspended'
+  | 'ticket'
   | 'to'
   | 'token'
   | 'visitorLog'
@@ -153,6 +154,10 @@ export const auditPhrases = {
   'tunnel.keep': about('decided to keep the quick tunnel'),
   'tunnel.rotate-token': ({ target, detail }) =>
     `made a new token for the tunnel ${named(target)}${detail.overlap === false ? ' and ended the old one at once' : ''}`,
+  'tunnel.create-ticket': ({ target, detail }) =>
+    `made the ticket ${named(textOf(detail.ticket))} for the tunnel ${named(target)}`,
+  'tunnel.delete-ticket': ({ target, detail }) =>
+    `revoked the ticket ${named(textOf(detail.ticket))} of the tunnel ${named(target)}`,
   'tunnel.suspend': about('suspended the tunnel'),
   'tunnel.resume': about('resumed the tunnel'),
   'certificate.set': ({ target }) => `gave a certificate for ${target}`,

@@ -48,6 +48,7 @@ const expected: Record<Action, string> = {
   'security-group.create': 'oam-',
   'security-group.update': 'oam-',
   'security-group.delete': 'oam-',
+  'tunnel.reach': 'oam-',
   'access-policy.read': 'oamv',
   'access-policy.create': 'oam-',
   'access-policy.update': 'oam-',

@@ -40,6 +40,7 @@ export const permissions = {
   'tunnel.update': 'member',
   'tunnel.delete': 'member',
   'tunnel.rotate-token': 'member',
+  'tunnel.reach': 'member',
   'visitor-log.read': 'member',
   'domain.read': 'viewer',
   'domain.create': 'member',

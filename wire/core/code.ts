@@ -59,6 +59,7 @@ export const refusals = {
   'bad-request': { status: 400, reason: 'Bad Request', text: 'This is not a valid underpass upgrade request.' },
   'token-refused': { status: 401, reason: 'Unauthorized', text: 'The token is not valid for any tunnel of this region.' },
   'tunnel-suspended': { status: 403, reason: 'Forbidden', text: 'The tunnel is suspended.' },
+  denied: { status: 403, reason: 'Forbidden', text: 'The security group of the tunnel does not allow this address.' },
   version: { status: 426, reason: 'Upgrade Required', text: 'No protocol version in common.' },
   'too-many-clients': { status: 429, reason: 'Too Many Requests', text: 'Too many clients are connected to this tunnel.' },
   unready: { status: 503, reason: 'Service Unavailable', text: 'The edge is not ready.' },

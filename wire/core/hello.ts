@@ -30,6 +30,8 @@ export interface Info {
   readonly tcp?: boolean;
   /** Nobody reads it: it makes an INFO long. */
   readonly padding?: string;
+  /** An edge says that the tunnel is private, a client that it ends TLS for those who reach it, and serves nobody else. */
+  readonly private?: boolean;
 }
 
 export interface Hello {
@@ -90,7 +92,7 @@ export function parseInfo(payload: Uint8Array): Info {
   for (const key of ['edges', 'carriers'] as const) {
     if (Number.isSafeInteger(value[key])) info[key] = value[key] as number;
   }
-  if (value.tcp === true) info.tcp = true;
+  for (const key of ['tcp', 'private'] as const) if (value[key] === true) info[key] = true;
   if (isTunnelType(value.type)) info.type = value.type;
   if (Array.isArray(value.urls)) info.urls = value.urls.filter((url) => typeof url === 'string');
   return info;

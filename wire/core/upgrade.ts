@@ -6,7 +6,7 @@ import { type Head, listHolds, parseHead, renderHead } from './head.ts';
 
 export interface UpgradeRequest {
   readonly path: string;
-  /** The value of Upgrade in lower case: `underpass`, `underpass-feed`, `underpass-hop`. */
+  /** The value of Upgrade in lower case: `underpass`, `underpass-reach`, `underpass-feed`. */
   readonly protocol: string;
   readonly token: string;
   /** All headers, names in lower case. A repeated name is a bad request. */
@@ -22,6 +22,9 @@ export const clientIdHeader = 'underpass-client-id';
 export const softwareHeader = 'underpass-software';
 /** The edge's id, in its 101. */
 export const edgeHeader = 'underpass-edge';
+/** The protocol of `underpass reach`, at the same path: one stream of a private tunnel, which the header names by its id. */
+export const reachProtocol = 'underpass-reach';
+export const tunnelHeader = 'underpass-tunnel';
 const refusalHeader = 'underpass-refusal';
 
 const clientIdPattern = /^[0-9a-f]{32}$/;

@@ -10,7 +10,9 @@ import { TLSSocket } from 'node:tls';
  */
 export function resetSocket(socket: Duplex): void {
   const below = socket instanceof TLSSocket ? parentOf(socket) : socket;
-  if (below instanceof Socket && !isEnding(socket) && !isEnding(below) && !below.connecting) below.resetAndDestroy();
+  // TLS within TLS: `underpass reach`.
+  if (below instanceof TLSSocket) resetSocket(below);
+  else if (below instanceof Socket && !isEnding(socket) && !isEnding(below) && !below.connecting) below.resetAndDestroy();
   else socket.destroy();
 }
 

@@ -24,6 +24,7 @@ import { Refresh } from './refresh.ts';
 import { Regions } from './regions.ts';
 import { createReportJoiner, cutReport } from './report-relay.ts';
 import { StateReader } from './state-reader.ts';
+import { TicketUse, withoutTickets } from './ticket-use.ts';
 import { VisitorLogWriter } from './visitor-log.ts';
 
 export interface FeedTiming {
@@ -69,6 +70,7 @@ export class FeedHub implements FeedPort {
   readonly #tally = new MinuteTally();
   readonly #lastClients: LastClients;
   readonly #visitorLog: VisitorLogWriter;
+  readonly #ticketUse: TicketUse;
   readonly #joiner = createReportJoiner();
   readonly #stops: (() => void)[] = [];
   #reconcileTimer: NodeJS.Timeout | undefined;
@@ -112,6 +114,7 @@ export class FeedHub implements FeedPort {
     this.#bus = bus;
     this.#lastClients = new LastClients(store, this);
     this.#visitorLog = new VisitorLogWriter(store);
+    this.#ticketUse = new TicketUse(store);
     this.#board = board;
     this.#regions = regions;
   }
@@ -317,7 +320,8 @@ export class FeedHub implements FeedPort {
       this.#tally.add({ tunnelId, projectId, clients: this.#board.clientCount(tunnelId), isFirst }, counts, now);
     }
     const subject = report.partial ? 'feed.partial' : 'feed.report';
-    for (const part of cutReport(report, this.#bus.self)) this.#bus.publish(subject, { part });
+    void this.#ticketUse.note(report.tunnels).catch(this.#logError('feed: the use of tickets was not written'));
+    for (const part of cutReport(withoutTickets(report), this.#bus.self)) this.#bus.publish(subject, { part });
   }
 
   #checkEdges(): void {

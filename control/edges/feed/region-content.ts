@@ -14,6 +14,7 @@ import { visitKeyOf } from '../policies/policy-keys.ts';
 import { type ReadPolicy, readPolicies } from '../policies/visit-rules.ts';
 import { readConsoleHost } from '../region/console-host.ts';
 import type { RegionNames } from './core/needed-names.ts';
+import { readReach } from './reach-rows.ts';
 
 /** Ids of one query, far under both databases' limits on parameters. Also the tunnels of one message to the edges. */
 export const idsAtOnce = 500;
@@ -157,11 +158,13 @@ const visitorLogOf = ({ visitor_log: address, visitor_log_query: query }: Tunnel
 async function complete(db: Queries, source: TunnelSource, nowMs: number, rows: readonly TunnelRow[]): Promise<StoredTunnel[]> {
   if (rows.length === 0) return [];
   const ids = rows.map((row) => row.id);
-  const [tokens, hosts, orphaned, policies] = await Promise.all([
+  const isPrivate = ({ type, port }: TunnelRow): boolean => type === 'tcp' && port === null;
+  const [tokens, hosts, orphaned, policies, reach] = await Promise.all([
     readTokens(db, nowMs, ids),
     readHosts(db, ids),
     orphanedProjects(db, [...new Set(rows.map((row) => row.project_id))]),
     readVisitPolicies(db, source, nowMs, rows),
+    readReach(db, source.keyRing, rows.filter(isPrivate), nowMs),
   ]);
   return rows.map((row) => ({
     region: row.region,
@@ -176,7 +179,7 @@ async function complete(db: Queries, source: TunnelSource, nowMs: number, rows: 
       tokens: tokens.get(row.id) ?? [],
       ...visitRulesOf(row, policies, source.origin),
       ...visitorLogOf(row),
-      ...(row.port === null ? {} : { port: row.port }),
+      ...(row.port === null ? reach(row) : { port: row.port }),
       ...(row.begins_traces === 1 ? { beginsTraces: true as const } : {}),
       proxyProtocol: row.proxy_protocol,
       suspended: isSuspended(row) || orphaned.has(row.project_id),

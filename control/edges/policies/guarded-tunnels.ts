@@ -2,11 +2,15 @@
 
 import type { Queries } from '../../platform/store/store.ts';
 
-/** Includes tunnels whose policy admits no members: they are few, and the feed sends no message that changes nothing. */
+/**
+ * Tunnels with an access policy, and tcp tunnels, which may be private. Some admit no members: they are few, and the feed sends no
+ * message that changes nothing.
+ */
 export async function guardedTunnels(db: Queries, projectIds: readonly string[]): Promise<string[]> {
   if (projectIds.length === 0) return [];
   const query = db.selectFrom('tunnels').select('id').where('project_id', 'in', projectIds);
-  return (await query.where('access_policy_id', 'is not', null).execute()).map((row) => row.id);
+  const guarded = query.where((where) => where.or([where('access_policy_id', 'is not', null), where('type', '=', 'tcp')]));
+  return (await guarded.execute()).map((row) => row.id);
 }
 
 /** The guarded tunnels of all projects that the user is a member of. */

@@ -94,7 +94,7 @@ async function anonymise(trx: Queries, email: string): Promise<void> {
   await trx.updateTable('audit').set({ target: deletedUser }).where('target', '=', email).execute();
   await anonymiseJson(trx, email);
   await deleteDeliveries(trx, email);
-  for (const table of ['access_tokens', 'access_links', 'blocks'] as const)
+  for (const table of ['access_tokens', 'access_links', 'reach_tickets', 'blocks'] as const)
     await trx.updateTable(table).set({ created_by: deletedUser }).where('created_by', '=', email).execute();
   await trx.updateTable('access_sign_ins').set({ who: deletedUser, address: '' }).where('who', '=', email).execute();
   await trx.updateTable('visitor_log').set({ who: '', address: '' }).where('who', '=', email).execute();

@@ -191,6 +191,15 @@ export const personalData: { readonly [Table in keyof Schema]: Holding<Table> | 
       ...{ used_at: 'time', created_by: own, created_at: 'time', expires_at: 'time' },
     },
   },
+  reach_tickets: {
+    section: 'reachTickets',
+    of: byMaker,
+    key: 'id',
+    columns: {
+      ...{ id: internal, tunnel_id: internal, name: 'text', secret_hash: secret, created_by: own },
+      ...{ created_at: 'time', expires_at: 'time', used_at: 'time' },
+    },
+  },
   access_sign_ins: {
     section: 'visitorSignIns',
     // Anybody can type an address: only a sign-in that was allowed is the person's.

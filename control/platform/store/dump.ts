@@ -42,6 +42,7 @@ const tables = {
   quick_tunnels: ['tunnel_id'],
   tcp_ports: ['region', 'port'],
   tunnel_tokens: ['id'],
+  reach_tickets: ['id'],
   visitor_log: ['id'],
   api_tokens: ['id'],
   device_logins: ['id'],

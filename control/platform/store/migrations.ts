@@ -381,6 +381,14 @@ const figures = [
   'alter table visitor_log add column trace text',
 ];
 
+// The previous release makes no private tunnel, and its edges let nobody reach one.
+const reachTickets = [
+  `create table reach_tickets (
+    id text primary key, tunnel_id text not null references tunnels (id) on delete cascade, name text not null,
+    secret_hash text not null unique, created_by text not null, created_at bigint not null, expires_at bigint, used_at bigint)`,
+  'create index reach_tickets_tunnel on reach_tickets (tunnel_id)',
+];
+
 /** Migrates tables that only one database can partition. */
 const migrationByKind = (statements: Readonly<Record<'sqlite' | 'postgres', readonly string[]>>): Migration => ({
   up: (db) => migration(statements[db.getExecutor().adapter instanceof PostgresAdapter ? 'postgres' : 'sqlite']).up(db),
@@ -414,4 +422,5 @@ export const migrations: Record<string, Migration> = {
   '0027-tcp-ports': migration(tcpPorts),
   '0029-own-certificates': migration(ownCertificates),
   '0030-figures': migration(figures),
+  '0031-reach-tickets': migration(reachTickets),
 };

@@ -305,6 +305,16 @@ export interface Schema {
     created_at: number;
     expires_at: number | null;
   };
+  reach_tickets: {
+    id: string;
+    tunnel_id: string;
+    name: string;
+    secret_hash: string;
+    created_by: string;
+    created_at: number;
+    expires_at: number | null;
+    used_at: number | null;
+  };
   access_links: {
     id: string;
     policy_id: string;

@@ -36,6 +36,7 @@ const harmless = new Set(
       'address',
       'log',
       'members',
+      'private',
       'month',
       'mostUses',
       'people',

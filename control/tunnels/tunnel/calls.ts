@@ -41,6 +41,7 @@ import {
   hostNames,
   insertTunnel,
   type NewTunnel,
+  parsePrivate,
   refuseHosts,
   takeTunnelName,
   writeUnlessTaken,
@@ -69,14 +70,15 @@ async function parseNewTunnel(deps: TunnelDeps, { body }: CallContext<'createTun
   const type = orInvalid(parseTunnelType(body.type ?? defaultTunnelType));
   const proxyProtocol = orInvalid(parseProxyProtocol(body.proxyProtocol ?? ''));
   const regions = (await listRegionRows(deps.store.db)).map(toRegion);
-  const region = orInvalid(parseRegion(regions, body.region, type));
+  const isPrivate = parsePrivate(type, body.private);
+  const region = orInvalid(parseRegion(regions, body.region, type, isPrivate));
   const asked = body.ingressDomains ?? [];
   const wildcardDomain = asked.length === 0 ? generatorDomain(region, type) : null;
   refuseHosts(type, asked);
   const needsHosts = tunnelTypes[type].foundBy === 'name';
   const hosts = orInvalid(parseIngressDomains(asked, { generate: wildcardDomain !== null || !needsHosts }));
   const { accessPolicy } = body;
-  return { name, type, region: region.name, proxyProtocol, hosts, wildcardDomain, accessPolicy };
+  return { name, type, region: region.name, proxyProtocol, hosts, wildcardDomain, accessPolicy, isPrivate };
 }
 
 /** Somebody may delete the tunnel in the meantime: the answer is then as it was. */
@@ -103,7 +105,7 @@ async function createTunnel(deps: TunnelDeps, context: CallContext<'createTunnel
     };
     return insertTunnel(trx, { ...deps, ownHosts: own, turn }, context, { ...tunnel, ...asked });
   };
-  const id = await withFreshPortTurn(deps.limiter, { caller, type: tunnel.type }, (turn) =>
+  const id = await withFreshPortTurn(deps.limiter, { caller, ...tunnel }, (turn) =>
     writeUnlessTaken(deps.store, (trx) => insert(trx, turn)),
   );
   return answerServing(deps, membership, id, tunnel.name);

@@ -64,10 +64,10 @@ async function takeTurn(limiter: Limiter, caller: Caller): Promise<FreshPortTurn
  */
 export async function withFreshPortTurn<T>(
   limiter: Limiter,
-  { caller, type }: { readonly caller: Caller; readonly type: TunnelType },
+  { caller, type, isPrivate }: { readonly caller: Caller; readonly type: TunnelType; readonly isPrivate: boolean },
   write: (turn: FreshPortTurn) => Promise<T>,
 ): Promise<T> {
-  if (tunnelTypes[type].foundBy !== 'port') return write({ refusal: null, isUsed: false });
+  if (tunnelTypes[type].foundBy !== 'port' || isPrivate) return write({ refusal: null, isUsed: false });
   const turn = await takeTurn(limiter, caller);
   try {
     return await write(turn);

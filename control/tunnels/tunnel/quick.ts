@@ -186,6 +186,7 @@ async function insertQuick(deps: QuickDeps, trx: Queries, writing: Writing): Pro
     name: wish.name,
     type: wish.type,
     region: wish.region.name,
+    isPrivate: false,
     proxyProtocol: '' as const,
     securityGroup: wish.securityGroup ?? defaultSecurityGroupName,
     accessPolicy: wish.accessPolicy,
@@ -248,7 +249,7 @@ export async function startQuickTunnel(deps: QuickDeps, context: Start): Promise
     await reuseQuick(trx, row, writing);
     return { id: row.id, name: row.name };
   };
-  return withFreshPortTurn(deps.limiter, { caller, type: wish.type }, (turn) =>
+  return withFreshPortTurn(deps.limiter, { caller, type: wish.type, isPrivate: false }, (turn) =>
     writeUnlessTaken(deps.store, (trx) => write(trx, turn)),
   );
 }

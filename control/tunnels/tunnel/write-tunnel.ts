@@ -24,6 +24,8 @@ export interface NewTunnel {
   readonly name: string;
   readonly type: Tunnel['type'];
   readonly region: string;
+  /** A tcp tunnel that gets no public port. */
+  readonly isPrivate: boolean;
   readonly proxyProtocol: ProxyProtocol;
   readonly securityGroup: string;
   /** Undefined or empty: none. */
@@ -63,6 +65,11 @@ const policyTypeMessage = (type: Tunnel['type']): string =>
 export function refuseHosts(type: Tunnel['type'], hosts: readonly string[]): void {
   if (tunnelTypes[type].foundBy === 'port' && hosts.length > 0)
     refuse('invalid', `A ${type} tunnel has a port of its region, and no ingress domains.`);
+}
+
+export function parsePrivate(type: Tunnel['type'], asked = false): boolean {
+  if (asked && tunnelTypes[type].foundBy !== 'port') refuse('invalid', 'Only a tcp tunnel can be private.');
+  return asked;
 }
 
 /** Null for an empty name: no policy. The project must be locked, so that the policy stays until the tunnel has it. */
@@ -121,7 +128,8 @@ export async function insertTunnel(
   await writeHosts(trx, { membership, tunnelId: id, hosts, generated, ownHosts, nowMs, maker });
   await insertTunnelToken(trx, keyRing, id, nowMs);
   const taker = { membership, region, tunnelId: id, tunnelName: name, turn, nowMs };
-  const port = tunnelTypes[type].foundBy === 'port' ? { port: await takePort(trx, taker) } : {};
+  const isPublic = tunnelTypes[type].foundBy === 'port' && !tunnel.isPrivate;
+  const port = isPublic ? { port: await takePort(trx, taker) } : tunnel.isPrivate ? { private: true } : {};
   const guard = accessPolicy === '' ? {} : { accessPolicy };
   await auditCall(trx, source, 'tunnel.create', name, { type, region, hosts, ...port, ...guard, ...detail });
   return id;

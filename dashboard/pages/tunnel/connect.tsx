@@ -7,6 +7,7 @@ import {
 } from '@underpass/rules/connect/connect-form.ts';
 import { type SnippetTab, snippetTabs } from '@underpass/rules/connect/snippet.ts';
 import type { Tunnel } from '@underpass/rules/entity/entity.ts';
+import { isPrivateTunnel } from '@underpass/rules/tunnel/tcp-address.ts';
 import { maskToken } from '@underpass/rules/tunnel/token-mask.ts';
 import { Eye, EyeOff } from 'lucide-react';
 import { useState } from 'react';
@@ -95,8 +96,9 @@ interface SnippetViewProps {
 function SnippetView({ tunnel, inputs, tab, blocked }: SnippetViewProps) {
   const [revealed, setRevealed] = useState(false);
   const token = tunnel.token ?? '';
-  const shown = renderConnectSnippet({ ...tunnel, token: revealed ? token : maskToken(token) }, inputs, tab);
-  const copied = renderConnectSnippet({ ...tunnel, token }, inputs, tab);
+  const isPrivate = isPrivateTunnel(tunnel);
+  const shown = renderConnectSnippet({ ...tunnel, isPrivate, token: revealed ? token : maskToken(token) }, inputs, tab);
+  const copied = renderConnectSnippet({ ...tunnel, isPrivate, token }, inputs, tab);
   return (
     <div className="grid gap-2">
       <div className="flex flex-wrap justify-end gap-2">

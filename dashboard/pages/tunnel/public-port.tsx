@@ -12,9 +12,7 @@ export function PublicPort({ tunnel }: { readonly tunnel: Tunnel }) {
   const address = tcpAddress(tunnel);
   return (
     <Card title="Public port">
-      {address === null ? (
-        <p className="text-ink-soft">This tunnel has no public port: it is private.</p>
-      ) : (
+      {address !== null && (
         <div className="grid gap-3">
           <PortProblem tunnel={tunnel} />
           <p className="flex min-w-0 items-center gap-1">

@@ -1,5 +1,6 @@
 // One tunnel: its state, its setup, how to connect (spec 2, Tunnel detail).
 import type { Tunnel } from '@underpass/rules/entity/entity.ts';
+import { isPrivateTunnel } from '@underpass/rules/tunnel/tcp-address.ts';
 import { isWaitingForVerification, showsConnect, waitingText } from '@underpass/rules/tunnel/tunnel-status.ts';
 import { tunnelTypes } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { useEffect, useState } from 'react';
@@ -20,6 +21,7 @@ import { Expiry } from './expiry.tsx';
 import { IngressDomains } from './ingress-domains.tsx';
 import { askLastClient } from './last-client.tsx';
 import { PublicPort } from './public-port.tsx';
+import { Reach } from './reach.tsx';
 import { SetupChecklist, waitsForDns } from './setup-checklist.tsx';
 import { askHistory, firstRange, Traffic } from './traffic.tsx';
 import { TunnelHeader } from './tunnel-header.tsx';
@@ -86,7 +88,9 @@ function TunnelView({ loaded }: { readonly loaded: Tunnel }) {
           <>
             {hold === 'over' && checklist}
             {isRunning && use}
-            {tunnelTypes[tunnel.type].foundBy === 'port' ? (
+            {isPrivateTunnel(tunnel) ? (
+              <Reach tunnel={tunnel} />
+            ) : tunnelTypes[tunnel.type].foundBy === 'port' ? (
               <PublicPort tunnel={tunnel} />
             ) : (
               <IngressDomains tunnel={tunnel} checks={checks} />

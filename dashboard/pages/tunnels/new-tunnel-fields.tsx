@@ -64,7 +64,16 @@ export function NewTunnelFields({ form, onChange, regions, errors }: NewTunnelFi
         options={tunnelTypesOf(region).map(typeOption)}
         onChange={(type) => onChange((old) => setType(old, type, region))}
       />
-      {hasDomains(form) && <DomainFields form={form} onChange={onChange} region={region} error={errors.domains} />}
+      {hasDomains(form) ? (
+        <DomainFields form={form} onChange={onChange} region={region} error={errors.domains} />
+      ) : (
+        <RadioCards
+          label="Visitors"
+          value={form.isPrivate ? 'private' : 'public'}
+          options={reachOptions}
+          onChange={(choice) => onChange((old) => ({ ...old, isPrivate: choice === 'private' }))}
+        />
+      )}
       <ProxyProtocolField
         value={form.proxyProtocol}
         onChange={(proxyProtocol) => onChange((old) => ({ ...old, proxyProtocol }))}
@@ -72,6 +81,11 @@ export function NewTunnelFields({ form, onChange, regions, errors }: NewTunnelFi
     </>
   );
 }
+
+const reachOptions = [
+  { value: 'public', label: 'Public port', description: 'Anyone whom the security group allows.' },
+  { value: 'private', label: 'Private', description: 'Members and holders of a ticket, by underpass reach.' },
+] as const;
 
 function regionOption({ name, description, available }: Region) {
   return {

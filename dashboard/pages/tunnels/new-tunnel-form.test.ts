@@ -56,6 +56,16 @@ test('a domain is required unless one is generated', () => {
   });
 });
 
+test('only a tcp tunnel is private', () => {
+  const ranged = { ...full, tcpPorts: '20000-20001' };
+  const tcp = setType({ ...form, isPrivate: true }, 'tcp', ranged);
+  const value = { name: 'web', region: 'a', ingressDomains: [], proxyProtocol: '', type: 'tcp' } as const;
+  assert.deepEqual(parseNewTunnel(tcp, [ranged]), { ok: true, value: { ...value, private: true } });
+  assert.deepEqual(parseNewTunnel({ ...tcp, isPrivate: false }, [ranged]), { ok: true, value });
+  const http = { ...setType(tcp, 'http', ranged), generate: true };
+  assert.deepEqual(parseNewTunnel(http, [ranged]), { ok: true, value: { ...value, type: 'http' } });
+});
+
 test('includes a domain that is typed and not added yet', () => {
   const parsed = parseNewTunnel({ ...form, domains: ['a.example.com'], pendingDomain: ' B.example.com ' }, regions);
   assert.deepEqual(parsed.ok && parsed.value.ingressDomains, ['a.example.com', 'b.example.com']);

@@ -16,6 +16,8 @@ export interface NewTunnelForm {
   readonly type: TunnelType;
   /** What the user chose: a region that does not offer it changes only `type`. */
   readonly wantedType: TunnelType;
+  /** A tcp tunnel without a public port. */
+  readonly isPrivate: boolean;
   readonly generate: boolean;
   readonly domains: readonly string[];
   readonly pendingDomain: string;
@@ -34,6 +36,7 @@ export function initialForm(regions: readonly Region[]): NewTunnelForm | undefin
     region: region.name,
     type,
     wantedType: defaultTunnelType,
+    isPrivate: false,
     generate: false,
     domains: [],
     pendingDomain: '',
@@ -67,12 +70,14 @@ function withGenerator(given: NewTunnelForm, region: Region): NewTunnelForm {
 
 export function parseNewTunnel(form: NewTunnelForm, regions: readonly Region[]): ParsedForm<NewTunnel, NewTunnelField> {
   const name = parseTunnelName(form.name);
-  const region = parseRegion(regions, form.region, form.type);
+  const isPrivate = form.isPrivate && !hasDomains(form);
+  const region = parseRegion(regions, form.region, form.type, isPrivate);
   const domains = parseIngressDomains(form.domains, {
     generate: form.generate || !hasDomains(form),
     pending: form.pendingDomain,
   });
   if (!name.ok || !region.ok || !domains.ok) return { ok: false, errors: collectErrors({ name, region, domains }) };
   const { type, proxyProtocol } = form;
-  return accept({ name: name.value, region: region.value.name, ingressDomains: domains.value, proxyProtocol, type });
+  const own = isPrivate ? { private: true } : {};
+  return accept({ name: name.value, region: region.value.name, ingressDomains: domains.value, proxyProtocol, type, ...own });
 }

@@ -1,6 +1,7 @@
 // Whether an edge's message has the shape that the rest of control relies on. Pure. An edge is trusted only with its own region
 // (docs/security.md): a stolen key must not crash control or fill its memory.
 
+import { limits } from '@underpass/rules/limits.ts';
 import { isFigures } from '@underpass/rules/tunnel/figures.ts';
 import { isPortProblem } from '@underpass/rules/tunnel/port-range.ts';
 import { visitorLogBounds } from '@underpass/rules/tunnel/visitor-log.ts';
@@ -59,9 +60,18 @@ function isLeave(value: unknown): boolean {
   return isTime(atMs) && typeof onPurpose === 'boolean';
 }
 
+/** Each worker of an edge may name each ticket. */
+const mostTicketUses = 64 * limits.reachTicketsPerTunnel;
+
+function isTicketUse(value: unknown): boolean {
+  if (!Array.isArray(value) || value.length > mostTicketUses) return false;
+  return value.every((use) => typeof use === 'object' && use !== null && isText(use.id) && Number.isSafeInteger(use.atMs));
+}
+
 function isTunnelReport(value: Unknown<FeedTunnelReport> | null): boolean {
-  const { tunnelId, clients, refused, left, figures } = value ?? {};
-  const isSaid = orMissing(refused, isRefusal) && orMissing(left, isLeave) && orMissing(figures, isFigures);
+  const { tunnelId, clients, refused, left, figures, ticketsUsed } = value ?? {};
+  const isMore = orMissing(figures, isFigures) && orMissing(ticketsUsed, isTicketUse);
+  const isSaid = orMissing(refused, isRefusal) && orMissing(left, isLeave) && isMore;
   return isText(tunnelId) && Array.isArray(clients) && clients.every(isClient) && isSaid;
 }
 

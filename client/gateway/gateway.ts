@@ -1,5 +1,5 @@
-// The gateway of `underpass ssh serve`: ends TLS for visitors of an ingress tunnel, reads the name of the host that they want
-// (CONNECT), checks who may reach it, and joins the two. It listens on loopback, because a TLS server needs real sockets; only
+// The gateway of `underpass ssh serve` and of private tunnels: ends TLS for visitors, reads the name of the host that they want
+// (CONNECT), asks who may reach it, and joins the two. It listens on loopback, because a TLS server needs real sockets; only
 // connections that this process dialled for a visitor get an answer there.
 import { once } from 'node:events';
 import { type AddressInfo, connect as connectTcp, type Socket } from 'node:net';
@@ -8,28 +8,30 @@ import { formatUpstream, type Upstream } from '@underpass/rules/tunnel/upstream.
 import { parseHead } from '@underpass/wire/core/head.ts';
 import type { OpenRequest } from '@underpass/wire/core/open.ts';
 import { readHead } from '@underpass/wire/handshake.ts';
-import type { OnDialled } from '../carry/api.ts';
+import type { CarryGateway } from '../carry/api.ts';
 import { lookUpForSocket } from '../carry/lookup.ts';
 import { connected } from '../carry/socket.ts';
 import type { LogEvent } from '../terminal/log-line.ts';
-import type { FindSshHost, SshHost } from './hosts.ts';
 import type { Identity } from './identity.ts';
 import { bothEnds, join } from './join.ts';
 
+export interface GatewayHost {
+  readonly name: string;
+  readonly upstream: Upstream;
+}
+
 export interface GatewayOptions {
-  readonly find: FindSshHost;
+  /** Begins the names of events in the log. */
+  readonly kind: 'ssh' | 'reach';
+  /** The host of a name, or null: this visitor gets none by it. The name is whatever the visitor sent, and may be a secret. */
+  readonly find: (name: string, visitorAddress: string) => GatewayHost | null;
+  /** Writes the PROXY header of the tunnel to the host. */
+  readonly passesPreface?: boolean;
   readonly identity: Identity;
   readonly now: () => number;
   readonly report: (event: Omit<LogEvent, 'tunnel'>) => void;
   /** Tests pass their own. */
   readonly limits?: Partial<typeof gatewayLimits>;
-}
-
-export interface Gateway {
-  /** Where the tunnel's client sends port 443. */
-  readonly upstream: Upstream;
-  readonly onDialled: OnDialled;
-  close(): void;
 }
 
 export const gatewayLimits = {
@@ -47,13 +49,15 @@ export const gatewayLimits = {
 interface Visitor {
   readonly address: string;
   readonly place: string;
+  readonly preface: Uint8Array;
   /** Ends the wait of a visitor without a host. */
   readonly settle: () => void;
 }
 
 const loopback = '127.0.0.1';
+const noPreface = new Uint8Array(0);
 
-export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+export async function startGateway(options: GatewayOptions): Promise<CarryGateway> {
   const limits = { ...gatewayLimits, ...options.limits };
   /** Visitors by the port from which this process dials the gateway. */
   const visitors = new Map<number, Visitor>();
@@ -73,7 +77,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   server.listen(0, loopback);
   await once(server, 'listening');
 
-  function onDialled({ visitorAddress, visitorPort }: OpenRequest, socket: Socket): void {
+  function onDialled({ visitorAddress, visitorPort, preface }: OpenRequest, socket: Socket): void {
     const leave = waiting.enter(visitorAddress);
     if (leave === null) return void socket.destroy();
     const port = socket.localPort ?? 0;
@@ -82,7 +86,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       clearTimeout(timer);
       leave();
     };
-    visitors.set(port, { address: visitorAddress, place: placeOf(visitorAddress, visitorPort), settle });
+    const place = placeOf(visitorAddress, visitorPort);
+    visitors.set(port, { address: visitorAddress, place, preface: options.passesPreface ? preface : noPreface, settle });
     socket.once('close', () => {
       settle();
       visitors.delete(port);
@@ -117,15 +122,15 @@ function createWaitingRoom({ waiting, waitingPerAddress }: typeof gatewayLimits)
   };
 }
 
-type Log = (event: 'ssh-opened' | 'ssh-refused' | 'ssh-failed', fields: Omit<LogEvent, 'tunnel' | 'event'>) => void;
+type Log = (what: 'opened' | 'refused' | 'failed', fields: Omit<LogEvent, 'tunnel' | 'event'>) => void;
 
 /** Strangers can cause refusals and failures without end; they cannot fill the log. */
-function limitLog({ report, now }: GatewayOptions, everyMs: number): Log {
+function limitLog({ kind, report, now }: GatewayOptions, everyMs: number): Log {
   let lastMs = Number.NEGATIVE_INFINITY;
-  return (event, fields) => {
-    if (event !== 'ssh-opened' && now() - lastMs < everyMs) return;
-    if (event !== 'ssh-opened') lastMs = now();
-    report({ event, ...fields });
+  return (what, fields) => {
+    if (what !== 'opened' && now() - lastMs < everyMs) return;
+    if (what !== 'opened') lastMs = now();
+    report({ event: `${kind}-${what}`, ...fields });
   };
 }
 
@@ -134,27 +139,28 @@ const placeOf = (address: string, port: number): string =>
 
 async function serveVisitor(
   socket: TLSSocket,
-  { address, place, settle }: Visitor,
-  { find, log }: GatewayOptions & { readonly log: Log },
+  { address, place, preface, settle }: Visitor,
+  { kind, find, log }: GatewayOptions & { readonly log: Log },
   headMs: number,
 ): Promise<void> {
   const name = parseConnect(await readHead(socket, headMs));
   if (name === null) return answer(socket, '400 Bad Request');
   const host = find(name, address);
   if (host === null) {
-    log('ssh-refused', { visitor: place, host: name });
+    log('refused', { visitor: place, ...(kind === 'ssh' ? { host: name } : {}) });
     return answer(socket, '403 Forbidden');
   }
   const named = { visitor: place, host: host.name, upstream: formatUpstream(host.upstream) };
   const upstream = await dialHost(host, socket).catch((error: NodeJS.ErrnoException) => {
-    log('ssh-failed', { ...named, text: error.message });
+    log('failed', { ...named, text: error.message });
     return null;
   });
   if (upstream === null) return answer(socket, '502 Bad Gateway');
   settle();
   // sshd sees this machine as the visitor: `from` is what its own log shows.
-  log('ssh-opened', { ...named, from: placeOf(upstream.localAddress ?? '', upstream.localPort ?? 0) });
+  log('opened', { ...named, from: placeOf(upstream.localAddress ?? '', upstream.localPort ?? 0) });
   socket.write('HTTP/1.1 200 OK\r\n\r\n');
+  if (preface.length > 0) upstream.write(preface);
   join(bothEnds(socket), bothEnds(upstream));
 }
 
@@ -170,7 +176,7 @@ function answer(socket: TLSSocket, status: string): void {
   socket.end(`HTTP/1.1 ${status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`, () => socket.destroy());
 }
 
-async function dialHost({ upstream: { host, port } }: SshHost, visitor: Socket): Promise<Socket> {
+async function dialHost({ upstream: { host, port } }: GatewayHost, visitor: Socket): Promise<Socket> {
   const gone = new AbortController();
   const leave = (): void => gone.abort();
   visitor.once('close', leave);

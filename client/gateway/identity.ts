@@ -1,4 +1,4 @@
-// The identity of an SSH gateway: a key and a certificate that this machine makes once. Visitors trust it by its pin, so no
+// The identity of a gateway: a key and a certificate that this machine makes once. Visitors trust it by its pin, so no
 // authority signs it, no name is in it and it does not expire.
 import { createPrivateKey, generateKeyPairSync, randomBytes, sign, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -17,15 +17,15 @@ export interface Identity {
 const maxIdentityBytes = 16 * 1024;
 
 /** Reads the identity, or makes it at the first start. */
-export async function loadIdentity(path: string): Promise<Identity> {
+export async function loadIdentity(path: string, code: 'ssh-identity-invalid' | 'reach-key-invalid'): Promise<Identity> {
   if (await isMissing(path)) await writePrivateFile(path, createIdentity());
-  const text = await readNamed(path, maxIdentityBytes, 'ssh-identity-invalid');
+  const text = await readNamed(path, maxIdentityBytes, code);
   const identity = parseIdentity(text);
-  if (identity === null) throw new ClientError('ssh-identity-invalid', path);
+  if (identity === null) throw new ClientError(code, path);
   return identity;
 }
 
-async function isMissing(path: string): Promise<boolean> {
+export async function isMissing(path: string): Promise<boolean> {
   return readFile(path).then(
     () => false,
     (cause: NodeJS.ErrnoException) => cause.code === 'ENOENT',

@@ -11,6 +11,7 @@ import { createIdentity, parseIdentity } from './identity.ts';
 async function gatewayOf(t: TestContext, limits: NonNullable<GatewayOptions['limits']>) {
   const logged: string[] = [];
   const gateway = await startGateway({
+    kind: 'ssh',
     find: () => null,
     identity: parseIdentity(createIdentity())!,
     now: () => 0,

@@ -1,5 +1,7 @@
-// Joins two streams: bytes, back-pressure and half-close pass both ways; when one breaks, the other is destroyed.
+// Joins two streams: bytes, back-pressure and half-close pass both ways; when one breaks, the other is reset.
+import { Socket } from 'node:net';
 import type { Duplex, Readable, Writable } from 'node:stream';
+import { resetSocket } from '@underpass/wire/socket/reset-socket.ts';
 
 export interface Ends {
   readonly input: Readable;
@@ -15,6 +17,8 @@ export function join(a: Ends, b: Ends): void {
 
 function carry(from: Ends, to: Ends): void {
   const destroy = (): void => {
+    // Standard input may be a pipe, which has no reset.
+    if (to.input instanceof Socket && to.input.remoteAddress !== undefined) resetSocket(to.input);
     to.input.destroy();
     to.output.destroy();
   };

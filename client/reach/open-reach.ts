@@ -1,0 +1,127 @@
+// Opens one connection to the service behind a private tunnel: TLS to the edge, which checks the ticket, and inside it TLS to the
+// client that carries the tunnel, whose key the edge has not (docs/decisions/025).
+
+import { setTimeout as wait } from 'node:timers/promises';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
+import { carrierPath, reachProtocol, softwareHeader, tunnelHeader } from '@underpass/wire/core/upgrade.ts';
+import { HandshakeError, requestUpgrade } from '@underpass/wire/handshake.ts';
+import type { TicketContent } from '@underpass/wire/reach-ticket.ts';
+import { dialTrusted } from '../carry/dial.ts';
+import { CarryError } from '../carry/problem.ts';
+import { proxyFor } from '../carry/proxy-connect.ts';
+import { parseRegionUrl } from '../carry/region-url.ts';
+import { connected, stepTimeoutMs, unlessAborted } from '../carry/socket.ts';
+import { withoutGrant } from '../gateway/reach-gateway.ts';
+import { presentedPin, requestHost } from '../gateway/visit.ts';
+import { ClientError } from '../process/error.ts';
+import type { Io } from '../process/io.ts';
+import { version } from '../process/version.ts';
+
+export interface ReachOptions {
+  readonly env: Io['env'];
+  readonly caPem: string | undefined;
+  /** Rejects with reach-untrusted. Nothing is sent inside before it resolves. */
+  readonly checkPin: (pin: string) => Promise<void>;
+}
+
+/** An edge that restarts is back within some seconds. */
+const retryMs = 10_000;
+const pauseMs = 500;
+
+/** Tries again for some seconds while the region is away or not ready. */
+export async function openReach(ticket: TicketContent, options: ReachOptions, signal: AbortSignal): Promise<TLSSocket> {
+  const endsAtMs = performance.now() + retryMs;
+  for (let dialIndex = 0; ; dialIndex++) {
+    try {
+      return await openOnce(ticket, options, dialIndex, signal);
+    } catch (error) {
+      if (!(error instanceof ClientError) || !isPassing(error.cause) || performance.now() + pauseMs > endsAtMs) throw error;
+      await wait(pauseMs, undefined, { signal }).catch(() => Promise.reject(error));
+    }
+  }
+}
+
+const isPassing = (cause: unknown): boolean =>
+  (cause instanceof HandshakeError && (cause.code === 'draining' || cause.code === 'unready' || cause.code === 'lost')) ||
+  (cause instanceof CarryError && (cause.problem.code === 'edge-unreachable' || cause.problem.code === 'connection-lost'));
+
+async function openOnce(
+  ticket: TicketContent,
+  options: ReachOptions,
+  dialIndex: number,
+  signal: AbortSignal,
+): Promise<TLSSocket> {
+  const outer = await dialRegion(ticket, options, dialIndex, signal);
+  try {
+    const inner = await endToEnd(ticket, outer, options, signal);
+    inner.once('close', () => outer.destroy());
+    return inner;
+  } catch (error) {
+    outer.destroy();
+    throw error;
+  }
+}
+
+async function dialRegion(
+  { url, tunnelId, secret, name }: TicketContent,
+  { env, caPem }: ReachOptions,
+  dialIndex: number,
+  signal: AbortSignal,
+): Promise<TLSSocket> {
+  try {
+    const region = parseRegionUrl(url);
+    const proxy = proxyFor(env, region.host, region.port);
+    const socket = await dialTrusted({ region, proxy, caPem, dialIndex, signal });
+    const answer = requestUpgrade(socket, {
+      ...{ host: region.authority, path: carrierPath, protocol: reachProtocol, token: secret, timeoutMs: stepTimeoutMs },
+      headers: { [tunnelHeader]: tunnelId, [softwareHeader]: `underpass/${version}` },
+    });
+    await unlessAborted(answer, socket, signal).catch((error) => {
+      socket.destroy();
+      throw error;
+    });
+    socket.allowHalfOpen = true;
+    return socket;
+  } catch (cause) {
+    throw explain(cause, name);
+  }
+}
+
+const refused: { readonly [Code in HandshakeError['code']]?: string } = {
+  'token-refused': 'the ticket was revoked or has ended, or you are no member any more',
+  'tunnel-suspended': 'the tunnel is suspended',
+  denied: 'its security group does not allow your address',
+  'bad-request': 'the region is too old for private tunnels',
+};
+
+function explain(cause: unknown, name: string): ClientError {
+  if (cause instanceof CarryError) return new ClientError('reach-unreachable', `${name} (${cause.message})`, { cause });
+  if (!(cause instanceof HandshakeError)) throw cause;
+  const why = refused[cause.code];
+  return why === undefined
+    ? new ClientError('reach-unreachable', `${name} (the region answers: ${cause.code})`, { cause })
+    : new ClientError('reach-refused', `${name}: ${why}`, { cause });
+}
+
+/** Only TLS 1.3, which hides the certificate too. The pin stands in for the authorities. */
+async function endToEnd(
+  { name, grant = withoutGrant }: TicketContent,
+  outer: TLSSocket,
+  { checkPin }: ReachOptions,
+  signal: AbortSignal,
+): Promise<TLSSocket> {
+  const socket = connectTls({ socket: outer, rejectUnauthorized: false, minVersion: 'TLSv1.3', ALPNProtocols: ['http/1.1'] });
+  const silent = (why: string) => (error: unknown) => new ClientError('reach-unreachable', `${name} (${why})`, { cause: error });
+  await connected(socket, 'secureConnect', signal, silent('no client of the tunnel answers'));
+  socket.allowHalfOpen = true;
+  const pin = presentedPin(socket);
+  if (pin === null) throw new ClientError('reach-untrusted', name);
+  await checkPin(pin);
+  const status = await requestHost(socket, grant, signal).catch((error) =>
+    Promise.reject(silent('its client does not answer')(error)),
+  );
+  if (status === '200') return socket;
+  if (status === '403')
+    throw new ClientError('reach-refused', `${name}: its client admits only tickets that were made with its key`);
+  throw new ClientError('reach-unreachable', `${name} (the service behind the tunnel does not answer)`);
+}

@@ -1,0 +1,59 @@
+// Reads who reaches private tunnels: members of the project, and holders of tickets.
+
+import { may } from '@underpass/rules/people/permission.ts';
+import type { FeedReach, FeedTunnel } from '@underpass/wire/feed.ts';
+import type { KeyRing } from '../../platform/secret/key-ring.ts';
+import { gather } from '../../platform/store/gather.ts';
+import type { Queries } from '../../platform/store/store.ts';
+
+/** Keys that sign members' passes to the tunnel, the newest first. */
+export const reachKeysOf = (keyRing: KeyRing, tunnelId: string): readonly string[] => keyRing.derive(`reach ${tunnelId}`);
+
+interface PrivateTunnel {
+  readonly id: string;
+  readonly project_id: string;
+}
+
+async function readMembers(db: Queries, projectIds: readonly string[]): Promise<Map<string, string[]>> {
+  const rows = await db
+    .selectFrom('members as m')
+    .innerJoin('users as u', 'u.id', 'm.user_id')
+    .select(['m.project_id', 'm.user_id', 'm.role'])
+    .where('m.project_id', 'in', projectIds)
+    .where('u.suspended_at', 'is', null)
+    .orderBy('m.user_id')
+    .execute();
+  return gather(
+    rows.filter(({ role }) => may(role, 'tunnel.reach')),
+    (row) => row.project_id,
+    (row) => row.user_id,
+  );
+}
+
+async function readTickets(db: Queries, ids: readonly string[], nowMs: number) {
+  const query = db.selectFrom('reach_tickets').select(['tunnel_id', 'id', 'secret_hash', 'expires_at']);
+  const live = query.where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', nowMs)]));
+  return gather(
+    await live.where('tunnel_id', 'in', ids).orderBy('id').execute(),
+    (row) => row.tunnel_id,
+    ({ id, secret_hash, expires_at }): FeedReach['tickets'][number] => ({ id, hash: secret_hash, expiresAtMs: expires_at }),
+  );
+}
+
+/** Returns what the feed says of a tunnel: nothing unless it is one of `tunnels`. */
+export async function readReach(
+  db: Queries,
+  keyRing: KeyRing,
+  tunnels: readonly PrivateTunnel[],
+  nowMs: number,
+): Promise<(tunnel: PrivateTunnel) => Pick<FeedTunnel, 'reach'>> {
+  if (tunnels.length === 0) return () => ({});
+  const ids = new Set(tunnels.map(({ id }) => id));
+  const members = await readMembers(db, [...new Set(tunnels.map((tunnel) => tunnel.project_id))]);
+  const tickets = await readTickets(db, [...ids], nowMs);
+  return ({ id, project_id }) => {
+    if (!ids.has(id)) return {};
+    const keys = reachKeysOf(keyRing, id);
+    return { reach: { keys, memberIds: members.get(project_id) ?? [], tickets: tickets.get(id) ?? [] } };
+  };
+}

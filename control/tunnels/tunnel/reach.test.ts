@@ -1,0 +1,106 @@
+// Private tunnels at control: who gets a pass or a ticket, and what the edges hear of it. On both databases.
+
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import type { Tunnel } from '@underpass/rules/entity/entity.ts';
+import type { NewReachTicket, ReachTicket } from '@underpass/rules/entity/resource.ts';
+import { dayMs } from '@underpass/rules/limits.ts';
+import { parseTicket } from '@underpass/wire/reach-ticket.ts';
+import { verifyVisit } from '@underpass/wire/signed-visit.ts';
+import { readTunnels } from '../../edges/feed/region-content.ts';
+import { createKeyRing } from '../../platform/secret/key-ring.ts';
+import { hashToken } from '../../platform/secret/token.ts';
+import { createTestControl, type SignedUp, type TestControl } from '../../test-kit.ts';
+import { onBothDatabases } from '../../test-kit-databases.ts';
+
+const keyRing = createKeyRing([Buffer.alloc(32, 7)]);
+
+onBothDatabases((name, skip, open) => {
+  describe(`private tunnels in ${name}`, { skip }, () => {
+    let test: TestControl;
+    let ann: SignedUp;
+    const path = (rest: string, { projectId } = ann) => `/api/${rest}?project=${projectId}`;
+    const make = (more: object = {}) =>
+      ann.send('POST', path('tunnels'), { name: 'database', region: 'local', type: 'tcp', private: true, ...more });
+    const ticket = (body: object = { name: 'laptop' }) =>
+      ann.call<NewReachTicket>('POST', path('tunnels/database/tickets'), body);
+    async function feed() {
+      const { id } = await test.store.db
+        .selectFrom('tunnels')
+        .select('id')
+        .where('name', '=', 'database')
+        .executeTakeFirstOrThrow();
+      const source = { keyRing, origin: '' };
+      return (await readTunnels(test.store.db, source, [id], test.time.now))[0]!.tunnel;
+    }
+
+    beforeEach(async () => {
+      test = await createTestControl({ store: await open(), keyRing });
+      ann = await test.signUp('ann@example.com');
+    });
+    afterEach(async () => {
+      await test.close();
+      await test.store.close();
+    });
+
+    it('one needs no range of ports, and takes none', async () => {
+      const answer = await make();
+      assert.equal(answer.status, 200, await answer.clone().text());
+      assert.equal(((await answer.json()) as Tunnel).port, undefined);
+      assert.deepEqual(await test.store.db.selectFrom('tcp_ports').selectAll().execute(), []);
+      const refused = await make({ name: 'web', type: 'http' });
+      assert.deepEqual([refused.status, await refused.text()], [400, 'Only a tcp tunnel can be private.']);
+    });
+
+    it('a member gets a pass for minutes, signed for this tunnel; a viewer gets none', async () => {
+      await make();
+      const { ticket: text, until } = await ann.call<{ ticket: string; until: string }>('POST', path('tunnels/database/reach'));
+      assert.equal(Date.parse(until), test.time.now + 600_000);
+      const { secret, tunnelId, name: label } = parseTicket(text)!;
+      const { reach, id } = await feed();
+      assert.equal(tunnelId, id);
+      assert.match(label, /\/database$/);
+      const visit = verifyVisit(Buffer.from(reach!.keys[0]!), 'reach', id, secret, test.time.now);
+      assert.equal(visit?.claims.subject, ann.userId);
+      assert.deepEqual(reach!.memberIds, [ann.userId]);
+      const eve = await test.signUp('eve@example.com');
+      assert.equal((await eve.send('POST', path('tunnels/database/reach'))).status, 404);
+      await test.addMember(ann.projectId, eve.userId, 'viewer');
+      assert.equal((await eve.send('POST', path('tunnels/database/reach'))).status, 403);
+      assert.deepEqual((await feed()).reach!.memberIds, [ann.userId]);
+      await test.store.db.updateTable('members').set({ role: 'member' }).where('user_id', '=', eve.userId).execute();
+      assert.equal((await feed()).reach!.memberIds.length, 2);
+      await test.store.db.deleteFrom('members').where('user_id', '=', eve.userId).execute();
+      assert.deepEqual((await feed()).reach!.memberIds, [ann.userId]);
+    });
+
+    it('a ticket is shown once, stored as a hash, listed, and ends by the clock or by hand', async () => {
+      await make();
+      const made = await ticket({ name: 'laptop', expiresInDays: 1 });
+      const { secret } = parseTicket(made.ticket)!;
+      const rows = await test.store.db.selectFrom('reach_tickets').selectAll().execute();
+      assert.equal(JSON.stringify(rows).includes(secret), false);
+      const expected = { id: made.id, hash: hashToken(secret), expiresAtMs: test.time.now + dayMs };
+      assert.deepEqual((await feed()).reach!.tickets, [expected]);
+      const listed = await ann.call<ReachTicket[]>('GET', path('tunnels/database/tickets'));
+      assert.deepEqual(
+        listed.map((one) => [one.name, one.createdBy, one.usedAt, 'ticket' in one]),
+        [['laptop', 'ann@example.com', null, false]],
+      );
+      await ann.call('DELETE', path(`tunnels/database/tickets/${made.id}`));
+      assert.deepEqual((await feed()).reach!.tickets, []);
+      const { entries } = await ann.call<{ entries: { action: string }[] }>('GET', path('audit'));
+      const actions = entries.map(({ action }) => action).filter((action) => action.endsWith('-ticket'));
+      assert.deepEqual(actions, ['tunnel.delete-ticket', 'tunnel.create-ticket']);
+    });
+
+    it('a tunnel that is not private gets neither, and its route says nobody', async () => {
+      await make({ type: 'http', private: false, ingressDomains: [] });
+      for (const rest of ['reach', 'tickets']) {
+        const refused = await ann.send('POST', path(`tunnels/database/${rest}`), { name: 'laptop' });
+        assert.deepEqual([refused.status, /is not private/.test(await refused.text())], [400, true]);
+      }
+      assert.equal((await feed()).reach, undefined);
+    });
+  });
+});

@@ -1,0 +1,121 @@
+// The calls about reaching private tunnels: a member's pass, and tickets for somebody without a sign-in.
+
+import type { NewReachTicket, ReachTicket } from '@underpass/rules/entity/resource.ts';
+import { dayMs, durations, limits } from '@underpass/rules/limits.ts';
+import { parseApiTokenName } from '@underpass/rules/text/project-name.ts';
+import { renderTicket } from '@underpass/wire/reach-ticket.ts';
+import { signVisit } from '@underpass/wire/signed-visit.ts';
+import type { FeedPort } from '../../edges/feed/port.ts';
+import { reachKeysOf } from '../../edges/feed/reach-rows.ts';
+import { createToken, hashToken } from '../../platform/secret/token.ts';
+import { createId } from '../../platform/store/id.ts';
+import { isoOrNull, isoTime } from '../../platform/store/iso-time.ts';
+import type { Schema } from '../../platform/store/schema.ts';
+import type { Queries, Store } from '../../platform/store/store.ts';
+import { auditCall } from '../../request/caller/audit.ts';
+import type { CallContext, Handlers } from '../../request/caller/call.ts';
+import { lockProject } from '../../request/caller/project-lock.ts';
+import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
+import { findTunnelRow, readTunnel, type TunnelReadDeps } from './tunnels.ts';
+
+export interface ReachDeps extends TunnelReadDeps {
+  readonly store: Store;
+  readonly feed: FeedPort;
+}
+
+type Context = Pick<CallContext<'listReachTickets'>, 'membership' | 'segments'>;
+
+const findRow = async (db: Queries, { membership, segments }: Context): Promise<Schema['tunnels']> =>
+  orMissing(await findTunnelRow(db, membership.id, segments.name), 'Tunnel');
+
+const toTicket = (row: Schema['reach_tickets']): ReachTicket => ({
+  ...{ id: row.id, name: row.name, createdBy: row.created_by, createdAt: isoTime(row.created_at) },
+  ...{ expiresAt: isoOrNull(row.expires_at), usedAt: isoOrNull(row.used_at) },
+});
+
+const ticketRows = (db: Queries, tunnelId: string) =>
+  db.selectFrom('reach_tickets').selectAll().where('tunnel_id', '=', tunnelId).orderBy('id');
+
+/** Refuses a tunnel that is not private. Returns the text that reaches it with the secret. */
+async function writeTicket(
+  deps: ReachDeps,
+  { membership, segments }: Context,
+  secret: (tunnelId: string) => string,
+): Promise<string> {
+  const { id } = await findRow(deps.store.db, { membership, segments });
+  const { name, type, port, url } = orMissing(await readTunnel(deps, membership, segments.name, false), 'Tunnel');
+  if (type !== 'tcp' || port !== undefined)
+    refuse('invalid', `Tunnel '${name}' is not private: only a private tcp tunnel is reached.`);
+  return renderTicket({ url, tunnelId: id, name: `${membership.name}/${name}`, secret: secret(id) });
+}
+
+async function givePass(deps: ReachDeps, context: CallContext<'reachTunnel'>) {
+  const { caller, nowMs } = context;
+  const untilMs = nowMs + durations.reachPassMinutes * 60_000;
+  const who = { method: 'member', subject: caller.userId, email: '', groups: [], source: '' } as const;
+  const claims = { ...who, signedInAtMs: nowMs, expiresAtMs: untilMs };
+  const ticket = await writeTicket(deps, context, (id) =>
+    signVisit(Buffer.from(reachKeysOf(deps.keyRing, id)[0]!), 'reach', id, { claims, untilMs }),
+  );
+  return { ticket, until: isoTime(untilMs) };
+}
+
+function parseEnd(days: number | undefined, nowMs: number): number | null {
+  if (days === undefined) return null;
+  const fits = Number.isInteger(days) && days >= 1 && days <= limits.apiTokenDays;
+  return fits ? nowMs + days * dayMs : refuse('invalid', `A ticket may live from 1 to ${limits.apiTokenDays} days.`);
+}
+
+/** Changes the tickets of a tunnel under the project's lock, then notifies the edges. */
+async function change<T>(
+  { store, feed }: ReachDeps,
+  context: Context,
+  work: (trx: Queries, tunnel: Schema['tunnels']) => Promise<T>,
+): Promise<T> {
+  const { id, result } = await store.write(async (trx) => {
+    await lockProject(trx, context.membership.id);
+    const tunnel = await findRow(trx, context);
+    return { id: tunnel.id, result: await work(trx, tunnel) };
+  });
+  feed.tunnelsChanged([id]);
+  return result;
+}
+
+async function addTicket(deps: ReachDeps, context: CallContext<'createReachTicket'>): Promise<NewReachTicket> {
+  const { caller, body, nowMs } = context;
+  const name = orInvalid(parseApiTokenName(body.name));
+  const expiresAt = parseEnd(body.expiresInDays, nowMs);
+  const secret = createToken();
+  const ticket = await writeTicket(deps, context, () => secret);
+  return change(deps, context, async (trx, tunnel) => {
+    const most = limits.reachTicketsPerTunnel;
+    if ((await ticketRows(trx, tunnel.id).execute()).length >= most)
+      refuse('conflict', `A tunnel may have at most ${most} tickets. Delete some.`);
+    const row = {
+      ...{ id: createId(nowMs), tunnel_id: tunnel.id, name, secret_hash: hashToken(secret), created_by: caller.email },
+      ...{ created_at: nowMs, expires_at: expiresAt, used_at: null },
+    };
+    await trx.insertInto('reach_tickets').values(row).execute();
+    await auditCall(trx, context, 'tunnel.create-ticket', tunnel.name, { ticket: name, expiresAt: isoOrNull(expiresAt) });
+    return { ...toTicket(row), ticket };
+  });
+}
+
+const removeTicket = (deps: ReachDeps, context: CallContext<'deleteReachTicket'>): Promise<void> =>
+  change(deps, context, async (trx, tunnel) => {
+    const own = trx.deleteFrom('reach_tickets').where('tunnel_id', '=', tunnel.id);
+    const row = await own.where('id', '=', context.segments.id).returning('name').executeTakeFirst();
+    await auditCall(trx, context, 'tunnel.delete-ticket', tunnel.name, { ticket: orMissing(row, 'Ticket').name });
+  });
+
+type ReachCalls = 'reachTunnel' | 'listReachTickets' | 'createReachTicket' | 'deleteReachTicket';
+
+export const createReachCalls = (deps: ReachDeps): Handlers<ReachCalls> => ({
+  reachTunnel: (context) => givePass(deps, context),
+  listReachTickets: async (context) => {
+    const { id } = await findRow(deps.store.db, context);
+    return (await ticketRows(deps.store.db, id).execute()).map(toTicket);
+  },
+  createReachTicket: (context) => addTicket(deps, context),
+  deleteReachTicket: (context) => removeTicket(deps, context),
+});

@@ -1,0 +1,139 @@
+// Who reaches a private tunnel at an edge, and what ends it. The attacker has the region's address and can say what it likes.
+
+import assert from 'node:assert/strict';
+import type { Socket } from 'node:net';
+import { describe, it } from 'node:test';
+import type { TLSSocket } from 'node:tls';
+import { carrierPath, reachProtocol, tunnelHeader } from '@underpass/wire/core/upgrade.ts';
+import type { FeedReach, FeedTunnel } from '@underpass/wire/feed.ts';
+import { type HandshakeError, requestUpgrade } from '@underpass/wire/handshake.ts';
+import { signVisit } from '@underpass/wire/signed-visit.ts';
+import { createRig, hashOf, type Rig, readUntil, regionHost, tunnelOf, whenClosed } from '../fixture/rig.ts';
+
+const key = 'key of the tunnel';
+const ticket = { id: 'k1', hash: hashOf('secret'), expiresAtMs: null };
+const reach: FeedReach = { keys: ['a newer key', key], memberIds: ['ann'], tickets: [ticket] };
+const secretTunnel = (changes: Partial<FeedTunnel> = {}): FeedTunnel =>
+  tunnelOf('d', { type: 'tcp', hosts: [], reach, ...changes });
+const others = [tunnelOf('open', { type: 'tcp', hosts: [], port: 20_000, reach }), tunnelOf('web', { reach })];
+
+function pass(subject: string, { tunnelId = 'd', by = key, untilMs = Date.now() + 60_000 } = {}): string {
+  const who = { method: 'member', subject, email: '', groups: [], source: '' } as const;
+  return signVisit(Buffer.from(by), 'reach', tunnelId, { claims: { ...who, signedInAtMs: 0, expiresAtMs: untilMs }, untilMs });
+}
+
+async function ask(rig: Rig, token: string, tunnelId = 'd', path: string = carrierPath): Promise<TLSSocket> {
+  const socket = await rig.visit(regionHost);
+  const headers = { [tunnelHeader]: tunnelId };
+  await requestUpgrade(socket, { host: regionHost, path, protocol: reachProtocol, token, headers, timeoutMs: 60_000 });
+  return socket;
+}
+
+const outcome = (asked: Promise<TLSSocket>): Promise<string> =>
+  asked.then(
+    () => 'reached',
+    (error: HandshakeError) => error.code,
+  );
+
+const echo = (socket: Socket): void => void socket.pipe(socket.on('error', () => {}));
+
+async function world(tunnel: FeedTunnel = secretTunnel()): Promise<Rig> {
+  const rig = await createRig([tunnel, ...others]);
+  await rig.client('d', echo, { isPrivate: true });
+  return rig;
+}
+
+async function echoes(socket: TLSSocket): Promise<void> {
+  socket.write('hello');
+  assert.equal(await readUntil(socket, (text) => text === 'hello'), 'hello');
+}
+
+describe('a private tunnel', () => {
+  it('is reached by a member with a pass, and by a ticket, with bytes unchanged', async () => {
+    await using rig = await world();
+    for (const secret of [pass('ann'), 'secret']) await echoes(await ask(rig, secret));
+  });
+
+  it('is reached by nothing else, and the answer does not tell what was wrong', async () => {
+    await using rig = await world();
+    const wrong: readonly (readonly [string, string, string?])[] = [
+      ['no such ticket', 'guess'],
+      ['the token of its client', 'token-d'],
+      ['no such tunnel', 'secret', 'nowhere'],
+      ['a ticket of another tunnel', 'secret', 'web'],
+      ['a tunnel with a public port', 'secret', 'open'],
+      ['somebody who is no member', pass('bob')],
+      ['a pass for another tunnel', pass('ann', { tunnelId: 'e' })],
+      ['a pass by another key', pass('ann', { by: 'mine' })],
+      ['a pass that has ended', pass('ann', { untilMs: Date.now() - 1 })],
+      ['a session of an access policy', signVisit(Buffer.from(key), 'session', 'd', visitOf('ann'))],
+    ];
+    for (const [why, secret, tunnelId] of wrong) assert.equal(await outcome(ask(rig, secret, tunnelId)), 'token-refused', why);
+    assert.equal(await outcome(ask(rig, 'secret', 'd', '/other')), 'bad-request');
+  });
+
+  it('is closed to addresses that its security group does not allow, and while it is suspended', async () => {
+    await using rig = await world(secretTunnel({ allowList: ['192.0.2.0/24'] }));
+    assert.equal(await outcome(ask(rig, 'secret')), 'denied');
+    assert.equal(await outcome(ask(rig, 'guess')), 'token-refused');
+    await rig.control.change({ tunnels: [secretTunnel({ suspended: true })] });
+    assert.equal(await outcome(ask(rig, 'secret')), 'tunnel-suspended');
+  });
+
+  it('says by an alert of TLS that it has no client', async () => {
+    await using rig = await createRig([secretTunnel()]);
+    assert.equal(await readUntil(await ask(rig, 'secret'), () => false), '\x15\x03\x01\x00\x02\x02\x50');
+  });
+
+  it('takes no client that would serve it in plain text', async () => {
+    await using rig = await createRig([secretTunnel()]);
+    const closed = rig.control.next('report', ({ tunnels }) => tunnels.some(({ refused }) => refused?.code === 'version'));
+    void rig.client('d', echo).catch(() => {});
+    await closed;
+  });
+});
+
+const visitOf = (subject: string) => ({
+  claims: { method: 'member' as const, subject, email: '', groups: [], source: '', signedInAtMs: 0, expiresAtMs: 9e15 },
+  untilMs: 9e15,
+});
+
+describe('an open connection to a private tunnel is cut', () => {
+  const changes: readonly (readonly [why: string, secret: () => string, tunnel: FeedTunnel])[] = [
+    ['the ticket is deleted', () => 'secret', secretTunnel({ reach: { ...reach, tickets: [] } })],
+    ['the ticket ends', () => 'secret', secretTunnel({ reach: { ...reach, tickets: [{ ...ticket, expiresAtMs: 1 }] } })],
+    ['the member leaves', () => pass('ann'), secretTunnel({ reach: { ...reach, memberIds: ['bob'] } })],
+    ['nobody may reach it', () => pass('ann'), { ...tunnelOf('d', { type: 'tcp', hosts: [] }) }],
+    ['the security group changes', () => 'secret', secretTunnel({ allowList: [] })],
+    ['the tunnel is suspended', () => 'secret', secretTunnel({ suspended: true })],
+  ];
+  for (const [why, secret, tunnel] of changes)
+    it(`when ${why}`, async () => {
+      await using rig = await world();
+      const socket = await ask(rig, secret());
+      await echoes(socket);
+      const closed = whenClosed(socket);
+      await rig.control.change({ tunnels: [tunnel] });
+      await closed;
+    });
+
+  it('when the tunnel is deleted, but not when something else changes', async () => {
+    await using rig = await world();
+    const socket = await ask(rig, 'secret');
+    await rig.control.change({ tunnels: [secretTunnel({ reach: { ...reach, memberIds: [] } })] });
+    await echoes(socket);
+    const closed = whenClosed(socket);
+    await rig.control.change({}, { tunnels: ['d'] });
+    await closed;
+  });
+
+  it('when its end comes, without a message from control', async (t) => {
+    const endsAtMs = Date.now() + 60_000;
+    await using rig = await world(secretTunnel({ reach: { ...reach, tickets: [{ ...ticket, expiresAtMs: endsAtMs }] } }));
+    const socket = await ask(rig, 'secret');
+    await echoes(socket);
+    const now = Date.now;
+    t.mock.method(Date, 'now', () => now() + 120_000);
+    await whenClosed(socket);
+  });
+});
