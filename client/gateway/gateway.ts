@@ -65,7 +65,7 @@ export async function startGateway(options: GatewayOptions): Promise<CarryGatewa
   const log = limitLog(options, limits.logEveryMs);
   const { keyPem, certificatePem } = options.identity;
   const server = createServer(
-    { key: keyPem, cert: certificatePem, minVersion: 'TLSv1.3', ALPNProtocols: ['http/1.1'], allowHalfOpen: true },
+    { key: keyPem, cert: certificatePem, minVersion: 'TLSv1.3', ALPNProtocols: ['http/1.1'], allowHalfOpen: true, noDelay: true },
     (socket) => {
       const visitor = visitors.get(socket.remotePort ?? 0);
       socket.on('error', () => socket.destroy());

@@ -68,6 +68,34 @@ test('a tcp tunnel', async (t) => {
     await expect(page.getByText(`local.localhost:${port}`)).toBeVisible();
   });
 
+  await t.test('may be private instead: its page shows how to reach it, and gives tickets once', async (t) => {
+    const page = await stage.open(t, 'tunnels');
+    await page.getByRole('button', { name: 'Add Tunnel' }).first().click();
+    await panel(page).getByLabel('Name', { exact: true }).fill('secret');
+    await panel(page).getByRole('radio', { name: 'TCP' }).click();
+    await expect(panel(page).getByRole('radio', { name: 'Public port Anyone' })).toBeChecked();
+    await panel(page).getByRole('radio', { name: 'Private' }).click();
+    await panel(page).getByRole('button', { name: 'Create' }).click();
+    await expect(page).toHaveURL(projectUrl(account, 'tunnels/secret'));
+    await expect(page.getByText(/underpass reach .*secret.* --listen 127\.0\.0\.1:5432/)).toBeVisible();
+    await expect(
+      page
+        .getByLabel('CLI snippet')
+        .or(page.getByRole('region', { name: 'CLI snippet' }))
+        .first(),
+    ).toContainText('--private');
+    await page.getByRole('button', { name: 'Create ticket' }).click();
+    const creating = page.getByRole('dialog', { name: 'Create ticket' });
+    await creating.getByLabel('Name', { exact: true }).fill('laptop');
+    await creating.getByRole('button', { name: 'Create' }).click();
+    await expect(page.getByRole('status', { name: 'Ticket' })).toContainText(/^reach_/);
+    await page.getByRole('button', { name: 'Done' }).click();
+    await page.getByRole('button', { name: 'Revoke laptop' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+    await expect(page.getByText('No tickets.')).toBeVisible();
+    await account.call('DELETE', `/api/tunnels/secret?project=${account.project}`);
+  });
+
   await t.test('carries a service that speaks first, and the doctor knows it', async (t) => {
     const token = await product.createApiToken(account);
     const cli = await createCli(t, { UNDERPASS_SERVER: product.origin, UNDERPASS_API_TOKEN: token });

@@ -13,6 +13,7 @@ import { useLiveTunnel } from '../../live/live-tunnels.tsx';
 import { paths } from '../../routing/paths.ts';
 import { useProject } from '../../session/session.ts';
 import { Banner } from '../../ui/banner.tsx';
+import { lazyPart } from '../../ui/lazy-part.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { askClients, Clients } from './clients.tsx';
 import { Connect } from './connect.tsx';
@@ -21,12 +22,14 @@ import { Expiry } from './expiry.tsx';
 import { IngressDomains } from './ingress-domains.tsx';
 import { askLastClient } from './last-client.tsx';
 import { PublicPort } from './public-port.tsx';
-import { Reach } from './reach.tsx';
 import { SetupChecklist, waitsForDns } from './setup-checklist.tsx';
 import { askHistory, firstRange, Traffic } from './traffic.tsx';
 import { TunnelHeader } from './tunnel-header.tsx';
 import { TunnelMetrics } from './tunnel-metrics.tsx';
 import { RestSkeleton, TunnelSkeleton } from './tunnel-skeleton.tsx';
+
+/** Few tunnels are private, and its table and dialogs are large. */
+const Reach = lazyPart('How to reach the tunnel', () => import('./reach.tsx').then((module) => module.Reach));
 
 export function loader({ params, request }: LoaderFunctionArgs) {
   const project = params.projectID!;
