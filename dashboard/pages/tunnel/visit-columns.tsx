@@ -13,7 +13,7 @@ export const visitColumns: readonly Column<VisitorLogEntry>[] = [
   { key: 'request', header: 'Request', width: 'minmax(0, 2.4fr)', card: 'wide', cell: (entry) => <Request entry={entry} /> },
   { key: 'result', header: 'Result', width: 'minmax(0, 1.4fr)', cell: (entry) => <Result entry={entry} /> },
   { key: 'visitor', header: 'Visitor', width: 'minmax(0, 1.2fr)', cell: (entry) => <Visitor entry={entry} /> },
-  { key: 'took', header: 'Took', width: 'minmax(0, 1.1fr)', cell: (entry) => <Took entry={entry} /> },
+  { key: 'took', header: 'Took', width: 'minmax(0, 1.6fr)', cell: (entry) => <Took entry={entry} /> },
   {
     key: 'size',
     header: 'Size',

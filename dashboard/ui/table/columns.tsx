@@ -40,7 +40,8 @@ export function dateColumn<Row>(
     width: dateWidth,
     cell: (row) => {
       const at = dateOf(row);
-      return at ? <DateTime at={at} style="short" /> : <span className="text-ink-faint">{never && neverLabel}</span>;
+      if (at) return <DateTime at={at} style="short" />;
+      return never ? <span className="text-ink-faint">{neverLabel}</span> : null;
     },
     sortBy: (row) => dateOf(row) ?? (never === 'last' ? '9999' : ''),
   };
