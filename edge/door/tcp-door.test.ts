@@ -52,7 +52,7 @@ async function visit(to: number = port, localAddress: string = host): Promise<So
 async function knock(localAddress: string = host): Promise<string> {
   const socket = connect({ host, port, localAddress });
   socket.on('error', () => {});
-  socket.write('knock');
+  socket.end('knock');
   return readAll(socket);
 }
 
@@ -211,6 +211,20 @@ describe('a visitor that may not reach the tunnel', () => {
   });
 });
 
+it('has several clients take turns, and the ones that stay serve on when another leaves', async () => {
+  await using rig = await startRig();
+  const [first] = await Promise.all(['first', 'second'].map((name) => rig.client('d', (socket) => void socket.end(name))));
+  const answers = async (visits: number): Promise<Set<string>> => {
+    const heard = new Set<string>();
+    for (let at = 0; at < visits; at++) heard.add(await readAll(await visit()));
+    return heard;
+  };
+  assert.deepEqual([...(await answers(8))].sort(), ['first', 'second']);
+  first?.session.close();
+  await eventually(() => rig.edge.stats().clients === 1);
+  assert.deepEqual(await answers(4), new Set(['second']));
+});
+
 describe('the time limits', () => {
   it('end a connection that is idle, and no byte lifts them', async () => {
     await using rig = await startRig([tcpTunnel()], { timeouts: { idleStreamMs: 700 } });
@@ -353,7 +367,7 @@ describe('with several workers', { skip: process.platform === 'linux' ? false : 
   });
 });
 
-it('refuses a client that is too old for the type of the tunnel, and tells control', async () => {
+it('refuses a client that is too old for the type of the tunnel, and tells control', { timeout: 20_000 }, async () => {
   await using rig = await startRig();
   const told = rig.control.next('report', ({ tunnels }) => tunnels.some(({ refused }) => refused));
   const socket = rig.connectTls(regionHost, { ALPNProtocols: ['http/1.1'] });

@@ -1,6 +1,7 @@
 // Tests to which neighbour a visitor's stream goes, with fake neighbours.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { TunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
 import type { Session } from '@underpass/wire/api.ts';
 import { defaultTimeouts } from '../limits/timeouts.ts';
 import { TunnelState } from '../routes/tunnel-state.ts';
@@ -43,10 +44,26 @@ function createScene(...neighbours: FakeNeighbour[]) {
       () => made as unknown as Iterable<Neighbour>,
       (isAlone) => (isAlone ? aloneMs : waitMs),
     );
-  const tunnel = new TunnelState({ id: 't', allowList: [], hosts: [], tokens: [] } as never);
+  const tunnelOf = (type: TunnelType): TunnelState =>
+    new TunnelState({ id: 't', type, allowList: [], hosts: [], tokens: [] } as never);
+  const tunnel = tunnelOf('http');
   const indexOf = (session: Session | null): number => (session === null ? -1 : sessions.indexOf(session));
-  return { hops: hopsWith(patientMs), hopsWith, tunnel, sessions, indexOf };
+  return { hops: hopsWith(patientMs), hopsWith, tunnel, tunnelOf, sessions, indexOf };
 }
+
+it('that knows no tcp tunnels gets no stream of one', async () => {
+  const { hopsWith, tunnelOf, sessions, indexOf } = createScene(
+    { standing: 'working', connected: true },
+    { standing: 'working', connected: true },
+  );
+  Object.assign(sessions[0] as Session, { peerInfo: {} });
+  Object.assign(sessions[1] as Session, { peerInfo: { tcp: true } });
+  const tunnel = tunnelOf('tcp');
+  assert.equal(indexOf(hopsWith(0).working(tunnel, none)), 1);
+  assert.equal(indexOf(await hopsWith(0).next(tunnel, none)), 1);
+  assert.equal(indexOf(await hopsWith(0).next(tunnel, new Set([sessions[1] as Session]))), -1);
+  assert.equal(indexOf(hopsWith(0).working(tunnelOf('http'), none)), 0);
+});
 
 describe('a neighbour whose client is known to work', () => {
   it('is chosen before nearer neighbours whose clients may not work', async () => {
