@@ -31,6 +31,8 @@ const leastCarriers = 2;
  * the hops that they spare.
  */
 const mostCarriers = 3;
+/** Of one process, which may have many tunnels: some 3 MB. */
+let carriersToWiden = 12;
 /** About the longest pause between two dials for a problem that a person must solve. */
 const repeatProblemMs = 120_000;
 
@@ -44,8 +46,6 @@ export class CarrierPool {
   #finished = { rxBytes: 0, txBytes: 0 };
   #reported: { readonly code: string; readonly atMs: number } | null = null;
   #stopped = false;
-  /** The first carriers of a process alone: all clients of an edge may have to reconnect to it at once. */
-  #unwidened = mostCarriers;
   #lastInfo: Info = {};
   #resolveEmpty!: () => void;
   readonly #empty = new Promise<void>((resolve) => {
@@ -70,13 +70,19 @@ export class CarrierPool {
 
   #createMember(index: number): ReconnectingCarrier {
     const { clock, random, open } = this.#options;
+    let isFirst = true;
     return new ReconnectingCarrier({
       clock,
       random,
       dial: (dialIndex, isUnwanted) => open(dialIndex + index, { isUnwanted, ...this.#hooks }),
       isDuplicate: (edge) =>
         this.#regionEdges() > 1 && this.#members.slice(0, index).some(({ current }) => current?.edge === edge),
-      onConnected: (carrier) => this.#connected(carrier),
+      onConnected: (carrier) => {
+        // All clients of an edge may have to reconnect to it at once.
+        if (isFirst && carriersToWiden-- > 0) carrier.session.widen();
+        isFirst = false;
+        this.#connected(carrier);
+      },
       onDisconnected: (carrier, problem) => this.#disconnected(carrier, problem),
       onFailed: (problem, retryMs) => this.#failed(problem, retryMs),
     });
@@ -150,7 +156,6 @@ export class CarrierPool {
       this.#reconsider();
     };
     this.#extras.watch(session);
-    if (this.#unwidened-- > 0) session.widen();
     this.#options.onEvent({ kind: 'connected', edge, address, urls: session.peerInfo.urls ?? [] });
     this.#options.onConnected(session);
     this.#options.onInfo(session.peerInfo);

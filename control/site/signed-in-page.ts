@@ -25,7 +25,7 @@ export async function serveSignedIn(dashboard: FileFolder, request: Request, ask
 async function servePage(dashboard: FileFolder, request: Request, name: string, ask: Ask): Promise<Response | undefined> {
   const plain = await dashboard.serve(new Request(request.url), name);
   if (!plain) return undefined;
-  const session = request.method === 'GET' ? await findSession(ask) : undefined;
+  const session = isOpened(request) ? await findSession(ask) : undefined;
   if (session === undefined) {
     await plain.body?.cancel();
     return dashboard.serve(request, name);
@@ -33,6 +33,15 @@ async function servePage(dashboard: FileFolder, request: Request, name: string, 
   // It is private, and not compressed, as no answer with such content is (request/http/compress.ts).
   const headers = { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' };
   return new Response(withSession(await plain.text(), session), { headers });
+}
+
+/**
+ * A person opens the page: the calls count for its session. What another page fetches with the person's cookie, an image or a
+ * frame or something for later, must not use them up.
+ */
+function isOpened({ method, headers }: Request): boolean {
+  const destination = headers.get('sec-fetch-dest') ?? 'document';
+  return method === 'GET' && destination === 'document' && !headers.has('sec-purpose');
 }
 
 /** undefined for a session that has ended, and without an answer in time. */

@@ -87,6 +87,21 @@ describe('the dashboard', () => {
     assert.ok(projects.some(({ name }: { name: string }) => name === 'a</script><script>'));
   });
 
+  it('asks nothing for an image, a frame or a prefetch: another site could use up the calls of the session', async () => {
+    const client = await test.signUp('bob@example.com');
+    const others: Record<string, string>[] = [
+      { 'sec-fetch-dest': 'image' },
+      { 'sec-fetch-dest': 'iframe' },
+      { 'sec-fetch-dest': 'document', 'sec-purpose': 'prefetch' },
+    ];
+    for (const headers of others) {
+      const page = await client.send('GET', '/projects/p1/tunnels', undefined, headers);
+      assert.doesNotMatch(await page.text(), /bob@example.com/);
+    }
+    const opened = await client.send('GET', '/projects/p1/tunnels', undefined, { 'sec-fetch-dest': 'document' });
+    assert.match(await opened.text(), /bob@example.com/);
+  });
+
   it('asks nothing for a session that has ended: the page asks itself', async () => {
     const page = await get('/projects/p1/tunnels', { cookie: 'underpass-session=ended' });
     assert.match(await page.text(), /as="fetch" href="\/api\/user"/);

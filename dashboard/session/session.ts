@@ -64,11 +64,14 @@ async function fetchSession(): Promise<Session | undefined> {
   return session;
 }
 
+/** A page without a session, such as the terms, may stay open while another person signs in. */
+const servedLastsMs = 60_000;
+
 /** The page brings the session with which it was served (control/site/signed-in-page.ts). It holds for the first screen. */
 function takeServed(): Session | undefined {
   const served = globalThis.document?.getElementById('session');
   served?.remove();
-  return served ? JSON.parse(served.textContent) : undefined;
+  return served && performance.now() < servedLastsMs ? JSON.parse(served.textContent) : undefined;
 }
 
 async function askForSession(): Promise<Session | undefined> {
