@@ -205,8 +205,23 @@ describe('calls that need a fresh proof', () => {
   const lasting = names.filter((name) => rowOf(name).lasting || rowOf(name).needs === 'fresh');
   it('also change policies and make their secrets, set webhooks, change passkeys, remove members, delete projects and accounts, and end sign-ins', () => {
     const wanted = [
-      ...['addPasskey', 'createAccessLink', 'createAccessPolicy', 'createAccessToken', 'createRecoveryCodes', 'deleteAccount'],
-      ...['deleteOwnToken', 'deleteProject', 'deleteSession', 'endOtherSignIns', 'removeMember', 'removePasskey'],
+      ...[
+        'addPasskey',
+        'createAccessLink',
+        'createAccessPolicy',
+        'createAccessToken',
+        'createReachTicket',
+        'createRecoveryCodes',
+      ],
+      ...[
+        'deleteAccount',
+        'deleteOwnToken',
+        'deleteProject',
+        'deleteSession',
+        'endOtherSignIns',
+        'removeMember',
+        'removePasskey',
+      ],
       ...['rotateAlertWebhook', 'saveAlertWebhook', 'startPasskey', 'updateAccessPolicy'],
     ];
     assert.deepEqual(lasting.filter((name) => !fresh.includes(name)).toSorted(), wanted);
