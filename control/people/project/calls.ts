@@ -152,7 +152,7 @@ async function changeMember(deps: ProjectDeps, context: CallContext<'changeMembe
   const { membership, caller, body, nowMs } = context;
   const role = orInvalid(parseRole(body.role));
   const tells = role === 'owner' && (await hasRoom(deps.limiter, 'noticePerSubject', membership.id));
-  const row = await deps.store.write(async (trx) => {
+  const { row, tunnelIds } = await deps.store.write(async (trx) => {
     const member = await decideChange(trx, context, role);
     const change = trx.updateTable('members').set({ role }).where('project_id', '=', membership.id);
     await change.where('user_id', '=', member.id).execute();
@@ -160,8 +160,9 @@ async function changeMember(deps: ProjectDeps, context: CallContext<'changeMembe
     await auditCall(trx, context, 'member.change', member.email, { from: member.role, to: role });
     const mail = newOwnerMail(member.email, caller.email, membership.name, deps.origin);
     if (tells && member.role !== 'owner') await tellNewOwner(trx, { projectId: membership.id, owner: member.email }, mail, nowMs);
-    return member;
+    return { row: member, tunnelIds: await guardedTunnels(trx, [membership.id]) };
   });
+  deps.feed.tunnelsChanged(tunnelIds);
   deps.jobs.wake();
   // Open live views tell the new role, which may also be a higher one.
   tellNarrowed(deps.bus, row.id);

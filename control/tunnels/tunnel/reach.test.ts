@@ -74,6 +74,21 @@ onBothDatabases((name, skip, open) => {
       assert.deepEqual((await feed()).reach!.memberIds, [ann.userId]);
     });
 
+    it('a changed role is told to the edges at once, as a removal is', async (t) => {
+      await make();
+      const bob = await test.signUp('bob@example.com');
+      await test.addMember(ann.projectId, bob.userId, 'member');
+      const { id } = await feed();
+      const told = t.mock.method(test.feed, 'tunnelsChanged');
+      const member = path(`members/${bob.userId}`);
+      for (const role of ['viewer', 'member']) await ann.call('PATCH', member, { role });
+      await ann.call('DELETE', member);
+      assert.deepEqual(
+        told.mock.calls.map((call) => call.arguments[0]),
+        [[id], [id], [id]],
+      );
+    });
+
     it('a ticket is shown once, stored as a hash, listed, and ends by the clock or by hand', async () => {
       await make();
       const made = await ticket({ name: 'laptop', expiresInDays: 1 });
