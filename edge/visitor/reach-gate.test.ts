@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import type { TLSSocket } from 'node:tls';
+import { eventually } from '@underpass/rules/test-kit.ts';
 import { carrierPath, reachProtocol, tunnelHeader } from '@underpass/wire/core/upgrade.ts';
 import type { FeedReach, FeedTunnel } from '@underpass/wire/feed.ts';
 import { type HandshakeError, requestUpgrade } from '@underpass/wire/handshake.ts';
@@ -78,6 +79,20 @@ describe('a private tunnel', () => {
     assert.equal(await outcome(ask(rig, 'guess')), 'token-refused');
     await rig.control.change({ tunnels: [secretTunnel({ suspended: true })] });
     assert.equal(await outcome(ask(rig, 'secret')), 'tunnel-suspended');
+  });
+
+  it('leaves the last tenth of the connections to clients', async () => {
+    await using rig = await createRig([secretTunnel()], { connectionLimits: { total: 20, perAddress: 20 } });
+    await rig.client('d', echo, { isPrivate: true });
+    const held = await Promise.all(Array.from({ length: 17 }, () => ask(rig, 'secret')));
+    assert.equal(rig.edge.stats().open, 18);
+    assert.equal(await outcome(ask(rig, 'secret')), 'unready');
+    const { socket } = await rig.client('d', echo, { isPrivate: true });
+    const closed = whenClosed(held[0]!);
+    for (const each of [socket, held[0]!]) each.destroy();
+    await closed;
+    await eventually(() => rig.edge.stats().open === 17);
+    await echoes(await ask(rig, 'secret'));
   });
 
   it('says by an alert of TLS that it has no client', async () => {

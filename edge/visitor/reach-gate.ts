@@ -58,6 +58,8 @@ export class ReachGate {
     if (!context.table.loaded) return 'unready';
     if (isDraining()) return 'draining';
     if (tunnel === null || reacher === null) return 'token-refused';
+    // The door admits everybody who dials the region's own host, as a client; the last tenth is theirs.
+    if (context.limiter.isFullForVisitors) return 'unready';
     const refusal = tunnel.refusal(ends.sourceAddress);
     if (refusal === null) return null;
     tunnel.countConnection();
