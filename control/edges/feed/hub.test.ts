@@ -367,6 +367,15 @@ describe('an edge connection', () => {
         },
       ],
     ),
+    ...[null, { id: 't' }, { id: 't', atMs: 0.5 }, { id: 't', atMs: Number.MAX_SAFE_INTEGER }].map(
+      (use): (typeof refused)[number] => [
+        `a report of a ticket's use with ${JSON.stringify(use)}`,
+        (edge) => {
+          edge.hello('eu');
+          edge.report([counters('any', 0, 0, { ticketsUsed: [use as { id: string; atMs: number }] })]);
+        },
+      ],
+    ),
   ];
   for (const [name, say] of refused) {
     test(`is cut for ${name}`, async () => {

@@ -320,7 +320,7 @@ export class FeedHub implements FeedPort {
       this.#tally.add({ tunnelId, projectId, clients: this.#board.clientCount(tunnelId), isFirst }, counts, now);
     }
     const subject = report.partial ? 'feed.partial' : 'feed.report';
-    void this.#ticketUse.note(report.tunnels).catch(this.#logError('feed: the use of tickets was not written'));
+    void this.#ticketUse.note(report.tunnels, now).catch(this.#logError('feed: the use of tickets was not written'));
     for (const part of cutReport(withoutTickets(report), this.#bus.self)) this.#bus.publish(subject, { part });
   }
 

@@ -17,10 +17,13 @@ export class TicketUse {
     this.#store = store;
   }
 
-  /** Writes what is news. Only tickets of the reported tunnel count. */
-  async note(tunnels: readonly FeedTunnelReport[]): Promise<void> {
+  /** Writes what is news. Only tickets of the reported tunnel count, and an edge whose clock is ahead has used none later than now. */
+  async note(tunnels: readonly FeedTunnelReport[], nowMs: number): Promise<void> {
     for (const { tunnelId, ticketsUsed = [] } of tunnels)
-      for (const { id, atMs } of ticketsUsed) if (this.#isNews(id, atMs)) await this.#write(tunnelId, id, atMs);
+      for (const use of ticketsUsed) {
+        const atMs = Math.min(use.atMs, nowMs);
+        if (this.#isNews(use.id, atMs)) await this.#write(tunnelId, use.id, atMs);
+      }
   }
 
   #isNews(id: string, atMs: number): boolean {

@@ -8,6 +8,7 @@ import { dayMs } from '@underpass/rules/limits.ts';
 import { parseTicket } from '@underpass/wire/reach-ticket.ts';
 import { verifyVisit } from '@underpass/wire/signed-visit.ts';
 import { readTunnels } from '../../edges/feed/region-content.ts';
+import { TicketUse } from '../../edges/feed/ticket-use.ts';
 import { createKeyRing } from '../../platform/secret/key-ring.ts';
 import { hashToken } from '../../platform/secret/token.ts';
 import { createTestControl, type SignedUp, type TestControl } from '../../test-kit.ts';
@@ -107,6 +108,21 @@ onBothDatabases((name, skip, open) => {
       const { entries } = await ann.call<{ entries: { action: string }[] }>('GET', path('audit'));
       const actions = entries.map(({ action }) => action).filter((action) => action.endsWith('-ticket'));
       assert.deepEqual(actions, ['tunnel.delete-ticket', 'tunnel.create-ticket']);
+    });
+
+    it('a use of a ticket that an edge reports from the future counts as of now', async () => {
+      await make();
+      const { id } = await ticket();
+      const report = { tunnelId: (await feed()).id, rxBytes: 0, txBytes: 0, connections: 0, requests: 0, clients: [] };
+      const uses = new TicketUse(test.store);
+      const usedAt = async (atMs: number) => {
+        await uses.note([{ ...report, ticketsUsed: [{ id, atMs }] }], test.time.now);
+        const listed = await ann.call<ReachTicket[]>('GET', path('tunnels/database/tickets'));
+        return Date.parse(listed[0]!.usedAt!);
+      };
+      assert.equal(await usedAt(8.64e15), test.time.now);
+      test.time.now += 60_000;
+      assert.equal(await usedAt(test.time.now), test.time.now);
     });
 
     it('a tunnel that is not private gets neither, and its route says nobody', async () => {

@@ -32,6 +32,8 @@ const lastMs = 8.64e15;
 const isText = (value: unknown, most = mostWordChars): value is string => typeof value === 'string' && value.length <= most;
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
 const isTime = (value: unknown): boolean => Number.isFinite(value) && Math.abs(value as number) <= lastMs;
+/** A column of whole milliseconds takes no fraction. */
+const isStoredTime = (value: unknown): boolean => isTime(value) && Number.isSafeInteger(value);
 const orMissing = (value: unknown, fits: (value: unknown) => boolean): boolean => value === undefined || fits(value);
 const orNull = (value: unknown, fits: (value: unknown) => boolean): boolean => value === null || fits(value);
 
@@ -65,7 +67,7 @@ const mostTicketUses = 64 * limits.reachTicketsPerTunnel;
 
 function isTicketUse(value: unknown): boolean {
   if (!Array.isArray(value) || value.length > mostTicketUses) return false;
-  return value.every((use) => typeof use === 'object' && use !== null && isText(use.id) && Number.isSafeInteger(use.atMs));
+  return value.every((use) => typeof use === 'object' && use !== null && isText(use.id) && isStoredTime(use.atMs));
 }
 
 function isTunnelReport(value: Unknown<FeedTunnelReport> | null): boolean {
