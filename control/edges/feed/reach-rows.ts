@@ -14,13 +14,21 @@ interface PrivateTunnel {
   readonly project_id: string;
 }
 
+/** A project that requires passkeys is closed to members who have none. */
 async function readMembers(db: Queries, projectIds: readonly string[]): Promise<Map<string, string[]>> {
   const rows = await db
     .selectFrom('members as m')
     .innerJoin('users as u', 'u.id', 'm.user_id')
+    .innerJoin('projects as p', 'p.id', 'm.project_id')
     .select(['m.project_id', 'm.user_id', 'm.role'])
     .where('m.project_id', 'in', projectIds)
     .where('u.suspended_at', 'is', null)
+    .where(({ eb, or, exists, selectFrom }) =>
+      or([
+        eb('p.passkey_required', '=', 0),
+        exists(selectFrom('passkeys as k').select('k.id').whereRef('k.user_id', '=', 'm.user_id')),
+      ]),
+    )
     .orderBy('m.user_id')
     .execute();
   return gather(

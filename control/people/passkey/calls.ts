@@ -130,7 +130,7 @@ async function add(parts: PasskeyParts, context: CallContext<'addPasskey'>): Pro
     created_at: nowMs,
     used_at: null,
   };
-  await parts.store.write(async (trx) => {
+  const tunnels = await parts.store.write(async (trx) => {
     await lockUser(trx, caller.userId);
     const count = (await listPasskeys(trx, caller.userId)).length;
     expectProof(caller, count);
@@ -140,7 +140,9 @@ async function add(parts: PasskeyParts, context: CallContext<'addPasskey'>): Pro
     await renewProof(trx, caller.sessionId!, nowMs, 'passkey');
     await auditCall(trx, context, 'passkey.add', caller.email, { name });
     await mailNews(parts, trx, context, { kind: 'added', name });
+    return count === 0 ? guardedTunnelsOf(trx, caller.userId) : [];
   });
+  parts.feed.tunnelsChanged(tunnels);
   parts.jobs.wake();
   return toPasskey(row);
 }

@@ -76,7 +76,7 @@ async function requirePasskeys(deps: ProjectDeps, context: CallContext<'requireP
     await change.where('id', '=', membership.id).execute();
     if (body.required) await endVisitsOfMembers(trx, membership.id, nowMs);
     await auditCall(trx, context, 'project.require-passkeys', membership.name, { required: body.required });
-    return body.required ? guardedTunnels(trx, [membership.id]) : [];
+    return guardedTunnels(trx, [membership.id]);
   });
   deps.feed.tunnelsChanged(tunnels);
   // Closes live views whose session has no passkey.

@@ -9,6 +9,7 @@ import { parseTicket } from '@underpass/wire/reach-ticket.ts';
 import { verifyVisit } from '@underpass/wire/signed-visit.ts';
 import { readTunnels } from '../../edges/feed/region-content.ts';
 import { TicketUse } from '../../edges/feed/ticket-use.ts';
+import { addPasskey } from '../../people/passkey/test-kit.ts';
 import { createKeyRing } from '../../platform/secret/key-ring.ts';
 import { hashToken } from '../../platform/secret/token.ts';
 import { createTestControl, type SignedUp, type TestControl } from '../../test-kit.ts';
@@ -88,6 +89,28 @@ onBothDatabases((name, skip, open) => {
         told.mock.calls.map((call) => call.arguments[0]),
         [[id], [id], [id]],
       );
+    });
+
+    it('where passkeys are required, only members with one are told to the edges, at each change', async (t) => {
+      await make();
+      const bob = await test.signUp('bob@example.com');
+      const operator = await test.signUp('olga@example.com', { operator: true });
+      await test.addMember(ann.projectId, bob.userId, 'member');
+      await addPasskey(ann);
+      const { id } = await feed();
+      const told = t.mock.method(test.feed, 'tunnelsChanged');
+      const membersAfter = async (change: Promise<unknown>): Promise<readonly string[]> => {
+        told.mock.resetCalls();
+        await change;
+        assert.deepEqual(told.mock.calls.at(-1)?.arguments[0], [id]);
+        return (await feed()).reach!.memberIds;
+      };
+      const rule = (required: boolean) => ann.call('PATCH', `/api/projects/${ann.projectId}/passkeys`, { required });
+      const both = [ann.userId, bob.userId].sort();
+      assert.deepEqual(await membersAfter(rule(true)), [ann.userId]);
+      assert.deepEqual(await membersAfter(addPasskey(bob)), both);
+      assert.deepEqual(await membersAfter(operator.call('DELETE', `/api/operator/users/${bob.userId}/passkeys`)), [ann.userId]);
+      assert.deepEqual(await membersAfter(rule(false)), both);
     });
 
     it('a ticket is shown once, stored as a hash, listed, and ends by the clock or by hand', async () => {
