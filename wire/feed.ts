@@ -42,6 +42,8 @@ export interface FeedReach {
   readonly keys: readonly string[];
   /** User ids. A member who is not in the list any more is cut. */
   readonly memberIds: readonly string[];
+  /** Each entry ends the passes of this member that were given until `atMs`. Absent: none, and from an earlier control. */
+  readonly signedOut?: readonly { readonly subject: string; readonly atMs: number }[];
   readonly tickets: readonly { readonly id: string; readonly hash: string; readonly expiresAtMs: number | null }[];
 }
 

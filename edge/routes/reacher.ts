@@ -8,6 +8,8 @@ export interface Reacher {
   readonly kind: 'member' | 'ticket';
   /** The user's id, or the ticket's. */
   readonly id: string;
+  /** When control gave the pass; 0 for a ticket, which only its deletion and its end take back. */
+  readonly givenAtMs: number;
 }
 
 type Reached = Pick<FeedTunnel, 'id' | 'type' | 'port' | 'reach'>;
@@ -25,7 +27,7 @@ export function findReacher(tunnel: Reached, secret: string, nowMs: number): Rea
 function memberOf(tunnelId: string, keys: readonly string[], pass: string, nowMs: number): Reacher | null {
   for (const key of keys) {
     const visit = verifyVisit(Buffer.from(key), 'reach', tunnelId, pass, nowMs);
-    if (visit !== null) return { kind: 'member', id: visit.claims.subject };
+    if (visit !== null) return { kind: 'member', id: visit.claims.subject, givenAtMs: visit.claims.signedInAtMs };
   }
   return null;
 }
@@ -33,13 +35,14 @@ function memberOf(tunnelId: string, keys: readonly string[], pass: string, nowMs
 function ticketOf(tickets: NonNullable<Reached['reach']>['tickets'], secret: string): Reacher | null {
   const given = createHash('sha256').update(secret).digest('hex');
   const ticket = tickets.find(({ hash }) => hash === given);
-  return ticket === undefined ? null : { kind: 'ticket', id: ticket.id };
+  return ticket === undefined ? null : { kind: 'ticket', id: ticket.id, givenAtMs: 0 };
 }
 
 /** Asked again whenever the tunnel changes, and by the clock: a ticket ends its open connections too. */
-export function mayReach(tunnel: Reached, { kind, id }: Reacher, nowMs: number): boolean {
+export function mayReach(tunnel: Reached, { kind, id, givenAtMs }: Reacher, nowMs: number): boolean {
   if (!isPrivate(tunnel)) return false;
-  const { memberIds, tickets } = tunnel.reach!;
-  if (kind === 'member') return memberIds.includes(id);
+  const { memberIds, signedOut = [], tickets } = tunnel.reach!;
+  if (kind === 'member')
+    return memberIds.includes(id) && !signedOut.some(({ subject, atMs }) => subject === id && givenAtMs <= atMs);
   return tickets.some((ticket) => ticket.id === id && (ticket.expiresAtMs === null || ticket.expiresAtMs > nowMs));
 }

@@ -14,13 +14,14 @@ import { createRig, hashOf, type Rig, readUntil, regionHost, tunnelOf, whenClose
 const key = 'key of the tunnel';
 const ticket = { id: 'k1', hash: hashOf('secret'), expiresAtMs: null };
 const reach: FeedReach = { keys: ['a newer key', key], memberIds: ['ann'], tickets: [ticket] };
+const signedOut: FeedReach = { ...reach, signedOut: [{ subject: 'ann', atMs: 2 }] };
 const secretTunnel = (changes: Partial<FeedTunnel> = {}): FeedTunnel =>
   tunnelOf('d', { type: 'tcp', hosts: [], reach, ...changes });
 const others = [tunnelOf('open', { type: 'tcp', hosts: [], port: 20_000, reach }), tunnelOf('web', { reach })];
 
-function pass(subject: string, { tunnelId = 'd', by = key, untilMs = Date.now() + 60_000 } = {}): string {
+function pass(subject: string, { tunnelId = 'd', by = key, untilMs = Date.now() + 60_000, atMs = 2 } = {}): string {
   const who = { method: 'member', subject, email: '', groups: [], source: '' } as const;
-  return signVisit(Buffer.from(by), 'reach', tunnelId, { claims: { ...who, signedInAtMs: 0, expiresAtMs: untilMs }, untilMs });
+  return signVisit(Buffer.from(by), 'reach', tunnelId, { claims: { ...who, signedInAtMs: atMs, expiresAtMs: untilMs }, untilMs });
 }
 
 async function ask(rig: Rig, token: string, tunnelId = 'd', path: string = carrierPath): Promise<TLSSocket> {
@@ -73,6 +74,12 @@ describe('a private tunnel', () => {
     assert.equal(await outcome(ask(rig, 'secret', 'd', '/other')), 'bad-request');
   });
 
+  it('is reached after a sign-out by what was given later, and by others', async () => {
+    await using rig = await world(secretTunnel({ reach: { ...signedOut, memberIds: ['ann', 'bob'] } }));
+    assert.equal(await outcome(ask(rig, pass('ann'))), 'token-refused');
+    for (const secret of [pass('ann', { atMs: 3 }), pass('bob'), 'secret']) await echoes(await ask(rig, secret));
+  });
+
   it('is closed to addresses that its security group does not allow, and while it is suspended', async () => {
     await using rig = await world(secretTunnel({ allowList: ['192.0.2.0/24'] }));
     assert.equal(await outcome(ask(rig, 'secret')), 'denied');
@@ -118,6 +125,7 @@ describe('an open connection to a private tunnel is cut', () => {
     ['the ticket is deleted', () => 'secret', secretTunnel({ reach: { ...reach, tickets: [] } })],
     ['the ticket ends', () => 'secret', secretTunnel({ reach: { ...reach, tickets: [{ ...ticket, expiresAtMs: 1 }] } })],
     ['the member leaves', () => pass('ann'), secretTunnel({ reach: { ...reach, memberIds: ['bob'] } })],
+    ['the member signs out elsewhere', () => pass('ann'), secretTunnel({ reach: signedOut })],
     ['nobody may reach it', () => pass('ann'), { ...tunnelOf('d', { type: 'tcp', hosts: [] }) }],
     ['the security group changes', () => 'secret', secretTunnel({ allowList: [] })],
     ['the tunnel is suspended', () => 'secret', secretTunnel({ suspended: true })],

@@ -15,12 +15,12 @@ interface PrivateTunnel {
 }
 
 /** A project that requires passkeys is closed to members who have none. */
-async function readMembers(db: Queries, projectIds: readonly string[]): Promise<Map<string, string[]>> {
+async function readMembers(db: Queries, projectIds: readonly string[]) {
   const rows = await db
     .selectFrom('members as m')
     .innerJoin('users as u', 'u.id', 'm.user_id')
     .innerJoin('projects as p', 'p.id', 'm.project_id')
-    .select(['m.project_id', 'm.user_id', 'm.role'])
+    .select(['m.project_id', 'm.user_id', 'm.role', 'm.reach_ended_at'])
     .where('m.project_id', 'in', projectIds)
     .where('u.suspended_at', 'is', null)
     .where(({ eb, or, exists, selectFrom }) =>
@@ -34,7 +34,7 @@ async function readMembers(db: Queries, projectIds: readonly string[]): Promise<
   return gather(
     rows.filter(({ role }) => may(role, 'tunnel.reach')),
     (row) => row.project_id,
-    (row) => row.user_id,
+    (row) => ({ subject: row.user_id, atMs: row.reach_ended_at }),
   );
 }
 
@@ -61,7 +61,10 @@ export async function readReach(
   const tickets = await readTickets(db, [...ids], nowMs);
   return ({ id, project_id }) => {
     if (!ids.has(id)) return {};
-    const keys = reachKeysOf(keyRing, id);
-    return { reach: { keys, memberIds: members.get(project_id) ?? [], tickets: tickets.get(id) ?? [] } };
+    const own = members.get(project_id) ?? [];
+    const memberIds = own.map(({ subject }) => subject);
+    const ended = own.flatMap(({ subject, atMs }) => (atMs === null ? [] : [{ subject, atMs }]));
+    const signedOut = ended.length > 0 ? { signedOut: ended } : {};
+    return { reach: { keys: reachKeysOf(keyRing, id), memberIds, ...signedOut, tickets: tickets.get(id) ?? [] } };
   };
 }

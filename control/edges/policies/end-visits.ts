@@ -1,5 +1,5 @@
-// Ends what visitors have opened with a sign-in: their sessions at the edges, and the refresh tokens of their programs. The caller
-// tells the edges.
+// Ends what visitors have opened with a sign-in: their sessions at the edges, the refresh tokens of their programs, and the passes
+// of members to private tunnels. The caller tells the edges.
 
 import { policyLimits } from '@underpass/rules/visit/policy-limits.ts';
 import type { Queries } from '../../platform/store/store.ts';
@@ -33,6 +33,8 @@ export async function endVisitsOf(trx: Queries, policyId: string, subject: strin
 async function endMemberVisits(trx: Queries, projectId: string, userIds: readonly string[], nowMs: number): Promise<void> {
   const policies = await trx.selectFrom('access_policies').select('id').where('project_id', '=', projectId).execute();
   for (const { id } of policies) for (const userId of userIds) await endVisitsOf(trx, id, userId, nowMs);
+  const members = trx.updateTable('members').set({ reach_ended_at: nowMs }).where('project_id', '=', projectId);
+  await members.where('user_id', 'in', userIds).execute();
 }
 
 /** Ends the visits of all members of a project. */

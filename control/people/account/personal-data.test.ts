@@ -144,6 +144,10 @@ onBothDatabases((database, skip, open) => {
           },
           ...made,
         },
+        reach_tickets: {
+          ...{ id, tunnel_id: tunnel.id, name: 'laptop', secret_hash: `${seal}-k`, used_at: null, expires_at: null },
+          ...made,
+        },
         access_sign_ins: {
           id,
           ...project,

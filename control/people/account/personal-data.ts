@@ -82,7 +82,7 @@ export const personalData: { readonly [Table in keyof Schema]: Holding<Table> | 
     section: 'memberships',
     of: byId,
     key: 'project_id',
-    columns: { project_id: 'text', user_id: own, role: 'text', created_at: 'time' },
+    columns: { project_id: 'text', user_id: own, role: 'text', created_at: 'time', reach_ended_at: internal },
     added: { project_name: projectName('members') },
   },
   invitations: {

@@ -389,6 +389,9 @@ const reachTickets = [
   'create index reach_tickets_tunnel on reach_tickets (tunnel_id)',
 ];
 
+// The previous release leaves it as it is.
+const reachSignOuts = ['alter table members add column reach_ended_at bigint'];
+
 /** Migrates tables that only one database can partition. */
 const migrationByKind = (statements: Readonly<Record<'sqlite' | 'postgres', readonly string[]>>): Migration => ({
   up: (db) => migration(statements[db.getExecutor().adapter instanceof PostgresAdapter ? 'postgres' : 'sqlite']).up(db),
@@ -423,4 +426,5 @@ export const migrations: Record<string, Migration> = {
   '0029-own-certificates': migration(ownCertificates),
   '0030-figures': migration(figures),
   '0031-reach-tickets': migration(reachTickets),
+  '0032-reach-sign-outs': migration(reachSignOuts),
 };

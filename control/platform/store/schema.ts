@@ -144,6 +144,8 @@ export interface Schema {
     user_id: string;
     role: Role;
     created_at: number;
+    /** Passes to private tunnels that were given until then are over. Null if none is. */
+    reach_ended_at: number | null;
   };
   invitations: {
     id: string;

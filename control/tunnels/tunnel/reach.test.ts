@@ -113,6 +113,13 @@ onBothDatabases((name, skip, open) => {
       assert.deepEqual(await membersAfter(rule(false)), both);
     });
 
+    it('the end of other sign-ins ends the passes that were given before', async () => {
+      await make();
+      assert.equal((await feed()).reach!.signedOut, undefined);
+      await ann.call('POST', '/api/account/end-other-sign-ins');
+      assert.deepEqual((await feed()).reach!.signedOut, [{ subject: ann.userId, atMs: test.time.now }]);
+    });
+
     it('a ticket is shown once, stored as a hash, listed, and ends by the clock or by hand', async () => {
       await make();
       const made = await ticket({ name: 'laptop', expiresInDays: 1 });
