@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import type { AlertPage } from '@underpass/rules/entity/resource.ts';
+import type { AlertPage, Overview } from '@underpass/rules/entity/resource.ts';
 import { readOwnCertificates } from '../overview/facts.ts';
 import { createId } from '../platform/store/id.ts';
 import { createWithLease } from '../platform/store/lease.ts';
@@ -114,6 +114,27 @@ const suite: StoreSuite = (name, skip, open) =>
       await pass();
       assert.deepEqual(await titles(), ['closed: shop is back']);
       assert.deepEqual(mailsTo(ann), ['shop is down ("default")', 'shop is back ("default")']);
+    });
+
+    it('opens for a public port that is not open, though the clients work, and waits for the edges to say that it is', async () => {
+      const ssh = await make('ssh');
+      connect(ssh, true);
+      test.feed.portProblems.set(ssh, 'taken');
+      await pass();
+      test.time.now += 3 * minute;
+      await pass();
+      const open = 'open: ssh: the public port is not open';
+      assert.deepEqual(await titles(), [open]);
+      assert.match((await pageOf(ann)).alerts[0]!.text, /Another program/);
+      const [shown] = (await ann.call<Overview>('GET', `/api/overview?project=${ann.projectId}`)).attention;
+      assert.deepEqual([shown?.kind, shown?.tunnel, shown?.portProblem], ['port-closed', 'ssh', 'taken']);
+      test.feed.portProblems.clear();
+      test.feed.knownEdges.splice(0, Infinity);
+      await pass();
+      assert.deepEqual(await titles(), [open], 'control has just started');
+      test.feed.knownEdges.push(edge('e1'));
+      await pass();
+      assert.deepEqual(await titles(), ['closed: ssh: the public port is not open']);
     });
 
     it('says whether one tunnel or all of the region are down, since when, and the last error', async () => {

@@ -32,7 +32,8 @@ export interface ProjectSteps {
 }
 
 /** Kinds that the edges' reports decide, and those that wait only to be told: looked at every few seconds. */
-const isQuick = (kind: AlertKind): boolean => kind === 'tunnel-down' || kind === 'region-down' || 'once' in alertKinds[kind];
+const isQuick = (kind: AlertKind): boolean =>
+  kind === 'tunnel-down' || kind === 'region-down' || kind === 'port-closed' || 'once' in alertKinds[kind];
 const { quick, slow } = Object.groupBy(Object.keys(alertKinds) as AlertKind[], (kind) =>
   isQuick(kind) ? 'quick' : 'slow',
 ) as Record<'quick' | 'slow', AlertKind[]>;
@@ -55,7 +56,9 @@ async function readSuspects({ store, feed }: OverviewDeps, nowMs: number): Promi
     const { seen, left } = feed.lastClient(id);
     return seen === null ? (seen_at ?? 0) > 0 && on_purpose === 0 : !left?.onPurpose;
   };
-  return rows.filter((row) => !isWorking(row.id) && wasThere(row)).map(({ project_id }) => project_id);
+  const isSuspect = (row: (typeof rows)[number]): boolean =>
+    feed.portProblem(row.id) !== undefined || (!isWorking(row.id) && wasThere(row));
+  return rows.filter(isSuspect).map(({ project_id }) => project_id);
 }
 
 export async function findTunnelSteps(deps: OverviewDeps, nowMs: number): Promise<readonly ProjectSteps[]> {
@@ -83,7 +86,7 @@ async function stepsOf(
 
 function factsOfTunnels({ feed }: OverviewDeps, tunnels: readonly StandingTunnel[], nowMs: number): readonly AlertFacts[] {
   const downRegions = findDownRegions(tunnels, feed.edges(), nowMs, 'absent');
-  const items = decideAttention({ ...noFacts, tunnels: tunnels.map(toTunnelFacts), downRegions }, nowMs);
+  const items = decideAttention({ ...noFacts, tunnels: tunnels.map(toTunnelFacts(feed)), downRegions }, nowMs);
   const regionOf = new Map(tunnels.map(({ name, region }) => [name, region]));
   const reach = Map.groupBy(tunnels.filter(isExpected), ({ region }) => region);
   return alertsAmong(items).map((facts) => {
@@ -102,7 +105,8 @@ const alertsAmong = (items: ReturnType<typeof decideAttention>): readonly AlertF
 function viewOf({ feed }: OverviewDeps, tunnels: readonly StandingTunnel[], nowMs: number, waitMs: number): AlertView {
   const byName = new Map(tunnels.map((tunnel) => [tunnel.name, tunnel]));
   const isHeld = ({ kind, tunnel: name = '' }: AlertFacts): boolean => {
-    const tunnel = kind === 'tunnel-down' ? byName.get(name) : undefined;
+    const tunnel = kind === 'tunnel-down' || kind === 'port-closed' ? byName.get(name) : undefined;
+    if (tunnel !== undefined && kind === 'port-closed') return presenceOf(feed.edges(), tunnel.region, nowMs) !== 'known';
     return tunnel !== undefined && !isCertain(feed, tunnel, nowMs, Math.min(firstReportMs, waitMs));
   };
   const endOf = ({ kind, tunnel = '' }: AlertFacts) =>

@@ -33,10 +33,12 @@ const hostsOf = (db: Queries, projectId: string) =>
     .where('h.project_id', '=', projectId)
     .limit(overviewLimits.factRows);
 
-export const toTunnelFacts = ({ name, region, standing }: StandingTunnel): TunnelFacts => ({
-  ...standing,
-  ...{ name, region, error: standing.last.error ?? undefined },
-});
+export const toTunnelFacts =
+  (feed: Pick<FeedPort, 'portProblem'>) =>
+  ({ id, name, region, standing }: StandingTunnel): TunnelFacts => ({
+    ...standing,
+    ...{ name, region, error: standing.last.error ?? undefined, portProblem: feed.portProblem(id) },
+  });
 
 /** Ingress domains that serve nobody. One project has few: those of a blocked or unverified domain. */
 export const readDarkHosts = (db: Queries, projectId: string): Promise<ProjectFacts['hosts']> =>

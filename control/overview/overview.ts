@@ -110,7 +110,10 @@ async function getOverview(deps: OverviewDeps, { membership, caller, nowMs }: Ca
     ]);
   const downRegions = findDownRegions(tunnels, deps.feed.edges(), nowMs);
   const dark = { hosts, strayHosts, missedDomains: domains.missed, failedOrders, ownCertificates };
-  const attention = decideAttention({ tunnels: tunnels.map(toTunnelFacts), ...dark, tokens, downRegions, quotas }, nowMs);
+  const attention = decideAttention(
+    { tunnels: tunnels.map(toTunnelFacts(deps.feed)), ...dark, tokens, downRegions, quotas },
+    nowMs,
+  );
   const { shown, more } = bound(attention, overviewLimits.attention);
   const [rows, steps] = await Promise.all([
     readShown(deps, failingFirst(tunnels).slice(0, overviewLimits.tunnels)),

@@ -11,7 +11,7 @@ import { type ClientErrorName, clientErrors } from '../tunnel/client-error.ts';
 import { type ServiceKind, serviceKinds, serviceParts } from '../tunnel/service-attention.ts';
 import { type TunnelCondition as ConditionName, tunnelConditions } from '../tunnel/tunnel-condition.ts';
 import { deliveryStates, type WebhookFormat, webhookFormats } from '../tunnel/webhook.ts';
-import { Project, Role, TunnelCondition, TunnelMetrics, TunnelStatus, TunnelType } from './entity.ts';
+import { PortProblem, Project, Role, TunnelCondition, TunnelMetrics, TunnelStatus, TunnelType } from './entity.ts';
 import {
   array,
   boolean,
@@ -335,6 +335,7 @@ export const AttentionItem = entity({
   since: maybe(time()),
   until: maybe(time()),
   error: maybe(ClientTrouble),
+  portProblem: maybe(PortProblem),
   affected: maybe(count()),
   total: maybe(count()),
 });

@@ -21,6 +21,7 @@ interface AlertRule {
 export const alertKinds = {
   'region-down': { tone: 'negative', ends: true },
   'tunnel-down': { tone: 'negative', ends: true },
+  'port-closed': { tone: 'negative' },
   'certificate-missing': { tone: 'negative', ends: true },
   'domain-elsewhere': { tone: 'negative' },
   'domain-lost': { tone: 'negative', once: true, noticed: true },
@@ -55,6 +56,7 @@ const kindOf: Readonly<Partial<Record<AttentionKind, AlertKind>>> = {
   'region-down': 'region-down',
   'tunnel-down': 'tunnel-down',
   'upstream-failing': 'tunnel-down',
+  'port-closed': 'port-closed',
   'domain-elsewhere': 'domain-elsewhere',
   'certificate-missing': 'certificate-missing',
   'certificate-ending': 'certificate-ending',
@@ -81,6 +83,7 @@ export const subjectOf = ({ kind, tunnel = '', domain = '', tokenName = '', regi
   ({
     'region-down': region,
     'tunnel-down': tunnel,
+    'port-closed': tunnel,
     'domain-elsewhere': domain,
     'certificate-missing': domain,
     'certificate-ending': domain,

@@ -48,6 +48,8 @@ test('a tunnel needs attention if visitors get an error, or a client is kept out
     [{ condition: 'working', clients: 3, failing: 1 }, 'upstream-failing', 'some clients'],
     [{ condition: 'suspended', clients: 0, since: ago(5) }, 'tunnel-suspended'],
     [{ condition: 'suspended', error: refusal(1) }, 'tunnel-suspended', 'the refusal follows from it'],
+    [{ portProblem: 'taken' }, 'port-closed', 'its clients work, and visitors find no port'],
+    [{ condition: 'suspended', portProblem: 'taken' }, 'tunnel-suspended'],
     [{ error: refusal(10) }, 'client-refused'],
     [{ condition: 'unused', clients: 0, error: refusal(10) }, 'client-refused'],
     [{ error: refusal(61) }, undefined, 'it does not try any more'],

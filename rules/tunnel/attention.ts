@@ -5,6 +5,7 @@ import { dayMs, hourMs, type QuotaName, quotaNouns } from '../limits.ts';
 import { counted } from '../text/counted.ts';
 import { type ClientErrorName, clientErrors, isRefusal } from './client-error.ts';
 import { certificateLimits } from './own-certificate.ts';
+import { type PortProblem, portProblems } from './port-range.ts';
 import type { TunnelCondition } from './tunnel-condition.ts';
 import type { StatusTone } from './tunnel-status.ts';
 
@@ -13,6 +14,7 @@ export const attentionKinds = {
   'region-down': { tone: 'negative' },
   'tunnel-down': { tone: 'negative' },
   'upstream-failing': { tone: 'negative' },
+  'port-closed': { tone: 'negative' },
   'tunnel-suspended': { tone: 'negative' },
   'domain-elsewhere': { tone: 'negative' },
   'certificate-missing': { tone: 'negative' },
@@ -51,6 +53,7 @@ export interface AttentionItem {
   readonly until?: string;
   /** The last error of a client. */
   readonly error?: ClientTrouble;
+  readonly portProblem?: PortProblem;
   /** Clients or tunnels that it concerns, and how many there are; of a quota, what is used and the most. */
   readonly affected?: number;
   readonly total?: number;
@@ -65,6 +68,8 @@ export interface TunnelFacts {
   readonly clients: number;
   /** Clients with an upstream that does not answer. */
   readonly failing: number;
+  /** Why an edge of its region does not listen on its public port. */
+  readonly portProblem?: PortProblem | undefined;
 }
 
 export interface ProjectFacts {
@@ -161,9 +166,14 @@ function byTime(one: AttentionItem, other: AttentionItem): number {
 }
 
 function ofTunnel(tunnel: TunnelFacts, nowMs: number): readonly AttentionItem[] {
-  const { name, condition, since, error, clients, failing } = tunnel;
+  const { name, condition, since, portProblem } = tunnel;
+  if (condition === 'suspended') return [{ kind: 'tunnel-suspended', tunnel: name, ...(since && { since }) }];
+  const port: readonly AttentionItem[] = portProblem === undefined ? [] : [{ kind: 'port-closed', tunnel: name, portProblem }];
+  return [...port, ...ofClients(tunnel, nowMs)];
+}
+
+function ofClients({ name, condition, since, error, clients, failing }: TunnelFacts, nowMs: number): readonly AttentionItem[] {
   const when = since === undefined ? {} : { since };
-  if (condition === 'suspended') return [{ kind: 'tunnel-suspended', tunnel: name, ...when }];
   const trouble = error === undefined ? {} : { error };
   if (failing > 0) return [{ kind: 'upstream-failing', tunnel: name, affected: failing, total: clients, ...trouble }];
   if (condition === 'down' && (since === undefined || msAgo(since, nowMs) <= downMostDays * dayMs))
@@ -233,6 +243,7 @@ export function describeAttention({
   region = '',
   quota = 'tunnels',
   error,
+  portProblem = 'failed',
   affected = 1,
   total = 1,
 }: AttentionItem): AttentionText {
@@ -254,6 +265,8 @@ export function describeAttention({
         title: `${tunnel}: the upstream does not answer`,
         text: affected === total ? 'Visitors get an error page.' : `${affected} of ${total} clients cannot reach it.`,
       };
+    case 'port-closed':
+      return { title: `${tunnel}: the public port is not open`, text: portProblems[portProblem] };
     case 'tunnel-suspended':
       return { title: `${tunnel} is suspended`, text: 'Please write to the operator of this service.' };
     case 'domain-elsewhere':

@@ -48,6 +48,7 @@ function placeOf({ kind, tunnel = '', domain = '', quota }: AttentionItem, proje
       return placeOfQuota(quota, project);
     case 'tunnel-down':
     case 'upstream-failing':
+    case 'port-closed':
     case 'tunnel-suspended':
     case 'certificate-missing':
     case 'certificate-ending':
