@@ -30,6 +30,7 @@ const shop: Tunnel = {
   underpassVersion: '0.1.0',
 };
 const cluster: Tunnel = { ...shop, name: 'cluster', type: 'ingress' };
+const database: Tunnel = { ...shop, name: 'database', type: 'tcp', ingressDomains: [] };
 
 async function signedIn(t: TestContext, tunnels: readonly Tunnel[]) {
   const routes = Object.fromEntries(tunnels.map((tunnel) => [`GET /api/tunnels/${tunnel.name}`, { body: tunnel }]));
@@ -112,6 +113,15 @@ test('--print kubernetes without an upstream names the service like the tunnel, 
   assert.match(stdout, /http:\/\/shop\.default\.svc\.cluster\.local:80/);
   assert.doesNotMatch(stdout, /127\.0\.0\.1/);
 });
+
+for (const tab of ['kubernetes', 'systemd', 'cli'] as const) {
+  test(`--print ${tab} keeps --tickets-only`, async (t) => {
+    const cli = await signedIn(t, [database]);
+    const flags = ['--private', '--tickets-only', '--upstream', '127.0.0.1:5432'];
+    const { stdout, stderr } = await cli.run(['connect', 'database', '--print', tab, ...flags]);
+    assert.match(stdout, /--private\W+--tickets-only\W/, stderr);
+  });
+}
 
 for (const tab of ['systemd', 'cli'] as const) {
   test(`--print ${tab} accepts an upstream for each port of an ingress tunnel, as the dashboard does`, async (t) => {
@@ -216,6 +226,18 @@ const refused: readonly (readonly [string, Tunnel, readonly string[], number, Re
     ['--print', 'cli', '--ca', 'ca.pem', '--health', ':1'],
     2,
     /--ca and --health are not for --print/,
+  ],
+  // A server that names another type would get plain text from a client that was told --private.
+  ['--private where the server names another type', shop, ['--private'], 2, /shop is not private/],
+  ['--private for a public port', { ...database, name: 'shop', port: 20_000 }, ['--private'], 2, /shop is not private/],
+  ['a snippet of a tunnel that is not private', shop, ['--print', 'cli', '--private'], 2, /shop is not private/],
+  ['--tickets-only without --private', shop, ['--print', 'cli', '--tickets-only'], 2, /--tickets-only is for --private/],
+  [
+    'a key file in a snippet, which would look for it elsewhere',
+    { ...database, name: 'shop' },
+    ['--print', 'systemd', '--private', '--key-file', 'k.pem'],
+    2,
+    /--key-file is not for --print/,
   ],
   ['an unknown preset', { ...cluster, name: 'shop' }, ['--print', 'kubernetes', '--preset', 'other'], 2, /preset/],
 ];

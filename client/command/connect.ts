@@ -79,6 +79,7 @@ async function connect(shell: Shell, name: string, flags: ConnectFlags): Promise
   refuseUselessOptions(flags);
   const account = await openProject(shell.io, flags);
   const tunnel = requireConnectable(await fetchTunnel(account, name));
+  requirePrivate(tunnel, flags);
   if (flags.print !== undefined && flags.print !== 'url') return print(shell, tunnel, flags.print, flags);
   const find = () => fetchTunnel(account, tunnel.name);
   const ready = { wanted: verifiedUrls(tunnel), isServed: isServed(tunnel, find) };
@@ -99,6 +100,12 @@ async function carryNamed(shell: Shell, tunnel: ConnectableTunnel, ready: Readin
   await carryTunnel(shell, config, flags, ready);
 }
 
+/** Whatever the server says, a client that was told --private carries nothing in plain text. */
+function requirePrivate(tunnel: Tunnel, flags: PrivateFlags): void {
+  if (flags.private && !isPrivateTunnel(tunnel))
+    throw new ClientError('usage', `${tunnel.name} is not private: leave out --private, or name a private tunnel`);
+}
+
 const serviceOptions = ['preset', 'service', 'namespace'] as const;
 
 function refuseUselessOptions(flags: ConnectFlags): void {
@@ -106,7 +113,17 @@ function refuseUselessOptions(flags: ConnectFlags): void {
   else
     refuseOptions(
       flags,
-      ['upstreamHost', 'ca', 'upstreamCa', 'upstreamInsecure', 'health', 'inspect', 'inspectPort', 'webhookSecretFile'],
+      [
+        'upstreamHost',
+        'ca',
+        'upstreamCa',
+        'upstreamInsecure',
+        'health',
+        'inspect',
+        'inspectPort',
+        'webhookSecretFile',
+        'keyFile',
+      ],
       'not for --print',
     );
 }
@@ -122,12 +139,10 @@ export function upstreamTexts(tunnel: Tunnel, { upstream }: { readonly upstream?
 function print(shell: Shell, tunnel: ConnectableTunnel, tab: SnippetTab, flags: ConnectFlags): void {
   if (tunnel.type !== 'ingress' || tab !== 'kubernetes')
     refuseOptions(flags, serviceOptions, 'for --print kubernetes of an ingress tunnel');
+  const isPrivate = isPrivateTunnel(tunnel);
+  const ticketsOnly = privateOf(shell, flags, isPrivate).private?.ticketsOnly === true;
   const token = flags.maskToken ? maskToken(tunnel.token) : tunnel.token;
-  const snippet = parseConnectSnippet(
-    { ...tunnel, token, isPrivate: isPrivateTunnel(tunnel) },
-    connectInputs(tunnel, tab, flags),
-    tab,
-  );
+  const snippet = parseConnectSnippet({ ...tunnel, token, isPrivate, ticketsOnly }, connectInputs(tunnel, tab, flags), tab);
   if (!snippet.ok) throw new ClientError('usage', snippet.message);
   outputOf(shell, flags).result({ tunnel: tunnel.name, snippet: tab, text: snippet.value.text }, snippet.value.text);
 }

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CarryEvent } from '../carry/api.ts';
-import { createLines, edgesOf } from './running-tunnel.ts';
+import type { LoadedTunnel } from '../config/loaded-tunnel.ts';
+import type { TunnelConfig } from '../config/tunnel-config.ts';
+import { upstreamsOfFlags } from '../config/upstream-flags.ts';
+import { createLines, edgesOf, gatewayOf } from './running-tunnel.ts';
 
 const carrier = (edge: string, rttMs: number | null, address = '192.0.2.1:443') => ({ edge, address, rttMs });
 
@@ -39,4 +42,17 @@ test('logs one connection for all carriers, the problem of one of them, and the 
     ...['connected a', null, null, null, 'problem a'],
     ...['disconnected b', 'connected a', null, null, 'disconnected b', 'connected b'],
   ]);
+});
+
+test('what was told to be private never starts without a gateway', () => {
+  const config: TunnelConfig = {
+    ...{ name: 'database', url: 'https://local.localhost', token: { kind: 'value', token: 'secret' } },
+    ...{ upstreams: upstreamsOfFlags('http', ['http://127.0.0.1:1'], undefined), upstreamInsecure: false },
+    private: { ticketsOnly: true },
+  };
+  const start = (tunnel: Partial<LoadedTunnel>) => gatewayOf({ now: () => 0 }, { config, token: 'secret', ...tunnel }, () => {});
+  assert.throws(() => start({ reachKey: 'key' }), /only a tcp tunnel/);
+  const tcp = { ...config, upstreams: upstreamsOfFlags('tcp', ['127.0.0.1:1'], undefined) };
+  assert.throws(() => start({ config: tcp }), /only a tcp tunnel/);
+  assert.ok(start({ config: tcp, reachKey: 'key' }).gateway);
 });

@@ -78,9 +78,16 @@ export function startTunnel(
   };
 }
 
-function gatewayOf(io: Io, { config, reachKey }: LoadedTunnel, report: (event: Line) => void): Pick<CarryOptions, 'gateway'> {
+export function gatewayOf(
+  io: Pick<Io, 'now'>,
+  { config, reachKey }: LoadedTunnel,
+  report: (event: Line) => void,
+): Pick<CarryOptions, 'gateway'> {
   const { private: settings, upstreams } = config;
-  if (settings === undefined || reachKey === undefined || upstreams.type !== 'tcp') return {};
+  if (settings === undefined) return {};
+  // Without a gateway the client would pass plain text on.
+  if (reachKey === undefined || upstreams.type !== 'tcp')
+    throw new ClientError('usage', `${config.name}: only a tcp tunnel with a key can be private`);
   const { upstream } = upstreams.list[0]!;
   const { ticketsOnly } = settings;
   const start = async () => (await import('../gateway/reach-gateway.ts')).startReachGateway;

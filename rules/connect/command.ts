@@ -10,6 +10,8 @@ export interface ConnectTunnel {
   readonly underpassVersion: string;
   /** A tcp tunnel without a public port: its client must be told so where it runs. */
   readonly isPrivate?: boolean;
+  /** Of a private tunnel: its client serves only tickets that were made with its key. */
+  readonly ticketsOnly?: boolean;
 }
 
 /** `--upstream` values as the user typed them: `domain=url` for http; a host, or one value per port, for ingress; HOST:PORT for tcp. */
@@ -20,13 +22,19 @@ export type ConnectUpstreams =
 
 /** The subcommand, then one group per flag with its value, in reading order. */
 export function commandGroups(
-  tunnel: Pick<ConnectTunnel, 'url' | 'isPrivate'>,
+  tunnel: Pick<ConnectTunnel, 'url' | 'isPrivate' | 'ticketsOnly'>,
   upstreams: ConnectUpstreams,
   words: { readonly quote: (word: string) => string; readonly tokenFile: string; readonly keyFile?: string },
 ): readonly (readonly string[])[] {
   return [
     [upstreams.type],
-    ...(tunnel.isPrivate ? [['--private'], ...(words.keyFile === undefined ? [] : [['--key-file', words.keyFile]])] : []),
+    ...(tunnel.isPrivate
+      ? [
+          ['--private'],
+          ...(tunnel.ticketsOnly ? [['--tickets-only']] : []),
+          ...(words.keyFile === undefined ? [] : [['--key-file', words.keyFile]]),
+        ]
+      : []),
     ['--url', words.quote(tunnel.url)],
     ['--token-file', words.tokenFile],
     ...upstreamValues(upstreams).map((value) => ['--upstream', words.quote(value)]),

@@ -28,7 +28,7 @@ const noProgram = 'No released underpass on the PATH: install one first (page CL
  * systemd 247). No MemoryDenyWriteExecute=: the client's runtime compiles as it runs.
  */
 export function renderUnit(
-  tunnel: Pick<ConnectTunnel, 'name' | 'url' | 'isPrivate'>,
+  tunnel: Pick<ConnectTunnel, 'name' | 'url' | 'isPrivate' | 'ticketsOnly'>,
   upstreams: ConnectUpstreams,
   paths: UnitPaths,
 ): string {
