@@ -1,7 +1,7 @@
 // The file of sign-ins: one token per server, mode 0600, in the user's configuration folder. It also holds the private CAs of
 // servers (login --ca).
 import { randomUUID } from 'node:crypto';
-import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ClientError, fileReason } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
@@ -112,16 +112,31 @@ async function writeCredentials(io: Io, credentials: Credentials): Promise<void>
 }
 
 /** Writes the whole file or nothing. Other users cannot read it, not even while it is written. */
-export async function writePrivateFile(path: string, text: string): Promise<void> {
+export function writePrivateFile(path: string, text: string): Promise<void> {
+  return placeDraft(path, text, (draft) => rename(draft, path));
+}
+
+/** The same, but a file that is there stays: of several that make it at once, one wins. */
+export function createPrivateFile(path: string, text: string): Promise<void> {
+  return placeDraft(path, text, (draft) =>
+    link(draft, path)
+      // Some file systems have no links.
+      .catch((cause) => (cause.code === 'EEXIST' ? undefined : writeFile(path, text, { mode: 0o600, flag: 'wx' })))
+      .catch((cause) => (cause.code === 'EEXIST' ? undefined : Promise.reject(cause))),
+  );
+}
+
+async function placeDraft(path: string, text: string, place: (draft: string) => Promise<void>): Promise<void> {
   const draft = `${path}.${randomUUID()}.tmp`;
   try {
     await makeFolder(dirname(path));
     await writeFile(draft, text, { mode: 0o600 });
     await chmod(draft, 0o600);
-    await rename(draft, path);
+    await place(draft);
   } catch (cause) {
-    await rm(draft, { force: true }).catch(() => {});
     throw new ClientError('file-not-written', `${path} (${fileReason(cause)})`, { cause });
+  } finally {
+    await rm(draft, { force: true }).catch(() => {});
   }
 }
 

@@ -1,12 +1,16 @@
 // What only a test inside the process sees: strangers on the loopback port, and the limits.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { visitor } from '../carry/fixture/carrying.ts';
 import { type GatewayOptions, startGateway } from './gateway.ts';
-import { createIdentity, parseIdentity } from './identity.ts';
+import { createIdentity, loadIdentity, parseIdentity } from './identity.ts';
 
 async function gatewayOf(t: TestContext, limits: NonNullable<GatewayOptions['limits']>) {
   const logged: string[] = [];
@@ -74,4 +78,19 @@ test('each identity is another one, and a key of another certificate is refused'
   const mixed = parseIdentity(one)!.keyPem + parseIdentity(two)!.certificatePem;
   assert.equal(parseIdentity(mixed), null);
   assert.equal(parseIdentity(''), null);
+});
+
+test('of several first starts at once, all have the one key that is kept', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'underpass-key-'));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  const path = join(folder, 'new', 'reach.pem');
+  const start = async (ticks: number) => {
+    for (let tick = 0; tick < ticks; tick++) await setImmediate();
+    return loadIdentity(path, 'reach-key-invalid');
+  };
+  const started = await Promise.all(Array.from({ length: 40 }, (_, index) => start(index)));
+  const kept = parseIdentity(await readFile(path, 'utf8'));
+  assert.deepEqual(new Set(started.map(({ pin }) => pin)), new Set([kept?.pin]));
+  assert.deepEqual(await readdir(join(folder, 'new')), ['reach.pem']);
+  assert.equal((await stat(path)).mode & 0o777, 0o600);
 });

@@ -2,7 +2,7 @@
 // authority signs it, no name is in it and it does not expire.
 import { createPrivateKey, generateKeyPairSync, randomBytes, sign, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { writePrivateFile } from '../account/credentials.ts';
+import { createPrivateFile } from '../account/credentials.ts';
 import { readNamed } from '../process/bounded-file.ts';
 import { ClientError } from '../process/error.ts';
 
@@ -18,7 +18,7 @@ const maxIdentityBytes = 16 * 1024;
 
 /** Reads the identity, or makes it at the first start. */
 export async function loadIdentity(path: string, code: 'ssh-identity-invalid' | 'reach-key-invalid'): Promise<Identity> {
-  if (await isMissing(path)) await writePrivateFile(path, createIdentity());
+  if (await isMissing(path)) await createPrivateFile(path, createIdentity());
   const text = await readNamed(path, maxIdentityBytes, code);
   const identity = parseIdentity(text);
   if (identity === null) throw new ClientError(code, path);
