@@ -14,7 +14,7 @@ import { startUpstream, visit } from '../carry/fixture/carrying.ts';
 import { type FakeCarrier, type FakeEdgeOptions, startFakeEdge } from '../carry/fixture/edge.ts';
 import { createIdentity, parseIdentity } from '../gateway/identity.ts';
 import { createGrant } from '../gateway/reach-key.ts';
-import { type Cli, createCli } from '../test-kit.ts';
+import { accountRoutes, type Cli, createCli, startFakeApi } from '../test-kit.ts';
 import { parseListen } from './reach.ts';
 
 interface World {
@@ -174,4 +174,14 @@ test('what is no ticket is refused in words', async (t) => {
   const cli = await createCli(t, { UNDERPASS_TICKET: 'reach_e30' });
   assert.match((await cli.run(['reach', '--stdio'])).stderr, /code: ticket-malformed/);
   assert.match((await cli.run(['reach', '--stdio', '--ticket-file', '-'])).stderr, /cannot come from standard input/);
+});
+
+test('a damaged ticket as an argument is sent to nobody', async (t) => {
+  const api = await startFakeApi(t, accountRoutes);
+  const cli = await createCli(t, { UNDERPASS_SERVER: api.origin, UNDERPASS_API_TOKEN: 'tok' });
+  const ticket = renderTicket({ url: 'https://edge.localhost', tunnelId: 't1', name: 'acme/database', secret: 'secret' });
+  for (const damaged of [ticket.slice(0, -3), ` ${ticket.slice(0, 20)}`, `${ticket}\n${ticket}`]) {
+    assert.match((await cli.run(['reach', damaged, '--stdio'])).stderr, /code: ticket-malformed/);
+  }
+  assert.deepEqual(api.calls, []);
 });

@@ -25,6 +25,8 @@ interface ReachFlags extends CommonFlags {
 /** Where to, and what opens it now. */
 interface Access {
   readonly about: string;
+  /** What its key is remembered for. */
+  readonly names: readonly string[];
   readonly pin: string | undefined;
   readonly ticket: (isRefused: boolean) => Promise<TicketContent>;
 }
@@ -65,8 +67,8 @@ async function reach(shell: Shell, target: string | undefined, flags: ReachFlags
   const access = await openAccess(shell, target, flags, output);
   const { openReach } = await import('../reach/open-reach.ts');
   const { checkKey } = await import('../reach/known-keys.ts');
-  const about = { about: access.about, pin: pin ?? access.pin };
-  const options = { env: io.env, caPem, checkPin: (met: string) => checkKey(io, output, about, met) };
+  const question = { about: access.about, names: access.names, pin: pin ?? access.pin };
+  const options = { env: io.env, caPem, checkPin: (met: string) => checkKey(io, output, question, met) };
   const open = async (signal: AbortSignal) => {
     const first = openReach(await access.ticket(false), options, signal);
     return first.catch(async (error) => {
@@ -97,7 +99,11 @@ async function parseKey(text: string): Promise<string> {
 }
 
 async function openAccess(shell: Shell, target: string | undefined, flags: ReachFlags, output: Output): Promise<Access> {
-  if (target !== undefined && parseTicket(target) === null) return accessOfMember(shell, target, flags, output);
+  if (target !== undefined && parseTicket(target) === null) {
+    // Most of a ticket is a secret, which the server of the account must not see.
+    if (/^\s*reach_[^/]*$/.test(target)) throw new ClientError('ticket-malformed', 'the argument');
+    return accessOfMember(shell, target, flags, output);
+  }
   refuseOptions(flags, ['project', 'server'], 'not for a ticket');
   if (target !== undefined && flags.ticketFile !== undefined)
     throw new ClientError('usage', 'give a tunnel or a ticket, not both');
@@ -109,10 +115,14 @@ async function openAccess(shell: Shell, target: string | undefined, flags: Reach
   const text = target ?? (await readToken({ ...io, env }, file, output));
   const ticket = parseTicket(text);
   if (ticket === null) throw new ClientError('ticket-malformed', flags.ticketFile ?? 'UNDERPASS_TICKET');
-  return { about: ticket.name, pin: ticket.pin, ticket: async () => ticket };
+  const names = [`${ticket.url} ${ticket.tunnelId}`];
+  return { about: ticket.name, names, pin: ticket.pin, ticket: async () => ticket };
 }
 
-/** A pass opens connections for some minutes; half of that is left for the way to the edge. */
+/**
+ * A pass opens connections for some minutes; half of that is left for the way to the edge. Its key is remembered for what the user
+ * typed too: control, which names the project, cannot turn a later connection into a first one.
+ */
 async function accessOfMember(shell: Shell, target: string, flags: ReachFlags, output: Output): Promise<Access> {
   refuseOptions(flags, ['ticketFile'], 'not for a tunnel of your project');
   const { io } = shell;
@@ -125,14 +135,28 @@ async function accessOfMember(shell: Shell, target: string, flags: ReachFlags, o
     const { ticket, until } = await api.call(tunnelCalls.reachTunnel, { project: project.id, name });
     const content = parseTicket(ticket);
     if (content === null) throw new ClientError('server-unknown', api.origin);
-    return { content, staleAtMs: askedAtMs + (Date.parse(until) - askedAtMs) / 2 };
+    const endsAtMs = Date.parse(until);
+    return { content, endsAtMs, staleAtMs: askedAtMs + (endsAtMs - askedAtMs) / 2 };
   };
   let pass = await ask();
+  let asking: Promise<void> | undefined;
+  const renew = async (): Promise<void> => {
+    pass = await ask();
+  };
+  const typedProject = chosen.project ?? io.env.UNDERPASS_PROJECT ?? '';
   return {
     about: `${project.name}/${name}`,
+    names: [`${api.origin} ${project.id}/${name}`, `${api.origin} ${typedProject}/${name}`],
     pin: undefined,
     ticket: async (isRefused) => {
-      if (isRefused || io.now() >= pass.staleAtMs) pass = await ask();
+      if (isRefused || io.now() >= pass.staleAtMs) {
+        asking ??= renew().finally(() => {
+          asking = undefined;
+        });
+        await asking.catch((error) => {
+          if (isRefused || io.now() >= pass.endsAtMs) throw error;
+        });
+      }
       return pass.content;
     },
   };

@@ -18,35 +18,49 @@ async function readKeys(path: string): Promise<Readonly<Record<string, unknown>>
     throw new ClientError('reach-keys-invalid', `${path} (${fileReason(cause)})`, { cause });
   });
   try {
-    return JSON.parse(text) as Record<string, unknown>;
-  } catch (cause) {
-    throw new ClientError('reach-keys-invalid', path, { cause });
-  }
+    const keys: unknown = JSON.parse(text);
+    if (typeof keys === 'object' && keys !== null && !Array.isArray(keys)) return keys as Record<string, unknown>;
+  } catch {}
+  throw new ClientError('reach-keys-invalid', path);
 }
 
 export interface KeyQuestion {
-  /** What the key is remembered for. */
+  /** For people. */
   readonly about: string;
+  /** What the key is remembered for: all of them must have the same one. */
+  readonly names: readonly string[];
   /** The only key that is right, if the ticket or the user says one. */
   readonly pin: string | undefined;
 }
 
+/** One check at a time: of two first connections at once, the second meets the key of the first. */
+let turn: Promise<void> = Promise.resolve();
+
 /** Resolves if the key is the right one, or the first; rejects with reach-untrusted. */
-export async function checkKey(io: Io, output: Output, { about, pin }: KeyQuestion, met: string): Promise<void> {
+export async function checkKey(io: Io, output: Output, { about, names, pin }: KeyQuestion, met: string): Promise<void> {
   if (pin !== undefined) {
     if (pin !== met) throw new ClientError('reach-untrusted', `${about} presents ${met}, not ${pin}`);
     return;
   }
+  const check = turn.then(() => checkKnown(io, output, { about, names }, met));
+  turn = check.catch(() => {});
+  return check;
+}
+
+async function checkKnown(io: Io, output: Output, { about, names }: Omit<KeyQuestion, 'pin'>, met: string): Promise<void> {
   const path = pathOf(io);
   const keys = await readKeys(path);
-  const known = Object.hasOwn(keys, about) ? keys[about] : undefined;
-  if (known === met) return;
-  if (known !== undefined)
-    throw new ClientError('reach-untrusted', `${about} presents ${met}, and had ${String(known)} before`, {
-      fix: `Ask the person who carries the tunnel whether its key changed. If it did, remove "${about}" from ${path}; otherwise somebody intercepts the connection.`,
+  const known = names.filter((name) => Object.hasOwn(keys, name));
+  const others = known.filter((name) => keys[name] !== met);
+  if (others.length > 0)
+    throw new ClientError('reach-untrusted', `${about} presents ${met}, and had ${String(keys[others[0]!])} before`, {
+      fix: `Ask the person who carries the tunnel whether its key changed. If it did, remove "${others.join('" and "')}" from ${path}; otherwise somebody intercepts the connection.`,
     });
-  output.notice(
-    `First connection to ${about}: its key is trusted from now on. Compare it with what its client prints:\n  ${met}`,
-  );
-  await writePrivateFile(path, `${JSON.stringify({ ...keys, [about]: met }, null, 2)}\n`);
+  if (known.length === names.length) return;
+  if (known.length === 0)
+    output.notice(
+      `First connection to ${about}: its key is trusted from now on. Compare it with what its client prints:\n  ${met}`,
+    );
+  const added = Object.fromEntries(names.map((name) => [name, met]));
+  await writePrivateFile(path, `${JSON.stringify({ ...keys, ...added }, null, 2)}\n`);
 }

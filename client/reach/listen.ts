@@ -81,7 +81,7 @@ async function connect(
     join(bothEnds(socket), bothEnds(service));
   } catch (error) {
     socket.resetAndDestroy();
-    if (!(error instanceof ClientError)) throw error;
-    if (!gone.signal.aborted && !signal.aborted) onFailed(error);
+    if (gone.signal.aborted || signal.aborted) return;
+    onFailed(error instanceof ClientError ? error : new ClientError('reach-unreachable', String(error), { cause: error }));
   }
 }

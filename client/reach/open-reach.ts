@@ -41,8 +41,11 @@ export async function openReach(ticket: TicketContent, options: ReachOptions, si
   }
 }
 
+/** `bad-request` is the answer of an old edge: during an update the next dial may meet a new one. */
+const passing: ReadonlySet<HandshakeError['code']> = new Set(['draining', 'unready', 'lost', 'bad-request']);
+
 const isPassing = (cause: unknown): boolean =>
-  (cause instanceof HandshakeError && (cause.code === 'draining' || cause.code === 'unready' || cause.code === 'lost')) ||
+  (cause instanceof HandshakeError && passing.has(cause.code)) ||
   (cause instanceof CarryError && (cause.problem.code === 'edge-unreachable' || cause.problem.code === 'connection-lost'));
 
 async function openOnce(
