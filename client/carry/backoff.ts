@@ -14,6 +14,8 @@ const slowCodes: ReadonlySet<ProblemCode> = new Set([
   'token-refused',
   'tunnel-suspended',
   'wrong-type',
+  'tunnel-private',
+  'tunnel-public',
   'version',
   'proxy-invalid',
 ]);

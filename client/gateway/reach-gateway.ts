@@ -2,7 +2,7 @@
 
 import type { Upstream } from '@underpass/rules/tunnel/upstream.ts';
 import type { CarryGateway } from '../carry/api.ts';
-import { type GatewayOptions, startGateway } from './gateway.ts';
+import { type GatewayOptions, gatewayLimits, startGateway } from './gateway.ts';
 import { parseIdentity } from './identity.ts';
 import { isGrant } from './reach-key.ts';
 
@@ -16,11 +16,19 @@ export interface ReachGatewayOptions extends Pick<GatewayOptions, 'now' | 'repor
   readonly ticketsOnly: boolean;
 }
 
-export function startReachGateway({ reachKey, upstream, ticketsOnly, ...rest }: ReachGatewayOptions): Promise<CarryGateway> {
+export function startReachGateway({
+  reachKey,
+  upstream,
+  ticketsOnly,
+  limits,
+  ...rest
+}: ReachGatewayOptions): Promise<CarryGateway> {
   const identity = parseIdentity(reachKey)!;
   const admits = (name: string): boolean => (name === withoutGrant ? !ticketsOnly : isGrant(identity, name, rest.now()));
   return startGateway({
     ...rest,
+    // The edge has authorised all of them, and one address may be a pool of connections far away.
+    limits: { waitingPerAddress: gatewayLimits.waiting, ...limits },
     identity,
     kind: 'reach',
     passesPreface: true,

@@ -8,7 +8,15 @@ const startMs = 30_000;
 
 /** Problems that stay until a person acts. */
 const lasting: ReadonlySet<string> = new Set<ProblemCode>([
-  ...(['token-refused', 'tunnel-suspended', 'wrong-type', 'version', 'not-underpass'] as const),
+  ...([
+    'token-refused',
+    'tunnel-suspended',
+    'wrong-type',
+    'tunnel-private',
+    'tunnel-public',
+    'version',
+    'not-underpass',
+  ] as const),
   ...(['certificate-unknown', 'certificate-name', 'certificate-expired', 'proxy-refused'] as const),
 ]);
 
