@@ -7,7 +7,8 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { connect as connectTls, TLSSocket } from 'node:tls';
-import { acceptUpgrade } from '@underpass/wire/handshake.ts';
+import type { RefusalCode } from '@underpass/wire/core/code.ts';
+import { acceptUpgrade, refuseUpgrade } from '@underpass/wire/handshake.ts';
 import { renderTicket, type TicketContent } from '@underpass/wire/reach-ticket.ts';
 import { relaySocket } from '@underpass/wire/relay.ts';
 import { startUpstream, visit } from '../carry/fixture/carrying.ts';
@@ -159,6 +160,25 @@ test('an edge cannot dial the service itself: not in plain text, and not without
     assert.match(answer, /^HTTP\/1\.1 40[03] /, why);
   }
   assert.deepEqual(served, []);
+});
+
+test('each refusal of an edge is said in words, and that of an old one, which knows no private tunnels', async (t) => {
+  let code: RefusalCode = 'bad-request';
+  const { cli, ticket } = await world(t, [], (socket) => refuseUpgrade(socket, code));
+  const words: { readonly [Code in RefusalCode]?: RegExp } = {
+    'bad-request': /the region is too old for private tunnels/,
+    'token-refused': /the ticket was revoked or has ended, or you are no member any more/,
+    'tunnel-suspended': /the tunnel is suspended/,
+    denied: /its security group does not allow your address/,
+  };
+  const file = await ticket({});
+  for (const [answer, said] of Object.entries(words)) {
+    code = answer as RefusalCode;
+    const { code: exit, stderr } = await reach(cli, file);
+    assert.match(stderr, said);
+    assert.match(stderr, /code: reach-refused/);
+    assert.notEqual(exit, 0);
+  }
 });
 
 test('a port without a host is one of this machine alone', () => {

@@ -64,6 +64,22 @@ for (const written of ['3000', '[3000]', '\n      - 3000']) {
   });
 }
 
+test('a tcp tunnel is private if the file says so, with the key of its own that it names', () => {
+  const tcp = 'tunnels:\n  - {name: a, type: tcp, upstream: 5432';
+  const privacy = (more: string) => {
+    const result = parseConfig(`${tcp}${more}}\n`, '/etc/underpass', '/home/ada');
+    assert.ok(result.ok, JSON.stringify(result));
+    return result.config.tunnels[0]!.private;
+  };
+  assert.equal(privacy(''), undefined);
+  assert.equal(privacy(', private: false'), undefined);
+  assert.deepEqual(privacy(', private: true'), { ticketsOnly: false });
+  assert.deepEqual(privacy(', private: true, tickets-only: true, key-file: db.pem'), {
+    ticketsOnly: true,
+    keyFile: '/etc/underpass/db.pem',
+  });
+});
+
 const tunnel = (lines: string) => `tunnels:\n  - name: a\n    type: http\n    url: https://e.example.com\n${lines}`;
 const wrong = [
   { name: 'an empty file', text: '', line: 1, message: /must hold keys/ },
@@ -89,6 +105,24 @@ const wrong = [
     message: /unique/,
   },
   { name: 'no token', text: tunnel('    upstream: http://a'), line: 2, message: /either 'token-file' or 'token-env'/ },
+  {
+    name: 'a private tunnel of another type',
+    text: tunnel('    token-env: T\n    upstream: http://a\n    private: true'),
+    line: 7,
+    message: /only a tcp tunnel can be 'private'/,
+  },
+  {
+    name: 'only tickets for a tunnel that is not private',
+    text: tunnel('    token-env: T\n    upstream: http://a\n    tickets-only: true'),
+    line: 7,
+    message: /'tickets-only' needs 'private: true'/,
+  },
+  {
+    name: 'a key for a tunnel that is not private',
+    text: tunnel('    token-env: T\n    upstream: http://a\n    private: false\n    key-file: k.pem'),
+    line: 8,
+    message: /'key-file' needs 'private: true'/,
+  },
   { name: 'two tokens', text: tunnel('    token-env: T\n    token-file: t\n    upstream: http://a'), line: 2, message: /either/ },
   {
     name: 'a token in the file itself',

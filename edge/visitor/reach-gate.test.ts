@@ -115,6 +115,53 @@ describe('a private tunnel', () => {
   });
 });
 
+describe('the client of a private tunnel', () => {
+  const hop = () => ({ listen: { host: '127.0.0.1', port: 0 }, address: '127.0.0.1:1', secret: 's' });
+
+  it('is reached at another edge of the region', async () => {
+    await using far = await createRig([secretTunnel()], { edgeId: 'far', hop: hop() });
+    await using near = await createRig([secretTunnel()], { edgeId: 'near', hop: hop() });
+    await far.client('d', echo, { isPrivate: true });
+    await near.control.change({ peers: [{ edgeId: 'far', address: `127.0.0.1:${far.edge.ports.hop}` }] });
+    const alert = '\x15\x03';
+    const tryOnce = async (): Promise<string> => {
+      const socket = await ask(near, 'secret');
+      socket.write('hello');
+      return readUntil(socket, (text) => text === 'hello' || text.startsWith(alert)).finally(() => socket.destroy());
+    };
+    await eventually(tryOnce, (text) => text === 'hello');
+    const open = await ask(near, pass('ann'));
+    await echoes(open);
+    const closed = whenClosed(open);
+    await near.control.change({ tunnels: [secretTunnel({ reach: { ...reach, memberIds: [] } })] });
+    await closed;
+  });
+
+  it('is reached whichever worker process takes the visitor, and each checks the ticket', {
+    skip: process.platform === 'linux' ? false : 'workers need Linux',
+  }, async () => {
+    await using rig = await createRig([secretTunnel()], { workers: 2 });
+    await rig.client('d', echo, { isPrivate: true });
+    for (let visits = 0; visits < 8; visits++) {
+      await echoes(await ask(rig, 'secret'));
+      assert.equal(await outcome(ask(rig, 'guess')), 'token-refused');
+    }
+    await rig.control.change({ tunnels: [secretTunnel({ reach: { ...reach, tickets: [] } })] });
+    for (let visits = 0; visits < 8; visits++) assert.equal(await outcome(ask(rig, 'secret')), 'token-refused');
+  });
+
+  it('is told of by the report: which ticket was used, and when', async () => {
+    await using rig = await world();
+    const told = rig.control.next('report', ({ tunnels }) => tunnels.some(({ ticketsUsed = [] }) => ticketsUsed.length > 0));
+    const beforeMs = Date.now();
+    await ask(rig, pass('ann'));
+    await ask(rig, 'secret');
+    const [{ ticketsUsed: [used, ...more] = [] } = {}] = (await told).tunnels;
+    assert.deepEqual([used?.id, more], ['k1', []]);
+    assert.ok(used!.atMs >= beforeMs && used!.atMs <= Date.now());
+  });
+});
+
 const visitOf = (subject: string) => ({
   claims: { method: 'member' as const, subject, email: '', groups: [], source: '', signedInAtMs: 0, expiresAtMs: 9e15 },
   untilMs: 9e15,

@@ -103,6 +103,16 @@ test('the arguments are those of the command line', () => {
   checkManifest(plainTunnel, plainIngress);
 });
 
+test('the deployment of a private tunnel says so, and takes its key from the Secret', () => {
+  const upstreams: ConnectUpstreams = { type: 'tcp', upstream: 'database:5432' };
+  const argumentsOf = (isPrivate: boolean) =>
+    render({ ...plainTunnel, isPrivate }, upstreams).deployment.spec!.template.spec!.containers[0]!.args!;
+  const words = argumentsOf(true);
+  assert.ok(words.includes('--private'), words.join(' '));
+  assert.equal(words[words.indexOf('--key-file') + 1], '/var/run/secrets/underpass/reach.pem');
+  assert.doesNotMatch(argumentsOf(false).join(' '), /--private|--key-file/);
+});
+
 test('hostile values in every input are only ever values', (t) => {
   eachCase(t, hostileValues, (value) => {
     const tunnel = { name: value, url: value, token: value, underpassVersion: value };

@@ -89,6 +89,22 @@ test('the unit restarts after 5 s, for ever, as a user of its own, and its token
   assert.equal(unit.includes(plainTunnel.token), false);
 });
 
+test('the unit of a private tunnel says so, and its key outlasts the process', { skip }, (t) => {
+  const tunnel = { ...plainTunnel, isPrivate: true };
+  const upstreams: ConnectUpstreams = { type: 'tcp', upstream: '127.0.0.1:5432' };
+  assert.match(renderUnit(tunnel, upstreams, paths), /^StateDirectory=underpass-web$/m);
+  assert.doesNotMatch(renderUnit(plainTunnel, upstreams, paths), /StateDirectory|--private|--key-file/);
+  const folder = mkdtempSync(join(tmpdir(), 'underpass-unit-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, 'underpass-private.service');
+  writeFileSync(file, renderUnit(tunnel, upstreams, paths));
+  const { stderr, status } = analyze([file]);
+  assert.deepEqual([stderr, status], ['', 0]);
+  const words = dumpedCommands([file]).get('underpass-private.service') ?? [];
+  assert.ok(words.includes('--private'), words.join(' '));
+  assert.equal(words[words.indexOf('--key-file') + 1], '${STATE_DIRECTORY}/reach.pem');
+});
+
 test('systemd finds nothing to say about the unit, and reads back the arguments', { skip }, (t) => {
   verify(t, [
     { tunnel: plainTunnel, upstreams: plainHttp },

@@ -155,6 +155,20 @@ onBothDatabases((name, skip, open) => {
       assert.equal(await usedAt(test.time.now), test.time.now);
     });
 
+    it('a ticket shows when it was last used, as edges report it: not back, and not by the report of another tunnel', async () => {
+      await make();
+      const { id } = await ticket();
+      const { id: tunnelId } = await feed();
+      const use = (by: string, atMs: number) =>
+        new TicketUse(test.store).note([{ tunnelId: by, clients: [], ticketsUsed: [{ id, atMs }] }], test.time.now);
+      const usedAt = async () => (await ann.call<ReachTicket[]>('GET', path('tunnels/database/tickets')))[0]!.usedAt;
+      await use('another', 1_000);
+      assert.equal(await usedAt(), null);
+      await use(tunnelId, 200_000);
+      await use(tunnelId, 100_000);
+      assert.equal(await usedAt(), new Date(200_000).toISOString());
+    });
+
     it('a tunnel that is not private gets neither, and its route says nobody', async () => {
       await make({ type: 'http', private: false, ingressDomains: [] });
       for (const rest of ['reach', 'tickets']) {
