@@ -193,6 +193,7 @@ test('a port without a host is one of this machine alone', () => {
 test('what is no ticket is refused in words', async (t) => {
   const cli = await createCli(t, { UNDERPASS_TICKET: 'reach_e30' });
   assert.match((await cli.run(['reach', '--stdio'])).stderr, /code: ticket-malformed/);
+  assert.match((await cli.run(['reach', 'reach_abc', '--stdio'])).stderr, /the argument\n[^]*code: ticket-malformed/);
   assert.match((await cli.run(['reach', '--stdio', '--ticket-file', '-'])).stderr, /cannot come from standard input/);
 });
 

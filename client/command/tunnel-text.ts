@@ -3,7 +3,7 @@
 import type { IngressDomain, Tunnel } from '@underpass/rules/entity/entity.ts';
 import { renderTunnelMetrics } from '@underpass/rules/screen/metrics.ts';
 import { portProblems } from '@underpass/rules/tunnel/port-range.ts';
-import { tcpAddress, tcpHostPort } from '@underpass/rules/tunnel/tcp-address.ts';
+import { isPrivateTunnel, tcpAddress, tcpHostPort } from '@underpass/rules/tunnel/tcp-address.ts';
 import { expiryText } from '@underpass/rules/tunnel/tunnel-expiry.ts';
 import {
   decideDisplayStatus,
@@ -50,7 +50,7 @@ export function renderTunnel(fetched: Tunnel): string {
 const domainsText = ({ ingressDomains }: Tunnel): string => ingressDomains.map(domainLine).join('\n') || 'No ingress domains';
 
 function portText(tunnel: Tunnel): string {
-  const address = tcpAddress(tunnel) ?? 'private: underpass reach leads there';
+  const address = tcpAddress(tunnel) ?? `private: underpass reach ${tunnel.name}`;
   return tunnel.portProblem === undefined ? address : `${address}\n${portProblems[tunnel.portProblem]}`;
 }
 
@@ -69,5 +69,6 @@ function nextStep(tunnel: Tunnel): string {
   if (isWaitingForVerification(tunnel.status)) {
     return apex ? `${waitingText}\nNext: underpass domains verify ${apex}` : waitingText;
   }
-  return `Next: underpass connect ${tunnel.name} --upstream ${defaultUpstreams[tunnel.type]}`;
+  const flags = isPrivateTunnel(tunnel) ? ' --private' : '';
+  return `Next: underpass connect ${tunnel.name} --upstream ${defaultUpstreams[tunnel.type]}${flags}`;
 }
