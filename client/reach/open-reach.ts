@@ -90,20 +90,24 @@ async function dialRegion(
   }
 }
 
-const refused: { readonly [Code in HandshakeError['code']]?: string } = {
-  'token-refused': 'the ticket was revoked or has ended, or you are no member any more',
-  'tunnel-suspended': 'the tunnel is suspended',
-  denied: 'its security group does not allow your address',
-  'bad-request': 'the region is too old for private tunnels',
+/** Why, and what to do if that is not to ask for a ticket. */
+const refused: { readonly [Code in HandshakeError['code']]?: readonly [why: string, fix?: string] } = {
+  'token-refused': ['the ticket was revoked or has ended, or you are no member any more'],
+  'tunnel-suspended': ['the tunnel is suspended', 'Ask the operator of the service to resume it.'],
+  denied: [
+    'its security group does not allow your address',
+    'Ask somebody who manages the tunnel to allow the address from which you come.',
+  ],
+  'bad-request': ['the region is too old for private tunnels', 'Ask the operator of the region to upgrade its edges.'],
 };
 
 function explain(cause: unknown, name: string): ClientError {
   if (cause instanceof CarryError) return new ClientError('reach-unreachable', `${name} (${cause.message})`, { cause });
   if (!(cause instanceof HandshakeError)) throw cause;
-  const why = refused[cause.code];
+  const [why, fix] = refused[cause.code] ?? [];
   return why === undefined
     ? new ClientError('reach-unreachable', `${name} (the region answers: ${cause.code})`, { cause })
-    : new ClientError('reach-refused', `${name}: ${why}`, { cause });
+    : new ClientError('reach-refused', `${name}: ${why}`, { ...(fix === undefined ? {} : { fix }), cause });
 }
 
 /** Only TLS 1.3, which hides the certificate too. The pin stands in for the authorities. */
@@ -125,6 +129,8 @@ async function endToEnd(
   );
   if (status === '200') return socket;
   if (status === '403')
-    throw new ClientError('reach-refused', `${name}: its client admits only tickets that were made with its key`);
+    throw new ClientError('reach-refused', `${name}: its client admits only tickets that were made with its key`, {
+      fix: 'Ask the person who carries the tunnel for a ticket of "underpass tickets add", made on the machine of that client.',
+    });
   throw new ClientError('reach-unreachable', `${name} (the service behind the tunnel does not answer)`);
 }
