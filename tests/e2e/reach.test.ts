@@ -7,10 +7,13 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type Cli, createCli } from '@underpass/client/test-kit.ts';
-import type { NewReachTicket, ReachTicket } from '@underpass/rules/entity/resource.ts';
-import { type Account, startProduct } from '../helpers/product.ts';
+import type { Member, NewReachTicket, ReachTicket } from '@underpass/rules/entity/resource.ts';
+import { linkIn, waitForMail } from '../helpers/mail.ts';
+import { createPerson } from '../helpers/people.ts';
+import { type Account, createApiToken, type Product, startProduct } from '../helpers/product.ts';
 
 interface World {
+  readonly product: Product;
   readonly account: Account;
   /** The machine that carries the tunnel, and one that has only tickets. */
   readonly carrier: Cli;
@@ -41,7 +44,7 @@ async function world(t: TestContext, more: readonly string[] = []): Promise<Worl
     await running.ended;
     service.close();
   });
-  return { account, carrier, stranger: await createCli(t), running };
+  return { product, account, carrier, stranger: await createCli(t), running };
 }
 
 async function listen(t: TestContext, cli: Cli, argv: readonly string[]) {
@@ -118,6 +121,27 @@ test('a ticket of the dashboard reaches a client that takes members, and a tunne
   assert.equal(await answers(open), 'ready\n');
   await account.call('DELETE', `/api/tunnels/database?project=${account.project}`);
   await closed(open);
+});
+
+test('a member who is removed from the project is cut, and is not let in again', { timeout: 60_000 }, async (t) => {
+  const { product, account } = await world(t);
+  const email = 'ann@example.com';
+  const guest = await createPerson(product, email);
+  await account.call('POST', `/api/invitations?project=${account.project}`, { email, role: 'admin' });
+  const link = linkIn(await waitForMail(product, email, /Join a project/));
+  await guest.call('POST', '/api/invitations/accept', { token: link.pathname.split('/').at(-1) });
+  const token = await createApiToken({ ...guest, project: account.project }, 'member');
+  const cli = await createCli(t, { UNDERPASS_SERVER: product.origin, UNDERPASS_API_TOKEN: token });
+  const { dial, running } = await listen(t, cli, ['database']);
+  const open = dial();
+  assert.equal(await answers(open), 'ready\n');
+  const { body } = await account.call<readonly Member[]>('GET', `/api/members?project=${account.project}`);
+  const { id } = body.find((member) => member.email === email)!;
+  const { status } = await account.call('DELETE', `/api/members/${id}?project=${account.project}`);
+  assert.equal(status, 204);
+  await closed(open);
+  assert.equal(await answers(dial()), '');
+  assert.match(running.stderr(), /refuses the token/);
 });
 
 test('a client that was not told that the tunnel is private carries nothing', async (t) => {
