@@ -130,11 +130,12 @@ describe('the client of a private tunnel', () => {
       return readUntil(socket, (text) => text === 'hello' || text.startsWith(alert)).finally(() => socket.destroy());
     };
     await eventually(tryOnce, (text) => text === 'hello');
-    const open = await ask(near, pass('ann'));
-    await echoes(open);
-    const closed = whenClosed(open);
+    const [member, holder] = await Promise.all([ask(near, pass('ann')), ask(near, 'secret')]);
+    await Promise.all([echoes(member), echoes(holder)]);
+    const closed = whenClosed(member);
     await near.control.change({ tunnels: [secretTunnel({ reach: { ...reach, memberIds: [] } })] });
     await closed;
+    await echoes(holder);
   });
 
   it('is reached whichever worker process takes the visitor, and each checks the ticket', {
