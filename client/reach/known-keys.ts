@@ -25,7 +25,7 @@ async function readKeys(path: string): Promise<Readonly<Record<string, unknown>>
 }
 
 export interface KeyQuestion {
-  /** For people. */
+  /** The tunnel, in messages. */
   readonly about: string;
   /** What the key is remembered for: all of them must have the same one. */
   readonly names: readonly string[];

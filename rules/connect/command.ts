@@ -10,7 +10,7 @@ export interface ConnectTunnel {
   readonly underpassVersion: string;
   /** A tcp tunnel without a public port: its client must be told so where it runs. */
   readonly isPrivate?: boolean;
-  /** Of a private tunnel: its client serves only tickets that were made with its key. */
+  /** The client of a private tunnel serves only tickets that were made with its key. */
   readonly ticketsOnly?: boolean;
 }
 
