@@ -31,7 +31,7 @@ const leastCarriers = 2;
  * the hops that they spare.
  */
 const mostCarriers = 3;
-/** Of one process, which may have many tunnels: some 3 MB. */
+/** Bounds what one process sends, which may have many tunnels: some 3 MB. */
 let carriersToWiden = 12;
 /** About the longest pause between two dials for a problem that a person must solve. */
 const repeatProblemMs = 120_000;

@@ -122,15 +122,6 @@ onBothDatabases((database, skip, open) => {
         },
         quick_tunnels: { tunnel_id: tunnel.id, user_id: ann.userId, label: `calm-${count}`, expires_at: 9e12, ends_at: null },
         access_tokens: { id, policy_id: policy.id, name: 'ci', token_hash: `${seal}-h`, expires_at: null, ...made },
-        reach_tickets: {
-          id,
-          tunnel_id: tunnel.id,
-          name: 'partner',
-          secret_hash: `${seal}-k`,
-          expires_at: null,
-          used_at: 1,
-          ...made,
-        },
         access_links: {
           ...{
             id,

@@ -159,8 +159,9 @@ onBothDatabases((name, skip, open) => {
       await make();
       const { id } = await ticket();
       const { id: tunnelId } = await feed();
+      const none = { clients: [], rxBytes: 0, txBytes: 0, connections: 0, requests: 0 };
       const use = (by: string, atMs: number) =>
-        new TicketUse(test.store).note([{ tunnelId: by, clients: [], ticketsUsed: [{ id, atMs }] }], test.time.now);
+        new TicketUse(test.store).note([{ ...none, tunnelId: by, ticketsUsed: [{ id, atMs }] }], test.time.now);
       const usedAt = async () => (await ann.call<ReachTicket[]>('GET', path('tunnels/database/tickets')))[0]!.usedAt;
       await use('another', 1_000);
       assert.equal(await usedAt(), null);
