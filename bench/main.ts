@@ -1,6 +1,7 @@
 // npm run bench: measures every installed peer, interleaved by round; prints medians and ratios to the two-hop haproxy chain.
 // With --tunnels 1000,100000, --clients 2000,5000 or --visitors 10000,20000 it measures one region of that size instead; with
-// --distance, a long path; with --policy, what an access policy costs, in small requests and idle WebSockets.
+// --distance, a long path; with --policy, what an access policy costs, in small requests and idle WebSockets; with --logs, what the
+// visitor log and the access log cost.
 // Options: --rounds N, --seconds N, --columns small,latency,connect,bulk,idle,stalled, --peers underpass,haproxy, --busy N,
 // --congestion reno, --carries https,tcp. Options of --distance: --congestion reno,cubic,bbr, --round-trips 50,100, --losses 0,0.1,1,
 // --cases page,bulk,api,spell,silence,visitors, --silence 60.
@@ -13,6 +14,7 @@ import { startBusyProcesses } from './busy.ts';
 import { cases, parseCarries, parseDistance } from './core/distance.ts';
 import { type Column, renderTable, type Sample } from './core/table.ts';
 import { measureDistance } from './distance.ts';
+import { measureLogs } from './logs.ts';
 import { type Measurement, measurements } from './measurements.ts';
 import { allowedCongestion, congestionInUse, requireCongestion, useCongestion } from './own-network.ts';
 import { haproxyHttps, haproxyTcp } from './peers/haproxy.ts';
@@ -21,7 +23,7 @@ import { oneMachine, onPath, type Peer } from './peers/peer.ts';
 import { piko } from './peers/piko.ts';
 import { firstJson, start, stopAll } from './peers/processes.ts';
 import { bore, chisel, frp, frpQuic, rathole, sshReverse } from './peers/tcp-tunnels.ts';
-import { underpassHttps, underpassInspected, underpassLogged, underpassTcp } from './peers/underpass.ts';
+import { underpassHttps, underpassInspected, underpassTcp } from './peers/underpass.ts';
 import { measurePolicy } from './policy.ts';
 import { measureClients } from './scale-clients.ts';
 import { measureTunnels } from './scale-tunnels.ts';
@@ -30,7 +32,6 @@ import { measureVisitors } from './scale-visitors.ts';
 const everyPeer: readonly Peer[] = [
   underpassHttps,
   underpassInspected,
-  underpassLogged,
   haproxyHttps,
   underpassTcp,
   haproxyTcp,
@@ -58,6 +59,7 @@ const { values: options } = parseArgs({
     visitors: { type: 'string', default: '' },
     busy: { type: 'string', default: '0' },
     policy: { type: 'boolean', default: false },
+    logs: { type: 'boolean', default: false },
     distance: { type: 'boolean', default: false },
     congestion: { type: 'string' },
     'round-trips': { type: 'string', default: '50,100' },
@@ -96,6 +98,7 @@ try {
   await measureClients(numbersOf(options.clients));
   await measureVisitors(numbersOf(options.visitors));
   if (options.policy) await measurePolicy({ folder, rounds, seconds, columns: options.columns.split(',') });
+  else if (options.logs) await measureLogs(folder, rounds, seconds, host);
   else if (distance !== undefined)
     await measureDistance({
       options: distance,

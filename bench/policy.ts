@@ -17,7 +17,7 @@ import { startTunnels } from './peers/underpass.ts';
 /** Visitors with a session of their own: as many as there are idle WebSockets in one wave. */
 const visitors = 5_000;
 /** Turns until the edge's code is compiled. */
-const warmTurns = 6;
+export const warmTurns = 6;
 /** Each way has a tunnel and a client of its own, so that none of the clients is warmer or busier than the others. */
 const [openHost, bytesHost, guardedHost] = ['open.localhost', 'bytes.localhost', 'guarded.localhost'];
 const hosts: readonly string[] = [openHost, bytesHost, guardedHost];
@@ -90,11 +90,11 @@ export async function measurePolicy({ folder, rounds, seconds, columns }: Option
   }
 }
 
-const turned = <T>(items: readonly T[], by: number): readonly T[] =>
+export const turned = <T>(items: readonly T[], by: number): readonly T[] =>
   items.map((_, at) => items[(at + by + warmTurns) % items.length] as T);
 
 /** Microseconds of CPU per request, edge and client. */
-async function turnOf({ running }: On, asking: Started): Promise<number> {
+export async function turnOf({ running }: On, asking: Started): Promise<number> {
   const before = cpuSeconds(pidsOf(running));
   const answer = firstJson<{ count: number }>(asking, 60_000);
   asking.child.stdin?.write('\n');
@@ -122,7 +122,7 @@ async function idleOf(on: On): Promise<Record<string, number>> {
 }
 
 /** Ratios compare the turns of one round, and the quartiles show how they scatter. */
-function print(samples: readonly Sample[]): void {
+export function print(samples: readonly Sample[]): void {
   for (const column of new Set(samples.map((sample) => sample.column))) {
     const valuesOf = (name: string) => samples.filter((s) => s.peer === name && s.column === column).map(({ value }) => value);
     process.stdout.write(`\n| ${column} | median | ratio, quartiles |\n| --- | ---: | ---: |\n`);

@@ -29,8 +29,9 @@ interface TunnelSetup {
   readonly host: string;
   readonly visit?: FeedVisit;
   readonly options?: readonly string[];
-  /** The tunnel's visitor log is on, and the edge writes an access log. */
-  readonly logged?: boolean;
+  readonly visitorLog?: boolean;
+  /** The edge writes an access log. */
+  readonly accessLog?: boolean;
 }
 
 /** One edge, and one client for each tunnel. */
@@ -40,14 +41,14 @@ export async function startTunnels(setup: Setup, carries: Peer['carries'], tunne
   const { certificate } = makeCertificate(folder, regionHost, ...tunnels.map(({ host }) => host));
   const tokens = tunnels.map(() => randomBytes(32).toString('base64url'));
   const edgeTunnels = tunnels.map(
-    ({ host, visit, logged }, at): Tunnel => ({
+    ({ host, visit, visitorLog }, at): Tunnel => ({
       host,
       tokenHash: hashOf(tokens[at] as string),
       visit,
-      ...(logged ? { visitorLog: { address: 'full', query: true } } : {}),
+      ...(visitorLog ? { visitorLog: { address: 'full', query: true } } : {}),
     }),
   );
-  const accessLog = tunnels.some(({ logged }) => logged) ? join(folder, 'access.log') : undefined;
+  const accessLog = tunnels.some((tunnel) => tunnel.accessLog) ? join(folder, 'access.log') : undefined;
   const argument = { accessLog, folder, address, regionHost, type: isHttp ? 'http' : 'ingress', tunnels: edgeTunnels };
   const edge = start(process.execPath, weighable([edgeMain, JSON.stringify(argument)]), weighed);
   const ports = await firstJson<{ https: number; http: number }>(edge);
@@ -78,8 +79,8 @@ const carriedBy = (isHttp: boolean, upstream: string): readonly string[] =>
     ? ['http', '--upstream', `http://${upstream}`]
     : ['ingress', '--upstream', `80=${upstream}`, '--upstream', `443=${upstream}`];
 
-async function startUnderpass(setup: Setup, carries: Peer['carries'], more: Partial<TunnelSetup> = {}): Promise<Running> {
-  const [running] = await startTunnels(setup, carries, [{ host: setup.host, ...more }]);
+async function startUnderpass(setup: Setup, carries: Peer['carries'], options: readonly string[] = []): Promise<Running> {
+  const [running] = await startTunnels(setup, carries, [{ host: setup.host, options }]);
   return running as Running;
 }
 
@@ -106,13 +107,6 @@ export const underpassInspected: Peer = {
   name: 'underpass, inspected',
   carries: 'https',
   needs,
-  start: (setup) => startUnderpass(setup, 'https', { options: ['--inspect'] }),
-};
-/** An edge that writes an access log, and a tunnel that keeps a visitor log. */
-export const underpassLogged: Peer = {
-  name: 'underpass with logs',
-  carries: 'https',
-  needs,
-  start: (setup) => startUnderpass(setup, 'https', { logged: true }),
+  start: (setup) => startUnderpass(setup, 'https', ['--inspect']),
 };
 export const underpassTcp: Peer = { name: 'underpass', carries: 'tcp', needs, start: (setup) => startUnderpass(setup, 'tcp') };
