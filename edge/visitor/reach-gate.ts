@@ -1,5 +1,5 @@
-// Where `underpass reach` comes in: checks who asks for which private tunnel, and passes the connection to a client of it. What
-// passes is TLS between the two clients, of which the edge has no key (docs/decisions/025).
+// Takes the connections of `underpass reach`: checks who asks for which private tunnel, and passes each on to a client of it. They
+// carry TLS between the two clients, and the edge does not have the key (docs/decisions/025).
 
 import type { TLSSocket } from 'node:tls';
 import type { RefusalCode } from '@underpass/wire/core/code.ts';

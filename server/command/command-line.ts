@@ -131,7 +131,7 @@ export function listing<Row extends object, Options = unknown>(
   });
 }
 
-/** Makes the command do something to what its argument names, and print what came of it as JSON or in a sentence. */
+/** Lets the command change the thing that its argument names, and print the result as JSON or as a sentence. */
 export function deed<Done extends object, Options = unknown>(
   shell: Shell,
   command: Command,
