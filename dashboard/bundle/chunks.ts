@@ -33,6 +33,9 @@ const screenEntries = {
   tunnel: ['pages/tunnel/tunnel.tsx'],
 };
 
+/** The part of a tunnel's page that shows after the rest. What it shares with the overlays is here, so that it does not wait for them. */
+const connectEntries = ['pages/tunnel/connect.tsx'];
+
 /** What opens over a page: menus, dialogs, panels and toasts. It loads after the first page has shown (code/load-later.ts). */
 const overlayEntries = [
   'ui/overlay/menu-frame.tsx',
@@ -87,6 +90,7 @@ export const chunkGroups = [
   { name: chunkOf(application, applicationEntries), debugName: application, priority: 2 },
   { name: shellChunk(), debugName: shell, priority: 1 },
   ...Object.entries(screenEntries).map(([name, entries]) => ({ name: chunkOf(name, entries), debugName: name, priority: 0.8 })),
+  { name: chunkOf('connect', connectEntries), debugName: 'connect', priority: 0.7 },
   { name: chunkOf(overlay, overlayEntries), debugName: overlay, priority: 0.5 },
   { name: 'access', test: accessPages },
 ];

@@ -92,6 +92,9 @@ const screens = {
   settings: 'pages/project/settings.tsx',
 } as const;
 
+/** A part of the screen that shows after the rest, by the screen's name. */
+const laterParts: Readonly<Record<string, string>> = { 'tunnels.one': 'pages/tunnel/connect.tsx' };
+
 /** The screen's own files, which the shell's do not import. */
 function screenLinks(bundle: Bundle, module: string, known: readonly { readonly href: string }[]) {
   const id = join(import.meta.dirname, '..', module);
@@ -124,17 +127,20 @@ export const firstLoad = (): Plugin => ({
       const emit = (fileName: string, source: string) => this.emitFile({ type: 'asset', fileName, source });
       emit('sign-in.html', withView(page, views.renderSignIn(), ' inert'));
       const links = firstLinks(bundle);
-      const withLinks = (more: ReturnType<typeof screenLinks>) =>
+      const withLinks = (more: ReturnType<typeof screenLinks>, last: ReturnType<typeof screenLinks> = []) =>
         withView(
           page
             .replace(sessionMark, '')
             .replace(earlyTag, (tag) => lines([tag, ...[...links, ...more].map(render)]))
-            .replace(fontPreload, lines(laterLinks(bundle).map(render))),
+            .replace(fontPreload, lines([...laterLinks(bundle), ...last].map(render))),
           views.renderFirstFrame(),
         );
       emit('signed-in.html', withLinks([]));
       for (const [name, module] of Object.entries(screens)) {
-        emit(`signed-in.${name}.html`, withLinks(screenLinks(bundle, module, links)));
+        const own = screenLinks(bundle, module, links);
+        const later = laterParts[name];
+        const last = later === undefined ? [] : screenLinks(bundle, later, [...links, ...own]);
+        emit(`signed-in.${name}.html`, withLinks(own, last));
       }
     },
   },

@@ -1,6 +1,6 @@
 // A part of a page whose code loads when it shows. If the code does not arrive or the part fails, the rest of the page stays, with
 // everything typed, and the part has a retry.
-import { Component, type ComponentType, lazy, type ReactNode, Suspense, useState } from 'react';
+import { Component, type ComponentType, lazy, type ReactNode, Suspense, useLayoutEffect, useReducer, useState } from 'react';
 import { loadCode } from '../code/load-code.ts';
 import { loadLater } from '../code/load-later.ts';
 import { useNewVersion } from '../code/new-version.ts';
@@ -10,23 +10,32 @@ import { Button } from './button.tsx';
 
 const failureOf = (what: string) => `${what} could not be loaded.`;
 
-/** `what` starts the sentence that says what could not be loaded. */
+/** `what` starts the sentence that says what could not be loaded. Children stay if the code does not load. */
 export function lazyPart<Props extends object>(
   what: string,
   load: () => Promise<ComponentType<Props>>,
   fallback?: ReactNode,
 ): ComponentType<Props> {
-  const start = () => lazy(() => loadCode(load, failureOf(what)).then((Part) => ({ default: Part })));
+  let code: Promise<{ default: ComponentType<Props> }> | undefined;
+  const start = () =>
+    lazy(() => {
+      code = loadCode(load, failureOf(what)).then((Part) => ({ default: Part }));
+      return code;
+    });
   // React keeps the failure of a lazy component, so a retry needs another one.
   let latest = start();
   return function LazyPart(props: Props) {
     const [Part, setPart] = useState(() => latest);
+    const [, renderAgain] = useReducer((times: number) => times + 1, 0);
+    // React keeps a placeholder for 300 ms, unless something other than its promise renders the part.
+    // biome-ignore lint/correctness/useExhaustiveDependencies: each part has code of its own.
+    useLayoutEffect(() => void code?.then(renderAgain, () => {}), [Part]);
     const retry = () => {
       latest = start();
       setPart(latest);
     };
     return (
-      <Boundary what={what} onRetry={retry}>
+      <Boundary what={what} onRetry={retry} rest={(props as { readonly children?: ReactNode }).children}>
         <Suspense fallback={fallback}>
           <Part {...props} />
         </Suspense>
@@ -52,6 +61,8 @@ export function lazyOverlay<Props extends { readonly open: boolean }>(
 interface BoundaryProps {
   readonly what: string;
   readonly onRetry: () => void;
+  /** Follows the notice of the failure. */
+  readonly rest: ReactNode;
   readonly children: ReactNode;
 }
 
@@ -63,13 +74,18 @@ class Boundary extends Component<BoundaryProps, { readonly failed: boolean }> {
   }
 
   override render() {
-    const { what, onRetry, children } = this.props;
+    const { what, onRetry, rest, children } = this.props;
     if (!this.state.failed) return children;
     const retry = () => {
       onRetry();
       this.setState({ failed: false });
     };
-    return <PartFailed what={what} onRetry={retry} />;
+    return (
+      <>
+        <PartFailed what={what} onRetry={retry} />
+        {rest}
+      </>
+    );
   }
 }
 

@@ -15,9 +15,9 @@ import { ButtonLink } from '../../ui/button-link.tsx';
 import { NothingHere } from '../../ui/nothing-here.tsx';
 import { toast } from '../../ui/overlay/toast.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
+import { Segmented } from '../../ui/segmented.tsx';
 import { buttonColumn, dateColumn } from '../../ui/table/columns.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
-import { Segmented } from '../../ui/tabs.tsx';
 
 type ReportState = AbuseReport['state'];
 

@@ -3,7 +3,7 @@ import type { HistoryRange, TunnelHistory } from '@underpass/rules/entity/resour
 import type { FirstBytePart } from '@underpass/rules/tunnel/figures.ts';
 import { useMemo, useState } from 'react';
 import { Chart } from '../../ui/chart/chart.tsx';
-import { Segmented } from '../../ui/tabs.tsx';
+import { Segmented } from '../../ui/segmented.tsx';
 import {
   answersChart,
   answerTitles,

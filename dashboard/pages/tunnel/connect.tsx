@@ -10,13 +10,13 @@ import type { Tunnel } from '@underpass/rules/entity/entity.ts';
 import { isPrivateTunnel } from '@underpass/rules/tunnel/tcp-address.ts';
 import { maskToken } from '@underpass/rules/tunnel/token-mask.ts';
 import { Eye, EyeOff } from 'lucide-react';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { keep, readKept } from '../../session/kept.ts';
 import { Button } from '../../ui/button.tsx';
-import { Card } from '../../ui/card.tsx';
 import { CodeBlock } from '../../ui/code-block.tsx';
 import { CopyTextButton } from '../../ui/copy-button.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
+import { ConnectCard } from './connect-card.tsx';
 import { ConnectFields } from './connect-fields.tsx';
 
 const connectTabs = snippetTabs.map(({ id, label }) => ({ value: id, label }));
@@ -25,9 +25,11 @@ export interface ConnectProps {
   readonly tunnel: Tunnel;
   /** A tunnel in use needs it less than what it shows otherwise. */
   readonly startsFolded: boolean;
+  /** What follows on the page. It waits for the code of the section, so that nothing moves. */
+  readonly children?: ReactNode;
 }
 
-export function Connect({ tunnel, startsFolded }: ConnectProps) {
+export function Connect({ tunnel, startsFolded, children }: ConnectProps) {
   const [isFolded, setFolded] = useState(startsFolded);
   const [tab, setTab] = useState(lastTab);
   const [typed, setTyped] = useState<TypedInputs>({});
@@ -39,31 +41,32 @@ export function Connect({ tunnel, startsFolded }: ConnectProps) {
     setTab(next);
   };
   return (
-    <Card
-      title="Connect"
-      description="Run a client next to your application. It connects outward, so you don't need to open a port."
-      actions={
-        startsFolded && (
-          <Button size="sm" aria-expanded={!isFolded} onClick={() => setFolded(!isFolded)}>
-            {isFolded ? 'Show' : 'Hide'}
-          </Button>
-        )
-      }
-    >
-      {isFolded ? null : (
-        <Tabs label="Ways to connect" value={tab} onChange={chooseTab} tabs={connectTabs}>
-          <div className="grid gap-4">
-            <ConnectFields
-              tab={tab}
-              inputs={current}
-              errors={errors}
-              onChange={(next) => setTyped({ ...typed, [place]: next })}
-            />
-            <SnippetView tunnel={tunnel} inputs={current} tab={tab} blocked={Object.keys(errors).length > 0} />
-          </div>
-        </Tabs>
-      )}
-    </Card>
+    <>
+      <ConnectCard
+        actions={
+          startsFolded && (
+            <Button size="sm" aria-expanded={!isFolded} onClick={() => setFolded(!isFolded)}>
+              {isFolded ? 'Show' : 'Hide'}
+            </Button>
+          )
+        }
+      >
+        {isFolded ? null : (
+          <Tabs label="Ways to connect" value={tab} onChange={chooseTab} tabs={connectTabs}>
+            <div className="grid gap-4">
+              <ConnectFields
+                tab={tab}
+                inputs={current}
+                errors={errors}
+                onChange={(next) => setTyped({ ...typed, [place]: next })}
+              />
+              <SnippetView tunnel={tunnel} inputs={current} tab={tab} blocked={Object.keys(errors).length > 0} />
+            </div>
+          </Tabs>
+        )}
+      </ConnectCard>
+      {children}
+    </>
   );
 }
 

@@ -9,6 +9,7 @@ import { answers } from '../../api/answers.ts';
 import { later } from '../../api/later.ts';
 import { Load } from '../../api/load.tsx';
 import { getTunnel } from '../../api/tunnels.ts';
+import { loadLater } from '../../code/load-later.ts';
 import { useLiveTunnel } from '../../live/live-tunnels.tsx';
 import { paths } from '../../routing/paths.ts';
 import { useProject } from '../../session/session.ts';
@@ -16,7 +17,7 @@ import { Banner } from '../../ui/banner.tsx';
 import { lazyPart } from '../../ui/lazy-part.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { askClients, Clients } from './clients.tsx';
-import { Connect } from './connect.tsx';
+import { ConnectCard } from './connect-card.tsx';
 import { askDomainChecks, useDomainChecks } from './domain-checks.ts';
 import { Expiry } from './expiry.tsx';
 import { IngressDomains } from './ingress-domains.tsx';
@@ -30,6 +31,19 @@ import { RestSkeleton, TunnelSkeleton } from './tunnel-skeleton.tsx';
 
 /** Few tunnels are private, and its table and dialogs are large. */
 const Reach = lazyPart('How to reach the tunnel', () => import('./reach.tsx').then((module) => module.Reach));
+
+/** Keeps its tabs and snippets, half of the page's code, out of the first load: they lie below what a window shows first. */
+const loadConnect = () => import('./connect.tsx').then((module) => module.Connect);
+loadLater(loadConnect);
+const Connect = lazyPart(
+  'How to connect',
+  loadConnect,
+  <>
+    <ConnectCard />
+    {/* A page that loads again keeps its place. */}
+    <div className="h-[300vh]" />
+  </>,
+);
 
 export function loader({ params, request }: LoaderFunctionArgs) {
   const project = params.projectID!;
@@ -98,8 +112,13 @@ function TunnelView({ loaded }: { readonly loaded: Tunnel }) {
             ) : (
               <IngressDomains tunnel={tunnel} checks={checks} />
             )}
-            {showsConnect(tunnel) && <Connect tunnel={tunnel} startsFolded={isRunning} />}
-            {!isRunning && use}
+            {showsConnect(tunnel) ? (
+              <Connect tunnel={tunnel} startsFolded={isRunning}>
+                {!isRunning && use}
+              </Connect>
+            ) : (
+              !isRunning && use
+            )}
             {hold === 'given-up' && checklist}
           </>
         )}
