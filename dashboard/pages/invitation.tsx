@@ -3,6 +3,7 @@
 import { projectCalls } from '@underpass/rules/api/project-calls.ts';
 import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
 import type { OpenOffer } from '@underpass/rules/entity/resource.ts';
+import { invitationRefusals } from '@underpass/rules/people/invitation.ts';
 import { roleLabels } from '@underpass/rules/people/permission.ts';
 import { text } from '@underpass/rules/text/text.ts';
 import type { ReactNode } from 'react';
@@ -119,18 +120,28 @@ function NoInvitation({ refusal, email }: { readonly refusal: string; readonly e
     <AuthCard title={title}>
       <div className="grid gap-5">
         <Banner tone="danger">{refusal}</Banner>
-        {email === undefined ? (
-          <Note action={<ButtonLink to={paths.login()}>Sign in</ButtonLink>}>
-            If you have used it before, sign in: the link then leads you to the project.
-          </Note>
-        ) : (
-          <Note action={<OtherAccount />}>
-            You are signed in as <strong className="wrap-anywhere">{email}</strong>. An invitation works only for the address it
-            was sent to.
-          </Note>
-        )}
+        <WhatHelps refusal={refusal} email={email} />
       </div>
     </AuthCard>
+  );
+}
+
+function WhatHelps({ refusal, email }: { readonly refusal: string; readonly email: string | undefined }) {
+  if (refusal !== invitationRefusals.used && refusal !== invitationRefusals.otherAddress) {
+    return <p>Ask the person who invited you for a new one.</p>;
+  }
+  if (email === undefined) {
+    return (
+      <Note action={<ButtonLink to={paths.login()}>Sign in</ButtonLink>}>
+        If it was you, sign in: the link then leads you to the project.
+      </Note>
+    );
+  }
+  return (
+    <Note action={<OtherAccount />}>
+      You are signed in as <strong className="wrap-anywhere">{email}</strong>. An invitation works only for the address it was
+      sent to.
+    </Note>
   );
 }
 

@@ -169,7 +169,7 @@ test('screens of an account and of the people in a project', async (t) => {
       name: 'invitation',
       path: '/invitations/some-token',
       expectedErrors: /status of 400/,
-      ready: (page) => expect(page.getByText(/^You are signed in as /)).toBeVisible(),
+      ready: (page) => expect(page.getByText('Ask the person who invited you')).toBeVisible(),
     },
     { name: 'download', path: '/download', ready: link(/^Download /) },
     { name: 'releases', path: '/download/releases', ready: link(/^Download /) },

@@ -178,7 +178,7 @@ test('a project and its people', async (t) => {
     await expect(page.getByText(`Invitation for ${email} withdrawn.`).first()).toBeVisible();
     const theirs = await visit(t, browser, product, { account: guest, expectedErrors: /status of 400/ });
     await theirs.goto(link.pathname);
-    await expect(theirs.getByRole('alert').filter({ hasText: 'This invitation is invalid' })).toBeVisible();
+    await expect(theirs.getByRole('alert').filter({ hasText: 'This invitation was withdrawn' })).toBeVisible();
     await expect(theirs.getByRole('button', { name: 'Join project' })).toBeHidden();
   });
 

@@ -4,17 +4,19 @@ import type { Project, Role } from '@underpass/rules/entity/entity.ts';
 import type { Invitation, InvitationOffer } from '@underpass/rules/entity/resource.ts';
 import { dayMs } from '@underpass/rules/limits.ts';
 import { parseEmail } from '@underpass/rules/people/email.ts';
+import { type InvitationRefusal, invitationRefusals } from '@underpass/rules/people/invitation.ts';
 import { forbiddenMessage, may, mayGrant, parseRole } from '@underpass/rules/people/permission.ts';
 import { guardedTunnels } from '../../edges/policies/guarded-tunnels.ts';
 import { addJob } from '../../platform/job/queue.ts';
 import { newOwnerMail } from '../../platform/mail/mails.ts';
-import { hashToken } from '../../platform/secret/token.ts';
+import { hashToken, isToken } from '../../platform/secret/token.ts';
 import { createId } from '../../platform/store/id.ts';
 import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries } from '../../platform/store/store.ts';
 import { userShare } from '../../request/caller/allowance.ts';
 import { auditCall, writeAudit } from '../../request/caller/audit.ts';
 import type { CallContext, Handlers } from '../../request/caller/call.ts';
+import type { Caller } from '../../request/caller/caller.ts';
 import { findMembership, refuseStopped } from '../../request/caller/membership.ts';
 import { tellNewOwner } from '../../request/caller/notice.ts';
 import { expectPasskey, hasPasskey } from '../../request/caller/passkey-rule.ts';
@@ -105,8 +107,6 @@ async function deleteInvitation(deps: InvitationDeps, context: CallContext<'dele
   });
 }
 
-const invalidText = 'This invitation is invalid, used or expired, or is for another email address.';
-
 /** Where the link of an invitation that this member has accepted leads. */
 async function findJoined(db: Queries, userId: string, token: string, nowMs: number): Promise<string | undefined> {
   const used = db
@@ -119,6 +119,29 @@ async function findJoined(db: Queries, userId: string, token: string, nowMs: num
     .where('used.user_id', '=', userId)
     .where('used.expires_at', '>', nowMs);
   return (await used.executeTakeFirst())?.project_id;
+}
+
+/**
+ * Says why a link opens nothing, to a person who holds the whole secret. That its sender was suspended is nobody's business: then it
+ * was withdrawn. Programs learn nothing.
+ */
+async function refuseLink(db: Queries, caller: Caller | null, token: string, nowMs: number): Promise<never> {
+  const refusal =
+    isToken(token) && (caller === null || caller.token === null) ? await findRefusal(db, caller, token, nowMs) : 'unknown';
+  return refuse('invalid', invitationRefusals[refusal]);
+}
+
+async function findRefusal(db: Queries, caller: Caller | null, token: string, nowMs: number): Promise<InvitationRefusal> {
+  const used = db.selectFrom('used_invitations').select('user_id').where('token_hash', '=', hashToken(token));
+  const user = await used.where('expires_at', '>', nowMs).executeTakeFirst();
+  if (user) {
+    const hasLeft = user.user_id === caller?.userId && (await findJoined(db, caller.userId, token, nowMs)) === undefined;
+    return hasLeft ? 'left' : 'used';
+  }
+  const open = db.selectFrom('invitations').select('expires_at').where('token_hash', '=', hashToken(token));
+  const row = await open.where(byActiveMember).executeTakeFirst();
+  if (row === undefined) return 'unknown';
+  return row.expires_at > nowMs ? 'otherAddress' : 'expired';
 }
 
 async function findName(db: Queries, email: string): Promise<string> {
@@ -142,7 +165,7 @@ async function checkInvitation(
     return { projectName, invitedBy, inviterName: await findName(db, invitedBy), role, email, approves };
   }
   const joined = caller?.token === null ? await findJoined(db, caller.userId, body.token, nowMs) : undefined;
-  return joined === undefined ? refuse('invalid', invalidText) : { joined };
+  return joined === undefined ? refuseLink(db, caller, body.token, nowMs) : { joined };
 }
 
 async function acceptInvitation(deps: InvitationDeps, context: CallContext<'acceptInvitation'>): Promise<Project> {
@@ -157,7 +180,7 @@ async function acceptInvitation(deps: InvitationDeps, context: CallContext<'acce
       .where(byActiveMember)
       .returningAll()
       .executeTakeFirst();
-    if (!row) return refuse('invalid', invalidText);
+    if (!row) return refuseLink(trx, caller, body.token, nowMs);
     const { project_id: projectId, role } = row;
     if (!(await isMember(trx, projectId, caller.email)))
       await insertMember(trx, { projectId, userId: caller.userId, role }, nowMs);

@@ -5,6 +5,7 @@ import { describe, it, type TestContext } from 'node:test';
 import type { Project, Role, User } from '@underpass/rules/entity/entity.ts';
 import type { InvitationOffer, OperatorRegistration, OperatorUser } from '@underpass/rules/entity/resource.ts';
 import { invitedOnlyMessage } from '@underpass/rules/people/account.ts';
+import { invitationRefusals } from '@underpass/rules/people/invitation.ts';
 import {
   createTestControl,
   linkIn,
@@ -288,10 +289,7 @@ describe('the link of an invitation', () => {
         return [answer.status, await answer.text()].join();
       }),
     );
-    assert.deepEqual(
-      new Set(answers),
-      new Set(['400,This invitation is invalid, used or expired, or is for another email address.']),
-    );
+    assert.deepEqual(new Set(answers), new Set([`400,${invitationRefusals.unknown}`]));
   });
 
   it('says the same to whom has an account and to whom has none', async (t) => {
@@ -327,5 +325,29 @@ describe('the link of an invitation', () => {
     await stage.ann.call('DELETE', `/api/members/${bob.userId}?project=${stage.ann.projectId}`);
     assert.equal((await check(bob, token)).status, 400);
     assert.equal(linkIn(stage.test.mails, bob.email).origin, 'http://localhost:8400');
+  });
+
+  it('says why it opens nothing, and hides that its sender was suspended', async (t) => {
+    const stage = await openStage(t);
+    const { test, ann } = stage;
+    const bob = await test.signUp('bob@example.com');
+    const reasonOf = async (who: TestClient, link: string) => {
+      const text = await (await check(who, link)).text();
+      return Object.entries(invitationRefusals).find(([, each]) => each === text)?.[0];
+    };
+    const token = await invite(stage, ann, bob.email);
+    assert.equal(await reasonOf(ann, token), 'otherAddress');
+    await accept(bob, token);
+    assert.deepEqual([await reasonOf(ann, token), await reasonOf(test.client(), token)], ['used', 'used']);
+    await ann.call('DELETE', `/api/members/${bob.userId}?project=${ann.projectId}`);
+    assert.equal(await reasonOf(bob, token), 'left');
+    const next = await invite(stage, ann, bob.email);
+    await test.store.db.updateTable('invitations').set({ expires_at: 1 }).execute();
+    assert.deepEqual([await reasonOf(bob, next), await reasonOf(test.client(), next)], ['expired', 'expired']);
+    const newest = await invite(stage, ann, bob.email);
+    assert.deepEqual([await reasonOf(bob, next), await reasonOf(bob, newest)], ['unknown', undefined], 'a newer one replaces it');
+    await test.control.operator.changeUser(ann.userId, { suspended: true });
+    assert.equal(await reasonOf(bob, newest), 'unknown');
+    assert.equal(await reasonOf(bob, 'not-a-token'), 'unknown');
   });
 });
