@@ -23,6 +23,12 @@ const dots: Record<TunnelCondition, Dot> = {
 
 type Standing = Pick<FollowedTunnel, 'status' | 'connectedClients' | 'condition' | 'conditionSince'>;
 
+/** Visitors get an error, though the status says Connected. Then the note has the colour, not the status. */
+export function isToldByNote(tunnel: Standing): boolean {
+  const condition = conditionOf(tunnel);
+  return condition === 'failing' || condition === 'suspended';
+}
+
 export interface StatusBadgeProps {
   readonly tunnel: Standing;
   /** When the status was last known, if that is not now. */
@@ -33,6 +39,7 @@ export function StatusBadge({ tunnel, asOfMs }: StatusBadgeProps) {
   const status = decideDisplayStatus(tunnel);
   if (asOfMs === undefined) {
     const condition = conditionOf(tunnel);
+    if (isToldByNote(tunnel)) return <Badge>{status}</Badge>;
     return (
       <Badge tone={tones[tunnelConditions[condition].tone]} dot={dots[condition]}>
         {status}
@@ -53,12 +60,20 @@ export const LiveStatusBadge = ({ tunnel }: Pick<StatusBadgeProps, 'tunnel'>) =>
 
 /** What the word of the badge leaves open: lost or stopped, and when. Empty for a tunnel that works, apart from the time. */
 export function ConditionNote({ tunnel }: { readonly tunnel: Standing }) {
-  const { label } = tunnelConditions[conditionOf(tunnel)];
+  const condition = conditionOf(tunnel);
+  const { label, tone } = tunnelConditions[condition];
   const { conditionSince } = tunnel;
+  const isColoured = useStoppedAt() === undefined && isToldByNote(tunnel);
   if (label === '' && conditionSince === undefined) return null;
   return (
-    <span className="text-sm text-ink-soft">
-      {label}{' '}
+    <span className="inline-flex flex-wrap items-center gap-x-2 text-sm text-ink-soft">
+      {isColoured ? (
+        <Badge tone={tones[tone]} dot={dots[condition]}>
+          {label}
+        </Badge>
+      ) : (
+        label
+      )}
       {conditionSince !== undefined && (label === '' ? <TimeSpan at={conditionSince} /> : <TimeAgo at={conditionSince} />)}
     </span>
   );

@@ -29,7 +29,7 @@ import { NoTunnelsIllustration } from '../../ui/illustrations/no-tunnels.tsx';
 import { lazyOverlay } from '../../ui/lazy-part.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
-import { ConditionNote, LiveStatusBadge } from './status-badge.tsx';
+import { ConditionNote, isToldByNote, LiveStatusBadge } from './status-badge.tsx';
 
 const NewTunnelPanel = lazyOverlay('The form', () =>
   import('./new-tunnel-panel.tsx').then(({ NewTunnelPanel }) => NewTunnelPanel),
@@ -141,7 +141,7 @@ function Status({ tunnel }: { readonly tunnel: Tunnel }) {
       <LiveStatusBadge tunnel={tunnel} />
       {/* A card of a phone has no room for it. */}
       {conditionOf(tunnel) !== 'working' && (
-        <span className="cards:hidden">
+        <span className={isToldByNote(tunnel) ? undefined : 'cards:hidden'}>
           <ConditionNote tunnel={tunnel} />
         </span>
       )}
