@@ -77,7 +77,7 @@ function ManyDomains(props: DomainFieldsProps) {
     <div className="grid gap-4">
       <TextInput
         label="Upstream of all domains"
-        hint={inCluster ? clusterHint : undefined}
+        hint={inCluster ? clusterHint : machineHint}
         value={common}
         error={errors[sharing.domain]}
         onChange={(text) => onChange({ ...inputs, upstreams: replaceCommon(upstreams, text) })}
@@ -94,6 +94,7 @@ function ManyDomains(props: DomainFieldsProps) {
 }
 
 const clusterHint = 'The address of your Service in the cluster.';
+const machineHint = 'Where your application listens, such as http://127.0.0.1:3000.';
 
 function SingleFields({ inCluster, inputs, errors, onChange }: DomainFieldsProps) {
   return (
@@ -102,7 +103,7 @@ function SingleFields({ inCluster, inputs, errors, onChange }: DomainFieldsProps
         <TextInput
           key={domain}
           label={inputs.upstreams.length === 1 ? 'Upstream' : `Upstream of ${domain}`}
-          hint={inCluster ? clusterHint : undefined}
+          hint={inCluster ? clusterHint : machineHint}
           value={upstream}
           error={errors[domain]}
           onChange={(text) => onChange({ ...inputs, upstreams: replaceUpstream(inputs.upstreams, domain, text) })}

@@ -130,6 +130,7 @@ function DomainFields({ form, onChange, region, error }: DomainFieldsProps) {
           pending={form.pendingDomain}
           onPendingChange={(pendingDomain) => onChange((old) => ({ ...old, pendingDomain }))}
           add={addIngressDomain}
+          hint={wildcard === null ? undefined : 'Without a domain of your own, switch on Generate domain.'}
           error={error}
           placeholder="app.example.com"
           emptyText={text.tunnels.noIngressDomains}

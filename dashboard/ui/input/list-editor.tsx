@@ -17,7 +17,7 @@ export interface ListEditorProps {
   /** Returns the list with the text added, or the error. */
   readonly add: (items: readonly string[], text: string) => Parsed<readonly string[]>;
   readonly error?: string | undefined;
-  readonly hint?: string;
+  readonly hint?: string | undefined;
   readonly placeholder?: string;
   readonly emptyText: string;
   readonly disabled?: boolean;
