@@ -10,6 +10,7 @@ import type { Tunnel } from '@underpass/rules/entity/entity.ts';
 import { expect } from '../helpers/browser.ts';
 import { openStage, projectUrl } from '../helpers/dashboard.ts';
 import { freePorts } from '../helpers/port.ts';
+import { checkScreen } from '../helpers/screens.ts';
 
 const panel = (page: Page) => page.getByRole('dialog', { name: 'New Tunnel' });
 
@@ -94,6 +95,30 @@ test('a tcp tunnel', async (t) => {
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
     await expect(page.getByText('No tickets.')).toBeVisible();
     await account.call('DELETE', `/api/tunnels/secret?project=${account.project}`);
+  });
+
+  await t.test('the screens of a private one have no accessibility problem and fit every window', async (t) => {
+    const query = `?project=${account.project}`;
+    const payload = { name: 'inner', region: 'local', type: 'tcp', ingressDomains: [], proxyProtocol: '', private: true };
+    await account.call('POST', `/api/tunnels${query}`, payload);
+    await account.call('POST', `/api/tunnels/inner/tickets${query}`, { name: 'laptop' });
+    const path = projectUrl(account, 'tunnels/inner');
+    const openNew = async (page: Page) => {
+      await page.getByRole('button', { name: 'Create ticket' }).click();
+      await expect(page.getByRole('dialog', { name: 'Create ticket' })).toBeVisible();
+    };
+    const choosePrivate = async (page: Page) => {
+      await panel(page).getByRole('radio', { name: 'TCP' }).click();
+      await panel(page).getByRole('radio', { name: 'Private' }).click();
+    };
+    await checkScreen(t, stage, {
+      name: 'private-tunnel',
+      path,
+      ready: (page) => expect(page.getByText('laptop')).toBeVisible(),
+    });
+    await checkScreen(t, stage, { name: 'private-tunnel-ticket', path, ready: openNew });
+    await checkScreen(t, stage, { name: 'new-private-tunnel', path: projectUrl(account, 'tunnels?new'), ready: choosePrivate });
+    await account.call('DELETE', `/api/tunnels/inner${query}`);
   });
 
   await t.test('carries a service that speaks first, and the doctor knows it', async (t) => {
