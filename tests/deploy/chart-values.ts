@@ -15,7 +15,14 @@ export const largest = {
   origin: 'https://console.example.com:8443',
   image: { digest: `sha256:${'0'.repeat(64)}` },
   imagePullSecrets: [{ name: 'registry' }],
-  secretKeys: ['turnstile-secret', 'subscription-lookup-token', 'subscription-webhook-secret', 'acme-eab-hmac', 'rfc2136-key'],
+  secretKeys: [
+    'turnstile-secret',
+    'subscription-lookup-token',
+    'subscription-webhook-secret',
+    'usage-webhook-secret',
+    'acme-eab-hmac',
+    'rfc2136-key',
+  ],
   ipFamily: 'ipv6',
   control: {
     autoscaling: { enabled: true },
@@ -23,6 +30,7 @@ export const largest = {
     env: {
       UNDERPASS_LOG: 'debug',
       UNDERPASS_TURNSTILE_SITE_KEY: 'site',
+      UNDERPASS_USAGE_WEBHOOK_URL: 'https://billing.example.com/usage',
       UNDERPASS_ACME_EAB_KEY_ID: 'account',
       UNDERPASS_RFC2136_SERVER: '192.0.2.1',
       UNDERPASS_RFC2136_ZONE: 'example.com',
@@ -35,11 +43,15 @@ export const largest = {
     affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [] } },
     priorityClassName: 'high',
   },
-  edge: { autoscaling: { enabled: true, targetConnections: 6000 }, env: { UNDERPASS_EDGE_CONNECTIONS: 1_000_000 } },
+  edge: {
+    autoscaling: { enabled: true, targetConnections: 6000 },
+    env: { UNDERPASS_EDGE_CONNECTIONS: 1_000_000, UNDERPASS_OTLP_URL: 'http://collector.example.com:4318' },
+  },
   regions: [
     {
       ...region,
       hopSecret: true,
+      otlpHeaders: true,
       autoscaling: { enabled: false },
       replicas: 3,
       trustedBalancers: ['10.0.0.0/8', 'fd00::/8'],

@@ -168,6 +168,8 @@ describe('the chart', { skip: skipWithout('helm') }, () => {
       'nats-url': 'nats://nats:4222',
       'smtp-url': 'smtps://user:x@mail.example.com',
       'master-key': Buffer.alloc(32).toString('base64'),
+      'usage-webhook-secret': `whsec_${Buffer.alloc(32).toString('base64')}`,
+      'otlp-headers': 'authorization=Bearer%20x',
     };
     const readFile = (path: string): string => secrets[path.slice(path.lastIndexOf('/') + 1)] ?? Buffer.alloc(32).toString('hex');
     for (const values of [smallest, largest]) {
@@ -336,6 +338,15 @@ describe('the chart', { skip: skipWithout('helm') }, () => {
     const { podFailurePolicy, activeDeadlineSeconds } = specOf<Readonly<Record<string, unknown>>>(hooks, 'Job', 'up-migrate');
     assert.equal(activeDeadlineSeconds, 600);
     assert.match(JSON.stringify(podFailurePolicy), new RegExp(`FailJob.*"values":\\[${exitCodes.settings}\\]`));
+  });
+
+  test('takes every secret that a server can have as a key of a Secret', () => {
+    const given = new Set(servers(largest).flatMap((server) => Object.keys(envOf(server))));
+    const secrets = Object.values(settingTable).flatMap(({ name, secret }) => (secret ? [`${name}_FILE`] : []));
+    assert.deepEqual(
+      secrets.filter((name) => !given.has(name)),
+      [],
+    );
   });
 
   test('refuses every secret as a plain setting', () => {
