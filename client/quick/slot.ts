@@ -4,12 +4,12 @@
 // laptop sleeps, and comes with three packages; a refusal would forbid two commands in one folder.
 
 import { createHmac, randomBytes } from 'node:crypto';
-import { mkdir, readFile, realpath, rm, rmdir } from 'node:fs/promises';
+import { mkdir, readFile, realpath, rm } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
 import { dirname, join } from 'node:path';
 import { configFolder, writePrivateFile } from '../account/credentials.ts';
+import { guarded } from '../process/guarded.ts';
 import type { Io } from '../process/io.ts';
-import { waitMs } from '../process/wait.ts';
 
 export interface QuickSlot {
   /** What the server gets. */
@@ -62,31 +62,12 @@ async function takeLock(path: string): Promise<'held' | (() => Promise<void>)> {
   // Windows ends a pipe with its process. A socket that is a file stays behind a crash.
   if (path.startsWith('\\\\')) return listenAlone(path);
   await mkdir(dirname(path), { recursive: true, mode: 0o700 }).catch(() => {});
+  // Of two commands that find the socket of a crash, the second would remove the new one of the first.
   return guarded(path, async () => {
     if (await answers(path)) return 'held';
     await rm(path, { force: true }).catch(() => {});
     return listenAlone(path);
   });
-}
-
-const guardPollMs = 20;
-/** 2 s, and a guard takes hardly longer than `answerMs`: after that its owner has crashed, and it counts no more. */
-const mostGuardPolls = 100;
-
-/** One command at a time: of two that find the socket of a crash, the second would remove the new one of the first. */
-async function guarded<T>(path: string, act: () => Promise<T>): Promise<T> {
-  const guard = `${path}.guard`;
-  const isTaken = () =>
-    mkdir(guard).then(
-      () => false,
-      ({ code }: NodeJS.ErrnoException) => code === 'EEXIST',
-    );
-  for (let polls = 0; polls < mostGuardPolls && (await isTaken()); polls++) await waitMs(guardPollMs);
-  try {
-    return await act();
-  } finally {
-    await rmdir(guard).catch(() => {});
-  }
 }
 
 async function listenAlone(path: string): Promise<'held' | (() => Promise<void>)> {

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -48,6 +50,26 @@ test('keys of several tunnels at once are all kept', async (t) => {
   const { file, check } = await keysOf(t);
   await Promise.all(['one', 'two', 'three'].map((name) => check([name], 'a1')));
   assert.deepEqual(JSON.parse(await readFile(file, 'utf8')), { one: 'a1', two: 'a1', three: 'a1' });
+});
+
+test('keys that several commands trust at the same moment are all kept', async (t) => {
+  const { file, check } = await keysOf(t);
+  await check(['first'], 'a1');
+  const names = Array.from({ length: 6 }, (_, index) => `tunnel-${index}`);
+  const code = 'const { checkKey } = await import(process.argv[1]); const { createProcessIo } = await import(process.argv[2]);';
+  const act = `${code} await checkKey(createProcessIo(process.env), { notice() {} }, JSON.parse(process.argv[3]), 'a1');`;
+  const modules = ['./known-keys.ts', '../process/process-io.ts'].map((name) => new URL(name, import.meta.url).href);
+  const env = { HOME: join(file, '../../..'), XDG_CONFIG_HOME: join(file, '../..'), PATH: process.env.PATH };
+  const run = (name: string) => {
+    const question = JSON.stringify({ about: name, names: [name] });
+    return once(
+      spawn(process.execPath, ['--input-type=module', '-e', act, ...modules, question], { env, stdio: 'inherit' }),
+      'exit',
+    );
+  };
+  assert.deepEqual(await Promise.all(names.map(run)), Array(6).fill([0, null]));
+  const kept = JSON.parse(await readFile(file, 'utf8'));
+  assert.deepEqual(kept, Object.fromEntries(['first', ...names].map((name) => [name, 'a1'])));
 });
 
 test('a file that holds no keys is refused in words', async (t) => {

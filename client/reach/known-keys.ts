@@ -1,9 +1,11 @@
 // The keys of clients that carry private tunnels, as this machine met them first: a later one that differs is refused.
 
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { configFolder, writePrivateFile } from '../account/credentials.ts';
 import { readBounded } from '../process/bounded-file.ts';
 import { ClientError, fileReason } from '../process/error.ts';
+import { guarded } from '../process/guarded.ts';
 import type { Io } from '../process/io.ts';
 import type { Output } from '../terminal/output.ts';
 
@@ -33,7 +35,7 @@ export interface KeyQuestion {
   readonly pin: string | undefined;
 }
 
-/** One check at a time: of two first connections at once, the second meets the key of the first. */
+/** One check at a time in this process, and one in several that adds a key: of two first connections at once, the second meets the key of the first. */
 let turn: Promise<void> = Promise.resolve();
 
 /** Resolves if the key is the right one, or the first; rejects with reach-untrusted. */
@@ -47,20 +49,37 @@ export async function checkKey(io: Io, output: Output, { about, names, pin }: Ke
   return check;
 }
 
-async function checkKnown(io: Io, output: Output, { about, names }: Omit<KeyQuestion, 'pin'>, met: string): Promise<void> {
+type Question = Omit<KeyQuestion, 'pin'>;
+
+async function checkKnown(io: Io, output: Output, question: Question, met: string): Promise<void> {
   const path = pathOf(io);
-  const keys = await readKeys(path);
+  if (namesToAdd(await readKeys(path), path, question, met).length === 0) return;
+  await mkdir(configFolder(io), { recursive: true, mode: 0o700 }).catch(() => {});
+  await guarded(path, async () => {
+    const keys = await readKeys(path);
+    const added = namesToAdd(keys, path, question, met);
+    if (added.length === 0) return;
+    if (added.length === question.names.length)
+      output.notice(
+        `First connection to ${question.about}: its key is trusted from now on. Compare it with what its client prints:\n  ${met}`,
+      );
+    const all = { ...keys, ...Object.fromEntries(added.map((name) => [name, met])) };
+    await writePrivateFile(path, `${JSON.stringify(all, null, 2)}\n`);
+  });
+}
+
+/** The names for which no key is known. Throws if one of the others has another key. */
+function namesToAdd(
+  keys: Readonly<Record<string, unknown>>,
+  path: string,
+  { about, names }: Question,
+  met: string,
+): readonly string[] {
   const known = names.filter((name) => Object.hasOwn(keys, name));
   const others = known.filter((name) => keys[name] !== met);
   if (others.length > 0)
     throw new ClientError('reach-untrusted', `${about} presents ${met}, and had ${String(keys[others[0]!])} before`, {
       fix: `Ask the person who carries the tunnel whether its key changed. If it did, remove "${others.join('" and "')}" from ${path}; otherwise somebody intercepts the connection.`,
     });
-  if (known.length === names.length) return;
-  if (known.length === 0)
-    output.notice(
-      `First connection to ${about}: its key is trusted from now on. Compare it with what its client prints:\n  ${met}`,
-    );
-  const added = Object.fromEntries(names.map((name) => [name, met]));
-  await writePrivateFile(path, `${JSON.stringify({ ...keys, ...added }, null, 2)}\n`);
+  return names.filter((name) => !known.includes(name));
 }
