@@ -30,6 +30,7 @@ export function connected(
   event: 'connect' | 'secureConnect',
   signal: AbortSignal,
   translate: Translate,
+  timeoutMs: number = stepTimeoutMs,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const settle = (finish: () => void): void => {
@@ -46,7 +47,7 @@ export function connected(
     const succeeded = (): void => settle(resolve);
     const aborted = (): void => fail(new Error('stopped'));
     const closed = (): void => fail(Object.assign(new Error('closed'), { code: 'ECONNRESET' }));
-    const timer = setTimeout(() => fail(null), stepTimeoutMs);
+    const timer = setTimeout(() => fail(null), timeoutMs);
     signal.addEventListener('abort', aborted);
     // The error listener stays, because the next owner of the socket may add its own a turn later.
     socket.on('error', fail).once(event, succeeded).once('close', closed);

@@ -24,11 +24,13 @@ export interface ReachOptions {
   readonly checkPin: (pin: string) => Promise<void>;
 }
 
-/** An edge that restarts is back within some seconds. */
+/** An edge that restarts is back within some seconds, and so is the client at the other end. */
 const retryMs = 10_000;
+/** The edge waits for a client too, up to 10 s. */
+const handshakeMs = 2 * stepTimeoutMs;
 const pauseMs = 500;
 
-/** Tries again for some seconds while the region is away or not ready. */
+/** Tries again for some seconds while the region or the client at the other end is away. */
 export async function openReach(ticket: TicketContent, options: ReachOptions, signal: AbortSignal): Promise<TLSSocket> {
   const endsAtMs = performance.now() + retryMs;
   for (let dialIndex = 0; ; dialIndex++) {
@@ -44,7 +46,11 @@ export async function openReach(ticket: TicketContent, options: ReachOptions, si
 /** `bad-request` is the answer of an old edge: during an update the next dial may meet a new one. */
 const passing: ReadonlySet<HandshakeError['code']> = new Set(['draining', 'unready', 'lost', 'bad-request']);
 
+/** Before the inner handshake is over: the alert of an edge that has no client, or a client that went away in the middle of it. */
+const broken = new Set<string | undefined>(['ERR_SSL_TLSV1_ALERT_INTERNAL_ERROR', 'ECONNRESET', 'EPIPE']);
+
 const isPassing = (cause: unknown): boolean =>
+  broken.has((cause as NodeJS.ErrnoException | null | undefined)?.code) ||
   (cause instanceof HandshakeError && passing.has(cause.code)) ||
   (cause instanceof CarryError && (cause.problem.code === 'edge-unreachable' || cause.problem.code === 'connection-lost'));
 
@@ -119,7 +125,7 @@ async function endToEnd(
 ): Promise<TLSSocket> {
   const socket = connectTls({ socket: outer, rejectUnauthorized: false, minVersion: 'TLSv1.3', ALPNProtocols: ['http/1.1'] });
   const silent = (why: string) => (error: unknown) => new ClientError('reach-unreachable', `${name} (${why})`, { cause: error });
-  await connected(socket, 'secureConnect', signal, silent('no client of the tunnel answers'));
+  await connected(socket, 'secureConnect', signal, silent('no client of the tunnel answers'), handshakeMs);
   socket.allowHalfOpen = true;
   const pin = presentedPin(socket);
   if (pin === null) throw new ClientError('reach-untrusted', name);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { StreamKind } from '@underpass/wire/core/open.ts';
+import { reachHost, type StreamKind } from '@underpass/wire/core/open.ts';
 import { isRepeatable } from './repeatable.ts';
 
 const host = 'Host: t.example\r\n';
@@ -9,7 +9,7 @@ const host = 'Host: t.example\r\n';
 const recordOf = (type: number, bytes: number): string =>
   `${Buffer.of(type, 3, 1, bytes >> 8, bytes & 255).toString('latin1')}${'x'.repeat(bytes)}`;
 
-const cases: readonly (readonly [string, boolean, string, StreamKind?])[] = [
+const cases: readonly (readonly [string, boolean, string, StreamKind?, string?])[] = [
   ['a GET', true, `GET /?a=POST HTTP/1.1\r\n${host}\r\n`],
   ['a HEAD', true, `HEAD / HTTP/1.1\r\n${host}\r\n`],
   ['an OPTIONS', true, `OPTIONS * HTTP/1.1\r\n${host}\r\n`],
@@ -36,11 +36,14 @@ const cases: readonly (readonly [string, boolean, string, StreamKind?])[] = [
   ['a record that is not complete', false, recordOf(22, 300).slice(0, -1), 'ingress-443'],
   ['a request where a ClientHello belongs', false, `GET / HTTP/1.1\r\n${host}\r\n`, 'ingress-443'],
   ['no byte of a ClientHello', false, '', 'ingress-443'],
+  ['a ClientHello to a private tunnel', true, recordOf(22, 300), 'tcp', reachHost],
+  ['a ClientHello and a request to a private tunnel', false, recordOf(22, 300) + recordOf(23, 40), 'tcp', reachHost],
+  ['a ClientHello at a public port: the service may do anything with it', false, recordOf(22, 300), 'tcp', ':20000'],
 ];
 
-for (const [what, repeatable, text, kind = 'http'] of cases)
+for (const [what, repeatable, text, kind = 'http', visited = 't.example'] of cases)
   test(`${repeatable ? 'may repeat' : 'does not repeat'} ${what}`, () => {
     const bytes = Buffer.from(text, 'latin1');
     for (const cut of [0, 3, bytes.length])
-      assert.equal(isRepeatable(kind, [bytes.subarray(0, cut), bytes.subarray(cut)]), repeatable);
+      assert.equal(isRepeatable({ kind, host: visited }, [bytes.subarray(0, cut), bytes.subarray(cut)]), repeatable);
   });

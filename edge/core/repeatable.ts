@@ -1,6 +1,6 @@
 // Whether what a visitor sent may go to a second client although the first may have passed it on. Pure.
 
-import type { StreamKind } from '@underpass/wire/core/open.ts';
+import { type OpenRequest, reachHost } from '@underpass/wire/core/open.ts';
 
 /** The edge itself wrote these bytes: names of fields are followed by a colon, and no line is folded. */
 const hasBody = /\n(?:content-length|transfer-encoding):/i;
@@ -9,9 +9,9 @@ const recordHeaderBytes = 5;
 const handshakeRecord = 22;
 
 /** True for what changes nothing upstream, if nothing was answered yet. */
-export function isRepeatable(kind: StreamKind, written: readonly Uint8Array[]): boolean {
+export function isRepeatable({ kind, host }: Pick<OpenRequest, 'kind' | 'host'>, written: readonly Uint8Array[]): boolean {
   const bytes = Buffer.concat(written);
-  if (kind === 'ingress-443') return isHandshake(bytes);
+  if (kind === 'ingress-443' || host === reachHost) return isHandshake(bytes);
   return kind === 'http' && isSafeRequest(bytes.toString('latin1'));
 }
 

@@ -7,7 +7,9 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Session } from '@underpass/wire/api.ts';
 import type { FeedPeer } from '@underpass/wire/feed.ts';
 import type { Logger } from 'pino';
+import { isPrivate } from '../routes/reacher.ts';
 import type { RouteTable } from '../routes/route-table.ts';
+import type { TunnelState } from '../routes/tunnel-state.ts';
 import { Dialer } from '../upstream/dialer.ts';
 import { HopGate } from './hop-gate.ts';
 import { createHopServer, dialHop, hopKey } from './hop-tls.ts';
@@ -24,7 +26,7 @@ export interface HopNetworkOptions {
   readonly siblingPaths: () => readonly string[];
   /** How long a visitor waits for a client. */
   readonly clientWaitMs: number;
-  /** The same, just after a restart of this edge. */
+  /** The same, just after a restart of this edge, and always at a private tunnel. */
   readonly returnWaitMs: number;
   readonly log: Logger;
 }
@@ -66,7 +68,7 @@ export class HopNetwork {
     const brieflyMs = (isAlone: boolean): number => (isAlone ? 0 : clientWaitMs);
     this.forVisitors = new Neighbours(
       () => [...this.#siblings(), ...this.#peers()],
-      (isAlone) => Math.max(brieflyMs(isAlone), this.#returnWaitMs()),
+      (isAlone, tunnel) => Math.max(brieflyMs(isAlone), this.#returnWaitMs(tunnel)),
     );
     this.#forPeers = new Neighbours(() => this.#siblings(), brieflyMs);
     this.#siblingGate = new HopGate({ table, dialer: new Dialer(null), software });
@@ -110,8 +112,10 @@ export class HopNetwork {
     this.#returnUntilMs = performance.now() + returnMs;
   }
 
-  #returnWaitMs(): number {
-    return Math.min(this.#options.returnWaitMs, this.#returnUntilMs - performance.now());
+  #returnWaitMs({ feed }: TunnelState): number {
+    const { returnWaitMs } = this.#options;
+    // Who reaches a private tunnel has shown a ticket: strangers cannot fill the edge with those who wait.
+    return isPrivate(feed) ? returnWaitMs : Math.min(returnWaitMs, this.#returnUntilMs - performance.now());
   }
 
   /** How the other edges answer, and how many tunnels that leaves without a way to a client. */

@@ -15,12 +15,12 @@ function standingOf(neighbour: Neighbour, { feed }: TunnelState): Standing {
 
 export class Neighbours implements HopSource {
   readonly #neighbours: () => Iterable<Neighbour>;
-  readonly #waitMs: (isAlone: boolean) => number;
+  readonly #waitMs: (isAlone: boolean, tunnel: TunnelState) => number;
   /** What to call once a client of the tunnel is known. */
   readonly #waiting = new Map<TunnelState, Set<() => void>>();
 
   /** `waitMs`: how long a visitor waits now if no client is known; `isAlone`: there are no neighbours. */
-  constructor(neighbours: () => Iterable<Neighbour>, waitMs: (isAlone: boolean) => number) {
+  constructor(neighbours: () => Iterable<Neighbour>, waitMs: (isAlone: boolean, tunnel: TunnelState) => number) {
     this.#neighbours = neighbours;
     this.#waitMs = waitMs;
   }
@@ -39,7 +39,7 @@ export class Neighbours implements HopSource {
   async next(tunnel: TunnelState, tried: ReadonlySet<Session>): Promise<Session | null> {
     const found = this.#known(tunnel, tried) ?? (await this.#asked(tunnel, tried));
     if (found !== null || tried.size > 0) return found;
-    const waitMs = this.#waitMs(this.#isAlone);
+    const waitMs = this.#waitMs(this.#isAlone, tunnel);
     return waitMs > 0 ? this.#awaited(tunnel, waitMs) : null;
   }
 

@@ -18,7 +18,7 @@ export interface Timeouts {
   readonly halfClosedMs: number;
   /** No client is known: one may have just connected to another worker or edge. */
   readonly clientWaitMs: number;
-  /** The same just after a restart of the edge: clients that were connected before are on their way back. */
+  /** The same just after a restart of the edge, when clients are on their way back, and always for those who reach a private tunnel. */
   readonly returnWaitMs: number;
   /**
    * A kept upstream connection takes new requests for this long. Its client may be draining: a visitor that keeps asking

@@ -30,9 +30,6 @@ export interface Visitor {
 /** The host of a visitor of a public port, as the visitor log and the access log show it. */
 export const portHost = (port: number): string => `:${port}`;
 
-/** The same for connections to a private tunnel. */
-export const reachHost = ':reach';
-
 const isServed = (feed: FeedTunnel, { host, reacher }: Visitor): boolean =>
   reacher === undefined
     ? coversHost(feed.hosts, host) || (feed.port !== undefined && host === portHost(feed.port))

@@ -223,7 +223,7 @@ export class Link {
   /** True if it does no harm that another client gets the request too. */
   #mayLeave(stream: Stream): boolean {
     if (this.over || this.#stream !== stream || stream.closed) return false;
-    return this.#replay === null || isRepeatable(this.request.kind, this.#replay.parts);
+    return this.#replay === null || isRepeatable(this.request, this.#replay.parts);
   }
 
   #leaves(stream: Stream): boolean {
@@ -259,7 +259,7 @@ export class Link {
     if (replay === null) return false;
     // Each timeout takes ten seconds. After two of them a proxy in front of the visitor is about to give up.
     if (code === 'upstream-timeout') return !this.#timedOut;
-    if (code === 'carrier-lost') return replay.bytes === 0 || isRepeatable(this.request.kind, replay.parts);
+    if (code === 'carrier-lost') return replay.bytes === 0 || isRepeatable(this.request, replay.parts);
     return unreached.has(code);
   }
 

@@ -3,6 +3,7 @@
 
 import type { TLSSocket } from 'node:tls';
 import type { RefusalCode } from '@underpass/wire/core/code.ts';
+import { reachHost } from '@underpass/wire/core/open.ts';
 import { carrierPath, edgeHeader, tunnelHeader, type UpgradeRequest } from '@underpass/wire/core/upgrade.ts';
 import { acceptUpgrade, refuseUpgrade } from '@underpass/wire/handshake.ts';
 import type { Logger } from 'pino';
@@ -10,7 +11,7 @@ import { encodeAlert } from '../core/destination.ts';
 import type { Endpoints } from '../core/proxy-protocol.ts';
 import { errorOfFailure } from '../core/visitor-error.ts';
 import { findReacher, type Reacher } from '../routes/reacher.ts';
-import { reachHost, type TunnelState } from '../routes/tunnel-state.ts';
+import type { TunnelState } from '../routes/tunnel-state.ts';
 import { Passthrough } from './passthrough.ts';
 import type { VisitorContext } from './visitor-context.ts';
 

@@ -7,6 +7,9 @@ import { readU16, readU32, WireError, writeU16, writeU32 } from './frame.ts';
 export const streamKinds = ['http', 'ingress-80', 'ingress-443', 'tcp'] as const;
 export type StreamKind = (typeof streamKinds)[number];
 
+/** The host of a stream to a private tunnel. It begins with a TLS handshake. */
+export const reachHost = ':reach';
+
 /** The streams that an edge opens towards a client of each tunnel type. */
 export const kindsOfType = {
   http: ['http'],
@@ -17,7 +20,7 @@ export const kindsOfType = {
 
 export interface OpenRequest {
   readonly kind: StreamKind;
-  /** The host by which the visitor was routed: lower-case A-labels, no port, no trailing dot. Of a tcp tunnel `:port`. */
+  /** The host by which the visitor was routed: lower-case A-labels, no port, no trailing dot. Of a tcp tunnel `:port`, or `reachHost`. */
   readonly host: string;
   /** The visitor's address, as the edge saw it or as a trusted load balancer gave it. */
   readonly visitorAddress: string;
