@@ -57,6 +57,7 @@ export function createFakeFeed(): FakeFeed {
     blocksChanged: (values) => void changed.push(...values),
     regionChanged: () => {},
     isServing: (id) => serving.has(id),
+    delivered: async () => {},
     clients: (id) => connected.get(id) ?? [],
     clientCount: (id) => connected.get(id)?.length ?? 0,
     lastClient: () => ({ seen: null, error: null }),

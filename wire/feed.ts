@@ -40,10 +40,11 @@ export interface FeedTunnel {
 export interface FeedReach {
   /** Any of them may have signed the pass of a member. */
   readonly keys: readonly string[];
-  /** User ids. A member who is not in the list any more is cut. */
-  readonly memberIds: readonly string[];
-  /** Each entry ends the passes of this member that were given until `atMs`. Absent: none, and from an earlier control. */
-  readonly signedOut?: readonly { readonly subject: string; readonly atMs: number }[];
+  /**
+   * What members' passes may name: an id for each sign-in or token that got one. Who reaches the tunnel by an id that is not in the
+   * list any more is cut.
+   */
+  readonly passes: readonly { readonly id: string; readonly expiresAtMs: number | null }[];
   readonly tickets: readonly { readonly id: string; readonly hash: string; readonly expiresAtMs: number | null }[];
 }
 

@@ -46,7 +46,7 @@ export async function openReach(ticket: TicketContent, options: ReachOptions, si
 /** `bad-request` is the answer of an old edge: during an update the next dial may meet a new one. */
 const passing: ReadonlySet<HandshakeError['code']> = new Set(['draining', 'unready', 'lost', 'bad-request']);
 
-/** Before the inner handshake is over: the alert of an edge that has no client, or a client that went away in the middle of it. */
+/** Ends of an inner handshake: the alert of an edge that has no client, and a client that went away in the middle. */
 const broken = new Set<string | undefined>(['ERR_SSL_TLSV1_ALERT_INTERNAL_ERROR', 'ECONNRESET', 'EPIPE']);
 
 const isPassing = (cause: unknown): boolean =>

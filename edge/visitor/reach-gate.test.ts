@@ -13,15 +13,15 @@ import { createRig, hashOf, type Rig, readUntil, regionHost, tunnelOf, whenClose
 
 const key = 'key of the tunnel';
 const ticket = { id: 'k1', hash: hashOf('secret'), expiresAtMs: null };
-const reach: FeedReach = { keys: ['a newer key', key], memberIds: ['ann'], tickets: [ticket] };
-const signedOut: FeedReach = { ...reach, signedOut: [{ subject: 'ann', atMs: 2 }] };
+const anns = { id: 'ann', expiresAtMs: null };
+const reach: FeedReach = { keys: ['a newer key', key], passes: [anns], tickets: [ticket] };
 const secretTunnel = (changes: Partial<FeedTunnel> = {}): FeedTunnel =>
   tunnelOf('d', { type: 'tcp', hosts: [], reach, ...changes });
 const others = [tunnelOf('open', { type: 'tcp', hosts: [], port: 20_000, reach }), tunnelOf('web', { reach })];
 
-function pass(subject: string, { tunnelId = 'd', by = key, untilMs = Date.now() + 60_000, atMs = 2 } = {}): string {
+function pass(subject: string, { tunnelId = 'd', by = key, untilMs = Date.now() + 60_000 } = {}): string {
   const who = { method: 'member', subject, email: '', groups: [], source: '' } as const;
-  return signVisit(Buffer.from(by), 'reach', tunnelId, { claims: { ...who, signedInAtMs: atMs, expiresAtMs: untilMs }, untilMs });
+  return signVisit(Buffer.from(by), 'reach', tunnelId, { claims: { ...who, signedInAtMs: 2, expiresAtMs: untilMs }, untilMs });
 }
 
 async function ask(rig: Rig, token: string, tunnelId = 'd', path: string = carrierPath): Promise<TLSSocket> {
@@ -50,7 +50,7 @@ async function echoes(socket: TLSSocket): Promise<void> {
   assert.equal(await readUntil(socket, (text) => text === 'hello'), 'hello');
 }
 
-describe('a private tunnel', () => {
+describe('a private tunnel', { timeout: 60_000 }, () => {
   it('is reached by a member with a pass, and by a ticket, with bytes unchanged', async () => {
     await using rig = await world();
     for (const secret of [pass('ann'), 'secret']) await echoes(await ask(rig, secret));
@@ -64,7 +64,9 @@ describe('a private tunnel', () => {
       ['no such tunnel', 'secret', 'nowhere'],
       ['a ticket of another tunnel', 'secret', 'web'],
       ['a tunnel with a public port', 'secret', 'open'],
-      ['somebody who is no member', pass('bob')],
+      ['a pass of a sign-in that is over', pass('bob')],
+      ['a ticket as a pass', pass('k1')],
+      ['a pass as a ticket', 'ann'],
       ['a pass for another tunnel', pass('ann', { tunnelId: 'e' })],
       ['a pass by another key', pass('ann', { by: 'mine' })],
       ['a pass that has ended', pass('ann', { untilMs: Date.now() - 1 })],
@@ -72,12 +74,6 @@ describe('a private tunnel', () => {
     ];
     for (const [why, secret, tunnelId] of wrong) assert.equal(await outcome(ask(rig, secret, tunnelId)), 'token-refused', why);
     assert.equal(await outcome(ask(rig, 'secret', 'd', '/other')), 'bad-request');
-  });
-
-  it('is reached after a sign-out by what was given later, and by others', async () => {
-    await using rig = await world(secretTunnel({ reach: { ...signedOut, memberIds: ['ann', 'bob'] } }));
-    assert.equal(await outcome(ask(rig, pass('ann'))), 'token-refused');
-    for (const secret of [pass('ann', { atMs: 3 }), pass('bob'), 'secret']) await echoes(await ask(rig, secret));
   });
 
   it('is closed to addresses that its security group does not allow, and while it is suspended', async () => {
@@ -103,8 +99,36 @@ describe('a private tunnel', () => {
   });
 
   it('says by an alert of TLS that it has no client', async () => {
-    await using rig = await createRig([secretTunnel()]);
+    await using rig = await createRig([secretTunnel()], { timeouts: { returnWaitMs: 1 } });
     assert.equal(await readUntil(await ask(rig, 'secret'), () => false), '\x15\x03\x01\x00\x02\x02\x50');
+  });
+
+  it('waits for a client that is away for a moment, with what was sent meanwhile', async () => {
+    await using rig = await createRig([secretTunnel()], { timeouts: { returnWaitMs: 60_000 } });
+    const early = await Promise.all([ask(rig, 'secret'), ask(rig, pass('ann'))]);
+    for (const socket of early) socket.write('hel');
+    const { socket: lost } = await rig.client('d', echo, { isPrivate: true });
+    for (const socket of early) {
+      socket.write('lo');
+      assert.equal(await readUntil(socket, (text) => text === 'hello'), 'hello');
+    }
+    const left = rig.control.next('report', ({ tunnels }) => tunnels.some(({ clients }) => clients.length === 0));
+    lost.destroy();
+    await left;
+    const later = ask(rig, 'secret');
+    await rig.client('d', echo, { isPrivate: true });
+    await echoes(await later);
+  });
+
+  it('leaves out who waits and may not reach it any more', async () => {
+    await using rig = await createRig([secretTunnel()], { timeouts: { returnWaitMs: 60_000 } });
+    const socket = await ask(rig, 'secret');
+    const closed = whenClosed(socket);
+    await rig.control.change({ tunnels: [secretTunnel({ reach: { ...reach, tickets: [] } })] });
+    await closed;
+    const client = await rig.client('d', echo, { isPrivate: true });
+    await echoes(await ask(rig, pass('ann')));
+    assert.equal(client.opened, 1);
   });
 
   it('takes no client that would serve it in plain text', async () => {
@@ -133,7 +157,7 @@ describe('the client of a private tunnel', () => {
     const [member, holder] = await Promise.all([ask(near, pass('ann')), ask(near, 'secret')]);
     await Promise.all([echoes(member), echoes(holder)]);
     const closed = whenClosed(member);
-    await near.control.change({ tunnels: [secretTunnel({ reach: { ...reach, memberIds: [] } })] });
+    await near.control.change({ tunnels: [secretTunnel({ reach: { ...reach, passes: [] } })] });
     await closed;
     await echoes(holder);
   });
@@ -168,12 +192,20 @@ const visitOf = (subject: string) => ({
   untilMs: 9e15,
 });
 
-describe('an open connection to a private tunnel is cut', () => {
+describe('an open connection to a private tunnel is cut', { timeout: 60_000 }, () => {
   const changes: readonly (readonly [why: string, secret: () => string, tunnel: FeedTunnel])[] = [
     ['the ticket is deleted', () => 'secret', secretTunnel({ reach: { ...reach, tickets: [] } })],
     ['the ticket ends', () => 'secret', secretTunnel({ reach: { ...reach, tickets: [{ ...ticket, expiresAtMs: 1 }] } })],
-    ['the member leaves', () => pass('ann'), secretTunnel({ reach: { ...reach, memberIds: ['bob'] } })],
-    ['the member signs out elsewhere', () => pass('ann'), secretTunnel({ reach: signedOut })],
+    [
+      'the sign-in of its pass is over',
+      () => pass('ann'),
+      secretTunnel({ reach: { ...reach, passes: [{ ...anns, id: 'bob' }] } }),
+    ],
+    [
+      'the token of its pass ends',
+      () => pass('ann'),
+      secretTunnel({ reach: { ...reach, passes: [{ ...anns, expiresAtMs: 1 }] } }),
+    ],
     ['nobody may reach it', () => pass('ann'), { ...tunnelOf('d', { type: 'tcp', hosts: [] }) }],
     ['the security group changes', () => 'secret', secretTunnel({ allowList: [] })],
     ['the tunnel is suspended', () => 'secret', secretTunnel({ suspended: true })],
@@ -191,7 +223,7 @@ describe('an open connection to a private tunnel is cut', () => {
   it('when the tunnel is deleted, but not when something else changes', async () => {
     await using rig = await world();
     const socket = await ask(rig, 'secret');
-    await rig.control.change({ tunnels: [secretTunnel({ reach: { ...reach, memberIds: [] } })] });
+    await rig.control.change({ tunnels: [secretTunnel({ reach: { ...reach, passes: [] } })] });
     await echoes(socket);
     const closed = whenClosed(socket);
     await rig.control.change({}, { tunnels: ['d'] });
@@ -199,12 +231,13 @@ describe('an open connection to a private tunnel is cut', () => {
   });
 
   it('when its end comes, without a message from control', async (t) => {
-    const endsAtMs = Date.now() + 60_000;
-    await using rig = await world(secretTunnel({ reach: { ...reach, tickets: [{ ...ticket, expiresAtMs: endsAtMs }] } }));
-    const socket = await ask(rig, 'secret');
-    await echoes(socket);
+    const ends = { expiresAtMs: Date.now() + 60_000 };
+    const ending = { ...reach, tickets: [{ ...ticket, ...ends }], passes: [{ ...anns, ...ends }] };
+    await using rig = await world(secretTunnel({ reach: ending }));
+    const sockets = [await ask(rig, 'secret'), await ask(rig, pass('ann'))];
+    for (const socket of sockets) await echoes(socket);
     const now = Date.now;
     t.mock.method(Date, 'now', () => now() + 120_000);
-    await whenClosed(socket);
+    await Promise.all(sockets.map(whenClosed));
   });
 });

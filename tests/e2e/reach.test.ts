@@ -7,7 +7,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type Cli, createCli } from '@underpass/client/test-kit.ts';
-import type { Member, NewReachTicket, ReachTicket } from '@underpass/rules/entity/resource.ts';
+import type { Member, NewApiToken, NewReachTicket, ReachTicket } from '@underpass/rules/entity/resource.ts';
 import { linkIn, waitForMail } from '../helpers/mail.ts';
 import { createPerson } from '../helpers/people.ts';
 import { type Account, createApiToken, type Product, startProduct } from '../helpers/product.ts';
@@ -19,6 +19,8 @@ interface World {
   readonly carrier: Cli;
   readonly stranger: Cli;
   readonly running: ReturnType<Cli['start']>;
+  /** Starts the client again. */
+  readonly restart: () => ReturnType<Cli['start']>;
 }
 
 /** Says first who it is, then echoes; ends its side when the visitor has. */
@@ -37,14 +39,18 @@ async function world(t: TestContext, more: readonly string[] = []): Promise<Worl
   const service = createServer({ allowHalfOpen: true }, echo).listen(0, '127.0.0.1');
   await once(service, 'listening');
   const { port } = service.address() as AddressInfo;
-  const running = carrier.start(['connect', 'database', '--upstream', `127.0.0.1:${port}`, ...more]);
+  const restart = () => {
+    const running = carrier.start(['connect', 'database', '--upstream', `127.0.0.1:${port}`, ...more]);
+    t.after(async () => {
+      running.signal('SIGTERM');
+      await running.ended;
+    });
+    return running;
+  };
+  t.after(() => service.close());
+  const running = restart();
   await running.seen(/ connected /);
-  t.after(async () => {
-    running.signal('SIGTERM');
-    await running.ended;
-    service.close();
-  });
-  return { product, account, carrier, stranger: await createCli(t), running };
+  return { product, account, carrier, stranger: await createCli(t), running, restart };
 }
 
 async function listen(t: TestContext, cli: Cli, argv: readonly string[]) {
@@ -142,6 +148,34 @@ test('a member who is removed from the project is cut, and is not let in again',
   await closed(open);
   assert.equal(await answers(dial()), '');
   assert.match(running.stderr(), /refuses the token/);
+});
+
+test('a token that is deleted cuts what it opened, and nothing else', { timeout: 60_000 }, async (t) => {
+  const { product, account, carrier } = await world(t);
+  const name = 'of another machine';
+  const path = (id = '') => `/api/tokens${id}?project=${account.project}`;
+  const { body } = await account.call<NewApiToken>('POST', path(), { name, role: 'member' });
+  const cli = await createCli(t, { UNDERPASS_SERVER: product.origin, UNDERPASS_API_TOKEN: body.token });
+  const [others, own] = [(await listen(t, carrier, ['database'])).dial(), await listen(t, cli, ['database'])];
+  const open = own.dial();
+  for (const socket of [others, open]) assert.equal(await answers(socket), 'ready\n');
+  assert.equal((await account.call('DELETE', path(`/${body.id}`))).status, 204);
+  await closed(open);
+  assert.equal(await answers(own.dial()), '', 'its last pass is over too');
+  others.write('still here');
+  assert.equal(await answers(others), 'still here');
+});
+
+test('a new connection waits for a client that starts again', { timeout: 60_000 }, async (t) => {
+  const { carrier, running, restart } = await world(t);
+  const { dial, running: reaching } = await listen(t, carrier, ['database']);
+  assert.equal(await answers(dial()), 'ready\n');
+  running.signal('SIGTERM');
+  await running.ended;
+  const waiting = answers(dial());
+  restart();
+  assert.equal(await waiting, 'ready\n');
+  assert.doesNotMatch(reaching.stderr(), /no client/);
 });
 
 test('a client that was not told that the tunnel is private carries nothing', async (t) => {

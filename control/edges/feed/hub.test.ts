@@ -5,6 +5,7 @@ import { countFirstByte, countStatus, emptyFigures } from '@underpass/rules/tunn
 import type { FeedCertificate, FeedClient, FeedTunnelReport } from '@underpass/wire/feed.ts';
 import { maxFeedMessageBytes } from '@underpass/wire/feed-stream.ts';
 import type { Bus } from '../../platform/bus/bus.ts';
+import { tellNarrowed } from '../../platform/bus/narrowed-rights.ts';
 import { createId } from '../../platform/store/id.ts';
 import type { Store } from '../../platform/store/store.ts';
 import { noteBlocks } from './blocks.ts';
@@ -294,6 +295,32 @@ describe('from the store to the edges', () => {
     stranger.hello('eu', { edgeId: 'edge-2', epoch: 'another', seq: 1_001 });
     await stranger.until((each) => each.messages('snapshot').length === 1);
   });
+});
+
+test('the end of a token reaches the edges of every process at once, with the pass that it got', {
+  timeout: 60_000,
+}, async () => {
+  const timing = { reconcileMs: 1e9 };
+  const hubs = [await openHub(store, bus, { timing }), await openHub(store, bus, { timing })];
+  const tunnelId = await makeTunnel('database', []);
+  await store.db.updateTable('tunnels').set({ type: 'tcp' }).where('id', '=', tunnelId).execute();
+  const token = {
+    ...{ id: 'k1', project_id: ids.projectId, user_id: ids.userId, name: 'ci', role: 'member', cli: 0 },
+    reach_id: 'pass',
+  };
+  const row = { ...token, token_hash: 'hash', created_at: 1, expires_at: null, used_at: null } as const;
+  await store.db
+    .insertInto('api_tokens')
+    .values(row as never)
+    .execute();
+  hub.tunnelsChanged([tunnelId]);
+  const edges = hubs.map((each) => connect(each));
+  for (const [index, edge] of edges.entries()) edge.hello('eu', { edgeId: `edge-${index}` });
+  const passes = ({ state }: TestEdge): string => state.tunnels.flatMap(({ reach }) => reach?.passes.map(({ id }) => id)).join();
+  for (const edge of edges) await edge.until((each) => passes(each) === 'pass');
+  await store.db.deleteFrom('api_tokens').execute();
+  tellNarrowed(bus, ids.userId);
+  for (const edge of edges) await edge.until((each) => passes(each) === '');
 });
 
 describe('delivered', () => {

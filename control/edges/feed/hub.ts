@@ -8,7 +8,9 @@ import type { ConnectedClient, EdgeHealth, HistoryRange, LastClient, TunnelHisto
 import type { PortProblem } from '@underpass/rules/tunnel/port-range.ts';
 import type { FeedCertificate, ToEdge } from '@underpass/wire/feed.ts';
 import { createControlFeed } from '@underpass/wire/feed-stream.ts';
+import { hearNarrowed } from '../../platform/bus/narrowed-rights.ts';
 import type { PlatformDeps } from '../../platform/deps.ts';
+import { tcpTunnelsOf } from '../policies/guarded-tunnels.ts';
 import { reconcilePauseMs } from './core/reconcile.ts';
 import { type KnownEdge, noteEdges, readEdgeNotes } from './edge-notes.ts';
 import { silentPings } from './edge-session.ts';
@@ -130,6 +132,8 @@ export class FeedHub implements FeedPort {
     const unreadable = this.#logError('feed: the noted edges could not be read');
     await readEdgeNotes(this.#deps.store.db).then((noted) => this.#board.expect(noted), unreadable);
     this.#stops.push(this.#bus.listen(this.#handlers));
+    const unread = this.#logError('feed: the private tunnels of somebody who lost a right could not be read');
+    this.#stops.push(hearNarrowed(this.#deps.bus, (id) => void this.#endPasses(id).catch(unread)));
     await this.load();
     this.#reconcileAfter(this.#timing.reconcileMs);
     this.#every(this.#timing.pingMs, () => this.#checkEdges());
@@ -279,6 +283,11 @@ export class FeedHub implements FeedPort {
     'feed.report': ({ part }) => this.#take(part),
     'feed.partial': ({ part }) => this.#take(part),
   };
+
+  /** A sign-in or a token ended, with the passes that it had got. Every process hears it. */
+  async #endPasses(id: string): Promise<void> {
+    this.#refresh.tunnels(await tcpTunnelsOf(this.#deps.store.db, id));
+  }
 
   #take(part: unknown): void {
     const report = this.#joiner.take(part);

@@ -17,6 +17,8 @@ export interface FeedPort {
    * more than 5 s. Decides Progressing or Created.
    */
   isServing(tunnelId: string): boolean;
+  /** Resolves once the region's edges that are connected to this process hold every change so far, or after some seconds. */
+  delivered(region: string): Promise<void>;
   /** Clients whose data path worked within 15 s. */
   clients(tunnelId: string): readonly ConnectedClient[];
   /** How many they are. Costs less. */

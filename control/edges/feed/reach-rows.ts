@@ -14,13 +14,13 @@ interface PrivateTunnel {
   readonly project_id: string;
 }
 
-/** A project that requires passkeys is closed to members who have none. */
-async function readMembers(db: Queries, projectIds: readonly string[]) {
+/** Members who may reach, as `PROJECT USER`. A project that requires passkeys is closed to members who have none. */
+async function readMembers(db: Queries, projectIds: readonly string[]): Promise<ReadonlySet<string>> {
   const rows = await db
     .selectFrom('members as m')
     .innerJoin('users as u', 'u.id', 'm.user_id')
     .innerJoin('projects as p', 'p.id', 'm.project_id')
-    .select(['m.project_id', 'm.user_id', 'm.role', 'm.reach_ended_at'])
+    .select(['m.project_id', 'm.user_id', 'm.role'])
     .where('m.project_id', 'in', projectIds)
     .where('u.suspended_at', 'is', null)
     .where(({ eb, or, exists, selectFrom }) =>
@@ -29,12 +29,36 @@ async function readMembers(db: Queries, projectIds: readonly string[]) {
         exists(selectFrom('passkeys as k').select('k.id').whereRef('k.user_id', '=', 'm.user_id')),
       ]),
     )
-    .orderBy('m.user_id')
     .execute();
+  return new Set(rows.filter(({ role }) => may(role, 'tunnel.reach')).map((row) => `${row.project_id} ${row.user_id}`));
+}
+
+/**
+ * The passes of sign-ins and tokens that are still there, by project. Each use of a terminal's token moves its end, so control alone
+ * watches that.
+ */
+async function readPasses(db: Queries, projectIds: readonly string[], nowMs: number) {
+  const members = await readMembers(db, projectIds);
+  const tokens = await db
+    .selectFrom('api_tokens')
+    .select(['project_id', 'user_id', 'reach_id', 'cli', 'expires_at'])
+    .where('reach_id', 'is not', null)
+    .where('project_id', 'in', projectIds)
+    .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', nowMs)]))
+    .execute();
+  const sessions = await db
+    .selectFrom('sessions as s')
+    .innerJoin('members as m', 'm.user_id', 's.user_id')
+    .select(['m.project_id', 's.user_id', 's.reach_id', 's.expires_at'])
+    .where('s.reach_id', 'is not', null)
+    .where('m.project_id', 'in', projectIds)
+    .where('s.expires_at', '>', nowMs)
+    .execute();
+  const all = [...tokens, ...sessions.map((session) => ({ ...session, cli: 0 }))];
   return gather(
-    rows.filter(({ role }) => may(role, 'tunnel.reach')),
+    all.filter((row) => members.has(`${row.project_id} ${row.user_id}`)).sort((a, b) => (a.reach_id! < b.reach_id! ? -1 : 1)),
     (row) => row.project_id,
-    (row) => ({ subject: row.user_id, atMs: row.reach_ended_at }),
+    ({ reach_id, cli, expires_at }) => ({ id: reach_id!, expiresAtMs: cli === 1 ? null : expires_at }),
   );
 }
 
@@ -57,14 +81,10 @@ export async function readReach(
 ): Promise<(tunnel: PrivateTunnel) => Pick<FeedTunnel, 'reach'>> {
   if (tunnels.length === 0) return () => ({});
   const ids = new Set(tunnels.map(({ id }) => id));
-  const members = await readMembers(db, [...new Set(tunnels.map((tunnel) => tunnel.project_id))]);
+  const passes = await readPasses(db, [...new Set(tunnels.map((tunnel) => tunnel.project_id))], nowMs);
   const tickets = await readTickets(db, [...ids], nowMs);
-  return ({ id, project_id }) => {
-    if (!ids.has(id)) return {};
-    const own = members.get(project_id) ?? [];
-    const memberIds = own.map(({ subject }) => subject);
-    const ended = own.flatMap(({ subject, atMs }) => (atMs === null ? [] : [{ subject, atMs }]));
-    const signedOut = ended.length > 0 ? { signedOut: ended } : {};
-    return { reach: { keys: reachKeysOf(keyRing, id), memberIds, ...signedOut, tickets: tickets.get(id) ?? [] } };
-  };
+  return ({ id, project_id }) =>
+    ids.has(id)
+      ? { reach: { keys: reachKeysOf(keyRing, id), passes: passes.get(project_id) ?? [], tickets: tickets.get(id) ?? [] } }
+      : {};
 }

@@ -33,8 +33,10 @@ export async function endVisitsOf(trx: Queries, policyId: string, subject: strin
 async function endMemberVisits(trx: Queries, projectId: string, userIds: readonly string[], nowMs: number): Promise<void> {
   const policies = await trx.selectFrom('access_policies').select('id').where('project_id', '=', projectId).execute();
   for (const { id } of policies) for (const userId of userIds) await endVisitsOf(trx, id, userId, nowMs);
-  const members = trx.updateTable('members').set({ reach_ended_at: nowMs }).where('project_id', '=', projectId);
-  await members.where('user_id', 'in', userIds).execute();
+  const tokens = trx.updateTable('api_tokens').set({ reach_id: null }).where('project_id', '=', projectId);
+  await tokens.where('user_id', 'in', userIds).execute();
+  // A session has one for all projects: what else it reaches, it reaches again with its next pass.
+  await trx.updateTable('sessions').set({ reach_id: null }).where('user_id', 'in', userIds).execute();
 }
 
 /** Ends the visits of all members of a project. */

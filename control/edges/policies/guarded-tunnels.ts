@@ -13,6 +13,14 @@ export async function guardedTunnels(db: Queries, projectIds: readonly string[])
   return (await guarded.execute()).map((row) => row.id);
 }
 
+/** The tcp tunnels of a project, or of all projects that a user is a member of: some of them may be private. */
+export async function tcpTunnelsOf(db: Queries, id: string): Promise<string[]> {
+  const memberships = db.selectFrom('members').select('project_id').where('user_id', '=', id);
+  const query = db.selectFrom('tunnels').select('id').where('type', '=', 'tcp');
+  const rows = await query.where(({ or, eb }) => or([eb('project_id', '=', id), eb('project_id', 'in', memberships)])).execute();
+  return rows.map((row) => row.id);
+}
+
 /** The guarded tunnels of all projects that the user is a member of. */
 export async function guardedTunnelsOf(db: Queries, userId: string): Promise<string[]> {
   const rows = await db.selectFrom('members').select('project_id').where('user_id', '=', userId).execute();

@@ -82,7 +82,7 @@ export const personalData: { readonly [Table in keyof Schema]: Holding<Table> | 
     section: 'memberships',
     of: byId,
     key: 'project_id',
-    columns: { project_id: 'text', user_id: own, role: 'text', created_at: 'time', reach_ended_at: internal },
+    columns: { project_id: 'text', user_id: own, role: 'text', created_at: 'time' },
     added: { project_name: projectName('members') },
   },
   invitations: {
@@ -109,6 +109,7 @@ export const personalData: { readonly [Table in keyof Schema]: Holding<Table> | 
     columns: {
       ...{ id: internal, user_id: own, token_hash: secret, address: 'text', user_agent: 'text', created_at: 'time' },
       ...{ seen_at: 'time', proven_at: 'time', passkey_at: 'time', passkey_id: internal, expires_at: 'time' },
+      reach_id: internal,
     },
   },
   login_links: {
@@ -147,7 +148,7 @@ export const personalData: { readonly [Table in keyof Schema]: Holding<Table> | 
     key: 'id',
     columns: {
       ...{ id: internal, project_id: 'text', user_id: own, name: 'text', role: 'text', cli: 'claim', token_hash: secret },
-      ...{ created_at: 'time', expires_at: 'time', used_at: 'time' },
+      ...{ created_at: 'time', expires_at: 'time', used_at: 'time', reach_id: internal },
     },
     added: { project_name: projectName('api_tokens') },
   },

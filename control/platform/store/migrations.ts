@@ -392,6 +392,13 @@ const reachTickets = [
 // The previous release leaves it as it is.
 const reachSignOuts = ['alter table members add column reach_ended_at bigint'];
 
+// The previous release leaves them null. No release knew the column that goes.
+const reachPasses = [
+  'alter table sessions add column reach_id text',
+  'alter table api_tokens add column reach_id text',
+  'alter table members drop column reach_ended_at',
+];
+
 /** Migrates tables that only one database can partition. */
 const migrationByKind = (statements: Readonly<Record<'sqlite' | 'postgres', readonly string[]>>): Migration => ({
   up: (db) => migration(statements[db.getExecutor().adapter instanceof PostgresAdapter ? 'postgres' : 'sqlite']).up(db),
@@ -427,4 +434,5 @@ export const migrations: Record<string, Migration> = {
   '0030-figures': migration(figures),
   '0031-reach-tickets': migration(reachTickets),
   '0032-reach-sign-outs': migration(reachSignOuts),
+  '0033-reach-passes': migration(reachPasses),
 };

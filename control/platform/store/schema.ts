@@ -71,6 +71,8 @@ export interface Schema {
     /** The passkey that signed in; null for an e-mail link. */
     passkey_id: string | null;
     expires_at: number;
+    /** What the passes to private tunnels name that this session got; null before the first, and once they are over. */
+    reach_id: string | null;
   };
   /** A browser in which the user has signed in: by the hash of its cookie. */
   known_browsers: {
@@ -144,8 +146,6 @@ export interface Schema {
     user_id: string;
     role: Role;
     created_at: number;
-    /** Passes to private tunnels that were given until then are over. Null if none is. */
-    reach_ended_at: number | null;
   };
   invitations: {
     id: string;
@@ -381,6 +381,8 @@ export interface Schema {
     created_at: number;
     expires_at: number | null;
     used_at: number | null;
+    /** The same as of a session. */
+    reach_id: string | null;
   };
   device_logins: {
     id: string;

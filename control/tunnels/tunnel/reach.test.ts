@@ -12,7 +12,7 @@ import { TicketUse } from '../../edges/feed/ticket-use.ts';
 import { addPasskey } from '../../people/passkey/test-kit.ts';
 import { createKeyRing } from '../../platform/secret/key-ring.ts';
 import { hashToken } from '../../platform/secret/token.ts';
-import { createTestControl, type SignedUp, type TestControl } from '../../test-kit.ts';
+import { createTestControl, type SignedUp, type TestClient, type TestControl } from '../../test-kit.ts';
 import { onBothDatabases } from '../../test-kit-databases.ts';
 
 const keyRing = createKeyRing([Buffer.alloc(32, 7)]);
@@ -34,6 +34,19 @@ onBothDatabases((name, skip, open) => {
         .executeTakeFirstOrThrow();
       const source = { keyRing, origin: '' };
       return (await readTunnels(test.store.db, source, [id], test.time.now))[0]!.tunnel;
+    }
+
+    const passes = async (): Promise<readonly string[]> => (await feed()).reach!.passes.map(({ id }) => id);
+    /** What the pass names that this person gets by a session, or by a token. */
+    async function passOf(by: Pick<SignedUp, 'call'> = ann): Promise<string> {
+      const { ticket: text } = await by.call<{ ticket: string }>('POST', path('tunnels/database/reach'));
+      const { secret, tunnelId } = parseTicket(text)!;
+      const { reach } = await feed();
+      return verifyVisit(Buffer.from(reach!.keys[0]!), 'reach', tunnelId, secret, test.time.now)!.claims.subject;
+    }
+    async function token(body: object = {}): Promise<{ readonly id: string; readonly client: TestClient }> {
+      const made = await ann.call<{ id: string; token: string }>('POST', path('tokens'), { name: 'ci', role: 'member', ...body });
+      return { id: made.id, client: test.client(made.token) };
     }
 
     beforeEach(async () => {
@@ -58,22 +71,58 @@ onBothDatabases((name, skip, open) => {
       await make();
       const { ticket: text, until } = await ann.call<{ ticket: string; until: string }>('POST', path('tunnels/database/reach'));
       assert.equal(Date.parse(until), test.time.now + 600_000);
-      const { secret, tunnelId, name: label } = parseTicket(text)!;
-      const { reach, id } = await feed();
-      assert.equal(tunnelId, id);
+      const { tunnelId, name: label } = parseTicket(text)!;
+      assert.equal(tunnelId, (await feed()).id);
       assert.match(label, /\/database$/);
-      const visit = verifyVisit(Buffer.from(reach!.keys[0]!), 'reach', id, secret, test.time.now);
-      assert.equal(visit?.claims.subject, ann.userId);
-      assert.deepEqual(reach!.memberIds, [ann.userId]);
+      const anns = await passOf();
+      assert.deepEqual(await passes(), [anns], 'all passes of one sign-in name the same');
       const eve = await test.signUp('eve@example.com');
       assert.equal((await eve.send('POST', path('tunnels/database/reach'))).status, 404);
       await test.addMember(ann.projectId, eve.userId, 'viewer');
       assert.equal((await eve.send('POST', path('tunnels/database/reach'))).status, 403);
-      assert.deepEqual((await feed()).reach!.memberIds, [ann.userId]);
       await test.store.db.updateTable('members').set({ role: 'member' }).where('user_id', '=', eve.userId).execute();
-      assert.equal((await feed()).reach!.memberIds.length, 2);
-      await test.store.db.deleteFrom('members').where('user_id', '=', eve.userId).execute();
-      assert.deepEqual((await feed()).reach!.memberIds, [ann.userId]);
+      const eves = await passOf(eve);
+      assert.deepEqual(await passes(), [anns, eves].sort());
+      await test.store.db.updateTable('members').set({ role: 'viewer' }).where('user_id', '=', eve.userId).execute();
+      assert.deepEqual(await passes(), [anns]);
+      await test.store.db.updateTable('users').set({ suspended_at: 1 }).where('id', '=', ann.userId).execute();
+      assert.deepEqual(await passes(), []);
+    });
+
+    it('the edges hold a pass before it is given out', async (t) => {
+      await make();
+      const order: string[] = [];
+      t.mock.method(test.feed, 'tunnelsChanged', () => void order.push('told'));
+      t.mock.method(test.feed, 'delivered', async (region: string) => {
+        order.push(`${region}: ${(await passes()).length}`);
+      });
+      await passOf();
+      assert.deepEqual(order, ['told', 'local: 1']);
+      await passOf();
+      assert.equal(order.length, 2, 'later passes do not wait');
+    });
+
+    it('a pass ends with the sign-in or the token that got it, and with no other', async () => {
+      await make();
+      const [one, two] = [await token(), await token()];
+      const [anns, ones, twos] = [await passOf(), await passOf(one.client), await passOf(two.client)];
+      assert.deepEqual(await passes(), [anns, ones, twos].sort());
+      await ann.call('DELETE', path(`tokens/${one.id}`));
+      assert.deepEqual(await passes(), [anns, twos].sort());
+      await ann.call('POST', '/auth/logout');
+      assert.deepEqual(await passes(), [twos]);
+    });
+
+    it('a pass ends when its token does, which edges are told beforehand unless each use moves that end', async () => {
+      await make();
+      const { id, client } = await token({ expiresInDays: 1 });
+      const pass = await passOf(client);
+      const endsAtMs = test.time.now + dayMs;
+      assert.deepEqual((await feed()).reach!.passes, [{ id: pass, expiresAtMs: endsAtMs }]);
+      await test.store.db.updateTable('api_tokens').set({ cli: 1 }).where('id', '=', id).execute();
+      assert.deepEqual((await feed()).reach!.passes, [{ id: pass, expiresAtMs: null }]);
+      test.time.now = endsAtMs;
+      assert.deepEqual(await passes(), []);
     });
 
     it('a changed role is told to the edges at once, as a removal is', async (t) => {
@@ -99,25 +148,34 @@ onBothDatabases((name, skip, open) => {
       await addPasskey(ann);
       const { id } = await feed();
       const told = t.mock.method(test.feed, 'tunnelsChanged');
-      const membersAfter = async (change: Promise<unknown>): Promise<readonly string[]> => {
+      const passesAfter = async (change: Promise<unknown>): Promise<readonly string[]> => {
         told.mock.resetCalls();
         await change;
         assert.deepEqual(told.mock.calls.at(-1)?.arguments[0], [id]);
-        return (await feed()).reach!.memberIds;
+        return passes();
       };
       const rule = (required: boolean) => ann.call('PATCH', `/api/projects/${ann.projectId}/passkeys`, { required });
-      const both = [ann.userId, bob.userId].sort();
-      assert.deepEqual(await membersAfter(rule(true)), [ann.userId]);
-      assert.deepEqual(await membersAfter(addPasskey(bob)), both);
-      assert.deepEqual(await membersAfter(operator.call('DELETE', `/api/operator/users/${bob.userId}/passkeys`)), [ann.userId]);
-      assert.deepEqual(await membersAfter(rule(false)), both);
+      await passOf();
+      assert.deepEqual(await passesAfter(rule(true)), [], 'earlier ones are over');
+      const anns = await passOf();
+      assert.deepEqual(await passesAfter(addPasskey(bob)), [anns]);
+      const both = [anns, await passOf(bob)].sort();
+      assert.deepEqual(await passes(), both);
+      assert.deepEqual(await passesAfter(operator.call('DELETE', `/api/operator/users/${bob.userId}/passkeys`)), [anns]);
+      assert.deepEqual(await passesAfter(rule(false)), [anns]);
+      assert.equal((await passOf(bob)).length, anns.length);
     });
 
     it('the end of other sign-ins ends the passes that were given before', async () => {
       await make();
-      assert.equal((await feed()).reach!.signedOut, undefined);
+      const programs = await token();
+      const before = [await passOf(), await passOf(programs.client)];
+      assert.equal((await passes()).length, 2);
       await ann.call('POST', '/api/account/end-other-sign-ins');
-      assert.deepEqual((await feed()).reach!.signedOut, [{ subject: ann.userId, atMs: test.time.now }]);
+      assert.deepEqual(await passes(), []);
+      const after = [await passOf(), await passOf(programs.client)];
+      assert.equal(new Set([...before, ...after]).size, 4, 'what goes on gets another pass');
+      assert.deepEqual(await passes(), after.sort());
     });
 
     it('a ticket is shown once, stored as a hash, listed, and ends by the clock or by hand', async () => {

@@ -7,6 +7,7 @@ import { renderTicket } from '@underpass/wire/reach-ticket.ts';
 import { signVisit } from '@underpass/wire/signed-visit.ts';
 import type { FeedPort } from '../../edges/feed/port.ts';
 import { reachKeysOf } from '../../edges/feed/reach-rows.ts';
+import { tcpTunnelsOf } from '../../edges/policies/guarded-tunnels.ts';
 import { createToken, hashToken } from '../../platform/secret/token.ts';
 import { createId } from '../../platform/store/id.ts';
 import { isoOrNull, isoTime } from '../../platform/store/iso-time.ts';
@@ -40,23 +41,52 @@ const ticketRows = (db: Queries, tunnelId: string) =>
 async function writeTicket(
   deps: ReachDeps,
   { membership, segments }: Context,
-  secret: (tunnelId: string) => string,
+  secret: (row: Schema['tunnels']) => string | Promise<string>,
 ): Promise<string> {
-  const { id } = await findRow(deps.store.db, { membership, segments });
+  const row = await findRow(deps.store.db, { membership, segments });
   const { name, type, port, url } = orMissing(await readTunnel(deps, membership, segments.name, false), 'Tunnel');
   if (type !== 'tcp' || port !== undefined)
     refuse('invalid', `Tunnel '${name}' is not private: only a private tcp tunnel is reached.`);
-  return renderTicket({ url, tunnelId: id, name: `${membership.name}/${name}`, secret: secret(id) });
+  return renderTicket({ url, tunnelId: row.id, name: `${membership.name}/${name}`, secret: await secret(row) });
+}
+
+/**
+ * What the passes of this sign-in or token name: made at the first, and told to the edges before it is used. With it go all of
+ * them, and the connections that they opened.
+ */
+async function passId(
+  { store, feed }: ReachDeps,
+  { caller, nowMs }: CallContext<'reachTunnel'>,
+  region: string,
+): Promise<string> {
+  const [table, id] =
+    caller.token === null ? (['sessions', caller.sessionId!] as const) : (['api_tokens', caller.token.id] as const);
+  const read = async () =>
+    orMissing(await store.db.selectFrom(table).select('reach_id').where('id', '=', id).executeTakeFirst(), 'Sign-in').reach_id;
+  const known = await read();
+  if (known !== null) return known;
+  const tunnels = await store.write(async (trx) => {
+    const unset = trx
+      .updateTable(table)
+      .set({ reach_id: createId(nowMs) })
+      .where('id', '=', id)
+      .where('reach_id', 'is', null);
+    await unset.execute();
+    return tcpTunnelsOf(trx, caller.userId);
+  });
+  feed.tunnelsChanged(tunnels);
+  await feed.delivered(region);
+  return (await read()) ?? refuse('conflict', 'The sign-in has just ended. Try again.');
 }
 
 async function givePass(deps: ReachDeps, context: CallContext<'reachTunnel'>) {
-  const { caller, nowMs } = context;
+  const { nowMs } = context;
   const untilMs = nowMs + durations.reachPassMinutes * 60_000;
-  const who = { method: 'member', subject: caller.userId, email: '', groups: [], source: '' } as const;
-  const claims = { ...who, signedInAtMs: nowMs, expiresAtMs: untilMs };
-  const ticket = await writeTicket(deps, context, (id) =>
-    signVisit(Buffer.from(reachKeysOf(deps.keyRing, id)[0]!), 'reach', id, { claims, untilMs }),
-  );
+  const ticket = await writeTicket(deps, context, async ({ id, region }) => {
+    const who = { method: 'member', subject: await passId(deps, context, region), email: '', groups: [], source: '' } as const;
+    const claims = { ...who, signedInAtMs: nowMs, expiresAtMs: untilMs };
+    return signVisit(Buffer.from(reachKeysOf(deps.keyRing, id)[0]!), 'reach', id, { claims, untilMs });
+  });
   return { ticket, until: isoTime(untilMs) };
 }
 
