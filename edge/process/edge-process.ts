@@ -207,7 +207,7 @@ export class EdgeProcess {
       takers.push((seen) => lines.write(render(seen)));
     }
     if (otlp?.requests && this.#otlp !== null) takers.push(this.#otlp.take);
-    return new RequestLog(takers, new VisitorLog(this.#visitorLog).take);
+    return new RequestLog(takers, new VisitorLog(this.#visitorLog));
   }
 
   #createOtlp(): OtlpExport | null {

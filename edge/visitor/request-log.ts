@@ -25,43 +25,53 @@ export interface RequestSource {
 /** Takes a request that has its answer. It must not wait. */
 export type TakeRequest = (seen: SeenRequest) => void;
 
+/** The logs of tunnels that have one. */
+export interface VisitorTaker {
+  /** Whether the log of the tunnel takes one more request. It counts each that it does not take. */
+  admit(tunnel: TunnelState): boolean;
+  /** Takes an admitted request that has its answer. It must not wait. */
+  take(seen: SeenRequest): void;
+}
+
 /** What a head would say, where none was read. */
 const unreadTexts = { method: '', target: '', referer: '', agent: '', who: '', rule: '', trace: '' };
 
 export class RequestLog {
   readonly #access: readonly TakeRequest[];
-  readonly #visitors: TakeRequest;
+  readonly #visitors: VisitorTaker;
 
   /** `access`: take all requests, for the operator. `visitors`: takes those of tunnels whose visitor log is on. */
-  constructor(access: readonly TakeRequest[], visitors: TakeRequest) {
+  constructor(access: readonly TakeRequest[], visitors: VisitorTaker) {
     this.#access = access;
     this.#visitors = visitors;
   }
 
-  #isWanted(tunnel: TunnelState | null): boolean {
-    return this.#access.length > 0 || tunnel?.feed.visitorLog !== undefined;
+  /** Asked before anything of the request is read: a visit beyond the pace of its log costs no more than this. */
+  #takerOf(tunnel: TunnelState | null): TakeRequest | null {
+    if (tunnel?.feed.visitorLog !== undefined && this.#visitors.admit(tunnel)) return this.#takeForAll;
+    return this.#access.length > 0 ? this.#takeForAccess : null;
   }
 
   /** A connection of an ingress tunnel, of which the edge sees no request. */
   beginConnection({ tunnel, address }: Omit<RequestSource, 'host'>, host: string): SeenRequest | null {
-    if (tunnel?.feed.visitorLog === undefined) return null;
+    if (tunnel?.feed.visitorLog === undefined || !this.#visitors.admit(tunnel)) return null;
     const texts = { ...unreadTexts, tunnel, address, host, version: '' };
-    return new SeenRequest(texts, this.#visitors, 0);
+    return new SeenRequest(texts, (seen) => this.#visitors.take(seen), 0);
   }
 
   /** Null if nothing logs it. `end`: of the head. */
   begin(source: RequestSource, head: RequestHead, bytes: Buffer, end: number): SeenRequest | null {
-    return this.#isWanted(source.tunnel) ? this.#see(source, head, bytes, end) : null;
+    const take = this.#takerOf(source.tunnel);
+    return take === null ? null : this.#see(source, head, bytes, end, take);
   }
 
   /** A request without a readable head. */
   beginUnread({ tunnel, address, version }: Omit<RequestSource, 'host'>, host: string): SeenRequest | null {
-    if (!this.#isWanted(tunnel)) return null;
-    const texts = { ...unreadTexts, tunnel, address, host, version };
-    return new SeenRequest(texts, this.#ended);
+    const take = this.#takerOf(tunnel);
+    return take === null ? null : new SeenRequest({ ...unreadTexts, tunnel, address, host, version }, take);
   }
 
-  #see(source: RequestSource, head: RequestHead, bytes: Buffer, end: number): SeenRequest {
+  #see(source: RequestSource, head: RequestHead, bytes: Buffer, end: number, take: TakeRequest): SeenRequest {
     const { tunnel, address, host, version, pass, rule = '', trace } = source;
     const [referer, agent, parent] = headFieldsOf(head, bytes, end, loggedFields);
     const texts = {
@@ -78,12 +88,16 @@ export class RequestLog {
       rule,
       trace: trace || traceIdOfField(head, bytes, parent!),
     };
-    return new SeenRequest(texts, this.#ended);
+    return new SeenRequest(texts, take);
   }
 
-  readonly #ended = (seen: SeenRequest): void => {
+  readonly #takeForAccess = (seen: SeenRequest): void => {
     for (const take of this.#access) take(seen);
-    this.#visitors(seen);
+  };
+
+  readonly #takeForAll = (seen: SeenRequest): void => {
+    this.#takeForAccess(seen);
+    this.#visitors.take(seen);
   };
 }
 

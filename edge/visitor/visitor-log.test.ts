@@ -11,6 +11,7 @@ import { VisitorLogQueue } from '../core/visitor-log-queue.ts';
 import { createRig, type Rig, readAll, tunnelOf, whenClosed } from '../fixture/rig.ts';
 import { visitOf } from '../fixture/visits.ts';
 import { TunnelState } from '../routes/tunnel-state.ts';
+import { RequestLog } from './request-log.ts';
 import { SeenRequest } from './seen-request.ts';
 import { VisitorLog } from './visitor-log.ts';
 
@@ -146,8 +147,11 @@ describe('the visitor log of an edge', () => {
     const queue = new VisitorLogQueue(() => 'p');
     const log = new VisitorLog(queue);
     const [loud, quiet] = [new TunnelState(tunnelOf('loud', on)), new TunnelState(tunnelOf('quiet', on))];
-    for (let at = 0; at < 1_000; at++) log.take(seenOf(loud));
-    log.take(seenOf(quiet));
+    const visit = (tunnel: TunnelState): void => {
+      if (log.admit(tunnel)) log.take(seenOf(tunnel));
+    };
+    for (let at = 0; at < 1_000; at++) visit(loud);
+    visit(quiet);
     const taken = (logs: readonly FeedTunnelLog[]) =>
       logs.map(({ tunnelId, entries, missed }) => [tunnelId, entries.length, missed]);
     assert.deepEqual(taken(queue.take()), [
@@ -155,8 +159,21 @@ describe('the visitor log of an edge', () => {
       ['quiet', 1, 0],
     ]);
     nowMs = 2_000;
-    for (let at = 0; at < 100; at++) log.take(seenOf(loud));
+    for (let at = 0; at < 100; at++) visit(loud);
     assert.deepEqual(taken(queue.take()), [['loud', 2 * visitorLogBounds.perSecond, 100 - 2 * visitorLogBounds.perSecond]]);
+  });
+
+  it('reads nothing of a visit that is too much, unless an access log takes it', (t) => {
+    t.mock.method(performance, 'now', () => 0);
+    const source = { tunnel: new TunnelState(tunnelOf('t', on)), address: '203.0.113.9', version: '1.1' };
+    const visitors = new VisitorLog(new VisitorLogQueue(() => 'p'));
+    const alone = new RequestLog([], visitors);
+    const seen = Array.from({ length: visitorLogBounds.burst + 5 }, () => alone.beginUnread(source, host));
+    assert.equal(seen.filter((each) => each !== null).length, visitorLogBounds.burst);
+    assert.equal(alone.beginConnection(source, host), null);
+    let lines = 0;
+    new RequestLog([() => lines++], visitors).beginUnread(source, host)?.end();
+    assert.equal(lines, 1);
   });
 
   it('escapes what a terminal would obey, and bounds the path', () => {

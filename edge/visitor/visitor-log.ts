@@ -5,6 +5,7 @@ import type { FeedLogEntry, FeedVisitorLog } from '@underpass/wire/feed.ts';
 import { escapeText } from '../core/access-line.ts';
 import type { VisitorLogQueue } from '../core/visitor-log-queue.ts';
 import type { TunnelState } from '../routes/tunnel-state.ts';
+import type { VisitorTaker } from './request-log.ts';
 import type { SeenRequest } from './seen-request.ts';
 
 const { burst, perSecond, pathChars, nameChars } = visitorLogBounds;
@@ -15,7 +16,7 @@ interface Bucket {
   atMs: number;
 }
 
-export class VisitorLog {
+export class VisitorLog implements VisitorTaker {
   readonly #queue: VisitorLogQueue;
   /** Weak: it goes with its tunnel. */
   readonly #buckets = new WeakMap<TunnelState, Bucket>();
@@ -24,13 +25,18 @@ export class VisitorLog {
     this.#queue = queue;
   }
 
-  readonly take = (seen: SeenRequest): void => {
+  admit(tunnel: TunnelState): boolean {
+    const hasRoom = this.#hasRoom(tunnel, performance.now());
+    if (!hasRoom) this.#queue.miss(tunnel.feed.id, 1);
+    return hasRoom;
+  }
+
+  /** Takes a request that was admitted, unless the log was switched off meanwhile. */
+  take(seen: SeenRequest): void {
     const { tunnel } = seen;
     const rules = tunnel?.feed.visitorLog;
-    if (!tunnel || rules === undefined) return;
-    if (this.#hasRoom(tunnel, performance.now())) this.#queue.add(tunnel.feed.id, renderEntry(seen, rules));
-    else this.#queue.miss(tunnel.feed.id, 1);
-  };
+    if (tunnel && rules !== undefined) this.#queue.add(tunnel.feed.id, renderEntry(seen, rules));
+  }
 
   #hasRoom(tunnel: TunnelState, nowMs: number): boolean {
     const bucket = this.#buckets.get(tunnel) ?? { tokens: burst, atMs: nowMs };
