@@ -59,7 +59,7 @@ beforeEach(() => {
     return Response.json(names.map((name) => ({ name, status: 'Created' })));
   };
   Object.assign(globalThis, { EventSource: FakeEventSource, document: page });
-  stop = followTunnels({ project: 'p 1' }, handlers);
+  stop = followTunnels({ project: 'p 1', role: 'viewer' }, handlers);
 });
 afterEach(() => {
   stop();
@@ -82,7 +82,7 @@ async function tick(ms: number) {
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 test('follows the events of the project and ignores data that is not a tunnel', () => {
-  assert.equal(source().url, '/api/events?project=p+1&brief=1');
+  assert.equal(source().url, '/api/events?project=p+1&role=viewer&brief=1');
   source().send('{"name":"web","status":"Pending"}');
   source().send('rubbish');
   assert.deepEqual(got, [{ name: 'web', status: 'Pending' }]);
@@ -104,7 +104,7 @@ test('the first event has all tunnels', () => {
 
 test('a first event without the tunnel of the page is a change of the list', () => {
   stop();
-  stop = followTunnels({ project: 'p 1', tunnel: 'web' }, handlers);
+  stop = followTunnels({ project: 'p 1', role: 'viewer', tunnel: 'web' }, handlers);
   source().send('[{"status":"Created","connectedClients":1,"names":["web"]}]', 'tunnels');
   assert.equal(listChanges, 0);
   source().send('[]', 'tunnels');

@@ -1,6 +1,7 @@
 // Follows a project's tunnels by server-sent events, or by polling if events do not get through. Stops while the tab is hidden.
 import { urlOf } from '@underpass/rules/api/call.ts';
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
+import type { Role } from '@underpass/rules/entity/entity.ts';
 import type { MembershipNews } from '@underpass/rules/entity/resource.ts';
 import { isApiError } from '../api/error.ts';
 import { listTunnels } from '../api/tunnels.ts';
@@ -32,6 +33,8 @@ export interface LiveFeedHandlers {
 
 export interface Followed {
   readonly project: string;
+  /** The person's, as the page knows it. The feed tells at once if it is another one by now. */
+  readonly role: Role;
   /** The one whose metrics are shown too. */
   readonly tunnel?: string | undefined;
 }

@@ -1,4 +1,5 @@
 // Provides the live state of a project's tunnels to its pages.
+import type { Role } from '@underpass/rules/entity/entity.ts';
 import type { MembershipNews } from '@underpass/rules/entity/resource.ts';
 import { decideDisplayStatus } from '@underpass/rules/tunnel/tunnel-status.ts';
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react';
@@ -25,6 +26,7 @@ const batchMs = 250;
 
 export interface LiveTunnelsProviderProps {
   readonly projectId: string;
+  readonly role: Role;
   /** The tunnel whose page this is. */
   readonly tunnel: string | undefined;
   readonly onCaughtUp: () => void;
@@ -33,7 +35,7 @@ export interface LiveTunnelsProviderProps {
 }
 
 /** Give it the project id as React key, so that another project starts empty. */
-export function LiveTunnelsProvider({ projectId, tunnel, onCaughtUp, onMembership, children }: LiveTunnelsProviderProps) {
+export function LiveTunnelsProvider({ projectId, role, tunnel, onCaughtUp, onMembership, children }: LiveTunnelsProviderProps) {
   const [known, setKnown] = useState<LiveTunnels>(new Map());
   const [changes, setChanges] = useState(0);
   const { revalidate } = useRevalidator();
@@ -50,13 +52,16 @@ export function LiveTunnelsProvider({ projectId, tunnel, onCaughtUp, onMembershi
       // Somebody may have deleted the tunnel of this page. After a deletion from here, the page is left before this time is over.
       if (tunnel !== undefined) reload ??= setTimeout(onReload, reloadEveryMs);
     };
-    const stop = followTunnels({ project: projectId, tunnel }, { onTunnel: batch.add, onListChanged, onCaughtUp, onMembership });
+    const stop = followTunnels(
+      { project: projectId, role, tunnel },
+      { onTunnel: batch.add, onListChanged, onCaughtUp, onMembership },
+    );
     return () => {
       stop();
       batch.close();
       clearTimeout(reload);
     };
-  }, [projectId, tunnel, onCaughtUp, onMembership, revalidate]);
+  }, [projectId, role, tunnel, onCaughtUp, onMembership, revalidate]);
   return (
     <LiveContext value={known}>
       <ChangesContext value={changes}>{children}</ChangesContext>

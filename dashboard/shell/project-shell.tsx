@@ -101,6 +101,7 @@ function Page({ projects, project, unknownProject, onCaughtUp }: PageProps) {
     <LiveTunnelsProvider
       key={project.id}
       projectId={project.id}
+      role={project.role}
       tunnel={tunnel}
       onCaughtUp={onCaughtUp}
       onMembership={onMembership}

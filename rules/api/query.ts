@@ -1,6 +1,7 @@
 // The query parameters of the calls.
 
 import { z } from 'zod';
+import { Role } from '../entity/entity.ts';
 import { AbuseReportState, HistoryRange, RegistrationState } from '../entity/resource.ts';
 import { textField, wordField } from '../entity/schema.ts';
 import {
@@ -78,7 +79,13 @@ export const DomainsQuery = z.object({
  * `brief=1` is for a page that shows a part of many tunnels: the stream begins with one event for all of them, and tells only changes
  * of status and clients. It tells the metrics of `tunnel` too.
  */
-export const EventsQuery = z.object({ project, brief: wordField(z.enum(['1'])).optional(), tunnel: textField().optional() });
+/** `role`: the one that the page shows. Another one is told at once. */
+export const EventsQuery = z.object({
+  project,
+  brief: wordField(z.enum(['1'])).optional(),
+  tunnel: textField().optional(),
+  role: wordField(Role).optional(),
+});
 export const HistoryQuery = z.object({ project, range: wordField(HistoryRange) });
 export const HostQuery = z.object({ host: textField({ format: 'idn-hostname' }) });
 /** The page that the link leads to after the sign-in. One that is not allowed counts as none. */

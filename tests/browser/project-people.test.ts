@@ -1,7 +1,7 @@
 // The pages about a project's people and programs: members, invitations, tokens, audit log, settings.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import type { Page } from '@playwright/test';
+import type { Page, Route } from '@playwright/test';
 import { expect, visit } from '../helpers/browser.ts';
 import { openStage, projectUrl } from '../helpers/dashboard.ts';
 import { linkIn, waitForMail } from '../helpers/mail.ts';
@@ -80,9 +80,14 @@ test('a project and its people', async (t) => {
     await expect(joan.page.getByText(/^Only .* may do this/)).toBeVisible();
     await joan.page.goto(`/projects/${shared.id}/members?invite`);
     await expect(joan.page.getByText(/^Only .* may do this/)).toBeVisible();
+    // The role changes after the page was made, and before it hears of changes.
+    const makeAdmin = async (route: Route) => {
+      await owner.call('PATCH', joan.memberPath, { role: 'admin' });
+      await route.continue();
+    };
+    await joan.page.route('**/api/events?*', makeAdmin, { times: 1 });
     await joan.page.goto(`/projects/${shared.id}/tunnels`);
     await expect(joan.page.getByRole('heading', { name: 'No Tunnels' })).toBeVisible();
-    await owner.call('PATCH', joan.memberPath, { role: 'admin' });
     await expect(joan.add).toBeVisible();
     await owner.call('DELETE', joan.memberPath);
     await expect(joan.page.getByRole('heading', { name: 'You are no longer a member of ‘Shared’.' })).toBeVisible();

@@ -123,6 +123,13 @@ describe('live events after the right to them is lost', () => {
     assert.match(await restOf(ofGone), /event: membership\ndata: {"is":"deleted"}/);
     await reader.cancel();
   });
+
+  it('tell at once that the role is not the one that the page shows', async () => {
+    const person = await member();
+    const stale = (await person.send('GET', `/api/events${query()}&role=viewer`)).body!.getReader();
+    await readUntil(stale, /event: membership\ndata: {"is":"changed"}/);
+    await stale.cancel();
+  });
 });
 
 describe('a brief stream of live events', () => {

@@ -1,7 +1,9 @@
 // Live status for the dashboard: server-sent `tunnel` events of one project. First one for each tunnel, then one for each change;
 // a `list` event when tunnels were made or deleted, and a `membership` event when the reader's role changes or ends. A brief stream begins with one event for all tunnels.
 
+import type { Role } from '@underpass/rules/entity/entity.ts';
 import type { MembershipNews, TunnelGroup } from '@underpass/rules/entity/resource.ts';
+import { parseRole } from '@underpass/rules/people/permission.ts';
 import type { FeedPort } from '../../edges/feed/port.ts';
 import type { Bus } from '../../platform/bus/bus.ts';
 import { hearNarrowed } from '../../platform/bus/narrowed-rights.ts';
@@ -13,7 +15,7 @@ import { findCaller, type IdentifyDeps } from '../../request/caller/identify.ts'
 import { findMembership } from '../../request/caller/membership.ts';
 import { isClosed } from '../../request/caller/passkey-rule.ts';
 import { parseFlag } from '../../request/http/flag.ts';
-import { Refusal } from '../../request/http/refusal.ts';
+import { orInvalid, Refusal } from '../../request/http/refusal.ts';
 import { readLive } from './list.ts';
 import { type LiveSource, LiveStream, type Right } from './live-stream.ts';
 import type { TunnelReadDeps } from './tunnels.ts';
@@ -89,9 +91,13 @@ async function existsProject({ store: { db } }: EventDeps, id: string): Promise<
   return (await db.selectFrom('projects').select('id').where('id', '=', id).executeTakeFirst()) !== undefined;
 }
 
+/** The role that the reader's page shows. */
+const shownRole = ({ query, membership }: Context): Role =>
+  query.role === undefined ? membership.role : orInvalid(parseRole(query.role));
+
 /** Tells the reader each change of their role, and why the stream ends if it is the project that has gone. */
-function createRight(deps: EventDeps, { request, membership }: Context): () => Promise<Right> {
-  let { role } = membership;
+function createRight(deps: EventDeps, { request, membership }: Context, shown: Role): () => Promise<Right> {
+  let role = shown;
   return async () => {
     const caller = await findCaller(deps, request.headers, deps.clock());
     if (!caller) return { isPermitted: false, event: '' };
@@ -147,16 +153,18 @@ export function createEventStreams(deps: EventDeps): EventStreams {
   const streamEvents = async (context: Context): Promise<Response> => {
     const { caller, membership } = context;
     if (isClosed) throw new Refusal('unavailable', 'The server is stopping.', 5);
+    const shown = shownRole(context);
     const own = open.get(caller.userId) ?? new Set();
     refuseTooMany(own, caller);
     const kept: OpenStream = { end: () => stream.end(), check: () => stream.check(), projectId: membership.id, caller };
     const stream = new LiveStream({
       listen: (listener) => deps.feed.onMoved(listener),
       ...createLiveView(deps, context.query),
-      readRight: createRight(deps, context),
+      readRight: createRight(deps, context, shown),
       onEnd: () => forget(caller.userId, kept),
     });
     open.set(caller.userId, own.add(kept));
+    if (shown !== membership.role) stream.check();
     const headers = { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' };
     return new Response(stream.body, { headers });
   };
