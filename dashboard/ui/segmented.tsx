@@ -2,7 +2,7 @@
 
 export function Segmented<Value extends string>({ label, value, onChange, options }: SegmentedProps<Value>) {
   return (
-    <fieldset className="inline-flex rounded-md border bg-sunken p-0.5">
+    <fieldset className="inline-flex max-w-full flex-wrap rounded-md border bg-sunken p-0.5">
       <legend className="sr-only">{label}</legend>
       {options.map((option) => (
         <button

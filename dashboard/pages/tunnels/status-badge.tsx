@@ -68,7 +68,7 @@ export function ConditionNote({ tunnel }: { readonly tunnel: Standing }) {
   return (
     <span className="inline-flex flex-wrap items-center gap-x-2 text-sm text-ink-soft">
       {isColoured ? (
-        <Badge tone={tones[tone]} dot={dots[condition]}>
+        <Badge tone={tones[tone]} dot={dots[condition]} className="h-auto! min-h-6 whitespace-normal!">
           {label}
         </Badge>
       ) : (

@@ -137,7 +137,7 @@ function Name({ tunnel }: { readonly tunnel: Tunnel }) {
 
 function Status({ tunnel }: { readonly tunnel: Tunnel }) {
   return (
-    <span className="inline-grid justify-items-start gap-0.5">
+    <span className="inline-grid justify-items-start gap-0.5 cards:justify-items-end">
       <LiveStatusBadge tunnel={tunnel} />
       {/* A card of a phone has no room for it. */}
       {conditionOf(tunnel) !== 'working' && (

@@ -160,7 +160,7 @@ const BodyRow = memo(function BodyRow({ row, columns, to, skips }: BodyRowProps)
       className={clsx(
         columnsClass,
         'relative border-b py-2.5 last:rounded-b-lg last:border-b-0 columns:min-h-13 columns:items-center columns:py-2',
-        'cards:grid cards:grid-cols-[minmax(0,1fr)_auto_auto] cards:items-center cards:gap-x-3',
+        'cards:grid cards:grid-cols-[minmax(0,1fr)_auto_auto] cards:items-center cards:gap-x-3 slim:block',
         skips && skipped,
         to !== undefined && 'cursor-pointer hover:bg-hover',
       )}
@@ -217,7 +217,7 @@ function CardLabel({ column }: { readonly column: Column<unknown> }) {
 }
 
 const places: Readonly<Record<NonNullable<Column<unknown>['card']> | 'line', string>> = {
-  line: 'cards:col-span-3 cards:flex cards:items-baseline cards:gap-3 cards:py-0.5 cards:has-[>div:empty]:hidden',
+  line: 'cards:col-span-3 cards:flex cards:items-baseline cards:gap-3 cards:py-0.5 cards:has-[>div:empty]:hidden slim:block',
   beside: 'cards:col-span-2 cards:col-start-2 cards:row-start-1 cards:text-right',
   below: 'cards:col-start-1 cards:row-start-2 cards:truncate cards:[&_wbr]:hidden',
   wide: 'cards:col-span-3',
