@@ -1,5 +1,8 @@
 // Open and recent alerts, the open ones first.
 import type { Alert } from '@underpass/rules/entity/resource.ts';
+import { Link } from 'react-router';
+import { placeOf } from '../../routing/attention-place.ts';
+import { useProject } from '../../session/session.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { DateTime } from '../../ui/date-time.tsx';
@@ -38,13 +41,11 @@ const columns: readonly Column<Alert>[] = [
     key: 'what',
     header: 'What',
     width: 'minmax(0, 3fr)',
-    cell: ({ title, text, until }) => (
+    cell: (alert) => (
       <div className="grid">
-        <span className="font-semibold">
-          <Breakable text={title} />
-        </span>
+        <Title alert={alert} />
         <span className="text-sm text-ink-soft">
-          {text} {until !== undefined && <Until at={until} />}
+          {alert.text} {alert.until !== undefined && <Until at={alert.until} />}
         </span>
       </div>
     ),
@@ -65,6 +66,18 @@ const columns: readonly Column<Alert>[] = [
   dateColumn('since', 'Since', ({ since, openedAt }) => since ?? openedAt),
   dateColumn('closed', 'Over', ({ closedAt }) => closedAt),
 ];
+
+/** An open one leads to the place where it is mended. */
+function Title({ alert }: { readonly alert: Alert }) {
+  const { id } = useProject();
+  const title = <Breakable text={alert.title} />;
+  if (alert.state !== 'open') return <span className="font-semibold">{title}</span>;
+  return (
+    <Link to={placeOf(alert, id)} className="font-semibold underline decoration-line underline-offset-4 hover:decoration-current">
+      {title}
+    </Link>
+  );
+}
 
 const Until = ({ at }: { readonly at: string }) => (
   <>

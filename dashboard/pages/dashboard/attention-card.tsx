@@ -1,7 +1,7 @@
 // What in the project needs attention, each with the way to the place where it is mended.
 import type { Overview } from '@underpass/rules/entity/resource.ts';
 import { type AttentionItem, attentionKinds, describeAttention, describeConditions } from '@underpass/rules/tunnel/attention.ts';
-import { paths } from '../../routing/paths.ts';
+import { placeOf } from '../../routing/attention-place.ts';
 import { useProject } from '../../session/session.ts';
 import { AttentionList, CalmLine } from '../../ui/attention-list.tsx';
 import { TimeAgo, TimeLeft } from '../../ui/date-time.tsx';
@@ -27,42 +27,4 @@ const keyOf = ({ kind, tunnel, domain, tokenName, region, quota }: AttentionItem
 function When({ item: { since, until } }: { readonly item: AttentionItem }) {
   if (until !== undefined) return <TimeLeft at={until} className="text-sm whitespace-nowrap text-ink-faint" />;
   return since === undefined ? null : <TimeAgo at={since} className="text-sm whitespace-nowrap text-ink-faint" />;
-}
-
-/** Where it is mended. */
-function placeOf({ kind, tunnel = '', domain = '', quota }: AttentionItem, project: string): string {
-  switch (kind) {
-    case 'domain-unverified':
-    case 'domain-losing':
-      return paths.domain(project, domain);
-    case 'domain-elsewhere':
-    case 'own-certificate-ended':
-    case 'own-certificate-ending':
-      return paths.tunnelDomain(project, tunnel, domain);
-    case 'token-ending':
-      return paths.tokens(project);
-    case 'region-down':
-      return paths.tunnels(project);
-    case 'quota-full':
-    case 'quota-near':
-      return placeOfQuota(quota, project);
-    case 'tunnel-down':
-    case 'upstream-failing':
-    case 'port-closed':
-    case 'tunnel-suspended':
-    case 'certificate-missing':
-    case 'certificate-ending':
-    case 'domain-blocked':
-    case 'client-refused':
-      return paths.tunnel(project, tunnel);
-  }
-}
-
-function placeOfQuota(quota: AttentionItem['quota'], project: string): string {
-  if (quota === 'gigabytesPerMonth') return paths.usage(project);
-  if (quota === 'domains') return paths.domains(project);
-  if (quota === 'securityGroups') return paths.securityGroups(project);
-  if (quota === 'accessPolicies') return paths.accessPolicies(project);
-  if (quota === 'apiTokens') return paths.tokens(project);
-  return quota === 'members' ? paths.members(project) : paths.tunnels(project);
 }
