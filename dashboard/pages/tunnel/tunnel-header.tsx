@@ -1,6 +1,7 @@
 // The head of the tunnel's page, with the actions on the tunnel.
 import type { Tunnel } from '@underpass/rules/entity/entity.ts';
 import { may } from '@underpass/rules/people/permission.ts';
+import { isPrivateTunnel } from '@underpass/rules/tunnel/tcp-address.ts';
 import { tunnelTypes } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { EllipsisVertical, KeyRound, Pencil, RefreshCw, Trash2 } from 'lucide-react';
 import { useState } from 'react';
@@ -58,13 +59,14 @@ export function TunnelHeader({ tunnel, busy, onRefresh }: TunnelHeaderProps) {
 function Facts({ tunnel }: { readonly tunnel: Tunnel }) {
   const project = useProject();
   const { label, description } = tunnelTypes[tunnel.type];
+  const reach = isPrivateTunnel(tunnel) ? 'Private, for members and holders of a ticket.' : description;
   return (
     <div className="overflow-hidden">
       <ul className="-ml-5 flex flex-wrap [&>li]:relative [&>li]:pl-5 [&>li]:before:absolute [&>li]:before:left-2 [&>li]:before:text-ink-faint [&>li]:before:content-['·']">
         <li>{tunnel.regionDescription || tunnel.region}</li>
         {tunnel.proxyProtocol !== '' && <li>Proxy protocol {tunnel.proxyProtocol}</li>}
         <li>
-          {label}: {description}
+          {label}: {reach}
         </li>
         {tunnel.accessPolicy && (
           <li>

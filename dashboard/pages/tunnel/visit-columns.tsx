@@ -5,7 +5,7 @@ import { formatSize } from '@underpass/rules/text/size.ts';
 import { Fragment } from 'react';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
-import { formatDateTime, formatTimeOfDay } from '../../ui/date-format.ts';
+import { formatDateTime, formatDayOfYear, formatTimeOfDay } from '../../ui/date-format.ts';
 import type { Column } from '../../ui/table/table-view.tsx';
 
 export const visitColumns: readonly Column<VisitorLogEntry>[] = [
@@ -23,10 +23,14 @@ export const visitColumns: readonly Column<VisitorLogEntry>[] = [
   },
 ];
 
+/** The log reaches back a day: the same time of yesterday has its day. */
 function Time({ at }: Pick<VisitorLogEntry, 'at'>) {
+  const atMs = Date.parse(at);
+  const day = formatDayOfYear(atMs);
   return (
-    <time dateTime={at} title={formatDateTime(at).title} className="tabular whitespace-nowrap">
-      {formatTimeOfDay(Date.parse(at), 'medium')}
+    <time dateTime={at} title={formatDateTime(at).title} className="grid tabular whitespace-nowrap">
+      {formatTimeOfDay(atMs, 'medium')}
+      {day !== formatDayOfYear(Date.now()) && <span className="text-sm text-ink-soft">{day}</span>}
     </time>
   );
 }
@@ -102,7 +106,7 @@ const parts = [
 
 function Took({ entry }: Shown) {
   if (entry.missed > 0) return null;
-  const known = parts.flatMap(([key, label]) => (entry[key] === null ? [] : [`${label} ${figure(entry[key])}`]));
+  const known = parts.flatMap(([key, label]) => (entry[key] === null ? [] : [`${label}\u00a0${figure(entry[key])}`]));
   return (
     <span className="grid tabular">
       <span>{`${figure(entry.totalMs)} ms`}</span>
