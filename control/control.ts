@@ -1,9 +1,9 @@
 // createControl: the API and everything that it needs, made only from deps. It opens no sockets: server/ brings requests and edges.
 
 import type { Registry } from 'prom-client';
-import { createAlertCalls } from './alerts/calls.ts';
+import { alertHandlers } from './alerts/calls.ts';
 import { createAlertPasses } from './alerts/passes.ts';
-import { createWebhookCalls } from './alerts/webhook/calls.ts';
+import { webhookHandlers } from './alerts/webhook/calls.ts';
 import { createWebhookWork } from './alerts/webhook/deliver.ts';
 import { type Connection, createApp } from './api/app.ts';
 import { createControlMetrics } from './api/metrics.ts';
@@ -13,26 +13,27 @@ import type { ControlDeps } from './deps.ts';
 import { createRecheck } from './edges/dns/recheck.ts';
 import { createOperatorCalls } from './operator/calls.ts';
 import { createOperatorDesk, type OperatorDesk } from './operator/desk.ts';
-import { createOverviewCalls } from './overview/overview.ts';
+import { overviewHandlers } from './overview/overview.ts';
 import { addPages, mailboxOf } from './pages.ts';
 import { createParts, type Parts } from './parts.ts';
-import { createPeopleCalls } from './people/calls.ts';
+import { peopleHandlers } from './people/calls.ts';
 import { type BackgroundWork, startBackground } from './platform/job/background.ts';
 import { createWithLease } from './platform/store/lease.ts';
-import type { Handlers } from './request/caller/call.ts';
+import { bindHandlers, type Handlers } from './request/caller/call.ts';
 import { createSiteCalls } from './site/calls.ts';
 import { createReleases } from './site/releases.ts';
 import { sweepStore } from './sweep/sweep.ts';
-import { createTunnelsCalls } from './tunnels/calls.ts';
+import { tunnelsHandlers } from './tunnels/calls.ts';
 import { darkenMissed } from './tunnels/domain/blocked-names.ts';
 import { createDomainLoss } from './tunnels/domain/ownership.ts';
 import { createEventStreams, type EventStreams } from './tunnels/tunnel/events.ts';
 import { expireTunnels } from './tunnels/tunnel/expiry.ts';
 import { createHostRecheck } from './tunnels/tunnel/host-recheck.ts';
-import { createUsageCalls } from './usage/calls.ts';
+import { createReachCalls } from './tunnels/tunnel/reach.ts';
+import { usageHandlers } from './usage/calls.ts';
 import { holdToTrafficLimits } from './usage/traffic-limit.ts';
-import { createPolicyCalls } from './visitors/policies/calls.ts';
-import { createProgramCalls } from './visitors/programs/program-calls.ts';
+import { policyHandlers } from './visitors/policies/calls.ts';
+import { programHandlers } from './visitors/programs/program-calls.ts';
 
 export interface Control {
   fetch(request: Request, connection?: Connection): Promise<Response>;
@@ -54,16 +55,13 @@ const minuteMs = 60_000;
 function createHandlers(parts: Parts, events: EventStreams): Handlers {
   const { version, origin, operatorIdentity: operator, releases } = parts.settings;
   return {
-    ...createPeopleCalls(parts),
-    ...createTunnelsCalls(parts),
+    ...bindHandlers(parts, {
+      ...{ ...peopleHandlers, ...tunnelsHandlers, ...policyHandlers, ...programHandlers },
+      ...{ ...overviewHandlers, ...alertHandlers, ...webhookHandlers, ...usageHandlers },
+    }),
     ...events.calls,
-    ...createPolicyCalls(parts),
-    ...createProgramCalls(parts),
+    ...createReachCalls(parts),
     ...createOperatorCalls(parts),
-    ...createOverviewCalls(parts),
-    ...createAlertCalls(parts),
-    ...createWebhookCalls(parts),
-    ...createUsageCalls(parts),
     ...createSiteCalls({ version, origin, operator, ...mailboxOf(parts) }, createReleases(releases)),
   };
 }

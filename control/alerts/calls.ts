@@ -7,7 +7,7 @@ import { ruleOf } from '@underpass/rules/tunnel/alert.ts';
 import type { Schema } from '../platform/store/schema.ts';
 import type { Queries, Store } from '../platform/store/store.ts';
 import { auditCall } from '../request/caller/audit.ts';
-import type { CallContext, Handlers } from '../request/caller/call.ts';
+import type { AreaHandlers, CallContext } from '../request/caller/call.ts';
 import { refuse } from '../request/http/refusal.ts';
 import { factsOf, isKnownKind, toAlert } from './alert-rows.ts';
 import { keepMailing, wantsMail } from './mailing.ts';
@@ -58,9 +58,6 @@ async function changeSettings({ store }: AlertCallDeps, context: CallContext<'ch
   });
 }
 
-export const createAlertCalls = (deps: AlertCallDeps) =>
-  ({
-    getAlerts: (context) => getAlerts(deps, context),
-    changeAlertMail: (context) => changeMail(deps, context),
-    changeAlertSettings: (context) => changeSettings(deps, context),
-  }) satisfies Partial<Handlers>;
+export const alertHandlers = {
+  ...{ getAlerts, changeAlertMail: changeMail, changeAlertSettings: changeSettings },
+} satisfies AreaHandlers<AlertCallDeps>;

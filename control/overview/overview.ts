@@ -9,7 +9,7 @@ import { bound, type ConditionCounts, decideAttention } from '@underpass/rules/t
 import { rankCondition, type TunnelCondition, tunnelConditions } from '@underpass/rules/tunnel/tunnel-condition.ts';
 import { listRegionRows } from '../edges/region/regions.ts';
 import type { Queries } from '../platform/store/store.ts';
-import type { CallContext, Handlers } from '../request/caller/call.ts';
+import type { AreaHandlers, CallContext } from '../request/caller/call.ts';
 import { countHosts, readStandings, type StandingTunnel } from '../tunnels/tunnel/list.ts';
 import { readPorts } from '../tunnels/tunnel/public-port.ts';
 import { findDownRegions } from '../tunnels/tunnel/region-presence.ts';
@@ -128,7 +128,4 @@ async function getOverview(deps: OverviewDeps, { membership, caller, nowMs }: Ca
   };
 }
 
-export const createOverviewCalls = (deps: OverviewDeps) =>
-  ({
-    getOverview: (context) => getOverview(deps, context),
-  }) satisfies Partial<Handlers>;
+export const overviewHandlers = { getOverview } satisfies AreaHandlers<OverviewDeps>;

@@ -3,7 +3,7 @@
 import type { ProjectUsage } from '@underpass/rules/entity/resource.ts';
 import { monthAt, parseMonth, type UsageMonth } from '@underpass/rules/text/month.ts';
 import { renderCsvRow } from '../people/audit/csv.ts';
-import type { CallContext, Handlers } from '../request/caller/call.ts';
+import type { AreaHandlers, CallContext } from '../request/caller/call.ts';
 import { orInvalid } from '../request/http/refusal.ts';
 import { type FiguresDeps, getMetrics } from './figures.ts';
 import { readHours, readMonth } from './month.ts';
@@ -43,9 +43,4 @@ async function exportUsage({ store: { db } }: UsageDeps, context: CallContext<'e
   });
 }
 
-export const createUsageCalls = (deps: UsageDeps) =>
-  ({
-    getUsage: (context) => getUsage(deps, context),
-    exportUsage: (context) => exportUsage(deps, context),
-    getMetrics: (context) => getMetrics(deps, context),
-  }) satisfies Partial<Handlers>;
+export const usageHandlers = { getUsage, exportUsage, getMetrics } satisfies AreaHandlers<UsageDeps>;

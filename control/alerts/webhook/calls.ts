@@ -7,7 +7,7 @@ import type { Limiter } from '../../platform/limit/limiter.ts';
 import { createId } from '../../platform/store/id.ts';
 import type { Queries } from '../../platform/store/store.ts';
 import { auditCall } from '../../request/caller/audit.ts';
-import type { CallContext, Handlers } from '../../request/caller/call.ts';
+import type { AreaHandlers, CallContext } from '../../request/caller/call.ts';
 import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
 import { attempt, type DeliverDeps } from './deliver.ts';
 import { createSecret } from './message.ts';
@@ -131,12 +131,7 @@ async function sendAgain({ store, limiter }: WebhookCallDeps, context: CallConte
   });
 }
 
-export const createWebhookCalls = (deps: WebhookCallDeps) =>
-  ({
-    getAlertWebhook: (context) => getWebhook(deps, context),
-    saveAlertWebhook: (context) => saveWebhook(deps, context),
-    rotateAlertWebhook: (context) => rotateSecret(deps, context),
-    deleteAlertWebhook: (context) => deleteWebhook(deps, context),
-    testAlertWebhook: (context) => testWebhook(deps, context),
-    resendAlertDelivery: (context) => sendAgain(deps, context),
-  }) satisfies Partial<Handlers>;
+export const webhookHandlers = {
+  ...{ getAlertWebhook: getWebhook, saveAlertWebhook: saveWebhook, rotateAlertWebhook: rotateSecret },
+  ...{ deleteAlertWebhook: deleteWebhook, testAlertWebhook: testWebhook, resendAlertDelivery: sendAgain },
+} satisfies AreaHandlers<WebhookCallDeps>;

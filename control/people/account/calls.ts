@@ -3,7 +3,7 @@
 import { confirmEmailMessage, confirms } from '@underpass/rules/people/account.ts';
 import { tellNarrowed } from '../../platform/bus/narrowed-rights.ts';
 import { auditCall } from '../../request/caller/audit.ts';
-import type { CallContext, Handlers } from '../../request/caller/call.ts';
+import type { AreaHandlers, CallContext } from '../../request/caller/call.ts';
 import { expectPasskey } from '../../request/caller/passkey-rule.ts';
 import type { CallDeps } from '../../request/deps.ts';
 import { renderCookie } from '../../request/http/cookie.ts';
@@ -36,8 +36,4 @@ async function deleteAccount(deps: AccountDeps, { caller, body, nowMs }: CallCon
   return new Response(null, { status: 204, headers: { 'set-cookie': cookie } });
 }
 
-export const createAccountCalls = (deps: AccountDeps) =>
-  ({
-    exportAccount: (context) => exportAccount(deps, context),
-    deleteAccount: (context) => deleteAccount(deps, context),
-  }) satisfies Partial<Handlers>;
+export const accountHandlers = { exportAccount, deleteAccount } satisfies AreaHandlers<AccountDeps>;

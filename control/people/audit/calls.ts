@@ -10,7 +10,7 @@ import { containing } from '../../platform/store/like.ts';
 import { type LogCursor, readLogPage } from '../../platform/store/log-page.ts';
 import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries, Store } from '../../platform/store/store.ts';
-import type { Handlers } from '../../request/caller/call.ts';
+import type { AreaHandlers } from '../../request/caller/call.ts';
 import { orInvalid, refuse } from '../../request/http/refusal.ts';
 import { renderCsvRow } from './csv.ts';
 
@@ -100,9 +100,8 @@ export interface AuditDeps {
   readonly store: Pick<Store, 'db'>;
 }
 
-export const createAuditCalls = ({ store: { db } }: AuditDeps) =>
-  ({
-    listAudit: ({ membership, query }) => readPage(db, membership.id, query),
-    exportAudit: ({ membership }) => exportAudit(db, membership.id),
-    listServiceAudit: ({ query }) => readPage(db, null, query),
-  }) satisfies Partial<Handlers>;
+export const auditHandlers = {
+  listAudit: ({ store }, { membership, query }) => readPage(store.db, membership.id, query),
+  exportAudit: ({ store }, { membership }) => exportAudit(store.db, membership.id),
+  listServiceAudit: ({ store }, { query }) => readPage(store.db, null, query),
+} satisfies AreaHandlers<AuditDeps>;

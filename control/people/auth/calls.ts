@@ -12,7 +12,7 @@ import { addJob } from '../../platform/job/queue.ts';
 import { hasRoom, takeShare } from '../../platform/limit/limiter.ts';
 import { hashToken } from '../../platform/secret/token.ts';
 import { auditCall, writeAudit } from '../../request/caller/audit.ts';
-import type { CallContext, Handlers } from '../../request/caller/call.ts';
+import type { AreaHandlers, CallContext } from '../../request/caller/call.ts';
 import { needsOperatorPasskey } from '../../request/caller/passkey-rule.ts';
 import { auditFailedSignIn } from '../../request/caller/refusal-audit.ts';
 import { endSession, endSignIns, isLive, renewProof } from '../../request/caller/session.ts';
@@ -178,27 +178,17 @@ const getUser = async (deps: AuthDeps, { caller }: CallContext<'getUser'>): Prom
   ...(caller.operator && caller.passkey === 'none' && (await needsOperatorPasskey(deps.store.db)) ? { passkey: 'needed' } : {}),
 });
 
-export const createAuthCalls = (deps: AuthDeps) =>
-  ({
-    getUser: (context) => getUser(deps, context),
-    requestLoginLink: (context) => requestLoginLink(deps, context),
-    checkLoginLink: async ({ request, body, nowMs }) => {
-      const browser = readCookie(request.headers, deps.cookies.browser);
-      return checkLink(deps.store.db, body.token, browser, nowMs);
-    },
-    redeemLoginLink: (context) => redeem(deps, context),
-    logOut: async (context) =>
-      isOwnNavigation(context.request.headers) ? logOut(deps, context) : refuse('forbidden', 'Log out from a page of this site.'),
-    logOutByPost: (context) => logOutByPost(deps, context),
-    endOtherSignIns: (context) => endOtherSignIns(deps, context),
-    requestProof: (context) => requestProof(deps, context),
-    redeemProof: (context) => redeemProof(deps, context),
-    getOwnAddress: async ({ address }) => ({ address }),
-    listSessions: (context) => listSessions(deps, context),
-    deleteSession: (context) => deleteSession(deps, context),
-    getBotCheck: async () => deps.botCheck.describe(),
-    getBotChallenge: async ({ request, address }) => {
-      await deps.limiter.take('botCheck', limitedAddress(address, request.headers));
-      return orMissing(await deps.botCheck.createChallenge(), 'Challenge');
-    },
-  }) satisfies Partial<Handlers>;
+export const authHandlers = {
+  ...{ getUser, requestLoginLink, redeemLoginLink: redeem, logOutByPost, endOtherSignIns },
+  ...{ requestProof, redeemProof, listSessions, deleteSession },
+  checkLoginLink: async ({ store, cookies }, { request, body, nowMs }) =>
+    checkLink(store.db, body.token, readCookie(request.headers, cookies.browser), nowMs),
+  logOut: async (deps, context) =>
+    isOwnNavigation(context.request.headers) ? logOut(deps, context) : refuse('forbidden', 'Log out from a page of this site.'),
+  getOwnAddress: async (_, { address }) => ({ address }),
+  getBotCheck: async ({ botCheck }) => botCheck.describe(),
+  getBotChallenge: async ({ limiter, botCheck }, { request, address }) => {
+    await limiter.take('botCheck', limitedAddress(address, request.headers));
+    return orMissing(await botCheck.createChallenge(), 'Challenge');
+  },
+} satisfies AreaHandlers<AuthDeps>;

@@ -16,7 +16,7 @@ import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries } from '../../platform/store/store.ts';
 import { createApiToken } from '../../request/caller/api-token.ts';
 import { writeAudit } from '../../request/caller/audit.ts';
-import type { CallContext, Handlers } from '../../request/caller/call.ts';
+import type { AreaHandlers, CallContext } from '../../request/caller/call.ts';
 import { findMembership, lowerRole, type Membership, refuseStopped } from '../../request/caller/membership.ts';
 import { addNotices } from '../../request/caller/notice.ts';
 import { takeQuota } from '../../request/caller/quota.ts';
@@ -173,11 +173,6 @@ async function denyDevice(deps: DeviceDeps, context: CallContext<'denyDevice'>):
   await decide(deps, row.id, { state: 'denied' });
 }
 
-export const createDeviceCalls = (deps: DeviceDeps) =>
-  ({
-    startDevice: (context) => startDevice(deps, context),
-    pollDevice: (context) => pollDevice(deps, context),
-    getDevice: (context) => getDevice(deps, context),
-    approveDevice: (context) => approveDevice(deps, context),
-    denyDevice: (context) => denyDevice(deps, context),
-  }) satisfies Partial<Handlers>;
+export const deviceHandlers = {
+  ...{ startDevice, pollDevice, getDevice, approveDevice, denyDevice },
+} satisfies AreaHandlers<DeviceDeps>;

@@ -15,7 +15,7 @@ import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries } from '../../platform/store/store.ts';
 import { userShare } from '../../request/caller/allowance.ts';
 import { auditCall, writeAudit } from '../../request/caller/audit.ts';
-import type { CallContext, Handlers } from '../../request/caller/call.ts';
+import type { AreaHandlers, CallContext } from '../../request/caller/call.ts';
 import type { Caller } from '../../request/caller/caller.ts';
 import { findMembership, refuseStopped } from '../../request/caller/membership.ts';
 import { tellNewOwner } from '../../request/caller/notice.ts';
@@ -205,12 +205,8 @@ async function acceptInvitation(deps: InvitationDeps, context: CallContext<'acce
   return joined.project;
 }
 
-export const createInvitationCalls = (deps: InvitationDeps) =>
-  ({
-    listInvitations: async ({ membership, nowMs }) =>
-      (await openInvitations(deps.store.db, membership.id, nowMs).execute()).map(toInvitation),
-    createInvitation: (context) => createInvitation(deps, context),
-    deleteInvitation: (context) => deleteInvitation(deps, context),
-    checkInvitation: (context) => checkInvitation(deps, context),
-    acceptInvitation: (context) => acceptInvitation(deps, context),
-  }) satisfies Partial<Handlers>;
+export const invitationHandlers = {
+  ...{ createInvitation, deleteInvitation, checkInvitation, acceptInvitation },
+  listInvitations: async ({ store }, { membership, nowMs }) =>
+    (await openInvitations(store.db, membership.id, nowMs).execute()).map(toInvitation),
+} satisfies AreaHandlers<InvitationDeps>;

@@ -26,7 +26,7 @@ import { createId } from '../../platform/store/id.ts';
 import type { Schema } from '../../platform/store/schema.ts';
 import { isUniqueViolation, type Queries } from '../../platform/store/store.ts';
 import { auditCall, writeAudit } from '../../request/caller/audit.ts';
-import type { CallContext, Handlers } from '../../request/caller/call.ts';
+import type { AreaHandlers, CallContext } from '../../request/caller/call.ts';
 import type { Caller } from '../../request/caller/caller.ts';
 import { addNotices } from '../../request/caller/notice.ts';
 import { auditFailedPasskey, auditFailedProof } from '../../request/caller/refusal-audit.ts';
@@ -37,7 +37,7 @@ import { readCookie } from '../../request/http/cookie.ts';
 import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
 import { browserCookie, browserToken } from '../auth/browser.ts';
 import { type SignInDeps, signIn } from '../auth/sign-in.ts';
-import { challengeOf, checkAnswer, checkCreation, creationOptions, type Party, partyOf, requestOptions } from './ceremony.ts';
+import { challengeOf, checkAnswer, checkCreation, creationOptions, partyOf, requestOptions } from './ceremony.ts';
 import { type Asked, createChallenge, isOwnChallenge, spendChallenge } from './challenge.ts';
 import {
   countRecoveryCodes,
@@ -55,13 +55,6 @@ export interface PasskeyDeps extends SignInDeps, Pick<CallDeps, 'feed' | 'limite
   readonly keyRing: Pick<KeyRing, 'derive'>;
 }
 
-/** The deps, and what follows from them. */
-interface PasskeyParts extends PasskeyDeps {
-  readonly party: Party;
-  /** The first signs challenges; each may have signed one. */
-  readonly secrets: () => readonly [newest: string, ...older: string[]];
-}
-
 /** The longest id that WebAuthn allows, 1023 bytes, in base64url. */
 const credentialIdMaxChars = 1364;
 
@@ -74,9 +67,12 @@ const toPasskey = ({ id, name, created_at, used_at }: Schema['passkeys']): Passk
 
 const inSession = (purpose: Asked['purpose'], { sessionId }: Caller): Asked => ({ purpose, holder: sessionId! });
 
+/** It signs challenges; each of the older ones may have signed one. */
+const newestSecret = ({ keyRing }: Pick<PasskeyDeps, 'keyRing'>): string => keyRing.derive('passkey')[0];
+
 /** The holder of a challenge without a session. A browser without the cookie gets no answer through. */
-const isOurs = ({ secrets }: Pick<PasskeyParts, 'secrets'>, text: string, asked: Asked, nowMs: number): boolean =>
-  secrets().some((secret) => isOwnChallenge(secret, text, asked, nowMs));
+const isOurs = ({ keyRing }: Pick<PasskeyDeps, 'keyRing'>, text: string, asked: Asked, nowMs: number): boolean =>
+  keyRing.derive('passkey').some((secret) => isOwnChallenge(secret, text, asked, nowMs));
 
 const inBrowser = (browser: string): Asked => ({ purpose: 'sign-in', holder: hashToken(browser) });
 
@@ -86,10 +82,10 @@ interface NewsCall {
 }
 
 /** The mail about a change goes out with the change. */
-const mailNews = ({ origin }: PasskeyParts, trx: Queries, { caller, nowMs }: NewsCall, news: PasskeyNews): Promise<void> =>
+const mailNews = ({ origin }: PasskeyDeps, trx: Queries, { caller, nowMs }: NewsCall, news: PasskeyNews): Promise<void> =>
   addNotices(trx, [caller.email], passkeyMail(news, origin), nowMs);
 
-const list = async ({ store }: PasskeyParts, { caller }: CallContext<'listPasskeys'>): Promise<Passkeys> => ({
+const list = async ({ store }: PasskeyDeps, { caller }: CallContext<'listPasskeys'>): Promise<Passkeys> => ({
   passkeys: (await listPasskeys(store.db, caller.userId)).map(toPasskey),
   recoveryCodes: await countRecoveryCodes(store.db, caller.userId),
   required: await isPasskeyRequired(store.db, caller.userId),
@@ -102,22 +98,22 @@ function expectProof(caller: Caller, passkeys: number): void {
   refuse('passkeyNeeded', 'Confirm with a passkey first.');
 }
 
-async function start(parts: PasskeyParts, { caller, nowMs }: CallContext<'startPasskey'>): Promise<PasskeyOptions> {
-  await parts.limiter.take('passkey', caller.userId);
-  const known = await listPasskeys(parts.store.db, caller.userId);
+async function start(deps: PasskeyDeps, { caller, nowMs }: CallContext<'startPasskey'>): Promise<PasskeyOptions> {
+  await deps.limiter.take('passkey', caller.userId);
+  const known = await listPasskeys(deps.store.db, caller.userId);
   expectProof(caller, known.length);
   if (known.length >= limits.passkeysPerUser) refuse('conflict', tooManyPasskeysMessage);
-  const challenge = createChallenge(parts.secrets()[0], inSession('add', caller), nowMs);
-  return { ...(await creationOptions(parts.party, { id: caller.userId, email: caller.email }, known, challenge)) };
+  const challenge = createChallenge(newestSecret(deps), inSession('add', caller), nowMs);
+  return { ...(await creationOptions(partyOf(deps.origin), { id: caller.userId, email: caller.email }, known, challenge)) };
 }
 
-async function add(parts: PasskeyParts, context: CallContext<'addPasskey'>): Promise<Passkey> {
+async function add(deps: PasskeyDeps, context: CallContext<'addPasskey'>): Promise<Passkey> {
   const { caller, body, nowMs } = context;
   const name = orInvalid(parsePasskeyName(body.name));
-  await parts.limiter.take('passkey', caller.userId);
+  await deps.limiter.take('passkey', caller.userId);
   const { credential } = body;
   const asked = inSession('add', caller);
-  const made = await checkCreation(parts.party, credential, (text) => isOurs(parts, text, asked, nowMs));
+  const made = await checkCreation(partyOf(deps.origin), credential, (text) => isOurs(deps, text, asked, nowMs));
   if (!made || made.id.length > credentialIdMaxChars) return refuse('invalid', passkeyRefusedMessage);
   const row: Schema['passkeys'] = {
     id: createId(nowMs),
@@ -130,7 +126,7 @@ async function add(parts: PasskeyParts, context: CallContext<'addPasskey'>): Pro
     created_at: nowMs,
     used_at: null,
   };
-  const tunnels = await parts.store.write(async (trx) => {
+  const tunnels = await deps.store.write(async (trx) => {
     await lockUser(trx, caller.userId);
     const count = (await listPasskeys(trx, caller.userId)).length;
     expectProof(caller, count);
@@ -139,11 +135,11 @@ async function add(parts: PasskeyParts, context: CallContext<'addPasskey'>): Pro
     await insertPasskey(trx, row);
     await renewProof(trx, caller.sessionId!, nowMs, 'passkey');
     await auditCall(trx, context, 'passkey.add', caller.email, { name });
-    await mailNews(parts, trx, context, { kind: 'added', name });
+    await mailNews(deps, trx, context, { kind: 'added', name });
     return count === 0 ? guardedTunnelsOf(trx, caller.userId) : [];
   });
-  parts.feed.tunnelsChanged(tunnels);
-  parts.jobs.wake();
+  deps.feed.tunnelsChanged(tunnels);
+  deps.jobs.wake();
   return toPasskey(row);
 }
 
@@ -156,10 +152,10 @@ async function insertPasskey(trx: Queries, row: Schema['passkeys']): Promise<voi
   }
 }
 
-async function rename(parts: PasskeyParts, context: CallContext<'renamePasskey'>): Promise<Passkey> {
+async function rename(deps: PasskeyDeps, context: CallContext<'renamePasskey'>): Promise<Passkey> {
   const { caller, segments, body } = context;
   const name = orInvalid(parsePasskeyName(body.name));
-  return parts.store.write(async (trx) => {
+  return deps.store.write(async (trx) => {
     const own = trx.updateTable('passkeys').set({ name }).where('id', '=', segments.id).where('user_id', '=', caller.userId);
     const row = orMissing(await own.returningAll().executeTakeFirst(), 'Passkey');
     await auditCall(trx, context, 'passkey.rename', caller.email, { name });
@@ -167,9 +163,9 @@ async function rename(parts: PasskeyParts, context: CallContext<'renamePasskey'>
   });
 }
 
-async function remove(parts: PasskeyParts, context: CallContext<'removePasskey'>): Promise<void> {
+async function remove(deps: PasskeyDeps, context: CallContext<'removePasskey'>): Promise<void> {
   const { caller, segments, nowMs } = context;
-  const tunnels = await parts.store.write(async (trx) => {
+  const tunnels = await deps.store.write(async (trx) => {
     await lockUser(trx, caller.userId);
     const all = await listPasskeys(trx, caller.userId);
     const passkey = orMissing(
@@ -184,22 +180,19 @@ async function remove(parts: PasskeyParts, context: CallContext<'removePasskey'>
     if (all.length === 1) await forgetProofs(trx, caller.userId);
     await endVisitsOfUser(trx, caller.userId, nowMs);
     await auditCall(trx, context, 'passkey.remove', caller.email, { name });
-    await mailNews(parts, trx, context, { kind: 'removed', name });
+    await mailNews(deps, trx, context, { kind: 'removed', name });
     return guardedTunnelsOf(trx, caller.userId);
   });
-  parts.feed.tunnelsChanged(tunnels);
-  parts.jobs.wake();
-  tellNarrowed(parts.bus, caller.userId);
+  deps.feed.tunnelsChanged(tunnels);
+  deps.jobs.wake();
+  tellNarrowed(deps.bus, caller.userId);
 }
 
-async function startSignIn(
-  parts: PasskeyParts,
-  { request, address, nowMs }: CallContext<'startPasskeySignIn'>,
-): Promise<Response> {
-  await parts.limiter.take('passkey', addressKey(address));
-  const browser = browserToken(parts.cookies, request.headers);
-  const options = await requestOptions(parts.party, [], createChallenge(parts.secrets()[0], inBrowser(browser), nowMs));
-  return Response.json(options, { headers: { 'set-cookie': browserCookie(parts.cookies, browser) } });
+async function startSignIn(deps: PasskeyDeps, { request, address, nowMs }: CallContext<'startPasskeySignIn'>): Promise<Response> {
+  await deps.limiter.take('passkey', addressKey(address));
+  const browser = browserToken(deps.cookies, request.headers);
+  const options = await requestOptions(partyOf(deps.origin), [], createChallenge(newestSecret(deps), inBrowser(browser), nowMs));
+  return Response.json(options, { headers: { 'set-cookie': browserCookie(deps.cookies, browser) } });
 }
 
 type AnswerCall = CallContext<'signInByPasskey'> | CallContext<'proveByPasskey'>;
@@ -210,14 +203,14 @@ interface Checked {
 }
 
 /** The passkey of a user who may sign in, if it answered our challenge. */
-async function check(parts: PasskeyParts, { body, nowMs }: AnswerCall, asked: Asked): Promise<Checked | undefined> {
+async function check(deps: PasskeyDeps, { body, nowMs }: AnswerCall, asked: Asked): Promise<Checked | undefined> {
   const { credential } = body;
-  const passkey = await findPasskey(parts.store.db, credential.id);
+  const passkey = await findPasskey(deps.store.db, credential.id);
   if (!passkey) return undefined;
   const { userHandle } = credential.response;
   if (userHandle && Buffer.from(userHandle, 'base64url').toString() !== passkey.user_id) return undefined;
-  const isOwn = (text: string): boolean => isOurs(parts, text, asked, nowMs);
-  const signCount = await checkAnswer(parts.party, credential, passkey, isOwn);
+  const isOwn = (text: string): boolean => isOurs(deps, text, asked, nowMs);
+  const signCount = await checkAnswer(partyOf(deps.origin), credential, passkey, isOwn);
   return signCount === undefined ? undefined : { passkey, signCount };
 }
 
@@ -245,106 +238,95 @@ async function take(trx: Queries, { passkey, signCount }: Checked, { body, addre
 }
 
 /** Refuses as a link that does not work is refused. */
-async function refuseSignIn(parts: PasskeyParts, { body, address, nowMs }: CallContext<'signInByPasskey'>): Promise<never> {
-  await parts.limiter.take('wrongLink', addressKey(address));
-  await auditFailedPasskey(parts, { credentialId: body.credential.id, address, nowMs });
+async function refuseSignIn(deps: PasskeyDeps, { body, address, nowMs }: CallContext<'signInByPasskey'>): Promise<never> {
+  await deps.limiter.take('wrongLink', addressKey(address));
+  await auditFailedPasskey(deps, { credentialId: body.credential.id, address, nowMs });
   return refuse('signedOut', passkeyFailedMessage);
 }
 
-async function signInByPasskey(parts: PasskeyParts, context: CallContext<'signInByPasskey'>): Promise<Response> {
-  await parts.limiter.take('passkey', addressKey(context.address));
-  const browser = readCookie(context.request.headers, parts.cookies.browser);
-  const checked = browser === undefined ? undefined : await check(parts, context, inBrowser(browser));
-  if (!checked) return refuseSignIn(parts, context);
+async function signInByPasskey(deps: PasskeyDeps, context: CallContext<'signInByPasskey'>): Promise<Response> {
+  await deps.limiter.take('passkey', addressKey(context.address));
+  const browser = readCookie(context.request.headers, deps.cookies.browser);
+  const checked = browser === undefined ? undefined : await check(deps, context, inBrowser(browser));
+  if (!checked) return refuseSignIn(deps, context);
   const { user_id: userId, email, id } = checked.passkey;
-  const answer = await signIn(parts, context, async (trx) =>
+  const answer = await signIn(deps, context, async (trx) =>
     (await take(trx, checked, context)) ? { userId, email, passkeyId: id } : undefined,
   );
-  return answer ?? refuseSignIn(parts, context);
+  return answer ?? refuseSignIn(deps, context);
 }
 
-async function startProof(parts: PasskeyParts, { caller, nowMs }: CallContext<'startPasskeyProof'>): Promise<PasskeyOptions> {
-  await parts.limiter.take('passkey', caller.userId);
-  const known = await listPasskeys(parts.store.db, caller.userId);
+async function startProof(deps: PasskeyDeps, { caller, nowMs }: CallContext<'startPasskeyProof'>): Promise<PasskeyOptions> {
+  await deps.limiter.take('passkey', caller.userId);
+  const known = await listPasskeys(deps.store.db, caller.userId);
   if (known.length === 0) refuse('conflict', passkeyNeededMessage);
   const options = await requestOptions(
-    parts.party,
+    partyOf(deps.origin),
     known,
-    createChallenge(parts.secrets()[0], inSession('prove', caller), nowMs),
+    createChallenge(newestSecret(deps), inSession('prove', caller), nowMs),
   );
   return { ...options };
 }
 
 async function refuseProof(
-  parts: PasskeyParts,
+  deps: PasskeyDeps,
   context: CallContext<'proveByPasskey' | 'proveByRecoveryCode'>,
   why: string,
   text: string,
 ) {
-  await auditFailedProof(parts, context, why);
+  await auditFailedProof(deps, context, why);
   return refuse('invalid', text);
 }
 
-async function proveByPasskey(parts: PasskeyParts, context: CallContext<'proveByPasskey'>): Promise<void> {
+async function proveByPasskey(deps: PasskeyDeps, context: CallContext<'proveByPasskey'>): Promise<void> {
   const { caller, nowMs } = context;
-  await parts.limiter.take('passkey', caller.userId);
-  const checked = await check(parts, context, inSession('prove', caller));
+  await deps.limiter.take('passkey', caller.userId);
+  const checked = await check(deps, context, inSession('prove', caller));
   const why = 'wrong answer of a passkey';
-  if (checked?.passkey.user_id !== caller.userId) return refuseProof(parts, context, why, passkeyRefusedMessage);
-  const isTaken = await parts.store.write(async (trx) => {
+  if (checked?.passkey.user_id !== caller.userId) return refuseProof(deps, context, why, passkeyRefusedMessage);
+  const isTaken = await deps.store.write(async (trx) => {
     if (!(await take(trx, checked, context))) return false;
     await renewProof(trx, caller.sessionId!, nowMs, 'passkey');
     await auditCall(trx, context, 'session.prove', caller.email, { by: 'passkey', name: checked.passkey.name });
     return true;
   });
-  if (!isTaken) await refuseProof(parts, context, why, passkeyRefusedMessage);
+  if (!isTaken) await refuseProof(deps, context, why, passkeyRefusedMessage);
 }
 
-async function createCodes(parts: PasskeyParts, context: CallContext<'createRecoveryCodes'>): Promise<RecoveryCodes> {
+async function createCodes(deps: PasskeyDeps, context: CallContext<'createRecoveryCodes'>): Promise<RecoveryCodes> {
   const { caller, nowMs } = context;
-  const codes = await parts.store.write(async (trx) => {
+  const codes = await deps.store.write(async (trx) => {
     await lockUser(trx, caller.userId);
     const count = (await listPasskeys(trx, caller.userId)).length;
     if (count === 0) refuse('conflict', noPasskeyMessage);
     expectProof(caller, count);
     const made = await replaceRecoveryCodes(trx, caller.userId, nowMs);
     await auditCall(trx, context, 'recovery-code.create', caller.email);
-    await mailNews(parts, trx, context, { kind: 'codes-made' });
+    await mailNews(deps, trx, context, { kind: 'codes-made' });
     return made;
   });
-  parts.jobs.wake();
+  deps.jobs.wake();
   return { codes };
 }
 
-async function proveByCode(parts: PasskeyParts, context: CallContext<'proveByRecoveryCode'>): Promise<void> {
+async function proveByCode(deps: PasskeyDeps, context: CallContext<'proveByRecoveryCode'>): Promise<void> {
   const { caller, body, nowMs } = context;
   const code = orInvalid(parseRecoveryCode(body.recoveryCode));
-  await parts.limiter.take('recoveryCodePerUser', caller.userId);
-  const isTaken = await parts.store.write(async (trx) => {
+  await deps.limiter.take('recoveryCodePerUser', caller.userId);
+  const isTaken = await deps.store.write(async (trx) => {
     if (!(await useRecoveryCode(trx, caller.userId, code))) return false;
     const left = await countRecoveryCodes(trx, caller.userId);
     await renewProof(trx, caller.sessionId!, nowMs, 'passkey');
     await auditCall(trx, context, 'session.prove', caller.email, { by: 'recovery-code', left });
-    await mailNews(parts, trx, context, { kind: 'code-used', left });
+    await mailNews(deps, trx, context, { kind: 'code-used', left });
     return true;
   });
-  if (!isTaken) return refuseProof(parts, context, 'wrong recovery code', wrongRecoveryCodeMessage);
-  parts.jobs.wake();
+  if (!isTaken) return refuseProof(deps, context, 'wrong recovery code', wrongRecoveryCodeMessage);
+  deps.jobs.wake();
 }
 
-export function createPasskeyCalls(deps: PasskeyDeps) {
-  const parts = { ...deps, party: partyOf(deps.origin), secrets: () => deps.keyRing.derive('passkey') };
-  return {
-    listPasskeys: (context) => list(parts, context),
-    startPasskey: (context) => start(parts, context),
-    addPasskey: (context) => add(parts, context),
-    renamePasskey: (context) => rename(parts, context),
-    removePasskey: (context) => remove(parts, context),
-    startPasskeySignIn: (context) => startSignIn(parts, context),
-    signInByPasskey: (context) => signInByPasskey(parts, context),
-    startPasskeyProof: (context) => startProof(parts, context),
-    proveByPasskey: (context) => proveByPasskey(parts, context),
-    createRecoveryCodes: (context) => createCodes(parts, context),
-    proveByRecoveryCode: (context) => proveByCode(parts, context),
-  } satisfies Partial<Handlers>;
-}
+export const passkeyHandlers = {
+  ...{ listPasskeys: list, startPasskey: start, addPasskey: add, renamePasskey: rename, removePasskey: remove },
+  ...{ startPasskeySignIn: startSignIn, signInByPasskey, startPasskeyProof: startProof, proveByPasskey },
+  ...{ createRecoveryCodes: createCodes, proveByRecoveryCode: proveByCode },
+} satisfies AreaHandlers<PasskeyDeps>;

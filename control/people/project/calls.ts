@@ -13,7 +13,7 @@ import { hasRoom } from '../../platform/limit/limiter.ts';
 import { newOwnerMail } from '../../platform/mail/mails.ts';
 import type { Queries } from '../../platform/store/store.ts';
 import { auditCall, writeAudit } from '../../request/caller/audit.ts';
-import type { CallContext, Handlers } from '../../request/caller/call.ts';
+import type { AreaHandlers, CallContext } from '../../request/caller/call.ts';
 import { findMembership, refuseStopped } from '../../request/caller/membership.ts';
 import { tellNewOwner } from '../../request/caller/notice.ts';
 import { lockProject } from '../../request/caller/project-lock.ts';
@@ -190,15 +190,9 @@ async function removeMember(deps: ProjectDeps, context: CallContext<'removeMembe
   tellNarrowed(deps.bus, segments.id);
 }
 
-export const createProjectCalls = (deps: ProjectDeps) =>
-  ({
-    listProjects: ({ caller }) => listProjects(deps.store.db, caller),
-    createProject: (context) => createProject(deps, context),
-    renameProject: (context) => renameProject(deps, context),
-    requirePasskeys: (context) => requirePasskeys(deps, context),
-    deleteProject: (context) => deleteOwnProject(deps, context),
-    listMembers: async ({ membership, caller }) =>
-      (await memberRows(deps.store.db, membership.id).execute()).map((row) => toMember(row, caller.userId)),
-    changeMember: (context) => changeMember(deps, context),
-    removeMember: (context) => removeMember(deps, context),
-  }) satisfies Partial<Handlers>;
+export const projectHandlers = {
+  ...{ createProject, renameProject, requirePasskeys, deleteProject: deleteOwnProject, changeMember, removeMember },
+  listProjects: ({ store }, { caller }) => listProjects(store.db, caller),
+  listMembers: async ({ store }, { membership, caller }) =>
+    (await memberRows(store.db, membership.id).execute()).map((row) => toMember(row, caller.userId)),
+} satisfies AreaHandlers<ProjectDeps>;

@@ -5,7 +5,7 @@ import { parseRegistration } from '@underpass/rules/people/registration.ts';
 import { addJob } from '../../platform/job/queue.ts';
 import { takeShare } from '../../platform/limit/limiter.ts';
 import { hashToken } from '../../platform/secret/token.ts';
-import type { CallContext, Handlers } from '../../request/caller/call.ts';
+import type { AreaHandlers, CallContext } from '../../request/caller/call.ts';
 import type { CallDeps } from '../../request/deps.ts';
 import { orInvalidForm } from '../../request/http/refusal.ts';
 import { type BotCheck, passBotCheck } from '../auth/bot-check.ts';
@@ -36,7 +36,4 @@ async function register(deps: RegistrationDeps, { request, body, address, nowMs 
   return new Response(null, { status: 204, headers: { 'set-cookie': browserCookie(deps.cookies, browser) } });
 }
 
-export const createRegistrationCalls = (deps: RegistrationDeps) =>
-  ({
-    register: (context) => register(deps, context),
-  }) satisfies Partial<Handlers>;
+export const registrationHandlers = { register } satisfies AreaHandlers<RegistrationDeps>;

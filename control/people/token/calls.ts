@@ -12,7 +12,7 @@ import type { Queries } from '../../platform/store/store.ts';
 import { recordAlert } from '../../request/caller/alert.ts';
 import { createApiToken } from '../../request/caller/api-token.ts';
 import { auditCall, writeAudit } from '../../request/caller/audit.ts';
-import type { CallContext, Handlers } from '../../request/caller/call.ts';
+import type { AreaHandlers, CallContext } from '../../request/caller/call.ts';
 import { findMembership } from '../../request/caller/membership.ts';
 import { addNotices } from '../../request/caller/notice.ts';
 import { lockProject } from '../../request/caller/project-lock.ts';
@@ -122,11 +122,7 @@ async function deleteOwn(deps: TokenDeps, { caller, segments, address, nowMs }: 
   tellNarrowed(deps.bus, caller.userId);
 }
 
-export const createTokenCalls = (deps: TokenDeps) =>
-  ({
-    listOwnTokens: (context) => listOwn(deps, context),
-    deleteOwnToken: (context) => deleteOwn(deps, context),
-    listApiTokens: async ({ membership }) => (await tokenRows(deps.store.db, membership.id).execute()).map(toApiToken),
-    createApiToken: (context) => createToken(deps, context),
-    deleteApiToken: (context) => deleteToken(deps, context),
-  }) satisfies Partial<Handlers>;
+export const tokenHandlers = {
+  ...{ listOwnTokens: listOwn, deleteOwnToken: deleteOwn, createApiToken: createToken, deleteApiToken: deleteToken },
+  listApiTokens: async ({ store }, { membership }) => (await tokenRows(store.db, membership.id).execute()).map(toApiToken),
+} satisfies AreaHandlers<TokenDeps>;

@@ -25,3 +25,17 @@ export interface CallContext<Name extends CallName = CallName> {
 /** A plain value becomes JSON with 200; undefined becomes 204; a Response is sent as it is. */
 export type Handler<Name extends CallName> = (context: CallContext<Name>) => Promise<unknown>;
 export type Handlers<Names extends CallName = CallName> = { readonly [Name in Names]: Handler<Name> };
+
+/** A handler that is not given yet what its area needs of control. */
+type Unbound<Deps, Name extends CallName> = (deps: Deps, context: CallContext<Name>) => Promise<unknown>;
+
+/** The handlers of an area's calls, which `bindHandlers` gives what the area needs. */
+export type AreaHandlers<Deps> = { readonly [Name in CallName]?: Unbound<Deps, Name> };
+
+export function bindHandlers<Deps, Names extends CallName>(
+  deps: Deps,
+  area: { readonly [Name in Names]: Unbound<Deps, Name> },
+): Handlers<Names> {
+  const bound = Object.entries<Unbound<Deps, never>>(area).map(([name, run]) => [name, (context: never) => run(deps, context)]);
+  return Object.fromEntries(bound) as Handlers<Names>;
+}

@@ -17,7 +17,7 @@ import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries, Store } from '../../platform/store/store.ts';
 import { takeAllowance, userShare } from '../../request/caller/allowance.ts';
 import { auditCall } from '../../request/caller/audit.ts';
-import type { CallContext, Handlers } from '../../request/caller/call.ts';
+import type { AreaHandlers, CallContext } from '../../request/caller/call.ts';
 import type { Membership } from '../../request/caller/membership.ts';
 import { lockProject } from '../../request/caller/project-lock.ts';
 import { takeQuota } from '../../request/caller/quota.ts';
@@ -111,14 +111,9 @@ async function getDomainDns(deps: DomainDeps, context: CallContext<'getDomainDns
   return provider === 'other' ? {} : { provider };
 }
 
-export const createDomainCalls = (deps: DomainDeps) =>
-  ({
-    listDomains: async ({ membership, query, request }) =>
-      answerPage(request, await readDomainPage(deps.store.db, membership.id, orInvalid(parseListQuery(query, domainList)))),
-    getDomain: async ({ membership, segments }) => toDomain(await getRow(deps.store.db, membership, segments.apexName)),
-    createDomain: (context) => createDomain(deps, context),
-    deleteDomain: (context) => deleteDomain(deps, context),
-    verifyDomain: (context) => verifyDomain(deps, context),
-    getDomainDns: (context) => getDomainDns(deps, context),
-    lookUpDns: (context) => lookUpDns(deps, context),
-  }) satisfies Partial<Handlers>;
+export const domainHandlers = {
+  ...{ createDomain, deleteDomain, verifyDomain, getDomainDns, lookUpDns },
+  listDomains: async ({ store }, { membership, query, request }) =>
+    answerPage(request, await readDomainPage(store.db, membership.id, orInvalid(parseListQuery(query, domainList)))),
+  getDomain: async ({ store }, { membership, segments }) => toDomain(await getRow(store.db, membership, segments.apexName)),
+} satisfies AreaHandlers<DomainDeps>;

@@ -8,7 +8,7 @@ import { parseObjectName } from '@underpass/rules/text/object-name.ts';
 import { mayDeleteSecurityGroup } from '@underpass/rules/text/security-group-name.ts';
 import type { Queries } from '../../platform/store/store.ts';
 import { auditCall, listChange } from '../../request/caller/audit.ts';
-import type { CallContext, Handlers } from '../../request/caller/call.ts';
+import type { AreaHandlers, CallContext } from '../../request/caller/call.ts';
 import type { Membership } from '../../request/caller/membership.ts';
 import { findNameAlike } from '../../request/caller/name-alike.ts';
 import { lockProject } from '../../request/caller/project-lock.ts';
@@ -83,12 +83,9 @@ async function deleteGroup(deps: GroupDeps, context: CallContext<'deleteSecurity
   });
 }
 
-export const createGroupCalls = (deps: GroupDeps) =>
-  ({
-    listSecurityGroups: async ({ membership, query, request }) =>
-      answerPage(request, await readGroupPage(deps.store.db, membership.id, orInvalid(parseListQuery(query, securityGroupList)))),
-    getSecurityGroup: ({ membership, segments }) => readGroup(deps.store.db, membership, segments.name),
-    createSecurityGroup: (context) => createGroup(deps, context),
-    updateSecurityGroup: (context) => updateGroup(deps, context),
-    deleteSecurityGroup: (context) => deleteGroup(deps, context),
-  }) satisfies Partial<Handlers>;
+export const groupHandlers = {
+  ...{ createSecurityGroup: createGroup, updateSecurityGroup: updateGroup, deleteSecurityGroup: deleteGroup },
+  listSecurityGroups: async ({ store }, { membership, query, request }) =>
+    answerPage(request, await readGroupPage(store.db, membership.id, orInvalid(parseListQuery(query, securityGroupList)))),
+  getSecurityGroup: ({ store }, { membership, segments }) => readGroup(store.db, membership, segments.name),
+} satisfies AreaHandlers<GroupDeps>;

@@ -17,7 +17,7 @@ import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries, Store } from '../../platform/store/store.ts';
 import { userShare } from '../../request/caller/allowance.ts';
 import { auditCall } from '../../request/caller/audit.ts';
-import type { CallContext, Handlers } from '../../request/caller/call.ts';
+import type { AreaHandlers, CallContext } from '../../request/caller/call.ts';
 import type { Membership } from '../../request/caller/membership.ts';
 import { lockProject } from '../../request/caller/project-lock.ts';
 import { parseFlag } from '../../request/http/flag.ts';
@@ -255,30 +255,23 @@ async function getLastClient(deps: TunnelDeps, { membership, segments }: CallCon
   return joinLastClient(deps.feed.lastClient(row.id), remembered.get(row.id));
 }
 
-export const createTunnelCalls = (deps: TunnelDeps) =>
-  ({
-    listTunnels: async ({ membership, query, request }) =>
-      answerPage(request, await listTunnels(deps, membership, orInvalid(parseListQuery(query, tunnelList)))),
-    getTunnel: ({ membership, segments, query }) =>
-      getTunnel(deps, membership, segments.name, parseFlag('Metrics', query.metrics)),
-    createTunnel: (context) => createTunnel(deps, context),
-    updateTunnel: (context) => updateTunnel(deps, context),
-    deleteTunnel: (context) => deleteTunnel(deps, context),
-    startQuickTunnel: async (context) => {
-      const { id, name } = await startQuickTunnel(deps, context);
-      return answerServing(deps, context.membership, id, name);
-    },
-    keepTunnel: async (context) => {
-      await keepTunnel(deps, context);
-      return getTunnel(deps, context.membership, context.segments.name);
-    },
-    rotateToken: (context) => rotateToken(deps, context),
-    listClients: (context) => listClients(deps, context),
-    getLastClient: (context) => getLastClient(deps, context),
-    listVisitorLog: async (context) => {
-      const row = await getRow(deps.store.db, context.membership, context.segments.name);
-      return readVisitorLog(deps.store.db, row.id, context);
-    },
-    getHistory: (context) => getHistory(deps, context),
-    listRegions: async () => (await listRegionRows(deps.store.db)).map(toRegion),
-  }) satisfies Partial<Handlers>;
+export const tunnelHandlers = {
+  ...{ createTunnel, updateTunnel, deleteTunnel, rotateToken, listClients, getLastClient, getHistory },
+  listTunnels: async (deps, { membership, query, request }) =>
+    answerPage(request, await listTunnels(deps, membership, orInvalid(parseListQuery(query, tunnelList)))),
+  getTunnel: (deps, { membership, segments, query }) =>
+    getTunnel(deps, membership, segments.name, parseFlag('Metrics', query.metrics)),
+  startQuickTunnel: async (deps, context) => {
+    const { id, name } = await startQuickTunnel(deps, context);
+    return answerServing(deps, context.membership, id, name);
+  },
+  keepTunnel: async (deps, context) => {
+    await keepTunnel(deps, context);
+    return getTunnel(deps, context.membership, context.segments.name);
+  },
+  listVisitorLog: async ({ store }, context) => {
+    const row = await getRow(store.db, context.membership, context.segments.name);
+    return readVisitorLog(store.db, row.id, context);
+  },
+  listRegions: async ({ store }) => (await listRegionRows(store.db)).map(toRegion),
+} satisfies AreaHandlers<TunnelDeps>;

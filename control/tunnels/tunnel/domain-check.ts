@@ -11,7 +11,7 @@ import type { CertificatePort, NameCertificate } from '../../edges/certificate/p
 import type { SilentZones } from '../../edges/dns/core/silent-zones.ts';
 import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries, Store } from '../../platform/store/store.ts';
-import type { CallContext, Handlers } from '../../request/caller/call.ts';
+import type { AreaHandlers, CallContext } from '../../request/caller/call.ts';
 import { parseFlag } from '../../request/http/flag.ts';
 import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
 import { isUnderNew } from '../domain/look-up-right.ts';
@@ -119,7 +119,4 @@ async function checkDomains(deps: DomainCheckDeps, context: CallContext<'checkTu
   }
 }
 
-export const createDomainCheckCalls = (deps: DomainCheckDeps) =>
-  ({
-    checkTunnelDomains: (context) => checkDomains(deps, context),
-  }) satisfies Partial<Handlers>;
+export const domainCheckHandlers = { checkTunnelDomains: checkDomains } satisfies AreaHandlers<DomainCheckDeps>;

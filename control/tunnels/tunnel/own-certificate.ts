@@ -12,7 +12,7 @@ import { isoTime } from '../../platform/store/iso-time.ts';
 import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries } from '../../platform/store/store.ts';
 import { auditCall } from '../../request/caller/audit.ts';
-import type { CallContext, Handlers } from '../../request/caller/call.ts';
+import type { AreaHandlers, CallContext } from '../../request/caller/call.ts';
 import { lockProject } from '../../request/caller/project-lock.ts';
 import type { CallDeps } from '../../request/deps.ts';
 import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
@@ -107,10 +107,6 @@ const removeOwn = (deps: OwnCertificateDeps, context: CallContext<'deleteOwnCert
     await auditCall(trx, context, 'certificate.delete', domain.host, { tunnel: context.segments.name, fingerprint });
   });
 
-export const createOwnCertificateCalls = (deps: OwnCertificateDeps) =>
-  ({
-    getOwnCertificate: (context) => getOwn(deps, context),
-    setOwnCertificate: (context) => setOwn(deps, context),
-    changeOwnCertificate: (context) => changeOwn(deps, context),
-    deleteOwnCertificate: (context) => removeOwn(deps, context),
-  }) satisfies Partial<Handlers>;
+export const ownCertificateHandlers = {
+  ...{ getOwnCertificate: getOwn, setOwnCertificate: setOwn, changeOwnCertificate: changeOwn, deleteOwnCertificate: removeOwn },
+} satisfies AreaHandlers<OwnCertificateDeps>;

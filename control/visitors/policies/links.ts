@@ -28,7 +28,7 @@ const toLink = (row: Schema['access_links']): AccessLink => ({
 });
 
 export async function listLinks(
-  db: Queries,
+  { store: { db } }: PolicyDeps,
   { membership, segments }: CallContext<'listAccessLinks'>,
 ): Promise<readonly AccessLink[]> {
   const { id } = await getPolicyRow(db, membership, segments.name);

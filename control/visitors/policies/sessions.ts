@@ -39,7 +39,7 @@ const toSignIn = (row: Schema['access_sign_ins']): AccessSignIn => ({
   ...{ allowed: row.allowed === 1, reason: row.reason, address: row.address },
 });
 
-export async function listSignIns(db: Queries, { membership, query }: CallContext<'listAccessSignIns'>) {
+export async function listSignIns({ store: { db } }: PolicyDeps, { membership, query }: CallContext<'listAccessSignIns'>) {
   let all = db.selectFrom('access_sign_ins').selectAll().where('project_id', '=', membership.id);
   if (query.policy !== undefined) all = all.where('policy', '=', query.policy);
   for (const word of orInvalid(parseSearch(query.q ?? '')))

@@ -26,7 +26,7 @@ const tokenRows = (db: Queries, policyId: string) =>
   db.selectFrom('access_tokens').selectAll().where('policy_id', '=', policyId).orderBy('id');
 
 export async function listTokens(
-  db: Queries,
+  { store: { db } }: PolicyDeps,
   { membership, segments }: CallContext<'listAccessTokens'>,
 ): Promise<readonly AccessToken[]> {
   const { id } = await getPolicyRow(db, membership, segments.name);

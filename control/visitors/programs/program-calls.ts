@@ -6,7 +6,7 @@ import type { KeyRing } from '../../platform/secret/key-ring.ts';
 import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries } from '../../platform/store/store.ts';
 import { auditCall } from '../../request/caller/audit.ts';
-import type { CallContext, Handlers } from '../../request/caller/call.ts';
+import type { AreaHandlers, CallContext } from '../../request/caller/call.ts';
 import { orMissing } from '../../request/http/refusal.ts';
 import { changeGrants, getPolicyRow, type PolicyDeps } from '../policies/write-policy.ts';
 import { type Chain, openFlow } from './flows.ts';
@@ -55,8 +55,7 @@ const removeProgram = (deps: PolicyDeps, context: CallContext<'deleteAccessProgr
     await auditCall(trx, context, 'access-policy.revoke-program', policy.name, detail);
   });
 
-export const createProgramCalls = (deps: PolicyDeps) =>
-  ({
-    listAccessPrograms: (context) => listPrograms(deps, context),
-    deleteAccessProgram: (context) => removeProgram(deps, context),
-  }) satisfies Partial<Handlers>;
+export const programHandlers = {
+  listAccessPrograms: listPrograms,
+  deleteAccessProgram: removeProgram,
+} satisfies AreaHandlers<PolicyDeps>;
