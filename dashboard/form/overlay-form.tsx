@@ -1,13 +1,50 @@
-// The form of a side panel or a dialog: the failure above its fields, Cancel and the submit button below. The panel mounts it when it
-// opens, so every opening starts with an empty form.
-import { type ReactNode, use } from 'react';
+// Side panels and dialogs with a form: the failure above its fields, Cancel and the submit button below. A panel mounts its form when
+// it opens, so every opening starts with an empty form.
+import { type ComponentType, type ReactNode, use } from 'react';
 import { Button } from '../ui/button.tsx';
+import { Dialog } from '../ui/overlay/dialog.tsx';
 import { DialogActions } from '../ui/overlay/dialog-actions.tsx';
+import type { DialogProps } from '../ui/overlay/dialog-frame.tsx';
 import { LeaveQuestion } from '../ui/overlay/leave-question.tsx';
-import { PanelActions, PanelBody, ProgressBar } from '../ui/overlay/side-panel.tsx';
+import { PanelActions, PanelBody, ProgressBar, SidePanel } from '../ui/overlay/side-panel.tsx';
 import { LayerContext, useLeave } from '../unsaved/use-unsaved.ts';
 import { FormFailure } from './form-failure.tsx';
 import type { Form } from './use-form.ts';
+
+type Frame = ComponentType<
+  Pick<DialogProps, 'open' | 'onOpenChange' | 'title' | 'description' | 'className' | 'flush' | 'children'>
+>;
+type Texts = Pick<DialogProps, 'title' | 'description' | 'className'>;
+
+interface Overlay {
+  readonly open: boolean;
+  readonly onOpenChange: (open: boolean) => void;
+}
+
+/** What the form of a panel or a dialog gets besides its own. */
+export interface InOverlay {
+  /** Closes the overlay. */
+  readonly onDone: () => void;
+}
+
+const createFormOverlay = (Frame: Frame, flush: boolean) =>
+  function formOverlay<Props extends InOverlay>(texts: Texts | ((props: Props) => Texts), Form: ComponentType<Props>) {
+    return function FormOverlay({ open, onOpenChange, ...rest }: Overlay & Omit<Props, 'onDone'>) {
+      const props = { ...rest, onDone: () => onOpenChange(false) } as unknown as Props;
+      const shown = typeof texts === 'function' ? texts(props) : texts;
+      return (
+        <Frame {...shown} {...(flush && { flush })} open={open} onOpenChange={onOpenChange}>
+          <Form {...props} />
+        </Frame>
+      );
+    };
+  };
+
+/** A side panel with a `PanelForm`. */
+export const formPanel = createFormOverlay(SidePanel as Frame, false);
+
+/** A dialog with a `DialogForm`. */
+export const formDialog = createFormOverlay(Dialog, true);
 
 export interface OverlayFormProps {
   readonly form: Pick<Form<object>, 'ref' | 'busy' | 'failure' | 'dismissFailure' | 'onSubmit'>;
@@ -38,7 +75,6 @@ export function PanelForm(props: OverlayFormProps) {
   );
 }
 
-/** Give the dialog `flush`: its foot belongs to the form. */
 export function DialogForm(props: OverlayFormProps) {
   const { form, children } = props;
   return (

@@ -5,28 +5,14 @@ import { accept, acceptFields, type Parsed, type ParsedForm, refuse } from '@und
 import { parseApiTokenName } from '@underpass/rules/text/project-name.ts';
 import { policyLimits } from '@underpass/rules/visit/policy-limits.ts';
 import { callApi } from '../../api/request.ts';
-import { PanelForm } from '../../form/overlay-form.tsx';
+import { formPanel, type InOverlay, PanelForm } from '../../form/overlay-form.tsx';
 import { TextField } from '../../form/text-field.tsx';
 import { useForm } from '../../form/use-form.ts';
 import { useProject } from '../../session/session.ts';
 import { SelectField } from '../../ui/input/select-field.tsx';
-import { SidePanel } from '../../ui/overlay/side-panel.tsx';
 import { linkHours, numberOf } from './expiry-choice.ts';
 
-export interface NewLinkPanelProps {
-  readonly policy: string;
-  readonly open: boolean;
-  readonly onOpenChange: (open: boolean) => void;
-  readonly onCreated: (link: AnswerOf<typeof accessCalls.createAccessLink>) => void;
-}
-
-export function NewLinkPanel({ open, onOpenChange, ...form }: NewLinkPanelProps) {
-  return (
-    <SidePanel open={open} onOpenChange={onOpenChange} title="Create share link" description="It is shown only once.">
-      <LinkForm {...form} onCancel={() => onOpenChange(false)} />
-    </SidePanel>
-  );
-}
+export const NewLinkPanel = formPanel({ title: 'Create share link', description: 'It is shown only once.' }, LinkForm);
 
 interface LinkValues {
   readonly name: string;
@@ -50,11 +36,12 @@ function parseUses(text: string): Parsed<number | undefined> {
   return fits ? accept(Number(typed)) : refuse(`Type a number from 1 to ${usesMost.toLocaleString('en-US')}.`);
 }
 
-interface LinkFormProps extends Pick<NewLinkPanelProps, 'policy' | 'onCreated'> {
-  readonly onCancel: () => void;
+interface LinkFormProps extends InOverlay {
+  readonly policy: string;
+  readonly onCreated: (link: AnswerOf<typeof accessCalls.createAccessLink>) => void;
 }
 
-function LinkForm({ policy, onCreated, onCancel }: LinkFormProps) {
+function LinkForm({ policy, onCreated, onDone }: LinkFormProps) {
   const project = useProject();
   const form = useForm<LinkValues, LinkRequest>({
     initial: { name: '', hours: '168', mostUses: '' },
@@ -63,7 +50,7 @@ function LinkForm({ policy, onCreated, onCancel }: LinkFormProps) {
       onCreated(await callApi(accessCalls.createAccessLink, { project: project.id, name: policy, payload })),
   });
   return (
-    <PanelForm form={form} submitLabel="Create" onCancel={onCancel} failureTitle="The link was not created.">
+    <PanelForm form={form} submitLabel="Create" onCancel={onDone} failureTitle="The link was not created.">
       <TextField form={form} name="name" label="Name" hint="Who it is for, such as ‘design review’." autoComplete="off" />
       <SelectField
         label="Expires after"

@@ -5,34 +5,24 @@ import { parseObjectName } from '@underpass/rules/text/object-name.ts';
 import { callApi } from '../../api/request.ts';
 import { useNavigateOrReload } from '../../api/use-navigate-or-reload.ts';
 import { ListField } from '../../form/list-field.tsx';
-import { PanelForm } from '../../form/overlay-form.tsx';
+import { formPanel, type InOverlay, PanelForm } from '../../form/overlay-form.tsx';
 import { TextField } from '../../form/text-field.tsx';
 import { useForm } from '../../form/use-form.ts';
 import { paths } from '../../routing/paths.ts';
 import { useProject } from '../../session/session.ts';
 import { Switch } from '../../ui/input/switch.tsx';
-import { SidePanel } from '../../ui/overlay/side-panel.tsx';
 import { toast } from '../../ui/overlay/toast.tsx';
 import { addPerson, parseTypedPeople } from './policy-form.ts';
 import { membersHint, peopleHint, peoplePlaceholder } from './words.ts';
 
-export interface NewPolicyPanelProps {
-  readonly open: boolean;
-  readonly onOpenChange: (open: boolean) => void;
-}
-
-export function NewPolicyPanel({ open, onOpenChange }: NewPolicyPanelProps) {
-  return (
-    <SidePanel
-      open={open}
-      onOpenChange={onOpenChange}
-      title="New Access Policy"
-      description="Choose who may sign in. The policy's page has more: a sign-in provider, a password, rules for paths, tokens and share links."
-    >
-      <NewPolicyForm onCancel={() => onOpenChange(false)} />
-    </SidePanel>
-  );
-}
+export const NewPolicyPanel = formPanel(
+  {
+    title: 'New Access Policy',
+    description:
+      "Choose who may sign in. The policy's page has more: a sign-in provider, a password, rules for paths, tokens and share links.",
+  },
+  NewPolicyForm,
+);
 
 interface NewPolicyValues {
   readonly name: string;
@@ -49,7 +39,7 @@ function parseNewPolicy({ members, ...values }: NewPolicyValues): ParsedForm<New
   return parsed.ok ? accept({ ...parsed.value, members }) : parsed;
 }
 
-function NewPolicyForm({ onCancel }: { readonly onCancel: () => void }) {
+function NewPolicyForm({ onDone }: InOverlay) {
   const project = useProject();
   const navigateOrReload = useNavigateOrReload();
   const form = useForm<NewPolicyValues, NewPolicy>({
@@ -63,7 +53,7 @@ function NewPolicyForm({ onCancel }: { readonly onCancel: () => void }) {
   });
   const { values, set } = form;
   return (
-    <PanelForm form={form} submitLabel="Create" onCancel={onCancel} failureTitle="The access policy was not created.">
+    <PanelForm form={form} submitLabel="Create" onCancel={onDone} failureTitle="The access policy was not created.">
       <TextField form={form} name="name" label="Name" autoComplete="off" />
       <Switch
         label="Members of the project"

@@ -3,35 +3,27 @@ import { accessCalls } from '@underpass/rules/api/access-calls.ts';
 import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
 import { parseEmail } from '@underpass/rules/people/email.ts';
 import { callApi } from '../../api/request.ts';
-import { DialogForm } from '../../form/overlay-form.tsx';
+import { DialogForm, formDialog, type InOverlay } from '../../form/overlay-form.tsx';
 import { TextField } from '../../form/text-field.tsx';
 import { useForm } from '../../form/use-form.ts';
 import { useProject } from '../../session/session.ts';
 import { RadioCards } from '../../ui/input/radio-cards.tsx';
-import { Dialog } from '../../ui/overlay/dialog.tsx';
 import { toast } from '../../ui/overlay/toast.tsx';
 
-export interface SignOutDialogProps {
+interface SignOutFormProps {
   readonly policy: string;
   /** The person that the form names at first. */
   readonly email?: string;
-  readonly open: boolean;
-  readonly onOpenChange: (open: boolean) => void;
 }
 
-export function SignOutDialog({ policy, email = '', open, onOpenChange }: SignOutDialogProps) {
-  return (
-    <Dialog
-      open={open}
-      onOpenChange={onOpenChange}
-      flush
-      title="Sign out visitors"
-      description="Their sessions and open connections end within seconds. Anyone the policy still admits can sign in again. Machine tokens keep working."
-    >
-      <SignOutForm policy={policy} email={email} onDone={() => onOpenChange(false)} />
-    </Dialog>
-  );
-}
+export const SignOutDialog = formDialog(
+  {
+    title: 'Sign out visitors',
+    description:
+      'Their sessions and open connections end within seconds. Anyone the policy still admits can sign in again. Machine tokens keep working.',
+  },
+  SignOutForm,
+);
 
 interface SignOutValues {
   readonly whom: 'one' | 'all';
@@ -54,11 +46,7 @@ const choices = [
   { value: 'all', label: 'Everybody', description: 'Includes people who used the password or a link.' },
 ] as const;
 
-interface SignOutFormProps extends Required<Pick<SignOutDialogProps, 'policy' | 'email'>> {
-  readonly onDone: () => void;
-}
-
-function SignOutForm({ policy, email, onDone }: SignOutFormProps) {
+function SignOutForm({ policy, email = '', onDone }: SignOutFormProps & InOverlay) {
   const project = useProject();
   const form = useForm<SignOutValues, SignOut>({
     initial: { whom: 'one', email },

@@ -7,39 +7,24 @@ import { unwrapHost } from '@underpass/rules/text/typed-list.ts';
 import { isApiError } from '../../api/error.ts';
 import { callApi } from '../../api/request.ts';
 import { useNavigateOrReload } from '../../api/use-navigate-or-reload.ts';
-import { DialogForm } from '../../form/overlay-form.tsx';
+import { DialogForm, formDialog, type InOverlay } from '../../form/overlay-form.tsx';
 import { TextField } from '../../form/text-field.tsx';
 import { useForm } from '../../form/use-form.ts';
 import { paths } from '../../routing/paths.ts';
 import { useProject } from '../../session/session.ts';
-import { Dialog } from '../../ui/overlay/dialog.tsx';
 import { toast } from '../../ui/overlay/toast.tsx';
 
-export interface AddDomainDialogProps {
-  readonly open: boolean;
-  readonly onOpenChange: (open: boolean) => void;
-}
-
-export function AddDomainDialog({ open, onOpenChange }: AddDomainDialogProps) {
-  return (
-    <Dialog
-      open={open}
-      onOpenChange={onOpenChange}
-      title="Add Domain"
-      description="Next, add a TXT record to prove you own it."
-      flush
-    >
-      <AddDomainForm onCancel={() => onOpenChange(false)} />
-    </Dialog>
-  );
-}
+export const AddDomainDialog = formDialog(
+  { title: 'Add Domain', description: 'Next, add a TXT record to prove you own it.' },
+  AddDomainForm,
+);
 
 function parseFields({ name }: { readonly name: string }): ParsedForm<string, 'name'> {
   const parsed = parseApexDomain(unwrapHost(name));
   return parsed.ok ? accept(parsed.value) : { ok: false, errors: { name: parsed.message } };
 }
 
-function AddDomainForm({ onCancel }: { readonly onCancel: () => void }) {
+function AddDomainForm({ onDone }: InOverlay) {
   const project = useProject();
   const navigateOrReload = useNavigateOrReload();
   const form = useForm({
@@ -56,7 +41,7 @@ function AddDomainForm({ onCancel }: { readonly onCancel: () => void }) {
     <DialogForm
       form={isBadName ? { ...form, failure: undefined } : form}
       submitLabel="Create"
-      onCancel={onCancel}
+      onCancel={onDone}
       failureTitle="The domain was not added."
     >
       <TextField

@@ -6,12 +6,11 @@ import type { OwnCertificate } from '@underpass/rules/entity/resource.ts';
 import { accept, acceptFields, type Parsed, type ParsedForm, refuse } from '@underpass/rules/parsed.ts';
 import { certificateLimits } from '@underpass/rules/tunnel/own-certificate.ts';
 import { callApi } from '../../api/request.ts';
-import { PanelForm } from '../../form/overlay-form.tsx';
+import { formPanel, type InOverlay, PanelForm } from '../../form/overlay-form.tsx';
 import { type Form, useForm } from '../../form/use-form.ts';
 import { Field } from '../../ui/input/field.tsx';
 import { Input, Textarea } from '../../ui/input/input.tsx';
 import { Switch } from '../../ui/input/switch.tsx';
-import { SidePanel } from '../../ui/overlay/side-panel.tsx';
 import { toast } from '../../ui/overlay/toast.tsx';
 
 /** Names the domain. */
@@ -26,26 +25,19 @@ export const fallbackTexts = {
   hint: 'Off: visitors are not served after its end. The authority issues only for names that lead here.',
 };
 
-export interface CertificatePanelProps {
+interface CertificateFormProps {
   readonly input: CertificateInput;
   readonly replaces: OwnCertificate | undefined;
-  readonly open: boolean;
-  readonly onOpenChange: (open: boolean) => void;
   readonly onSaved: () => void;
 }
 
-export function CertificatePanel({ open, onOpenChange, ...form }: CertificatePanelProps) {
-  return (
-    <SidePanel
-      open={open}
-      onOpenChange={onOpenChange}
-      title={form.replaces ? 'Replace Certificate' : 'Use Your Own Certificate'}
-      description={`For ${form.input.host}. New connections use it at once; open ones go on.`}
-    >
-      <CertificateForm {...form} onCancel={() => onOpenChange(false)} />
-    </SidePanel>
-  );
-}
+export const CertificatePanel = formPanel(
+  ({ input, replaces }: CertificateFormProps) => ({
+    title: replaces ? 'Replace Certificate' : 'Use Your Own Certificate',
+    description: `For ${input.host}. New connections use it at once; open ones go on.`,
+  }),
+  CertificateForm,
+);
 
 interface Values {
   readonly chain: string;
@@ -68,9 +60,7 @@ function parse({ chain, privateKey, fallback }: Values): ParsedForm<Payload, key
   });
 }
 
-type FormProps = Omit<CertificatePanelProps, 'open' | 'onOpenChange'> & { readonly onCancel: () => void };
-
-function CertificateForm({ input, replaces, onSaved, onCancel }: FormProps) {
+function CertificateForm({ input, replaces, onSaved, onDone }: CertificateFormProps & InOverlay) {
   const form = useForm<Values, Payload>({
     initial: { chain: '', privateKey: '', fallback: replaces?.fallback ?? true },
     parse,
@@ -81,7 +71,7 @@ function CertificateForm({ input, replaces, onSaved, onCancel }: FormProps) {
     },
   });
   return (
-    <PanelForm form={form} submitLabel="Save" onCancel={onCancel} failureTitle="The certificate was not taken.">
+    <PanelForm form={form} submitLabel="Save" onCancel={onDone} failureTitle="The certificate was not taken.">
       <PemField form={form} name="chain" label="Certificate" hint="PEM, with the intermediate certificates, in any order." />
       <PemField
         form={form}

@@ -73,8 +73,8 @@ export function Component() {
         rowKey={({ id }) => id}
         noun="blocks"
       />
-      <ImportDialog of={importing} open={dialog === 'import'} onClose={close} />
-      <NewBlockDialog value={reported} open={dialog === 'add'} onClose={close} />
+      <ImportDialog of={importing} open={dialog === 'import'} onOpenChange={close} />
+      <NewBlockDialog value={reported} open={dialog === 'add'} onOpenChange={close} />
       {confirm.dialog}
     </>
   );

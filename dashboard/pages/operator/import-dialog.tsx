@@ -3,12 +3,11 @@ import { bodyMaxBytes } from '@underpass/rules/limits.ts';
 import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
 import { useState } from 'react';
 import { useRevalidator } from 'react-router';
-import { DialogForm } from '../../form/overlay-form.tsx';
+import { DialogForm, formDialog, type InOverlay } from '../../form/overlay-form.tsx';
 import { type Form, useForm } from '../../form/use-form.ts';
 import { Banner } from '../../ui/banner.tsx';
 import { Field } from '../../ui/input/field.tsx';
 import { Input, Textarea } from '../../ui/input/input.tsx';
-import { Dialog } from '../../ui/overlay/dialog.tsx';
 import { toast } from '../../ui/overlay/toast.tsx';
 
 /** What is imported. */
@@ -20,26 +19,14 @@ export interface Importing {
   readonly send: (csv: string) => Promise<{ readonly imported: number; readonly problems?: readonly string[] }>;
 }
 
-interface ImportDialogProps {
+interface ImportFormProps {
   readonly of: Importing;
-  readonly open: boolean;
-  readonly onClose: () => void;
 }
 
-export function ImportDialog({ of, open, onClose }: ImportDialogProps) {
-  return (
-    <Dialog
-      open={open}
-      onOpenChange={(next) => next || onClose()}
-      title={of.title}
-      description={of.description}
-      className="max-w-2xl"
-      flush
-    >
-      <ImportForm of={of} onDone={onClose} />
-    </Dialog>
-  );
-}
+export const ImportDialog = formDialog(
+  ({ of: { title, description } }: ImportFormProps) => ({ title, description, className: 'max-w-2xl' }),
+  ImportForm,
+);
 
 interface ImportValues {
   readonly csv: string;
@@ -51,7 +38,7 @@ function parseImport({ csv }: ImportValues): ParsedForm<string, 'csv'> {
   return { ok: false, errors: { csv: limit } };
 }
 
-function ImportForm({ of, onDone }: { readonly of: Importing; readonly onDone: () => void }) {
+function ImportForm({ of, onDone }: ImportFormProps & InOverlay) {
   const [problems, setProblems] = useState<readonly string[]>([]);
   const { revalidate } = useRevalidator();
   const form = useForm({

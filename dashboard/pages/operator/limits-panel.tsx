@@ -5,10 +5,9 @@ import { type ProjectQuotas, projectQuotas, type QuotaName } from '@underpass/ru
 import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
 import { useRevalidator } from 'react-router';
 import { callApi } from '../../api/request.ts';
-import { PanelForm } from '../../form/overlay-form.tsx';
+import { formPanel, type InOverlay, PanelForm } from '../../form/overlay-form.tsx';
 import { TextField } from '../../form/text-field.tsx';
 import { useForm } from '../../form/use-form.ts';
-import { SidePanel } from '../../ui/overlay/side-panel.tsx';
 import { toast } from '../../ui/overlay/toast.tsx';
 
 const labels: Readonly<Record<QuotaName, string>> = {
@@ -35,26 +34,19 @@ function parseLimits(texts: Texts): ParsedForm<ProjectQuotas, QuotaName> {
 
 const textsOf = (quotas: ProjectQuotas) => Object.fromEntries(names.map((name) => [name, String(quotas[name])])) as Texts;
 
-export interface LimitsPanelProps {
+interface LimitsFormProps {
   readonly project: OperatorProject;
-  readonly open: boolean;
-  readonly onClose: () => void;
 }
 
-export function LimitsPanel({ project, open, onClose }: LimitsPanelProps) {
-  return (
-    <SidePanel
-      open={open}
-      onOpenChange={(next) => next || onClose()}
-      title={`Limits of ${project.name}`}
-      description="A lower limit keeps what exists and stops new entries."
-    >
-      <LimitsForm project={project} onDone={onClose} />
-    </SidePanel>
-  );
-}
+export const LimitsPanel = formPanel(
+  ({ project }: LimitsFormProps) => ({
+    title: `Limits of ${project.name}`,
+    description: 'A lower limit keeps what exists and stops new entries.',
+  }),
+  LimitsForm,
+);
 
-function LimitsForm({ project, onDone }: { readonly project: OperatorProject; readonly onDone: () => void }) {
+function LimitsForm({ project, onDone }: LimitsFormProps & InOverlay) {
   const { revalidate } = useRevalidator();
   const form = useForm({
     initial: textsOf(project.limits),

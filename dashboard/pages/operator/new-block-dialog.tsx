@@ -4,25 +4,16 @@ import { parseBlock, parseBlockReason } from '@underpass/rules/names/block.ts';
 import { accept, acceptFields, type ParsedForm } from '@underpass/rules/parsed.ts';
 import { useRevalidator } from 'react-router';
 import { callApi } from '../../api/request.ts';
-import { DialogForm } from '../../form/overlay-form.tsx';
+import { DialogForm, formDialog, type InOverlay } from '../../form/overlay-form.tsx';
 import { TextField } from '../../form/text-field.tsx';
 import { useForm } from '../../form/use-form.ts';
-import { Dialog } from '../../ui/overlay/dialog.tsx';
 import { toast } from '../../ui/overlay/toast.tsx';
 
-interface NewBlockDialogProps {
+interface BlockFormProps {
   readonly value: string;
-  readonly open: boolean;
-  readonly onClose: () => void;
 }
 
-export function NewBlockDialog({ value, open, onClose }: NewBlockDialogProps) {
-  return (
-    <Dialog open={open} onOpenChange={(next) => next || onClose()} title="Add Block" flush>
-      <BlockForm value={value} onDone={onClose} />
-    </Dialog>
-  );
-}
+export const NewBlockDialog = formDialog({ title: 'Add Block' }, BlockForm);
 
 type Fields = Readonly<Record<'value' | 'reason', string>>;
 
@@ -31,7 +22,7 @@ function parseFields(typed: Fields): ParsedForm<Fields, 'value' | 'reason'> {
   return parsed.ok ? accept({ ...parsed.value, value: parsed.value.value.value }) : parsed;
 }
 
-function BlockForm({ value, onDone }: { readonly value: string; readonly onDone: () => void }) {
+function BlockForm({ value, onDone }: BlockFormProps & InOverlay) {
   const { revalidate } = useRevalidator();
   const form = useForm({
     initial: { value, reason: '' },

@@ -4,19 +4,12 @@ import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
 import { parseEmail } from '@underpass/rules/people/email.ts';
 import { useRevalidator } from 'react-router';
 import { callApi } from '../../api/request.ts';
-import { DialogForm } from '../../form/overlay-form.tsx';
+import { DialogForm, formDialog, type InOverlay } from '../../form/overlay-form.tsx';
 import { TextField } from '../../form/text-field.tsx';
 import { useForm } from '../../form/use-form.ts';
-import { Dialog } from '../../ui/overlay/dialog.tsx';
 import { toast } from '../../ui/overlay/toast.tsx';
 
-export function NewSubscriptionDialog({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }) {
-  return (
-    <Dialog open={open} onOpenChange={(next) => next || onClose()} title="Add Subscription" flush>
-      <SubscriptionForm onDone={onClose} />
-    </Dialog>
-  );
-}
+export const NewSubscriptionDialog = formDialog({ title: 'Add Subscription' }, SubscriptionForm);
 
 interface NewSubscription {
   readonly email: string;
@@ -30,7 +23,7 @@ function parseFields({ email, ends }: Readonly<Record<'email' | 'ends', string>>
   return accept({ email: parsed.value, expiresAt: ends === '' ? undefined : new Date(`${ends}T23:59:59`).toISOString() });
 }
 
-function SubscriptionForm({ onDone }: { readonly onDone: () => void }) {
+function SubscriptionForm({ onDone }: InOverlay) {
   const { revalidate } = useRevalidator();
   const form = useForm({
     initial: { email: '', ends: '' },

@@ -45,7 +45,7 @@ export function Component() {
         rowKey={({ id }) => id}
         noun="projects"
       />
-      {limited && <LimitsPanel project={limited} open={open} onClose={() => setOpen(false)} />}
+      {limited && <LimitsPanel project={limited} open={open} onOpenChange={setOpen} />}
       {confirm.dialog}
     </>
   );

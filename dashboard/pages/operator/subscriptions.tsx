@@ -61,8 +61,8 @@ export function Component() {
         rowKey={({ id }) => id}
         noun="subscriptions"
       />
-      <ImportDialog of={importing} open={dialog === 'import'} onClose={close} />
-      <NewSubscriptionDialog open={dialog === 'add'} onClose={close} />
+      <ImportDialog of={importing} open={dialog === 'import'} onOpenChange={close} />
+      <NewSubscriptionDialog open={dialog === 'add'} onOpenChange={close} />
       {confirm.dialog}
     </>
   );

@@ -7,32 +7,24 @@ import { parseEmail } from '@underpass/rules/people/email.ts';
 import { mayGrant } from '@underpass/rules/people/permission.ts';
 import { useRevalidator } from 'react-router';
 import { callApi } from '../../api/request.ts';
-import { PanelForm } from '../../form/overlay-form.tsx';
+import { formPanel, type InOverlay, PanelForm } from '../../form/overlay-form.tsx';
 import { TextField } from '../../form/text-field.tsx';
 import { useForm } from '../../form/use-form.ts';
 import { RadioCards } from '../../ui/input/radio-cards.tsx';
-import { SidePanel } from '../../ui/overlay/side-panel.tsx';
 import { toast } from '../../ui/overlay/toast.tsx';
 import { grantableRoles } from './role-options.ts';
 
-export interface InvitePanelProps {
+interface InviteFormProps {
   readonly project: Project;
-  readonly open: boolean;
-  readonly onOpenChange: (open: boolean) => void;
 }
 
-export function InvitePanel({ project, open, onOpenChange }: InvitePanelProps) {
-  return (
-    <SidePanel
-      open={open}
-      onOpenChange={onOpenChange}
-      title="Invite to project"
-      description={`They get an email with a link to join ‘${project.name}’. The link works for ${durations.invitationDays} days.`}
-    >
-      <InviteForm project={project} onDone={() => onOpenChange(false)} />
-    </SidePanel>
-  );
-}
+export const InvitePanel = formPanel(
+  ({ project }: InviteFormProps) => ({
+    title: 'Invite to project',
+    description: `They get an email with a link to join ‘${project.name}’. The link works for ${durations.invitationDays} days.`,
+  }),
+  InviteForm,
+);
 
 interface Invite {
   readonly email: string;
@@ -43,7 +35,7 @@ function parseInvite({ email, role }: Invite): ParsedForm<Invite, 'email'> {
   return acceptFields({ email: parseEmail(email), role: accept(role) });
 }
 
-function InviteForm({ project, onDone }: { readonly project: Project; readonly onDone: () => void }) {
+function InviteForm({ project, onDone }: InviteFormProps & InOverlay) {
   const { revalidate } = useRevalidator();
   const form = useForm<Invite, Invite>({
     initial: { email: '', role: mayGrant(project.role, 'member') ? 'member' : project.role },

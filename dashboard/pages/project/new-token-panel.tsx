@@ -8,33 +8,25 @@ import { accept, acceptFields, type ParsedForm } from '@underpass/rules/parsed.t
 import { parseApiTokenName } from '@underpass/rules/text/project-name.ts';
 import { useRevalidator } from 'react-router';
 import { callApi } from '../../api/request.ts';
-import { PanelForm } from '../../form/overlay-form.tsx';
+import { formPanel, type InOverlay, PanelForm } from '../../form/overlay-form.tsx';
 import { TextField } from '../../form/text-field.tsx';
 import { useForm } from '../../form/use-form.ts';
 import { RadioCards } from '../../ui/input/radio-cards.tsx';
 import { SelectField } from '../../ui/input/select-field.tsx';
-import { SidePanel } from '../../ui/overlay/side-panel.tsx';
 import { grantableRoles } from './role-options.ts';
 
-export interface NewApiTokenPanelProps {
+interface TokenFormProps {
   readonly project: Project;
-  readonly open: boolean;
-  readonly onOpenChange: (open: boolean) => void;
   readonly onCreated: (token: NewApiToken) => void;
 }
 
-export function NewApiTokenPanel({ project, open, onOpenChange, onCreated }: NewApiTokenPanelProps) {
-  return (
-    <SidePanel
-      open={open}
-      onOpenChange={onOpenChange}
-      title="Create API token"
-      description={`The token acts for you within ‘${project.name}’. It is shown only once.`}
-    >
-      <TokenForm project={project} onCancel={() => onOpenChange(false)} onCreated={onCreated} />
-    </SidePanel>
-  );
-}
+export const NewApiTokenPanel = formPanel(
+  ({ project }: TokenFormProps) => ({
+    title: 'Create API token',
+    description: `The token acts for you within ‘${project.name}’. It is shown only once.`,
+  }),
+  TokenForm,
+);
 
 const lifetimes = [
   { value: '7', label: '7 days' },
@@ -55,13 +47,7 @@ function parseToken({ name, role, days }: TokenValues): ParsedForm<ApiTokenReque
   return acceptFields({ name: parseApiTokenName(name), role: accept(role), expiresInDays: accept(Number(days)) });
 }
 
-interface TokenFormProps {
-  readonly project: Project;
-  readonly onCancel: () => void;
-  readonly onCreated: (token: NewApiToken) => void;
-}
-
-function TokenForm({ project, onCancel, onCreated }: TokenFormProps) {
+function TokenForm({ project, onCreated, onDone }: TokenFormProps & InOverlay) {
   const { revalidate } = useRevalidator();
   const form = useForm<TokenValues, ApiTokenRequest>({
     initial: { name: '', role: 'member', days: '90' },
@@ -72,7 +58,7 @@ function TokenForm({ project, onCancel, onCreated }: TokenFormProps) {
     },
   });
   return (
-    <PanelForm form={form} submitLabel="Create" onCancel={onCancel}>
+    <PanelForm form={form} submitLabel="Create" onCancel={onDone}>
       <TextField form={form} name="name" label="Name" hint="What uses the token, such as ‘deploy pipeline’." autoComplete="off" />
       <RadioCards
         label="Role"

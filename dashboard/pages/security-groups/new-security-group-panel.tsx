@@ -7,32 +7,18 @@ import { parseObjectName } from '@underpass/rules/text/object-name.ts';
 import { text } from '@underpass/rules/text/text.ts';
 import { callApi } from '../../api/request.ts';
 import { useNavigateOrReload } from '../../api/use-navigate-or-reload.ts';
-import { PanelForm } from '../../form/overlay-form.tsx';
+import { formPanel, type InOverlay, PanelForm } from '../../form/overlay-form.tsx';
 import { TextField } from '../../form/text-field.tsx';
 import { useForm } from '../../form/use-form.ts';
 import { paths } from '../../routing/paths.ts';
 import { useProject } from '../../session/session.ts';
-import { SidePanel } from '../../ui/overlay/side-panel.tsx';
 import { toast } from '../../ui/overlay/toast.tsx';
 import { AllowListEditor } from './allow-list-editor.tsx';
 
-export interface NewSecurityGroupPanelProps {
-  readonly open: boolean;
-  readonly onOpenChange: (open: boolean) => void;
-}
-
-export function NewSecurityGroupPanel({ open, onOpenChange }: NewSecurityGroupPanelProps) {
-  return (
-    <SidePanel
-      open={open}
-      onOpenChange={onOpenChange}
-      title={text.groups.newTitle}
-      description="Only the listed addresses can reach the tunnels that use this group."
-    >
-      <NewGroupForm onCancel={() => onOpenChange(false)} />
-    </SidePanel>
-  );
-}
+export const NewSecurityGroupPanel = formPanel(
+  { title: text.groups.newTitle, description: 'Only the listed addresses can reach the tunnels that use this group.' },
+  NewGroupForm,
+);
 
 interface NewGroupValues {
   readonly name: string;
@@ -46,7 +32,7 @@ function parseNewGroup(values: NewGroupValues): ParsedForm<NewGroup, keyof NewGr
   return acceptFields({ name: parseObjectName(values.name), allow: parseAllowList(values.allow, values.pending) });
 }
 
-function NewGroupForm({ onCancel }: { readonly onCancel: () => void }) {
+function NewGroupForm({ onDone }: InOverlay) {
   const project = useProject();
   const navigateOrReload = useNavigateOrReload();
   const form = useForm<NewGroupValues, NewGroup>({
@@ -59,7 +45,7 @@ function NewGroupForm({ onCancel }: { readonly onCancel: () => void }) {
     },
   });
   return (
-    <PanelForm form={form} submitLabel="Create" onCancel={onCancel} failureTitle="The security group was not created.">
+    <PanelForm form={form} submitLabel="Create" onCancel={onDone} failureTitle="The security group was not created.">
       <TextField form={form} name="name" label="Name" autoComplete="off" />
       <AllowListEditor form={form} label="Allow" />
     </PanelForm>
