@@ -1,6 +1,7 @@
 // The calls to control that the command line makes: a bearer token, JSON in and out, coded errors.
 import { type AnswerOf, type Call, type CallRequest, type InputOf, requestOf } from '@underpass/rules/api/call.ts';
 import { type Problem, problems } from '../carry/problem.ts';
+import { gather } from '../process/bounded-file.ts';
 import { ClientError, type ErrorCode } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
 import { chooseProxyOfUrl, type HttpProxy } from '../process/proxy.ts';
@@ -115,20 +116,11 @@ function headersOf(token: string | undefined): Record<string, string> {
 }
 
 async function boundedText(response: Response, origin: string): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  try {
-    for await (const chunk of response.body ?? []) {
-      size += chunk.byteLength;
-      if (size > maxAnswerBytes)
-        throw new ClientError('server-unknown', `${origin} answers with more than ${maxAnswerBytes} bytes`);
-      chunks.push(chunk);
-    }
-  } catch (cause) {
-    if (cause instanceof ClientError) throw cause;
+  const bytes = await gather(response.body ?? [], maxAnswerBytes).catch((cause) => {
     throw new ClientError('server-unreachable', `the connection to ${origin} broke (${reasonOf(cause)})`, { cause });
-  }
-  return Buffer.concat(chunks).toString('utf8');
+  });
+  if (bytes === null) throw new ClientError('server-unknown', `${origin} answers with more than ${maxAnswerBytes} bytes`);
+  return bytes.toString('utf8');
 }
 
 function parseAnswer<T>(text: string, origin: string): T {

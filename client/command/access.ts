@@ -26,6 +26,7 @@ import {
   type Shell,
   withProject,
 } from './command-line.ts';
+import { addEnd, addList } from './list-commands.ts';
 
 interface TestFlags extends CommonFlags {
   readonly email?: string;
@@ -39,16 +40,26 @@ interface SignInFlags extends CommonFlags {
 
 export function addAccessCommands(program: Command, shell: Shell): void {
   const access = program.command('access').description('Access policies: who may visit an http tunnel.');
-  projectCommand(access, 'list', 'List the access policies.', ['underpass access list'])
-    .alias('ls')
-    .action((flags: CommonFlags) => list(shell, flags));
+  addList(access, shell, {
+    about: 'List the access policies.',
+    example: 'underpass access list',
+    read: ({ api, project }) => api.call(accessCalls.listAccessPolicies, { project: project.id }),
+    columns: ['NAME', 'ADMITS', 'TUNNELS'],
+    cells: (policy) => [policy.name, describeVisitors(policy), policy.tunnels.join(', ')],
+    none: 'No access policies. Create one: underpass access add team --members',
+  });
   projectCommand(access, 'show <policy>', 'Show one access policy.', ['underpass access show team']).action(
     (name: string, flags: CommonFlags) => show(shell, name, flags),
   );
   addChangeCommands(access, shell);
-  confirmedCommand(access, 'rm <policy>', 'Delete an access policy.', ['underpass access rm team --yes']).action(
-    (name: string, flags: ConfirmedFlags) => remove(shell, name, flags),
-  );
+  addEnd(access, shell, {
+    words: '<policy>',
+    about: 'Delete an access policy.',
+    example: 'underpass access rm team --yes',
+    warning: 'This operation is permanent.',
+    deed: 'Delete the access policy',
+    end: ({ api, project }, name) => api.call(accessCalls.deleteAccessPolicy, { project: project.id, name }),
+  });
   addTest(access, shell);
   addAccessTokenCommands(access, shell);
   addAccessLinkCommands(access, shell);
@@ -95,17 +106,6 @@ function addTest(access: Command, shell: Shell): void {
     .action((name: string, url: string, flags: TestFlags) => test(shell, name, url, flags));
 }
 
-async function list(shell: Shell, flags: CommonFlags): Promise<void> {
-  const { api, project } = await openProject(shell.io, flags);
-  const policies = await api.call(accessCalls.listAccessPolicies, { project: project.id });
-  const rows = policies.map((policy) => [policy.name, describeVisitors(policy), policy.tunnels.join(', ')]);
-  const text =
-    rows.length === 0
-      ? 'No access policies. Create one: underpass access add team --members'
-      : renderTable(['NAME', 'ADMITS', 'TUNNELS'], rows);
-  outputOf(shell, flags).result(policies, text);
-}
-
 async function show(shell: Shell, name: string, flags: CommonFlags): Promise<void> {
   await print(shell, await openProject(shell.io, flags), name, flags);
 }
@@ -143,13 +143,6 @@ function changedPeople({ name, people }: AccessPolicy, added: readonly string[],
     throw new ClientError('not-found', `${name} does not list '${unknown}'`, { fix: `Run "underpass access show ${name}".` });
   }
   return [...people.filter((person) => !leaving.includes(person)), ...added];
-}
-
-async function remove(shell: Shell, name: string, flags: ConfirmedFlags): Promise<void> {
-  const { api, project } = await openProject(shell.io, flags);
-  await confirm(shell.io, 'This operation is permanent.', `Delete the access policy ${name}?`, flags.yes);
-  await api.call(accessCalls.deleteAccessPolicy, { project: project.id, name });
-  outputOf(shell, flags).result({ deleted: name }, `Deleted ${name}.`);
 }
 
 async function test(shell: Shell, name: string, url: string, flags: TestFlags): Promise<void> {

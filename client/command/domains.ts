@@ -10,46 +10,38 @@ import type { Command } from 'commander';
 import { openProject } from '../account/account.ts';
 import type { Api } from '../account/api.ts';
 import { ClientError } from '../process/error.ts';
-import { renderFields, renderTable } from '../terminal/output.ts';
-import { confirm } from '../terminal/prompt.ts';
-import {
-  type CommonFlags,
-  type ConfirmedFlags,
-  canonicalOf,
-  confirmedCommand,
-  outputOf,
-  projectCommand,
-  type Shell,
-} from './command-line.ts';
+import { renderFields } from '../terminal/output.ts';
+import { type CommonFlags, canonicalOf, outputOf, projectCommand, type Shell } from './command-line.ts';
+import { addEnd, addList } from './list-commands.ts';
 
 export function addDomainCommands(program: Command, shell: Shell): void {
   const domains = program.command('domains').description('Verified domains of the project.');
-  projectCommand(domains, 'list', 'List the domains.', ['underpass domains list --json'])
-    .alias('ls')
-    .action((flags: CommonFlags) => list(shell, flags));
+  addList(domains, shell, {
+    about: 'List the domains.',
+    example: 'underpass domains list --json',
+    read: ({ api, project }) => api.call(domainCalls.listDomains, { project: project.id }),
+    columns: ['DOMAIN', 'STATUS', 'TXT RECORD'],
+    cells: (domain) => [domain.apexName, statusOf(domain), verificationRecord(domain.challenge).value],
+    none: 'No domains. Register one: underpass domains add example.com',
+  });
   projectCommand(domains, 'add <apex>', 'Register a domain and show the TXT record that proves it.', [
     'underpass domains add example.com',
   ]).action((apex: string, flags: CommonFlags) => add(shell, canonicalApex(apex), flags));
   projectCommand(domains, 'verify <apex>', 'Look for the TXT record now.', ['underpass domains verify example.com']).action(
     (apex: string, flags: CommonFlags) => verify(shell, canonicalApex(apex), flags),
   );
-  confirmedCommand(domains, 'rm <apex>', 'Delete a domain.', ['underpass domains rm example.com --yes']).action(
-    (apex: string, flags: ConfirmedFlags) => remove(shell, canonicalApex(apex), flags),
-  );
+  addEnd(domains, shell, {
+    words: '<apex>',
+    about: 'Delete a domain.',
+    example: 'underpass domains rm example.com --yes',
+    warning: 'This operation is permanent.',
+    deed: 'Delete the domain',
+    canonical: canonicalApex,
+    end: ({ api, project }, apexName) => api.call(domainCalls.deleteDomain, { project: project.id, apexName }),
+  });
 }
 
 const canonicalApex = (text: string) => canonicalOf(parseApexDomain, unwrapHost(text));
-
-async function list(shell: Shell, flags: CommonFlags): Promise<void> {
-  const { api, project } = await openProject(shell.io, flags);
-  const domains = await api.call(domainCalls.listDomains, { project: project.id });
-  const rows = domains.map((domain) => [domain.apexName, statusOf(domain), verificationRecord(domain.challenge).value]);
-  const text =
-    rows.length === 0
-      ? 'No domains. Register one: underpass domains add example.com'
-      : renderTable(['DOMAIN', 'STATUS', 'TXT RECORD'], rows);
-  outputOf(shell, flags).result(domains, text);
-}
 
 async function add(shell: Shell, apex: string, flags: CommonFlags): Promise<void> {
   const { api, project } = await openProject(shell.io, flags);
@@ -63,13 +55,6 @@ async function verify(shell: Shell, apex: string, flags: CommonFlags): Promise<v
   const domain = await api.call(domainCalls.verifyDomain, { project: project.id, apexName: apex });
   outputOf(shell, flags).result(domain, domainText(domain, await findProvider(api, project.id, domain)));
   if (!domain.verified) throw new ClientError('domain-unverified', domain.apexName);
-}
-
-async function remove(shell: Shell, apex: string, flags: ConfirmedFlags): Promise<void> {
-  const { api, project } = await openProject(shell.io, flags);
-  await confirm(shell.io, 'This operation is permanent.', `Delete the domain ${apex}?`, flags.yes);
-  await api.call(domainCalls.deleteDomain, { project: project.id, apexName: apex });
-  outputOf(shell, flags).result({ deleted: apex }, `Deleted ${apex}.`);
 }
 
 /** Only for the advice: a failure does not matter. */

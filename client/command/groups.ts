@@ -7,19 +7,17 @@ import type { Command } from 'commander';
 import { openProject, type ProjectAccount } from '../account/account.ts';
 import { saveChange } from '../account/api.ts';
 import { ClientError } from '../process/error.ts';
-import { renderFields, renderTable } from '../terminal/output.ts';
-import { confirm } from '../terminal/prompt.ts';
+import { renderFields } from '../terminal/output.ts';
 import {
   type CommonFlags,
-  type ConfirmedFlags,
   canonicalOf,
   collectEntries,
-  confirmedCommand,
   outputOf,
   projectCommand,
   requireOption,
   type Shell,
 } from './command-line.ts';
+import { addEnd, addList } from './list-commands.ts';
 
 interface AddFlags extends CommonFlags {
   readonly allow?: readonly string[];
@@ -33,9 +31,13 @@ interface SetFlags extends CommonFlags {
 
 export function addGroupCommands(program: Command, shell: Shell): void {
   const groups = program.command('groups').description('Security groups: the addresses that may reach a tunnel.');
-  projectCommand(groups, 'list', 'List the security groups.', ['underpass groups list'])
-    .alias('ls')
-    .action((flags: CommonFlags) => list(shell, flags));
+  addList(groups, shell, {
+    about: 'List the security groups.',
+    example: 'underpass groups list',
+    read: ({ api, project }) => api.call(securityGroupCalls.listSecurityGroups, { project: project.id }),
+    columns: ['NAME', 'RULES', 'TUNNELS', 'LAST UPDATED'],
+    cells: (group) => [group.name, String(group.allowList.length), String(group.assignmentCount), group.updatedAt],
+  });
   projectCommand(groups, 'show <name>', 'Show the allow rules of a group.', ['underpass groups show office']).action(
     (name: string, flags: CommonFlags) => show(shell, name, flags),
   );
@@ -52,21 +54,14 @@ export function addGroupCommands(program: Command, shell: Shell): void {
     .option('--add <address>', 'add a rule; may be repeated', collectEntries)
     .option('--rm <address>', 'remove a rule; may be repeated', collectEntries)
     .action((name: string, flags: SetFlags) => set(shell, name, flags));
-  confirmedCommand(groups, 'rm <name>', 'Delete a group.', ['underpass groups rm office --yes']).action(
-    (name: string, flags: ConfirmedFlags) => remove(shell, name, flags),
-  );
-}
-
-async function list(shell: Shell, flags: CommonFlags): Promise<void> {
-  const { api, project } = await openProject(shell.io, flags);
-  const groups = await api.call(securityGroupCalls.listSecurityGroups, { project: project.id });
-  const rows = groups.map(({ name, allowList, assignmentCount, updatedAt }) => [
-    name,
-    String(allowList.length),
-    String(assignmentCount),
-    updatedAt,
-  ]);
-  outputOf(shell, flags).result(groups, renderTable(['NAME', 'RULES', 'TUNNELS', 'LAST UPDATED'], rows));
+  addEnd(groups, shell, {
+    words: '<name>',
+    about: 'Delete a group.',
+    example: 'underpass groups rm office --yes',
+    warning: 'This operation is permanent.',
+    deed: 'Delete the security group',
+    end: ({ api, project }, name) => api.call(securityGroupCalls.deleteSecurityGroup, { project: project.id, name }),
+  });
 }
 
 async function show(shell: Shell, name: string, flags: CommonFlags): Promise<void> {
@@ -110,13 +105,6 @@ function changed({ name, allowList }: SecurityGroup, added: readonly string[], r
     throw new ClientError('not-found', `${name} has no rule '${unknown}'`, { fix: `Run "underpass groups show ${name}".` });
   }
   return [...allowList.filter((rule) => !removed.includes(rule)), ...added];
-}
-
-async function remove(shell: Shell, name: string, flags: ConfirmedFlags): Promise<void> {
-  const { api, project } = await openProject(shell.io, flags);
-  await confirm(shell.io, 'This operation is permanent.', `Delete the security group ${name}?`, flags.yes);
-  await api.call(securityGroupCalls.deleteSecurityGroup, { project: project.id, name });
-  outputOf(shell, flags).result({ deleted: name }, `Deleted ${name}.`);
 }
 
 function fetchGroup({ api, project }: ProjectAccount, name: string): Promise<SecurityGroup> {

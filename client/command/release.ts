@@ -6,6 +6,7 @@ import { publicCalls } from '@underpass/rules/api/public-calls.ts';
 import type { Release } from '@underpass/rules/entity/resource.ts';
 import { compareVersions } from '@underpass/rules/text/version.ts';
 import { reasonOf, request, unreachable } from '../account/api.ts';
+import { gather } from '../process/bounded-file.ts';
 import { ClientError } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
 
@@ -65,19 +66,14 @@ function sumOf(sums: string, name: string): string | undefined {
 }
 
 async function download(io: Io, url: string, maxBytes: number): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
   try {
     const response = await io.fetch(url, { redirect: 'error', signal: AbortSignal.timeout(downloadTimeoutMs) });
     if (!response.ok) throw new ClientError('release-missing', `${url} answers ${response.status}`);
-    for await (const chunk of response.body ?? []) {
-      size += chunk.byteLength;
-      if (size > maxBytes) throw new ClientError('release-untrusted', `${url} is longer than ${maxBytes} bytes`);
-      chunks.push(chunk);
-    }
+    const bytes = await gather(response.body ?? [], maxBytes);
+    if (bytes === null) throw new ClientError('release-untrusted', `${url} is longer than ${maxBytes} bytes`);
+    return bytes;
   } catch (cause) {
     if (cause instanceof ClientError) throw cause;
     throw await unreachable(io, url, `${url} (${reasonOf(cause)})`, cause);
   }
-  return Buffer.concat(chunks);
 }

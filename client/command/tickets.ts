@@ -8,9 +8,8 @@ import { parseTicket, renderTicket } from '@underpass/wire/reach-ticket.ts';
 import type { Command } from 'commander';
 import { openProject } from '../account/account.ts';
 import { ClientError } from '../process/error.ts';
-import { renderTable } from '../terminal/output.ts';
-import { confirm } from '../terminal/prompt.ts';
-import { type CommonFlags, describe, outputOf, parseWhole, type Shell, withProject } from './command-line.ts';
+import { type CommonFlags, outputOf, parseWhole, projectCommand, type Shell } from './command-line.ts';
+import { addEnd, addList } from './list-commands.ts';
 
 interface AddFlags extends CommonFlags {
   readonly days?: number;
@@ -18,48 +17,34 @@ interface AddFlags extends CommonFlags {
   readonly bound?: boolean;
 }
 
-interface RemoveFlags extends CommonFlags {
-  readonly yes?: boolean;
-}
-
 export function addTicketCommands(program: Command, shell: Shell): void {
   const tickets = program
     .command('tickets')
     .description('Tickets: what somebody without a sign-in reaches a private tunnel with.');
-  withProject(
-    describe(tickets.command('list <tunnel>').alias('ls'), 'List the tickets of a private tunnel.', [
-      'underpass tickets list database',
-    ]),
-  ).action((tunnel: string, flags: CommonFlags) => list(shell, tunnel, flags));
-  withProject(
-    describe(
-      tickets.command('add <tunnel> <name>'),
-      'Create a ticket and print it once, on the machine that carries the tunnel.',
-      ['underpass tickets add database laptop --days 30 > laptop.ticket'],
-    ),
-  )
+  addList(tickets, shell, {
+    of: '<tunnel>',
+    about: 'List the tickets of a private tunnel.',
+    example: 'underpass tickets list database',
+    read: ({ api, project }, name) => api.call(tunnelCalls.listReachTickets, { project: project.id, name }),
+    columns: ['ID', 'NAME', 'CREATED BY', 'LAST USED', 'ENDS'],
+    cells: (each) => [each.id, each.name, each.createdBy, each.usedAt ?? neverLabel, each.expiresAt ?? neverLabel],
+    none: 'No tickets.',
+  });
+  projectCommand(tickets, 'add <tunnel> <name>', 'Create a ticket and print it once, on the machine that carries the tunnel.', [
+    'underpass tickets add database laptop --days 30 > laptop.ticket',
+  ])
     .option('--days <number>', 'it ends after this many days (default: never)', parseWhole)
     .option('--key-file <file>', 'key of the client that carries the tunnel (default: reach.pem in the config folder)')
     .option('--no-bound', 'create it on another machine: without the key in it')
     .action((tunnel: string, name: string, flags: AddFlags) => add(shell, tunnel, name, flags));
-  withProject(
-    describe(tickets.command('rm <tunnel> <id>'), 'End a ticket, and the connections that it opened.', [
-      'underpass tickets rm database 01k9 --yes',
-    ]),
-  )
-    .option('-y, --yes', 'do not ask')
-    .action((tunnel: string, id: string, flags: RemoveFlags) => remove(shell, tunnel, id, flags));
-}
-
-async function list(shell: Shell, name: string, flags: CommonFlags): Promise<void> {
-  const { api, project } = await openProject(shell.io, flags);
-  const tickets = await api.call(tunnelCalls.listReachTickets, { project: project.id, name });
-  const rows = tickets.map((each) => [
-    ...[each.id, each.name, each.createdBy, each.usedAt ?? neverLabel],
-    each.expiresAt ?? neverLabel,
-  ]);
-  const text = rows.length === 0 ? 'No tickets.' : renderTable(['ID', 'NAME', 'CREATED BY', 'LAST USED', 'ENDS'], rows);
-  outputOf(shell, flags).result(tickets, text);
+  addEnd(tickets, shell, {
+    words: '<tunnel> <id>',
+    about: 'End a ticket, and the connections that it opened.',
+    example: 'underpass tickets rm database 01k9 --yes',
+    warning: 'Connections that it opened end at once.',
+    deed: 'End the ticket',
+    end: ({ api, project }, id, name) => api.call(tunnelCalls.deleteReachTicket, { project: project.id, name, id }),
+  });
 }
 
 async function add(shell: Shell, tunnel: string, name: string, flags: AddFlags): Promise<void> {
@@ -88,11 +73,4 @@ async function createBinder({ io }: Shell, { keyFile }: AddFlags) {
     const endsAtMs = expiresAt === null ? null : Date.parse(expiresAt);
     return renderTicket({ ...content, pin: key.pin, grant: createGrant(key, randomBytes(8).toString('hex'), endsAtMs) });
   };
-}
-
-async function remove(shell: Shell, tunnel: string, id: string, flags: RemoveFlags): Promise<void> {
-  const { api, project } = await openProject(shell.io, flags);
-  await confirm(shell.io, 'Connections that it opened end at once.', `End the ticket ${id}?`, flags.yes);
-  await api.call(tunnelCalls.deleteReachTicket, { project: project.id, name: tunnel, id });
-  outputOf(shell, flags).result({ deleted: id }, `Ended ${id}.`);
 }

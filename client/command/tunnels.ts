@@ -13,18 +13,8 @@ import { openProject, type ProjectAccount } from '../account/account.ts';
 import { saveChange } from '../account/api.ts';
 import { fetchTunnel } from '../account/connectable.ts';
 import { ClientError } from '../process/error.ts';
-import { renderTable } from '../terminal/output.ts';
-import { confirm } from '../terminal/prompt.ts';
-import {
-  type CommonFlags,
-  type ConfirmedFlags,
-  canonicalOf,
-  collectHosts,
-  confirmedCommand,
-  outputOf,
-  projectCommand,
-  type Shell,
-} from './command-line.ts';
+import { type CommonFlags, canonicalOf, collectHosts, outputOf, projectCommand, type Shell } from './command-line.ts';
+import { addEnd, addList } from './list-commands.ts';
 import { renderTunnel, tunnelRow } from './tunnel-text.ts';
 
 interface AddFlags extends CommonFlags {
@@ -53,9 +43,14 @@ type ProxyFlag = 'off' | 'v1' | 'v2';
 
 export function addTunnelCommands(program: Command, shell: Shell): void {
   const tunnels = program.command('tunnels').description('Tunnels connect your applications to the Internet.');
-  projectCommand(tunnels, 'list', 'List the tunnels.', ['underpass tunnels list'])
-    .alias('ls')
-    .action((flags: CommonFlags) => list(shell, flags));
+  addList(tunnels, shell, {
+    about: 'List the tunnels.',
+    example: 'underpass tunnels list',
+    read: async ({ api, project }) => (await api.call(tunnelCalls.listTunnels, { project: project.id })).map(withoutToken),
+    columns: ['NAME', 'TYPE', 'REGION', 'STATUS', 'DOMAINS'],
+    cells: tunnelRow,
+    none: 'No tunnels. Create one: underpass tunnels add my-app --generate-domain',
+  });
   projectCommand(tunnels, 'show <tunnel>', 'Show one tunnel.', ['underpass tunnels show shop']).action(
     (name: string, flags: CommonFlags) => show(shell, name, flags),
   );
@@ -64,9 +59,14 @@ export function addTunnelCommands(program: Command, shell: Shell): void {
   projectCommand(tunnels, 'keep <tunnel>', 'Remove the expiry of a quick tunnel: it is not deleted any more.', [
     'underpass tunnels keep calm-otter-k4n7q2w6zd',
   ]).action((name: string, flags: CommonFlags) => keep(shell, name, flags));
-  confirmedCommand(tunnels, 'rm <tunnel>', 'Delete a tunnel and disconnect its clients.', [
-    'underpass tunnels rm shop --yes',
-  ]).action((name: string, flags: ConfirmedFlags) => remove(shell, name, flags));
+  addEnd(tunnels, shell, {
+    words: '<tunnel>',
+    about: 'Delete a tunnel and disconnect its clients.',
+    example: 'underpass tunnels rm shop --yes',
+    warning: 'Deleting this tunnel will disconnect all clients and interrupt all network traffic. This operation is permanent.',
+    deed: 'Delete',
+    end: ({ api, project }, name) => api.call(tunnelCalls.deleteTunnel, { project: project.id, name: canonicalName(name) }),
+  });
 }
 
 function proxyOption(): Option {
@@ -123,16 +123,6 @@ function addUpdate(tunnels: Command, shell: Shell): void {
 
 const canonicalName = (name: string) => canonicalOf(parseTunnelName, name);
 const proxyOf = (flag: ProxyFlag): ProxyProtocol => (flag === 'off' ? '' : flag);
-
-async function list(shell: Shell, flags: CommonFlags): Promise<void> {
-  const { api, project } = await openProject(shell.io, flags);
-  const tunnels = await api.call(tunnelCalls.listTunnels, { project: project.id });
-  const text =
-    tunnels.length === 0
-      ? 'No tunnels. Create one: underpass tunnels add my-app --generate-domain'
-      : renderTable(['NAME', 'TYPE', 'REGION', 'STATUS', 'DOMAINS'], tunnels.map(tunnelRow));
-  outputOf(shell, flags).result(tunnels.map(withoutToken), text);
-}
 
 async function show(shell: Shell, name: string, flags: CommonFlags): Promise<void> {
   await printTunnel(shell, await openProject(shell.io, flags), name, flags);
@@ -231,15 +221,6 @@ async function keep(shell: Shell, name: string, flags: CommonFlags): Promise<voi
   const account = await openProject(shell.io, flags);
   await account.api.call(tunnelCalls.keepTunnel, { project: account.project.id, name: canonicalName(name) });
   await printTunnel(shell, account, name, flags);
-}
-
-async function remove(shell: Shell, name: string, flags: ConfirmedFlags): Promise<void> {
-  const { api, project } = await openProject(shell.io, flags);
-  const warning =
-    'Deleting this tunnel will disconnect all clients and interrupt all network traffic. This operation is permanent.';
-  await confirm(shell.io, warning, `Delete ${name}?`, flags.yes);
-  await api.call(tunnelCalls.deleteTunnel, { project: project.id, name: canonicalName(name) });
-  outputOf(shell, flags).result({ deleted: name }, `Deleted ${name}.`);
 }
 
 async function printTunnel(shell: Shell, account: ProjectAccount, name: string, flags: CommonFlags): Promise<void> {

@@ -1,7 +1,7 @@
 // Reads a token from a file, standard input or the environment; never from the command line, which `ps` shows to everyone.
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { quoteShellWord } from '@underpass/rules/connect/shell-word.ts';
-import { readBounded } from '../process/bounded-file.ts';
+import { gather, readBounded } from '../process/bounded-file.ts';
 import { ClientError, fileReason } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
 import type { Output } from '../terminal/output.ts';
@@ -53,14 +53,4 @@ export function parseToken(text: string, source: string, fix?: string): string {
   return token;
 }
 
-async function readAll(io: Io): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of io.stdin) {
-    const bytes = Buffer.from(chunk as Uint8Array);
-    size += bytes.length;
-    if (size > maxTokenFileBytes) break;
-    chunks.push(bytes);
-  }
-  return Buffer.concat(chunks).toString('utf8');
-}
+const readAll = async ({ stdin }: Io): Promise<string> => (await gather(stdin, maxTokenFileBytes))?.toString('utf8') ?? '';

@@ -1,6 +1,7 @@
 // Takes the steps by which a program, such as an MCP client, learns how its user signs in at an address with an access policy:
 // challenge, resource metadata (RFC 9728), authorization server (RFC 8414), PKCE, registration.
 
+import { gather } from '../process/bounded-file.ts';
 import type { Io } from '../process/io.ts';
 import { version } from '../process/version.ts';
 import { type Finding, ok, problem, skipped, warning } from './finding.ts';
@@ -186,12 +187,7 @@ async function readBounded(response: Response): Promise<string> {
     await response.body?.cancel();
     return '';
   }
-  let text = '';
-  for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
-    text += chunk;
-    if (text.length > bytesMost) return '';
-  }
-  return text;
+  return (await gather(response.body ?? [], bytesMost))?.toString('utf8') ?? '';
 }
 
 function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {

@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { isBrowserPort } from '@underpass/rules/address/browser-port.ts';
 import { type FoundCall, findInspectCall, type InspectCallName, type Side } from '@underpass/rules/inspect/calls.ts';
 import type { ExchangeList, InspectRefusalCode, ReplayStarted, SearchResult } from '@underpass/rules/inspect/exchange.ts';
+import { gather } from '../process/bounded-file.ts';
 import { ClientError, listenReason } from '../process/error.ts';
 import { decodeBody } from './body-view.ts';
 import { compareAnswers } from './compare.ts';
@@ -246,7 +247,7 @@ async function replay(
   exchange: KeptExchange,
   { replays }: InspectSources,
 ): Promise<void> {
-  const text = await readText(request);
+  const text = (await gather(request, maxRequestBytes))?.toString('utf8') ?? null;
   if (text === null) return refuse(response, 'too-large');
   const edit = readReplayRequest(text);
   if (edit === null) return refuse(response, 'invalid');
@@ -258,15 +259,4 @@ async function replay(
   const started = replays.start(exchange, edit);
   if (!started.ok) return refuse(response, 'invalid', started.message);
   sendJson(response, 201, { id: started.value } satisfies ReplayStarted);
-}
-
-async function readText(request: IncomingMessage): Promise<string | null> {
-  const pieces: Buffer[] = [];
-  let bytes = 0;
-  for await (const piece of request as AsyncIterable<Buffer>) {
-    bytes += piece.length;
-    if (bytes > maxRequestBytes) return null;
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces).toString('utf8');
 }

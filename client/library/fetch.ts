@@ -7,6 +7,7 @@ import { connect as connectTls } from 'node:tls';
 import { serverNameOf } from '../carry/lookup.ts';
 import { connectThroughProxy, proxyFor } from '../carry/proxy-connect.ts';
 import { authoritiesWith } from '../process/authorities.ts';
+import { gather } from '../process/bounded-file.ts';
 import type { Io } from '../process/io.ts';
 
 /** The largest answer that the caller reads. */
@@ -54,15 +55,10 @@ function send(url: URL, init: RequestInit, signal: AbortSignal, connection: Requ
 async function toResponse(answer: IncomingMessage): Promise<Response> {
   const status = answer.statusCode ?? 0;
   if (status >= 300 && status < 400) throw new Error('the answer is a redirect');
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of answer as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > maxAnswerBytes) throw new Error(`the answer is larger than ${maxAnswerBytes} bytes`);
-    chunks.push(chunk);
-  }
+  const bytes = await gather(answer, maxAnswerBytes);
+  if (bytes === null) throw new Error(`the answer is larger than ${maxAnswerBytes} bytes`);
   const headers = new Headers();
   for (const [name, values] of Object.entries(answer.headersDistinct))
     for (const value of values ?? []) headers.append(name, value);
-  return new Response(noBody.has(status) ? null : Buffer.concat(chunks), { status, headers });
+  return new Response(noBody.has(status) ? null : bytes, { status, headers });
 }

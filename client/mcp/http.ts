@@ -1,6 +1,7 @@
 // The streamable HTTP endpoint, `/mcp`. Requests come through the tunnel alone, because nothing listens; the edge names the visitor.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { gather } from '../process/bounded-file.ts';
 import type { Bridge, Refusal } from './bridge.ts';
 import { checkMessage, type Era, idOf, type MessageHeaders, sessionVersions } from './core/check.ts';
 import { codes, errorOf, type Id, type Json, type Message, parseMessage } from './core/message.ts';
@@ -168,17 +169,11 @@ const tooLarge = ({ bodyBytes }: McpLimits): string => `The message is larger th
 /** The text; or the status of a refusal. */
 async function readBody(request: IncomingMessage, { bodyBytes, bodyMs }: McpLimits): Promise<string | 413 | 408> {
   if (Number(request.headers['content-length'] ?? 0) > bodyBytes) return 413;
-  const parts: Buffer[] = [];
-  let bytes = 0;
   const timer = setTimeout(() => request.destroy(), bodyMs);
   try {
     // Leaving the loop must not end the connection: the refusal is answered on it.
-    for await (const part of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-      bytes += part.length;
-      if (bytes > bodyBytes) return 413;
-      parts.push(part);
-    }
-    return Buffer.concat(parts).toString('utf8');
+    const bytes = await gather(request.iterator({ destroyOnReturn: false }), bodyBytes);
+    return bytes?.toString('utf8') ?? 413;
   } catch {
     return 408;
   } finally {

@@ -1,13 +1,27 @@
-// Reads a file that a user named, up to a limit: a device or a disk image given by mistake must not fill the memory.
+// Reads what others made, up to a limit: neither an endless answer nor a device given by mistake must fill the memory.
 import { createReadStream } from 'node:fs';
 import { ClientError, type ErrorCode, fileReason } from './error.ts';
 
+/** Returns all bytes of a stream, or null if there are more. */
+export async function gather(
+  source: AsyncIterable<Uint8Array | string> | Iterable<never>,
+  maxBytes: number,
+): Promise<Buffer<ArrayBuffer> | null> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of source) {
+    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+    size += bytes.length;
+    if (size > maxBytes) return null;
+    chunks.push(bytes);
+  }
+  return Buffer.concat(chunks);
+}
+
 /** Returns UTF-8 text. Rejects like readFile, and if the file is longer. */
 export async function readBounded(path: string, maxBytes: number): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of createReadStream(path, { end: maxBytes })) chunks.push(chunk as Buffer);
-  const bytes = Buffer.concat(chunks);
-  if (bytes.length > maxBytes) throw new Error(`more than ${maxBytes} bytes`);
+  const bytes = await gather(createReadStream(path, { end: maxBytes }), maxBytes);
+  if (bytes === null) throw new Error(`more than ${maxBytes} bytes`);
   return bytes.toString('utf8');
 }
 
