@@ -1,11 +1,11 @@
 // Prometheus metrics of control: calls by name and status, and what waits. Served by server/ on a private port.
 
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 import type { Dependency, DependencyState } from '../platform/dependency/dependency.ts';
 import { readQueue } from '../platform/job/waiting.ts';
 import { type BackupNote, readBackupNote } from '../platform/store/backup-note.ts';
+import { addGauge } from '../platform/store/gauge.ts';
 import { isWaiting } from '../platform/store/known-time.ts';
-import { unlessOutage } from '../platform/store/outage.ts';
 import type { Store } from '../platform/store/store.ts';
 
 export interface ControlMetrics {
@@ -17,45 +17,29 @@ export interface ControlMetrics {
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 
 function addDependencies(registry: Registry, dependencies: readonly Dependency[]): void {
-  const gauge = (name: string, help: string, read: (state: DependencyState) => number): void => {
-    new Gauge({
-      ...{ registers: [registry], name, help, labelNames: ['dependency'] },
-      collect() {
-        for (const { state } of dependencies) this.set({ dependency: state.name }, read(state));
-      },
-    });
-  };
+  const gauge = (name: string, help: string, read: (state: DependencyState) => number): void =>
+    addGauge(registry, { name, help, labels: ['dependency'] }, () =>
+      dependencies.map(({ state }) => [{ dependency: state.name }, read(state)]),
+    );
   gauge('underpass_dependency_answers', '1 while the dependency answers', ({ answers }) => (answers ? 1 : 0));
   gauge('underpass_dependency_changed_timestamp_seconds', 'When that last changed, Unix time', ({ sinceMs }) => sinceMs / 1000);
 }
 
 function addPool(registry: Registry, store: Store): void {
-  new Gauge({
-    registers: [registry],
-    name: 'underpass_database_pool',
-    help: 'Connections to Postgres that are used or idle, and queries waiting for one',
-    labelNames: ['state'],
-    collect() {
-      for (const [state, count] of Object.entries(store.pool?.() ?? {})) this.set({ state }, count);
-    },
-  });
+  const help = 'Connections to Postgres that are used or idle, and queries waiting for one';
+  addGauge(registry, { name: 'underpass_database_pool', help, labels: ['state'] }, () =>
+    Object.entries(store.pool?.() ?? {}).map(([state, count]) => [{ state }, count]),
+  );
 }
 
 /** Only figures that exist are exported: an installation without backups of ours has none. */
 function addBackups(registry: Registry, store: Store): void {
-  const gauge = (name: string, help: string, read: (note: BackupNote) => number | undefined): void => {
-    new Gauge({
-      ...{ registers: [registry], name, help },
-      async collect() {
-        this.remove();
-        await unlessOutage(async () => {
-          const note = await readBackupNote(store.db);
-          const value = note === undefined ? undefined : read(note);
-          if (value !== undefined) this.set(value);
-        });
-      },
+  const gauge = (name: string, help: string, read: (note: BackupNote) => number | undefined): void =>
+    addGauge(registry, { name, help }, async () => {
+      const note = await readBackupNote(store.db);
+      const value = note && read(note);
+      return value === undefined ? [] : [[{}, value]];
     });
-  };
   const seconds = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : ms / 1_000);
   gauge('underpass_backup_succeeded', '1 if the last backup succeeded', ({ error }) => (error === undefined ? 1 : 0));
   gauge('underpass_backup_timestamp_seconds', 'Last backup that succeeded, Unix time', ({ madeAtMs }) => seconds(madeAtMs));
@@ -77,24 +61,11 @@ export function createControlMetrics(store: Store, dependencies: readonly Depend
     labelNames: ['call'],
     buckets,
   });
-  new Gauge({
-    ...common,
-    name: 'underpass_jobs_waiting',
-    help: 'Mails and other jobs that are not done',
-    async collect() {
-      this.remove();
-      await unlessOutage(async () => this.set((await readQueue(store.db)).total));
-    },
-  });
-  new Gauge({
-    ...common,
-    name: 'underpass_expiry_waits',
-    help: '1 while expired rows are kept because the clock jumped or most of a table has expired',
-    async collect() {
-      this.remove();
-      await unlessOutage(async () => this.set((await isWaiting(store.db)) ? 1 : 0));
-    },
-  });
+  addGauge(registry, { name: 'underpass_jobs_waiting', help: 'Mails and other jobs that are not done' }, async () => [
+    [{}, (await readQueue(store.db)).total],
+  ]);
+  const help = '1 while expired rows are kept because the clock jumped or most of a table has expired';
+  addGauge(registry, { name: 'underpass_expiry_waits', help }, async () => [[{}, Number(await isWaiting(store.db))]]);
   return {
     registry,
     observe: (call, status, seconds) => {

@@ -1,6 +1,5 @@
 // The operator's blocks: addresses and networks that reach nothing on any edge, and names that no tunnel may have.
 
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { NetworkSet } from '@underpass/rules/address/network-set.ts';
 import type { Block, BlockImport } from '@underpass/rules/entity/resource.ts';
 import { blockList, type ListPage } from '@underpass/rules/list/list-page.ts';
@@ -17,15 +16,14 @@ import { sql } from 'kysely';
 import { registrableDomain } from '../edges/dns/registrable.ts';
 import { noteBlocks } from '../edges/feed/blocks.ts';
 import { ownHosts } from '../edges/region/regions.ts';
-import { csvLines, parseCsvLine } from '../people/audit/csv.ts';
 import { createId } from '../platform/store/id.ts';
 import { type ListedColumns, readListPage } from '../platform/store/list-page.ts';
-import { piecesOf } from '../platform/store/pieces.ts';
 import type { Schema } from '../platform/store/schema.ts';
 import type { Queries } from '../platform/store/store.ts';
 import { orInvalid, orMissing, refuse } from '../request/http/refusal.ts';
 import { darken, lighten } from '../tunnels/domain/blocked-names.ts';
 import { type ActingOperator, auditOperator, newest } from './actor.ts';
+import { importedLines, importRows } from './import.ts';
 
 const toBlock = (row: Schema['blocks']): Block => ({
   id: row.id,
@@ -126,12 +124,6 @@ export async function deleteBlock(operator: ActingOperator, key: string): Promis
   return toBlock(row);
 }
 
-const importedAtMost = 50_000;
-/** Rows of one transaction: SQLite runs one write at a time. */
-const importedAtOnce = 200;
-const readAtOnce = 500;
-const problemsShown = 20;
-
 function readLine(cells: readonly string[] | undefined, address: string, own: readonly string[]): Parsed<NewBlock> {
   if (!cells) return refuseText('not CSV');
   const target = checkTarget(cells[0] ?? '', address, own);
@@ -140,24 +132,13 @@ function readLine(cells: readonly string[] | undefined, address: string, own: re
     : target;
 }
 
-/** Lines of a value and a reason. Imports what it can read, and answers the problems of the others. */
+/** Lines of a value and a reason. */
 export async function importBlocks(operator: ActingOperator, csv: string): Promise<BlockImport> {
-  const lines = csvLines(csv).filter((line) => line !== '' && !line.startsWith('#'));
-  if (lines.length > importedAtMost) refuse('invalid', `A file may have at most ${importedAtMost} lines.`);
+  const lines = importedLines(csv, (line) => !line.startsWith('#'));
   const { store, origin } = operator.deps;
   const own = await ownHosts(store.db, origin);
   await refuseFull(store.db, lines.length);
-  let imported = 0;
-  const problems: string[] = [];
-  const blocks: NewBlock[] = [];
-  for (const [at, line] of lines.entries()) {
-    if (at % readAtOnce === 0) await nextTurn();
-    const read = readLine(parseCsvLine(line), operator.address, own);
-    if (read.ok) blocks.push(read.value);
-    else if (problems.length < problemsShown) problems.push(`line ${at + 1}: ${read.message}`);
-  }
-  await store.write((trx) => auditOperator(trx, operator, { action: 'block.import', target: `${blocks.length} lines` }));
-  for (const some of piecesOf(blocks, importedAtOnce)) {
+  const write = async (some: readonly NewBlock[]): Promise<number> => {
     const made: NewBlock[] = [];
     const tunnelIds = await store.write(async (trx) => {
       await noteBlocks(trx, operator.nowMs);
@@ -169,9 +150,9 @@ export async function importBlocks(operator: ActingOperator, csv: string): Promi
       }
       return ids;
     });
-    imported += made.length;
     tell(operator, made, [...new Set(tunnelIds)]);
-    await nextTurn();
-  }
-  return { imported, ...(problems.length === 0 ? {} : { problems }) };
+    return made.length;
+  };
+  const parse = (cells: readonly string[] | undefined) => readLine(cells, operator.address, own);
+  return importRows(operator, { action: 'block.import', lines, parse, writtenAtOnce: 200, write });
 }

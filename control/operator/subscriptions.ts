@@ -1,19 +1,19 @@
 // The operator's list of subscriptions, and the import from CSV.
 
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Subscription, SubscriptionImport } from '@underpass/rules/entity/resource.ts';
 import { type ListPage, type ListQuery, subscriptionList } from '@underpass/rules/list/list-page.ts';
+import { accept, type Parsed, refuse } from '@underpass/rules/parsed.ts';
 import { parseEmail } from '@underpass/rules/people/email.ts';
 import { parseTime } from '@underpass/rules/text/date.ts';
 import { sql } from 'kysely';
-import { csvLines, parseCsvLine } from '../people/audit/csv.ts';
+import { parseCsvLine } from '../people/audit/csv.ts';
 import { putSubscription, type SubscriptionChange } from '../people/registration/subscription.ts';
 import { parseExpiry } from '../people/registration/webhook.ts';
 import { type ListedColumns, readListPage } from '../platform/store/list-page.ts';
-import { piecesOf } from '../platform/store/pieces.ts';
 import type { Schema } from '../platform/store/schema.ts';
-import { orInvalid, orMissing, refuse } from '../request/http/refusal.ts';
+import { orInvalid, orMissing } from '../request/http/refusal.ts';
 import { type ActingOperator, auditOperator } from './actor.ts';
+import { importedLines, importRows } from './import.ts';
 
 const toSubscription = (row: Schema['subscriptions']): Subscription => ({
   id: row.id,
@@ -65,17 +65,6 @@ export const deleteSubscription = (operator: ActingOperator, id: string): Promis
     await auditOperator(trx, operator, { action: 'subscription.delete', target: orMissing(row, 'Subscription').email });
   });
 
-// About 5 MB of e-mails; split larger files.
-const importedAtMost = 50_000;
-// Rows of one transaction. It is short because SQLite runs one write at a time. An import that stops half-way can be repeated.
-const importedAtOnce = 50;
-// Lines that are read in one turn of the event loop: some 10 ms, so that other calls go on.
-const readAtOnce = 250;
-// Enough for the operator to find the mistake in the file.
-const problemsShown = 20;
-
-type Line = { readonly change: SubscriptionChange } | { readonly problem: string };
-
 // The columns of a file without a header line; only the first is required.
 const plainColumns: readonly string[] = ['email', 'expires_at', 'active'];
 
@@ -86,43 +75,27 @@ function columnsOf(first: readonly string[] | undefined): readonly string[] | un
 }
 
 /** A subscription is active unless its cell says false, no or 0. */
-function readLine(cells: readonly string[] | undefined, columns: readonly string[]): Line {
-  if (!cells) return { problem: 'not CSV' };
+function readLine(cells: readonly string[] | undefined, columns: readonly string[]): Parsed<SubscriptionChange> {
+  if (!cells) return refuse('not CSV');
   const cell = (name: string): string => cells[columns.indexOf(name)] ?? '';
   const email = parseEmail(cell('email'));
-  if (!email.ok) return { problem: email.message };
+  if (!email.ok) return email;
   const end = cell('expires_at');
   const expiresAt = end === '' ? null : parseTime(end);
-  if (end !== '' && expiresAt === null) return { problem: 'expires_at must be an ISO 8601 time' };
-  return { change: { email: email.value, source: 'import', active: !/^(false|no|0)$/i.test(cell('active')), expiresAt } };
+  if (end !== '' && expiresAt === null) return refuse('expires_at must be an ISO 8601 time');
+  return accept({ email: email.value, source: 'import', active: !/^(false|no|0)$/i.test(cell('active')), expiresAt });
 }
 
-async function readTable(lines: readonly string[]): Promise<{ changes: SubscriptionChange[]; problems: string[] }> {
-  const header = columnsOf(parseCsvLine(lines[0] ?? ''));
-  const changes: SubscriptionChange[] = [];
-  const problems: string[] = [];
-  for (let at = header ? 1 : 0; at < lines.length; at++) {
-    if (at % readAtOnce === 0) await nextTurn();
-    const line = readLine(parseCsvLine(lines[at]!), header ?? plainColumns);
-    if ('change' in line) changes.push(line.change);
-    else if (problems.length < problemsShown) problems.push(`line ${at + 1}: ${line.problem}`);
-  }
-  return { changes, problems };
-}
-
-/** Imports the lines that it can read, and answers the problems of the others. */
 export async function importSubscriptions(operator: ActingOperator, csv: string): Promise<SubscriptionImport> {
-  const lines = csvLines(csv);
-  if (lines.length > importedAtMost) refuse('invalid', `A file may have at most ${importedAtMost} lines.`);
-  const { changes, problems } = await readTable(lines);
-  const { store } = operator.deps;
-  await store.write((trx) => auditOperator(trx, operator, { action: 'subscription.import', target: `${changes.length} lines` }));
-  for (const some of piecesOf(changes, importedAtOnce)) {
-    await store.write(async (trx) => {
+  const lines = importedLines(csv);
+  const header = columnsOf(parseCsvLine(lines[0] ?? ''));
+  const write = async (some: readonly SubscriptionChange[]): Promise<number> => {
+    await operator.deps.store.write(async (trx) => {
       for (const change of some) await putSubscription(trx, change, operator.nowMs);
     });
-    // The embedded database answers without leaving the event loop's turn: without this, nobody else is served until the end.
-    await nextTurn();
-  }
-  return { imported: changes.length, ...(problems.length === 0 ? {} : { problems }) };
+    return some.length;
+  };
+  const parse = (cells: readonly string[] | undefined) => readLine(cells, header ?? plainColumns);
+  const from = header ? 1 : 0;
+  return importRows(operator, { action: 'subscription.import', lines, from, parse, writtenAtOnce: 50, write });
 }

@@ -1,9 +1,9 @@
 // Prometheus metrics of certificates: when they end, how many names have none, and how orders went.
 
 import type { FeedCertificate } from '@underpass/wire/feed.ts';
-import { Counter, Gauge, type Registry } from 'prom-client';
+import { Counter, type Registry } from 'prom-client';
 import type { PlatformDeps } from '../../platform/deps.ts';
-import { unlessOutage } from '../../platform/store/outage.ts';
+import { addGauge } from '../../platform/store/gauge.ts';
 import { readEnds, readOwnNames, readTunnelNames } from './certificate-rows.ts';
 import { isWildcard, type WantedName } from './core/wanted.ts';
 import { keepFirst } from './kept.ts';
@@ -68,31 +68,18 @@ function createReader(deps: CertificateMetricsDeps): () => Promise<readonly Line
 }
 
 export function addCertificateMetrics(deps: CertificateMetricsDeps): CertificateMetrics {
-  const common = { registers: [deps.registry], labelNames: ['region', 'kind'] as const };
   const lines = createReader(deps);
-  new Gauge({
-    ...common,
-    name: 'underpass_certificate_expiry_timestamp_seconds',
-    help: 'Earliest end of a certificate in use, Unix time',
-    async collect() {
-      this.reset();
-      await unlessOutage(async () => {
-        for (const { region, kind, soonestMs } of await lines())
-          if (Number.isFinite(soonestMs)) this.set({ region, kind }, soonestMs / 1000);
-      });
-    },
-  });
-  new Gauge({
-    ...common,
-    name: 'underpass_certificates_missing',
-    help: 'Names to serve with TLS that have no valid certificate',
-    async collect() {
-      this.reset();
-      await unlessOutage(async () => {
-        for (const { region, kind, missing } of await lines()) this.set({ region, kind }, missing);
-      });
-    },
-  });
+  const labels = ['region', 'kind'] as const;
+  const expiry = 'underpass_certificate_expiry_timestamp_seconds';
+  addGauge(deps.registry, { name: expiry, help: 'Earliest end of a certificate in use, Unix time', labels }, async () =>
+    (await lines()).flatMap(({ region, kind, soonestMs }) =>
+      Number.isFinite(soonestMs) ? [[{ region, kind }, soonestMs / 1000]] : [],
+    ),
+  );
+  const missing = 'underpass_certificates_missing';
+  addGauge(deps.registry, { name: missing, help: 'Names to serve with TLS that have no valid certificate', labels }, async () =>
+    (await lines()).map((line) => [{ region: line.region, kind: line.kind }, line.missing]),
+  );
   const orders = new Counter({
     registers: [deps.registry],
     name: 'underpass_certificate_orders_total',

@@ -2,6 +2,7 @@
 // Network errors become answers: it never throws for them.
 
 import { Resolver } from 'node:dns/promises';
+import { inBrackets } from '@underpass/rules/address/address.ts';
 import { LimitReached } from '../../platform/limit/limit-reached.ts';
 import { createTurns } from '../../platform/limit/turns.ts';
 import type { TxtAnswer } from './core/challenge.ts';
@@ -42,8 +43,7 @@ const maxRecords = 1_000;
 /** c-ares' codes for an answer without records. */
 const negativeCodes = new Set(['ENOTFOUND', 'ENODATA']);
 
-const serverText = ({ address, port }: NameServer): string =>
-  address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
+const serverText = ({ address, port }: NameServer): string => `${inBrackets(address)}:${port}`;
 
 const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
 

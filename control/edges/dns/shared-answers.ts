@@ -15,7 +15,7 @@ export interface SharedAnswersOptions {
   readonly clock: () => number;
 }
 
-/** `question` does not throw. */
+/** A question that throws is not kept: everybody who waits for it gets the error. */
 export function createSharedAnswers<T>(
   question: (name: string) => Promise<T>,
   { keptMs, most, clock }: SharedAnswersOptions,

@@ -205,6 +205,25 @@ function parseRow(line: string): [TableName, object] | KeptFile | Ending {
   return parsed;
 }
 
+interface ParsedLine {
+  readonly line: string;
+  /** Null for the first line, which says what the file is. */
+  readonly parsed: ReturnType<typeof parseRow> | null;
+}
+
+async function* parseLines(lines: AsyncIterable<string>): AsyncGenerator<ParsedLine> {
+  let headerSeen = false;
+  for await (const line of lines) {
+    if (headerSeen) yield { line, parsed: parseRow(line) };
+    else {
+      parseHeader(line);
+      yield { line, parsed: null };
+    }
+    headerSeen = true;
+  }
+  if (!headerSeen) throw new Error('restore: the file is empty');
+}
+
 /** Inserts batches of one table's rows, in the order in which they come. */
 function createInserter(db: Queries) {
   let table: TableName | undefined;
@@ -223,22 +242,14 @@ function createInserter(db: Queries) {
 
 async function restoreLines(db: Queries, lines: AsyncIterable<string>): Promise<void> {
   const inserter = createInserter(db);
-  let headerSeen = false;
   let count = 0;
   let ending: Ending | undefined;
-  for await (const line of lines) {
-    if (!headerSeen) {
-      parseHeader(line);
-      headerSeen = true;
-      continue;
-    }
-    const parsed = parseRow(line);
+  for await (const { parsed } of parseLines(lines)) {
     if (Array.isArray(parsed)) {
       count += 1;
       await inserter.add(...parsed);
-    } else if ('rows' in parsed) ending = parsed;
+    } else if (parsed !== null && 'rows' in parsed) ending = parsed;
   }
-  if (!headerSeen) throw new Error('restore: the file is empty');
   if (ending?.rows !== count) throw new Error(cutOff);
   await inserter.flush();
 }
@@ -259,21 +270,15 @@ export async function checkBackup(path: string): Promise<BackupFacts> {
   const hash = createLineHash();
   const files: string[] = [];
   let rows = 0;
-  let lines = 0;
   let ending: Ending | undefined;
-  for await (const line of openLines(path)) {
+  for await (const { line, parsed } of parseLines(openLines(path))) {
     // Nothing may follow the last line.
     if (ending !== undefined) throw new Error(cutOff);
-    if (lines++ === 0) parseHeader(line);
-    else {
-      const parsed = parseRow(line);
-      if (Array.isArray(parsed)) rows += 1;
-      else if ('rows' in parsed) ending = parsed;
-      else files.push(parsed.file);
-    }
+    if (Array.isArray(parsed)) rows += 1;
+    else if (parsed !== null && 'rows' in parsed) ending = parsed;
+    else if (parsed !== null) files.push(parsed.file);
     if (ending === undefined) hash.add(line);
   }
-  if (lines === 0) throw new Error('restore: the file is empty');
   const sha256 = hash.digest();
   if (ending?.rows !== rows || (ending.sha256 ?? sha256) !== sha256) throw new Error(cutOff);
   return { rows, files, hasChecksum: ending.sha256 !== undefined };
@@ -282,14 +287,10 @@ export async function checkBackup(path: string): Promise<BackupFacts> {
 /** The files that a backup carries. */
 export async function readKeptFiles(path: string): Promise<readonly KeptFile[]> {
   const files: KeptFile[] = [];
-  let headerSeen = false;
-  for await (const line of openLines(path)) {
-    if (headerSeen) {
-      const parsed = parseRow(line);
-      if (!('file' in parsed)) break;
-      files.push(parsed);
-    } else parseHeader(line);
-    headerSeen = true;
+  for await (const { parsed } of parseLines(openLines(path))) {
+    if (parsed === null) continue;
+    if (!('file' in parsed)) break;
+    files.push(parsed);
   }
   return files;
 }

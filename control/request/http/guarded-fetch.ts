@@ -6,6 +6,7 @@ import { lookup } from 'node:dns/promises';
 import { request as requestPlain } from 'node:http';
 import { type RequestOptions, request as requestTls } from 'node:https';
 import { isIP } from 'node:net';
+import { withoutBrackets } from '@underpass/rules/address/address.ts';
 import { compileAllowList } from '@underpass/rules/address/allow-list.ts';
 import { isLoopbackHost } from '@underpass/rules/tunnel/upstream.ts';
 import { isInside } from '../../edges/dns/inside.ts';
@@ -62,7 +63,7 @@ const guardedLookup =
   };
 
 function checkUrl(url: URL, net: GuardedNet): void {
-  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const host = withoutBrackets(url.hostname);
   if (url.protocol !== 'https:' && !(net.allowsLoopback && url.protocol === 'http:'))
     throw refusal('PlainHttp', 'only https is allowed');
   if (isIP(host) !== 0 && !isReachable(host, net)) throw refuseInside(host);

@@ -3,6 +3,7 @@
 
 import { request } from 'node:https';
 import { isIP } from 'node:net';
+import { withoutBrackets } from '@underpass/rules/address/address.ts';
 import { isInside } from '../../edges/dns/inside.ts';
 import type { DnsPort } from '../../edges/dns/port.ts';
 import { createSharedAnswers } from '../../edges/dns/shared-answers.ts';
@@ -77,7 +78,7 @@ const get = (url: URL, address: string, ca: string | undefined): Promise<Buffer>
 async function read(net: DocumentNet, clientId: string): Promise<OAuthClient | string> {
   const url = new URL(clientId);
   // An address in the place of a name skips the look-up, and no site vouches for it.
-  if (isIP(url.hostname.replace(/^\[|\]$/g, '')) !== 0) return 'its host is an address, not a name';
+  if (isIP(withoutBrackets(url.hostname)) !== 0) return 'its host is an address, not a name';
   const addresses = await net.addressesOf(url.hostname);
   if (addresses === 'unknown' || addresses.length === 0) return 'its host has no public address';
   const port = url.port === '' ? 443 : Number(url.port);

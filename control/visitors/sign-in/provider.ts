@@ -5,6 +5,7 @@ import { addressKey } from '@underpass/rules/address/address.ts';
 import type { Provider } from '@underpass/rules/visit/parse-provider.ts';
 import { providerCallbackPath } from '@underpass/rules/visit/provider-callback.ts';
 import * as client from 'openid-client';
+import { createSharedAnswers } from '../../edges/dns/shared-answers.ts';
 import { providerSecretContext } from '../../edges/policies/policy-keys.ts';
 import { createTurns, type Turns } from '../../platform/limit/turns.ts';
 import { createToken } from '../../platform/secret/token.ts';
@@ -46,25 +47,18 @@ const answerMaxBytes = 512 * 1024;
 export function createProviders(deps: ProviderDeps): Providers {
   const { keyRing, clock, production, providerNetworks: networks, dns } = deps;
   const net = createGuardedNet({ production, networks, dns });
-  const kept = new Map<string, { readonly metadata: client.ServerMetadata; readonly untilMs: number }>();
   const turns: Turns = createTurns(4, 20, 'Too many people sign in at the moment. Please try again soon.');
   const options = {
     [client.customFetch]: createGuardedFetch(net, answerMaxBytes) as client.CustomFetch,
     timeout: requestSeconds,
     execute: production ? [] : [client.allowInsecureRequests],
   };
-  const discover = async (issuer: string): Promise<client.ServerMetadata> => {
-    const known = kept.get(issuer);
-    if (known !== undefined && known.untilMs > clock()) return known.metadata;
-    const metadata = (await client.discovery(new URL(issuer), 'none', undefined, undefined, options)).serverMetadata();
-    kept.delete(issuer);
-    if (kept.size >= metadataMost) kept.delete(kept.keys().next().value!);
-    kept.set(issuer, { metadata, untilMs: clock() + metadataKeptMs });
-    return metadata;
-  };
+  const discover = async (issuer: string): Promise<client.ServerMetadata> =>
+    (await client.discovery(new URL(issuer), 'none', undefined, undefined, options)).serverMetadata();
+  const kept = createSharedAnswers(discover, { keptMs: metadataKeptMs, most: metadataMost, clock });
   return {
     configure: async (policy, provider) => {
-      const metadata = await turns(policy.policyId, () => discover(provider.issuer));
+      const metadata = await turns(policy.policyId, async () => kept.recent(provider.issuer) ?? kept.ask(provider.issuer));
       const { policyId, providerSecretSealed: sealed } = policy;
       const secret = sealed === null ? null : keyRing.open(sealed, providerSecretContext(policyId));
       const proof = secret === null ? client.None() : authenticationOf(metadata, secret);
