@@ -1,4 +1,5 @@
 // The calls to control that the command line makes: a bearer token, JSON in and out, coded errors.
+import { withoutBrackets } from '@underpass/rules/address/address.ts';
 import { type AnswerOf, type Call, type CallRequest, type InputOf, requestOf } from '@underpass/rules/api/call.ts';
 import { type Problem, problems } from '../carry/problem.ts';
 import { gather } from '../process/bounded-file.ts';
@@ -101,7 +102,7 @@ export async function unreachable({ env }: Io, url: string, detail: string, caus
 async function findProxyProblem(proxy: HttpProxy, url: string): Promise<Problem | null> {
   const { hostname, port } = new URL(url);
   const { checkProxy } = await import('../carry/proxy-connect.ts');
-  return checkProxy(proxy, { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(port || 443) });
+  return checkProxy(proxy, { host: withoutBrackets(hostname), port: Number(port || 443) });
 }
 
 const proxyFailed = ({ code, detail }: Problem, cause: unknown): ClientError =>

@@ -1,6 +1,7 @@
 // Rewrites heads for an upstream that must see a host name of its own (`--upstream-host`): Host and Origin on the way in, Location
 // and the domains of cookies on the way out. Never the forwarded fields, which keep the public name, nor a body. Pure.
 
+import { inBrackets } from '@underpass/rules/address/address.ts';
 import { isLoopbackHost, type Upstream, usesTls } from '@underpass/rules/tunnel/upstream.ts';
 import { hostOf } from '@underpass/wire/http/authority.ts';
 import type { HeadEditor } from '@underpass/wire/http/exchange-follower.ts';
@@ -62,7 +63,7 @@ const loopbackHosts = ['localhost', '127.0.0.1', '[::1]'];
 /** A service on loopback calls itself by any name that leads there. */
 function ownNames(upstream: Upstream, sentHost: string): OwnNames {
   const { host, port } = upstream;
-  const name = host.includes(':') ? `[${host}]` : host;
+  const name = inBrackets(host);
   const hosts = [name, ...(isLoopbackHost(host) ? loopbackHosts : [])];
   const places = hosts.map((each) => `${each}:${port}`);
   return { places: new Set([...places, placeOf(sentHost, webScheme(upstream))]), hosts: [hostOf(sentHost), ...hosts] };

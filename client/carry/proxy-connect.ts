@@ -2,6 +2,7 @@
 
 import type { Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import { inBrackets } from '@underpass/rules/address/address.ts';
 import { type HandshakeError, readHead } from '@underpass/wire/handshake.ts';
 import { chooseProxy, type Env, type HttpProxy } from '../process/proxy.ts';
 import { lookUp, serverNameOf } from './lookup.ts';
@@ -53,7 +54,7 @@ async function requestConnect(
   place: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const target = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const target = `${inBrackets(host)}:${port}`;
   const authorization = proxy.authorization === null ? '' : `Proxy-Authorization: ${proxy.authorization}\r\n`;
   socket.write(`CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\n${authorization}\r\n`);
   const head = await unlessAborted(readHead(socket, stepTimeoutMs), socket, signal).catch((error: HandshakeError) => {

@@ -8,7 +8,7 @@ import { type LoadedTunnel, loadTunnel } from '../config/loaded-tunnel.ts';
 import { readToken } from '../config/token.ts';
 import { parseTunnelUrl, type TunnelConfig, upstreamForms } from '../config/tunnel-config.ts';
 import { upstreamsOfFlags } from '../config/upstream-flags.ts';
-import { ClientError } from '../process/error.ts';
+import { ClientError, orUsage } from '../process/error.ts';
 import type { Output } from '../terminal/output.ts';
 import { carryUntilStopped, type InspectFlags } from '../tunnels/carry-loop.ts';
 import type { Readiness } from '../tunnels/readiness.ts';
@@ -161,14 +161,13 @@ export function withInspectOptions(command: Command, hidden = false): Command {
 
 export async function carry(shell: Shell, type: TunnelType, flags: CarryFlags): Promise<void> {
   const output = outputOf(shell, flags);
-  const url = parseTunnelUrl(requireOption(flags.url, '--url <url>'));
-  if (!url.ok) throw new ClientError('usage', url.message);
+  const url = orUsage(parseTunnelUrl(requireOption(flags.url, '--url <url>')));
   const upstreams = upstreamsOfFlags(type, requireOption(flags.upstream, '--upstream <upstream>'), flags.upstreamHost);
   const token = { kind: 'value', token: await readToken(shell.io, flags.tokenFile, output) } as const;
-  const name = new URL(url.value).hostname;
+  const name = new URL(url).hostname;
   await carryTunnel(
     shell,
-    { name, isUnnamed: true, url: url.value, token, upstreams, ...tlsOf(shell, flags), ...privateOf(shell, flags) },
+    { name, isUnnamed: true, url, token, upstreams, ...tlsOf(shell, flags), ...privateOf(shell, flags) },
     flags,
   );
 }

@@ -10,7 +10,7 @@ import { type Command, Option } from 'commander';
 import { openProject } from '../account/account.ts';
 import { type ConnectableTunnel, fetchTunnel, isServed, requireConnectable, verifiedUrls } from '../account/connectable.ts';
 import { domainUpstreams, upstreamsOfFlags } from '../config/upstream-flags.ts';
-import { ClientError } from '../process/error.ts';
+import { ClientError, orUsage } from '../process/error.ts';
 import { isLive } from '../tunnels/carry-loop.ts';
 import type { Readiness } from '../tunnels/readiness.ts';
 import {
@@ -142,9 +142,10 @@ function print(shell: Shell, tunnel: ConnectableTunnel, tab: SnippetTab, flags: 
   const isPrivate = isPrivateTunnel(tunnel);
   const ticketsOnly = privateOf(shell, flags, isPrivate).private?.ticketsOnly === true;
   const token = flags.maskToken ? maskToken(tunnel.token) : tunnel.token;
-  const snippet = parseConnectSnippet({ ...tunnel, token, isPrivate, ticketsOnly }, connectInputs(tunnel, tab, flags), tab);
-  if (!snippet.ok) throw new ClientError('usage', snippet.message);
-  outputOf(shell, flags).result({ tunnel: tunnel.name, snippet: tab, text: snippet.value.text }, snippet.value.text);
+  const snippet = orUsage(
+    parseConnectSnippet({ ...tunnel, token, isPrivate, ticketsOnly }, connectInputs(tunnel, tab, flags), tab),
+  );
+  outputOf(shell, flags).result({ tunnel: tunnel.name, snippet: tab, text: snippet.text }, snippet.text);
 }
 
 function connectInputs(tunnel: Tunnel, tab: SnippetTab, flags: ConnectFlags): ConnectInputs {

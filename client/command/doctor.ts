@@ -1,5 +1,6 @@
 // doctor: checks everything between this machine and a working tunnel. Each line is ok, or says what to do.
 
+import { withoutBrackets } from '@underpass/rules/address/address.ts';
 import { publicCalls } from '@underpass/rules/api/public-calls.ts';
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import type { ProxyProtocol, Tunnel } from '@underpass/rules/entity/entity.ts';
@@ -24,7 +25,7 @@ import { checkPath } from '../doctor/network-path.ts';
 import { checkProgramAccess } from '../doctor/program-access.ts';
 import { checkToken } from '../doctor/token.ts';
 import { checkUpstream, type UpstreamTarget, unknownHost } from '../doctor/upstream.ts';
-import { ClientError, errors } from '../process/error.ts';
+import { ClientError, errors, orUsage } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
 import { version } from '../process/version.ts';
 import { upstreamHostOption } from './carry.ts';
@@ -104,7 +105,7 @@ async function checkAddress(io: Io, text: string, flags: DoctorFlags, report: Re
   const url = new URL(text);
   const caPem = flags.ca === undefined ? undefined : await readPem(flags.ca);
   if (caPem !== undefined) io.trust(caPem);
-  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  const host = withoutBrackets(url.hostname);
   const path = await checkPath(io, { what: 'address', host, port: Number(url.port || 443), tls: true, pin: null, caPem });
   report(path);
   if (path.every(({ state }) => state !== 'problem')) report(await checkProgramAccess(io, url.href));
@@ -117,7 +118,7 @@ async function checkServer(io: Io, flags: DoctorFlags, report: Report): Promise<
   const url = new URL(origin);
   const tls = url.protocol === 'https:';
   const port = url.port === '' ? (tls ? 443 : 80) : Number(url.port);
-  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  const host = withoutBrackets(url.hostname);
   const path = await checkPath(io, { what: 'server', host, port, tls, pin: null, caPem });
   report(path);
   if (path.some(({ state }) => state === 'problem')) return;
@@ -223,14 +224,13 @@ function fromTunnel(tunnel: Tunnel, { upstream: texts, upstreamHost }: DoctorFla
 }
 
 async function fromFlags(shell: Shell, flags: DoctorFlags): Promise<Subject> {
-  const url = parseTunnelUrl(flags.url ?? '');
-  if (!url.ok) throw new ClientError('usage', url.message);
+  const url = orUsage(parseTunnelUrl(flags.url ?? ''));
   const proxyProtocol = flags.proxyProtocol === undefined || flags.proxyProtocol === 'off' ? '' : flags.proxyProtocol;
   const upstreams =
     flags.upstream === undefined ? {} : { upstreams: upstreamsOfFlags(flags.type ?? 'http', flags.upstream, flags.upstreamHost) };
   const hasToken = flags.tokenFile !== undefined || Boolean(shell.io.env.UNDERPASS_TOKEN);
   const token = hasToken ? { token: await readToken(shell.io, flags.tokenFile, outputOf(shell, flags)) } : {};
-  return { url: url.value, host: unknownHost, proxyProtocol, ...upstreams, ...token };
+  return { url, host: unknownHost, proxyProtocol, ...upstreams, ...token };
 }
 
 async function checkTunnel(shell: Shell, subject: Subject, flags: DoctorFlags, report: Report): Promise<void> {

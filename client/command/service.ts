@@ -11,7 +11,7 @@ import type { TunnelUpstreams } from '../carry/api.ts';
 import { readToken } from '../config/token.ts';
 import { parseTunnelUrl } from '../config/tunnel-config.ts';
 import { domainUpstreams, upstreamsOfFlags } from '../config/upstream-flags.ts';
-import { ClientError } from '../process/error.ts';
+import { ClientError, orUsage } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
 import { installService, serviceRuns, uninstallService } from '../service/install.ts';
 import { planLaunchd } from '../service/launchd.ts';
@@ -93,14 +93,13 @@ async function fromServer(shell: Shell, name: string, flags: InstallFlags): Prom
 }
 
 async function fromFlags(shell: Shell, name: string, flags: InstallFlags): Promise<Installable> {
-  const url = parseTunnelUrl(flags.url ?? '');
-  if (!url.ok) throw new ClientError('usage', url.message);
+  const url = orUsage(parseTunnelUrl(flags.url ?? ''));
   if (flags.type === undefined)
     throw new ClientError('usage', `--url needs ${tunnelTypeNames.map((type) => `--type ${type}`).join(' or ')}`);
   const parsed = upstreamsOfFlags(flags.type, flags.upstream ?? []);
   const upstreams = parsed.type === 'http' ? httpUpstreams(parsed) : passedUpstreams(parsed);
   const token = await readToken(shell.io, flags.tokenFile, outputOf(shell, flags));
-  return { tunnel: { name, url: url.value }, upstreams, token };
+  return { tunnel: { name, url }, upstreams, token };
 }
 
 function httpUpstreams({ list }: Extract<TunnelUpstreams, { type: 'http' }>): ConnectUpstreams {

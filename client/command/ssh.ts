@@ -7,7 +7,7 @@ import { configFolder } from '../account/credentials.ts';
 import { loadTunnel } from '../config/loaded-tunnel.ts';
 import { readToken } from '../config/token.ts';
 import { parseTunnelUrl, type TunnelConfig } from '../config/tunnel-config.ts';
-import { ClientError } from '../process/error.ts';
+import { ClientError, orUsage } from '../process/error.ts';
 import type { SshHost } from '../ssh/hosts.ts';
 import type { LogEvent } from '../terminal/log-line.ts';
 import { carryUntilStopped } from '../tunnels/carry-loop.ts';
@@ -60,28 +60,27 @@ async function serve(shell: Shell, name: string | undefined, flags: ServeFlags):
   const { io } = shell;
   const output = outputOf(shell, flags);
   const { compileSshHosts, parseSshHosts } = await import('../ssh/hosts.ts');
-  const hosts = parseSshHosts(requireOption(flags.host, '--host <name=address>'), flags.allow ?? []);
-  if (!hosts.ok) throw new ClientError('usage', hosts.message);
+  const hosts = orUsage(parseSshHosts(requireOption(flags.host, '--host <name=address>'), flags.allow ?? []));
   const { loadIdentity } = await import('../gateway/identity.ts');
   const path = flags.identity === undefined ? join(configFolder(io), 'ssh.pem') : resolve(io.cwd, flags.identity);
   const { address, config } =
     flags.url === undefined ? await fromServer(shell, name, flags) : await fromFlags(shell, flags.url, flags);
   const identity = await loadIdentity(path, 'ssh-identity-invalid');
-  const lines = await sshConfigOf(hosts.value, address, identity.pin);
+  const lines = await sshConfigOf(hosts, address, identity.pin);
   if (flags.print) return output.result({ pin: identity.pin, text: lines }, lines);
   output.notice(`For ~/.ssh/config of visitors:\n\n${lines}\n`);
   const { startGateway } = await import('../gateway/gateway.ts');
   let report: (event: LogEvent) => void = () => {};
   const gateway = await startGateway({
     kind: 'ssh',
-    find: compileSshHosts(hosts.value),
+    find: compileSshHosts(hosts),
     identity,
     now: io.now,
     report: (event) => report({ tunnel: config.name, ...event }),
   });
   const upstreams = { type: 'ingress', list: [{ port: 443, upstream: gateway.upstream }] } as const;
   const loaded = await loadTunnel(io, { ...config, upstreams }, output);
-  const inside = { onDialled: gateway.onDialled, lines: hosts.value.map(hostLine) };
+  const inside = { onDialled: gateway.onDialled, lines: hosts.map(hostLine) };
   const onReport = (reporter: typeof report): void => {
     report = reporter;
   };
@@ -97,9 +96,7 @@ const hostLine = ({ name, upstream, allowList }: SshHost): string =>
 
 async function sshConfigOf(hosts: readonly SshHost[], address: string, pin: string): Promise<string> {
   const { parseSshAddress, renderSshConfig } = await import('../ssh/hosts.ts');
-  const parsed = parseSshAddress(address);
-  if (!parsed.ok) throw new ClientError('usage', parsed.message);
-  return renderSshConfig(hosts, parsed.value, pin);
+  return renderSshConfig(hosts, orUsage(parseSshAddress(address)), pin);
 }
 
 interface Source {
@@ -121,23 +118,21 @@ async function fromServer(shell: Shell, name: string | undefined, flags: ServeFl
 }
 
 async function fromFlags(shell: Shell, text: string, flags: ServeFlags): Promise<Source> {
-  const url = parseTunnelUrl(text);
-  if (!url.ok) throw new ClientError('usage', url.message);
+  const url = orUsage(parseTunnelUrl(text));
   const address = requireOption(flags.domain, '--domain <domain>');
   const token = { kind: 'value', token: await readToken(shell.io, flags.tokenFile, outputOf(shell, flags)) } as const;
-  const name = new URL(url.value).hostname;
-  return { address, config: { name, isUnnamed: true, url: url.value, token, ...tlsOf(shell, flags) } };
+  const name = new URL(url).hostname;
+  return { address, config: { name, isUnnamed: true, url, token, ...tlsOf(shell, flags) } };
 }
 
 async function connect(shell: Shell, host: string, flags: ConnectFlags): Promise<void> {
   const { parsePin, parseSshTarget } = await import('../ssh/hosts.ts');
-  const target = parseSshTarget(host);
-  if (!target.ok) throw new ClientError('usage', target.message);
+  const target = orUsage(parseSshTarget(host));
   const pins = requireOption(flags.pin, '--pin <sha256>').map((text) => {
     const pin = parsePin(text);
     if (pin === null) throw new ClientError('usage', `'${text}' is not a SHA-256: 64 hexadecimal digits`);
     return pin;
   });
   const { visitSshHost } = await import('../ssh/visit.ts');
-  await visitSshHost(shell.io, target.value, pins);
+  await visitSshHost(shell.io, target, pins);
 }

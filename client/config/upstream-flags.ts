@@ -5,7 +5,7 @@ import type { Tunnel } from '@underpass/rules/entity/entity.ts';
 import type { TunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { defaultUpstreams, formatUpstream } from '@underpass/rules/tunnel/upstream.ts';
 import type { TunnelUpstreams } from '../carry/api.ts';
-import { ClientError } from '../process/error.ts';
+import { ClientError, orUsage } from '../process/error.ts';
 import { parseUpstreamHosts, parseUpstreams } from './tunnel-config.ts';
 
 type DomainUpstreams = Extract<ConnectInputs, { type: 'http' }>['upstreams'];
@@ -40,7 +40,5 @@ export function domainUpstreams(
 export function upstreamsOfFlags(type: TunnelType, texts: readonly string[], hosts: readonly string[] = []): TunnelUpstreams {
   const parsed = parseUpstreams(type, texts);
   if (!parsed.ok) throw new ClientError('usage', parsed.message, { fix: `Give it as --upstream ${defaultUpstreams[type]}.` });
-  const sent = parseUpstreamHosts(parsed.value, hosts);
-  if (!sent.ok) throw new ClientError('usage', sent.message);
-  return sent.value;
+  return orUsage(parseUpstreamHosts(parsed.value, hosts));
 }

@@ -1,7 +1,16 @@
 // config.yml of cloudflared: one tunnel with a list of ingress rules, each with settings of its own. The first rule that fits a
 // request answers it, so each rule is read with those before it.
 
-import { guardOf, type ImportedTunnel, ownDomains, tunnelIfValid, tunnelNameOf, upstreamUrl } from './imported-tunnel.ts';
+import {
+  guardOf,
+  type ImportedTunnel,
+  leave,
+  ownDomains,
+  ownTcpPort,
+  tunnelIfValid,
+  tunnelNameOf,
+  upstreamUrl,
+} from './imported-tunnel.ts';
 import type { Reasons, Settings } from './settings.ts';
 
 export const cloudflaredReasons: Reasons = [
@@ -122,10 +131,7 @@ function readRule(name: string, settings: Settings, shared: Settings, earlier: r
   const kept = earlier.filter((rule) => fits(rule.host, host));
   const why =
     whyUnanswered(settings, host, earlier, kept) ?? unavailable(readOrigin('bastionMode') === 'true' ? 'bastion' : service);
-  if (why !== undefined) {
-    settings.leaveAll(why);
-    return [];
-  }
+  if (why !== undefined) return leave(settings, why);
   const [domain] = isForAll(host) ? [] : ownDomains(settings, 'hostname', isPeerDomain);
   if (domain === undefined && !isForAll(host)) return [];
   // An earlier rule keeps some paths from this service: they would be open here.
@@ -180,7 +186,6 @@ function unavailable(service: string): string | undefined {
   if (/^((http|ws)s?:\/\/|unix:)/.test(service)) return undefined;
   if (service.startsWith('ssh:')) return 'reach SSH hosts with "underpass ssh": see its help';
   if (service.startsWith('unix+tls:')) return 'a socket file with TLS is not available';
-  if (/^(tcp|rdp|smb|bastion|socks)/.test(service))
-    return 'the region chooses the public port: add a tunnel with "underpass tunnels add NAME --type tcp"';
+  if (/^(tcp|rdp|smb|bastion|socks)/.test(service)) return ownTcpPort;
   return `the service ${service.split(':')[0]} is not available`;
 }

@@ -1,6 +1,7 @@
 // frpc.toml, and the older frpc.ini, whose names are turned into those of the newer file.
 
-import { guardOf, type ImportedTunnel, ownDomains, tunnelIfValid, tunnelNameOf } from './imported-tunnel.ts';
+import { inBrackets } from '@underpass/rules/address/address.ts';
+import { guardOf, type ImportedTunnel, leave, ownDomains, ownTcpPort, tunnelIfValid, tunnelNameOf } from './imported-tunnel.ts';
 import type { Path, Reasons, Settings } from './settings.ts';
 
 export const frpReasons: Reasons = [
@@ -78,13 +79,13 @@ function proxyProtocolOf(proxy: Settings): 'v1' | 'v2' | undefined {
 }
 
 function localAddress(proxy: Settings): string {
-  return `${bracketed(proxy.text('localIP') ?? '127.0.0.1')}:${proxy.text('localPort') ?? ''}`;
+  return `${inBrackets(proxy.text('localIP') ?? '127.0.0.1')}:${proxy.text('localPort') ?? ''}`;
 }
 
 const privateTunnel = 'tunnels that only a client reaches are not available';
 
 const unavailableTypes: ReadonlyMap<string, string> = new Map([
-  ['tcp', 'the region chooses the public port: add a tunnel with "underpass tunnels add NAME --type tcp"'],
+  ['tcp', ownTcpPort],
   ['udp', 'UDP is not available'],
   ['tcpmux', 'TCP services behind one port are not available'],
   ['stcp', privateTunnel],
@@ -135,15 +136,6 @@ function importProxy(settings: Settings, plain: Settings | undefined, hasOtherPa
   const upstreams = [...(plain === undefined ? [] : [`80=${localAddress(plain)}`]), `443=${local}`];
   plain?.skip('name', 'customDomains', 'subdomain');
   return tunnelIfValid({ ...common, type: 'ingress', upstreams }, settings);
-}
-
-function bracketed(host: string): string {
-  return host.includes(':') ? `[${host}]` : host;
-}
-
-function leave(settings: Settings, why: string): readonly ImportedTunnel[] {
-  settings.leaveAll(why);
-  return [];
 }
 
 /** Names of frpc.ini that the newer file spells in another way than by camel case alone. */

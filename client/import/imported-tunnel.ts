@@ -55,12 +55,19 @@ export function withUniqueNames(tunnels: readonly ImportedTunnel[]): readonly Im
   });
 }
 
+export const ownTcpPort = 'the region chooses the public port: add a tunnel with "underpass tunnels add NAME --type tcp"';
+
+/** Names all settings of a tunnel that has no counterpart. */
+export function leave(settings: Settings, why: string): readonly [] {
+  settings.leaveAll(why);
+  return [];
+}
+
 /** The tunnel, unless our own file would refuse it or an earlier tunnel has its domain: then its settings are named. */
 export function tunnelIfValid(tunnel: ImportedTunnel, settings: Settings): readonly ImportedTunnel[] {
   const why = whyInvalid(tunnel) ?? whyTaken(tunnel, settings);
   if (why === undefined) return [tunnel];
-  settings.leaveAll(`not imported: ${why}`);
-  return [];
+  return leave(settings, `not imported: ${why}`);
 }
 
 function whyInvalid(tunnel: ImportedTunnel): string | undefined {

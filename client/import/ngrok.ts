@@ -4,7 +4,9 @@ import {
   allowedAddresses,
   guardOf,
   type ImportedTunnel,
+  leave,
   ownDomains,
+  ownTcpPort,
   tunnelIfValid,
   tunnelNameOf,
   upstreamUrl,
@@ -48,14 +50,12 @@ export const ngrokReasons: Reasons = [
 
 const ngrokDomain = (name: string): boolean => /(^|\.)ngrok(-free)?\.(io|app|dev|pizza|pro)$/i.test(name);
 
-const noTcp = 'the region chooses the public port: add a tunnel with "underpass tunnels add NAME --type tcp"';
-
 function importTunnel(given: string, settings: Settings): readonly ImportedTunnel[] {
   const proto = settings.text('proto') ?? (settings.texts('schemes').length > 0 ? 'http' : undefined);
   if (settings.has('labels')) return leave(settings, 'a labelled tunnel of an edge of ngrok; it has no address of its own here');
   if (proto === undefined) return leave(settings, 'it names no protocol, as "proto: http" does');
   if (!['http', 'https', 'tls'].includes(proto))
-    return leave(settings, proto === 'tcp' ? noTcp : `protocol ${proto} is not available`);
+    return leave(settings, proto === 'tcp' ? ownTcpPort : `protocol ${proto} is not available`);
   const domains = ['hostname', 'domain'].flatMap((key) => ownDomains(settings, key, ngrokDomain));
   readSchemes(settings);
   if (settings.text('inspect') === 'true') settings.leave('inspect', 'add --inspect to "underpass run" for the inspector');
@@ -70,7 +70,7 @@ function importEndpoint(settings: Settings, index: number): readonly ImportedTun
   const urls = settings.texts('url');
   const [, scheme = 'https', host = ''] = /^(?:([a-z]+):\/\/)?([^/:]*)/.exec(urls[0] ?? '') ?? [];
   if (!['http', 'https', 'tls'].includes(scheme))
-    return leave(settings, scheme === 'tcp' ? noTcp : `${scheme} endpoints are not available`);
+    return leave(settings, scheme === 'tcp' ? ownTcpPort : `${scheme} endpoints are not available`);
   const isPublic =
     !urls.some((url) => /\.internal(:\d+)?\/?$/i.test(url)) && settings.texts('bindings').every((text) => text === 'public');
   if (!isPublic) return leave(settings, 'an endpoint that the public does not reach; a tunnel here is public');
@@ -93,7 +93,7 @@ function importUpstream(
   common: Pick<ImportedTunnel, 'name' | 'domains' | 'allow' | 'guard' | 'proxyProtocol'>,
 ): readonly ImportedTunnel[] {
   if (address.startsWith('file:')) return leave(settings, 'serve a folder with "underpass serve FOLDER"');
-  if (settings.text('websocket_tcp_converter') === 'true') return leave(settings, noTcp);
+  if (settings.text('websocket_tcp_converter') === 'true') return leave(settings, ownTcpPort);
   if (passesThrough && endsTls(settings))
     return leave(
       settings,
@@ -145,9 +145,4 @@ function readSchemes(settings: Settings): void {
 
 function proxyProtocolOf(text: string | undefined): 'v1' | 'v2' | undefined {
   return text === '1' ? 'v1' : text === '2' ? 'v2' : undefined;
-}
-
-function leave(settings: Settings, why: string): readonly ImportedTunnel[] {
-  settings.leaveAll(why);
-  return [];
 }

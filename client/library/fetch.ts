@@ -4,6 +4,7 @@
 import { type IncomingMessage, request as requestPlain } from 'node:http';
 import { type RequestOptions, request as requestTls } from 'node:https';
 import { connect as connectTls } from 'node:tls';
+import { withoutBrackets } from '@underpass/rules/address/address.ts';
 import { serverNameOf } from '../carry/lookup.ts';
 import { connectThroughProxy, proxyFor } from '../carry/proxy-connect.ts';
 import { authoritiesWith } from '../process/authorities.ts';
@@ -33,7 +34,7 @@ export function createFetch(env: Io['env']): Pick<Io, 'fetch' | 'trust'> {
 async function connectionTo(url: URL, env: Io['env'], ca: string[] | undefined, signal: AbortSignal): Promise<RequestOptions> {
   const trust = ca === undefined ? {} : { ca };
   if (url.protocol !== 'https:') return {};
-  const target = { host: url.hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(url.port || 443) };
+  const target = { host: withoutBrackets(url.hostname), port: Number(url.port || 443) };
   const proxy = proxyFor(env, target.host, target.port);
   if (proxy === null) return trust;
   const socket = await connectThroughProxy(proxy, target, signal);

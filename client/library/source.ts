@@ -4,7 +4,7 @@ import { openProject } from '../account/account.ts';
 import { fetchTunnel, isServed, requireConnectable, requireVerified, verifiedUrls } from '../account/connectable.ts';
 import { parseToken } from '../config/token.ts';
 import { parseTunnelUrl } from '../config/tunnel-config.ts';
-import { ClientError } from '../process/error.ts';
+import { ClientError, orUsage } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
 import { openQuickTunnel, parseFor, type QuickTunnel, quickDrainMs } from '../quick/quick-tunnel.ts';
 import type { Readiness } from '../tunnels/readiness.ts';
@@ -65,11 +65,10 @@ async function openNamed(io: Io, { server, project, tunnel: wanted }: NamedOptio
 }
 
 async function openGiven({ url, token }: TokenOptions): Promise<OpenSource> {
-  const parsed = parseTunnelUrl(String(url));
-  if (!parsed.ok) throw new ClientError('usage', parsed.message);
-  const name = new URL(parsed.value).hostname;
+  const parsed = orUsage(parseTunnelUrl(String(url)));
+  const name = new URL(parsed).hostname;
   return {
-    ...{ name, isUnnamed: true, url: parsed.value, token: parseToken(String(token), "option 'token'") },
+    ...{ name, isUnnamed: true, url: parsed, token: parseToken(String(token), "option 'token'") },
     readiness: {},
     end: async () => {},
   };

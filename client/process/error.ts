@@ -1,6 +1,8 @@
 // Every error of the command line: code, title, fix, exit code. docs/cli.md is generated from this table.
 // Match on the code, never on a message.
 
+import type { Parsed } from '@underpass/rules/parsed.ts';
+
 /** Each exit code and what it means. Stable: scripts depend on them. */
 const exits = {
   ok: [0, 'Done.'],
@@ -286,6 +288,12 @@ export class ClientError extends Error {
     this.code = code;
     this.fix = options.fix ?? errors[code].fix;
   }
+}
+
+/** The value that a flag or an argument gives. */
+export function orUsage<T>(parsed: Parsed<T>): T {
+  if (!parsed.ok) throw new ClientError('usage', parsed.message);
+  return parsed.value;
 }
 
 const fileReasons: Readonly<Record<string, string>> = {

@@ -2,6 +2,7 @@
 // HTTP_PROXY and ALL_PROXY count for nothing: a proxy for plain http would read the sign-in.
 
 import { isIP } from 'node:net';
+import { inBrackets, withoutBrackets } from '@underpass/rules/address/address.ts';
 import { compileAllowList } from '@underpass/rules/address/allow-list.ts';
 import { accept, type Parsed, refuse } from '@underpass/rules/parsed.ts';
 import { parseUrl } from '@underpass/rules/text/parse-url.ts';
@@ -27,14 +28,14 @@ export function chooseProxy(env: Env, host: string, port: number): Parsed<HttpPr
 
 export function chooseProxyOfUrl(env: Env, { protocol, hostname, port }: URL): Parsed<HttpProxy | null> {
   if (protocol !== 'https:') return accept(null);
-  return chooseProxy(env, hostname.replace(/^\[(.*)\]$/, '$1'), Number(port || 443));
+  return chooseProxy(env, withoutBrackets(hostname), Number(port || 443));
 }
 
 /** The address for a runtime that dials the proxy itself. Holds the password. */
 export function formatProxy({ tls, host, port, authorization }: HttpProxy): string {
   const [, user = '', password = ''] = /^([^:]*):(.*)$/s.exec(fromBasic(authorization)) ?? [];
   const credentials = authorization === null ? '' : `${encodeURIComponent(user)}:${encodeURIComponent(password)}@`;
-  return `${tls ? 'https' : 'http'}://${credentials}${host.includes(':') ? `[${host}]` : host}:${port}`;
+  return `${tls ? 'https' : 'http'}://${credentials}${inBrackets(host)}:${port}`;
 }
 
 const fromBasic = (authorization: string | null): string =>
@@ -51,7 +52,7 @@ function parseProxy(text: string): Parsed<HttpProxy> {
   const tls = url.protocol === 'https:';
   return accept({
     tls,
-    host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
+    host: withoutBrackets(url.hostname),
     port: url.port === '' ? (tls ? 443 : 80) : Number(url.port),
     authorization: url.username === '' ? null : basic(unescapeWord(url.username), unescapeWord(url.password)),
   });

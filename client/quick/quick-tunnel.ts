@@ -7,7 +7,7 @@ import type { ProjectAccount } from '../account/account.ts';
 import { isServed, verifiedUrls } from '../account/connectable.ts';
 import { withTimeout } from '../carry/timeout.ts';
 import type { LoadedTunnel } from '../config/loaded-tunnel.ts';
-import { ClientError } from '../process/error.ts';
+import { ClientError, orUsage } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
 import type { Steered, Steering } from '../tunnels/carry-loop.ts';
 import type { Readiness } from '../tunnels/readiness.ts';
@@ -57,9 +57,7 @@ export interface QuickTunnel {
 /** Parses the time of `--for`. */
 export function parseFor(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
-  const parsed = parseLasting(text);
-  if (!parsed.ok) throw new ClientError('usage', parsed.message);
-  return parsed.value;
+  return orUsage(parseLasting(text));
 }
 
 export async function openQuickTunnel(io: Io, place: QuickPlace, options: QuickRequest): Promise<QuickTunnel> {

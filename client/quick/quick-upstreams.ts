@@ -3,7 +3,7 @@
 import { isLoopbackHost } from '@underpass/rules/tunnel/upstream.ts';
 import type { TunnelUpstreams } from '../carry/api.ts';
 import { parseQuickTcp, parseQuickUpstream, parseUpstreamHosts } from '../config/tunnel-config.ts';
-import { ClientError } from '../process/error.ts';
+import { ClientError, orUsage } from '../process/error.ts';
 
 /** A service of this machine is mostly a development server, which refuses a Host that it does not know. */
 export function quickUpstreams(type: 'http' | 'tcp', target: string, hosts?: readonly string[]): TunnelUpstreams {
@@ -13,7 +13,5 @@ export function quickUpstreams(type: 'http' | 'tcp', target: string, hosts?: rea
       fix: `Give a port${type === 'http' ? ', HOST:PORT or URL' : ' or HOST:PORT'}.`,
     });
   const isLocal = parsed.value.list.every(({ upstream }) => isLoopbackHost(upstream.host));
-  const sent = parseUpstreamHosts(parsed.value, hosts ?? (isLocal && type === 'http' ? ['upstream'] : []));
-  if (!sent.ok) throw new ClientError('usage', sent.message);
-  return sent.value;
+  return orUsage(parseUpstreamHosts(parsed.value, hosts ?? (isLocal && type === 'http' ? ['upstream'] : [])));
 }

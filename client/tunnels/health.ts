@@ -1,9 +1,11 @@
 // The health address of a running client: /healthz answers 200 while the process runs, /readyz while every tunnel is connected.
+
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { inBrackets } from '@underpass/rules/address/address.ts';
 import { parseHealthAddress } from '../config/health-address.ts';
-import { ClientError, listenReason } from '../process/error.ts';
+import { ClientError, listenReason, orUsage } from '../process/error.ts';
 import type { TunnelView } from '../terminal/live-status.ts';
 
 export interface Health {
@@ -17,9 +19,7 @@ const maxConnections = 32;
 const requestTimeoutMs = 5_000;
 
 export async function startHealth(place: string, views: () => readonly TunnelView[]): Promise<Health> {
-  const parsed = parseHealthAddress(place);
-  if (!parsed.ok) throw new ClientError('usage', parsed.message);
-  const { host, port } = parsed.value;
+  const { host, port } = orUsage(parseHealthAddress(place));
   const server = createServer({ requestTimeout: requestTimeoutMs, headersTimeout: requestTimeoutMs }, (request, response) => {
     const { status, body } = answer(request.method ?? '', request.url ?? '', views());
     response.writeHead(status, { 'content-type': 'application/json', connection: 'close' });
@@ -33,7 +33,7 @@ export async function startHealth(place: string, views: () => readonly TunnelVie
     throw new ClientError('port-in-use', `${place} (${listenReason(cause)})`, { cause });
   }
   const bound = server.address() as AddressInfo;
-  return { address: `${host.includes(':') ? `[${host}]` : host}:${bound.port}`, close: () => server.close() };
+  return { address: `${inBrackets(host)}:${bound.port}`, close: () => server.close() };
 }
 
 function answer(method: string, path: string, views: readonly TunnelView[]): { status: number; body: unknown } {

@@ -3,6 +3,7 @@
 
 import { hkdfSync } from 'node:crypto';
 import { connect, createServer, type Server, type TLSSocket } from 'node:tls';
+import { withoutBrackets } from '@underpass/rules/address/address.ts';
 
 const identity = 'underpass-hop';
 /** Pre-shared keys from outside exist in Node for TLS 1.2; this suite has forward secrecy and an AEAD. */
@@ -35,7 +36,7 @@ export function dialHop(key: Buffer, address: string): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
     const socket = connect({
       ...suite,
-      host: hostname.replace(/^\[|\]$/g, ''),
+      host: withoutBrackets(hostname),
       port: Number(port),
       pskCallback: () => ({ psk: key, identity }),
       // The key is the identity; there is no certificate to hold a name.

@@ -209,3 +209,8 @@ function longestZeroRun(groups: readonly number[]): { start: number; length: num
   }
   return best;
 }
+
+/** A host as URLs write it: an IPv6 address in brackets. */
+export const inBrackets = (host: string): string => (host.includes(':') ? `[${host}]` : host);
+
+export const withoutBrackets = (host: string): string => host.replace(/^\[(.*)\]$/, '$1');

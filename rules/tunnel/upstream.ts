@@ -1,7 +1,7 @@
 // Where a client sends visitors' connections, as people type it in the dashboard and on the command line
 // (spec 5, Connect snippets). One parser for both, so that a snippet is what the CLI takes.
 
-import { formatAddress, parseAddress } from '../address/address.ts';
+import { formatAddress, inBrackets, parseAddress, withoutBrackets } from '../address/address.ts';
 import { compileAllowList } from '../address/allow-list.ts';
 import { isCanonicalHostname, isLocalhostName, lowerAscii } from '../names/hostname.ts';
 import { parseIngressDomain } from '../names/ingress-domain.ts';
@@ -158,14 +158,14 @@ export function parseTcpService(text: string): Parsed<Upstream> {
 }
 
 /** True for this machine itself, by name or address; as `hostname` of a URL too. */
-export const isLoopbackHost = (host: string): boolean => isLocalhostName(host) || isLoopbackAddress(host.replace(/^\[|\]$/g, ''));
+export const isLoopbackHost = (host: string): boolean => isLocalhostName(host) || isLoopbackAddress(withoutBrackets(host));
 
 const isLoopbackAddress = compileAllowList(['127.0.0.0/8', '::1']);
 
 /** Canonical text: the parsers above read it back to the same value. */
 export function formatUpstream(upstream: Upstream): string {
   if (upstream.socket !== undefined) return `unix:${upstream.socket}`;
-  const host = upstream.host.includes(':') ? `[${upstream.host}]` : upstream.host;
+  const host = inBrackets(upstream.host);
   const hostPort = `${host}:${upstream.port}`;
   return upstream.scheme === 'tcp' ? hostPort : `${upstream.scheme}://${hostPort}${upstream.base ?? ''}`;
 }
@@ -181,7 +181,7 @@ export function parseUpstreamHost(text: string, { scheme, host, port }: Upstream
   const hostPort = trimmed === 'upstream' ? { host, port } : parseHostPort(trimmed, noPort);
   if (hostPort === null) return refuse('Upstream host must be same, upstream or a name like app.example.com');
   const isLoopback = trimmed === 'upstream' && (host === '127.0.0.1' || host === '::1');
-  const name = isLoopback ? 'localhost' : hostPort.host.includes(':') ? `[${hostPort.host}]` : hostPort.host;
+  const name = isLoopback ? 'localhost' : inBrackets(hostPort.host);
   const isImplied = hostPort.port === noPort || hostPort.port === (scheme === 'tcp' ? noPort : schemePorts[scheme]);
   return accept(isImplied ? name : `${name}:${hostPort.port}`);
 }
