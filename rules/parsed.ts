@@ -39,6 +39,10 @@ export function acceptFields<const Fields extends Readonly<Record<string, Parsed
   return accept(Object.fromEntries(values) as ValuesOf<Fields>);
 }
 
+/** A form of which one field counts. */
+export const acceptField = <Value, Field extends string>(field: Field, parsed: Parsed<Value>): ParsedForm<Value, Field> =>
+  parsed.ok ? accept(parsed.value) : { ok: false, errors: { [field]: parsed.message } as Partial<Record<Field, string>> };
+
 /** Parses each text of a list, and removes duplicates. `things`: what they are, for the message about too many. */
 export function parseEach(
   list: readonly string[],

@@ -2,7 +2,7 @@
 import { accountCalls } from '@underpass/rules/api/account-calls.ts';
 import type { Project, Role } from '@underpass/rules/entity/entity.ts';
 import type { Device } from '@underpass/rules/entity/resource.ts';
-import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
+import { acceptField } from '@underpass/rules/parsed.ts';
 import { parseUserCode } from '@underpass/rules/people/device-code.ts';
 import { mayGrant } from '@underpass/rules/people/permission.ts';
 import { text } from '@underpass/rules/text/text.ts';
@@ -54,15 +54,10 @@ function OutcomeNote({ outcome }: { readonly outcome: Outcome }) {
   return <Banner title="You denied the request.">The terminal stays signed out. You can close this page.</Banner>;
 }
 
-function parseCodeForm({ code }: { readonly code: string }): ParsedForm<string, 'code'> {
-  const parsed = parseUserCode(code);
-  return parsed.ok ? accept(parsed.value) : { ok: false, errors: { code: parsed.message } };
-}
-
 function CodeForm({ onCode }: { readonly onCode: (code: string) => void }) {
   const form = useForm({
     initial: { code: '' },
-    parse: parseCodeForm,
+    parse: ({ code }) => acceptField('code', parseUserCode(code)),
     asks: false,
     send: async (code) => onCode(code),
   });

@@ -1,7 +1,7 @@
 // The passkeys of the account, and its recovery codes.
 import { passkeyCalls } from '@underpass/rules/api/passkey-calls.ts';
 import type { Passkey, Passkeys } from '@underpass/rules/entity/resource.ts';
-import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
+import { acceptField } from '@underpass/rules/parsed.ts';
 import { parsePasskeyName } from '@underpass/rules/people/passkey.ts';
 import { MoreHorizontal, Plus } from 'lucide-react';
 import { useState } from 'react';
@@ -113,16 +113,11 @@ function RenameDialog({ passkey, onClose }: { readonly passkey: Passkey | undefi
   );
 }
 
-function parseFields({ name }: { readonly name: string }): ParsedForm<string, 'name'> {
-  const parsed = parsePasskeyName(name);
-  return parsed.ok ? accept(parsed.value) : { ok: false, errors: { name: parsed.message } };
-}
-
 function RenameForm({ passkey, onDone }: { readonly passkey: Passkey; readonly onDone: () => void }) {
   const { revalidate } = useRevalidator();
   const form = useForm({
     initial: { name: passkey.name },
-    parse: parseFields,
+    parse: ({ name }) => acceptField('name', parsePasskeyName(name)),
     send: async (name: string) => {
       await callApi(passkeyCalls.renamePasskey, { id: passkey.id, payload: { name } });
       onDone();

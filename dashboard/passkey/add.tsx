@@ -1,6 +1,6 @@
 // The dialog that adds a passkey.
 import { limits } from '@underpass/rules/limits.ts';
-import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
+import { acceptField } from '@underpass/rules/parsed.ts';
 import { parsePasskeyName } from '@underpass/rules/people/passkey.ts';
 import { describeUserAgent } from '@underpass/rules/text/user-agent.ts';
 import { loadCode } from '../code/load-code.ts';
@@ -22,15 +22,10 @@ export const AddPasskeyDialog = formDialog(
   AddForm,
 );
 
-function parseFields({ name }: { readonly name: string }): ParsedForm<string, 'name'> {
-  const parsed = parsePasskeyName(name);
-  return parsed.ok ? accept(parsed.value) : { ok: false, errors: { name: parsed.message } };
-}
-
 function AddForm({ onDone, onAdded }: AddFormProps) {
   const form = useForm({
     initial: { name: describeUserAgent(navigator.userAgent).slice(0, limits.passkeyNameChars) },
-    parse: parseFields,
+    parse: ({ name }) => acceptField('name', parsePasskeyName(name)),
     send: async (name: string) => {
       const { addPasskey } = await loadCode(() => import('../api/passkey.ts'), 'Passkeys could not be loaded.');
       await addPasskey(name);

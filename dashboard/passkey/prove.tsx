@@ -1,6 +1,6 @@
 // Confirms the session with a passkey or with a recovery code.
 import { passkeyCalls } from '@underpass/rules/api/passkey-calls.ts';
-import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
+import { acceptField } from '@underpass/rules/parsed.ts';
 import { parseRecoveryCode } from '@underpass/rules/people/passkey.ts';
 import { text } from '@underpass/rules/text/text.ts';
 import { useState } from 'react';
@@ -40,15 +40,10 @@ export function ProveByPasskey({ onProven }: ProveProps) {
   );
 }
 
-function parseFields({ recoveryCode }: { readonly recoveryCode: string }): ParsedForm<string, 'recoveryCode'> {
-  const parsed = parseRecoveryCode(recoveryCode);
-  return parsed.ok ? accept(parsed.value) : { ok: false, errors: { recoveryCode: parsed.message } };
-}
-
 function RecoveryCodeForm({ onProven, onBack }: ProveProps & { readonly onBack: () => void }) {
   const form = useForm({
     initial: { recoveryCode: '' },
-    parse: parseFields,
+    parse: ({ recoveryCode }) => acceptField('recoveryCode', parseRecoveryCode(recoveryCode)),
     asks: false,
     send: async (recoveryCode: string) => {
       await callApi(passkeyCalls.proveByRecoveryCode, { payload: { recoveryCode } });

@@ -1,5 +1,5 @@
 // The form of a secret that has a name and an end, such as a machine token or a ticket.
-import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
+import { accept, acceptFields, type ParsedForm } from '@underpass/rules/parsed.ts';
 import { parseApiTokenName } from '@underpass/rules/text/project-name.ts';
 import { PanelForm } from '../../form/overlay-form.tsx';
 import { TextField } from '../../form/text-field.tsx';
@@ -18,9 +18,7 @@ interface NamedSecret {
 }
 
 function parseNamedSecret({ name, days }: Values): ParsedForm<NamedSecret, 'name'> {
-  const parsed = parseApiTokenName(name);
-  if (!parsed.ok) return { ok: false, errors: { name: parsed.message } };
-  return accept({ name: parsed.value, expiresInDays: numberOf(days) });
+  return acceptFields({ name: parseApiTokenName(name), expiresInDays: accept(numberOf(days)) });
 }
 
 interface NamedSecretFormProps {

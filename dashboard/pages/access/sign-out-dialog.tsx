@@ -1,6 +1,6 @@
 // Ends the sessions of one person or of everybody. Those whom the policy still admits may sign in again.
 import { accessCalls } from '@underpass/rules/api/access-calls.ts';
-import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
+import { accept, acceptFields, type ParsedForm } from '@underpass/rules/parsed.ts';
 import { parseEmail } from '@underpass/rules/people/email.ts';
 import { callApi } from '../../api/request.ts';
 import { DialogForm, formDialog, type InOverlay } from '../../form/overlay-form.tsx';
@@ -36,9 +36,7 @@ interface SignOut {
 }
 
 function parseSignOut({ whom, email }: SignOutValues): ParsedForm<SignOut, 'email'> {
-  if (whom === 'all') return accept({});
-  const parsed = parseEmail(email);
-  return parsed.ok ? accept({ email: parsed.value }) : { ok: false, errors: { email: parsed.message } };
+  return whom === 'all' ? accept({}) : acceptFields({ email: parseEmail(email) });
 }
 
 const choices = [

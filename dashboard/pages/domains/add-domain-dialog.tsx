@@ -2,7 +2,7 @@
 
 import { domainCalls } from '@underpass/rules/api/domain-calls.ts';
 import { parseApexDomain } from '@underpass/rules/names/apex-domain.ts';
-import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
+import { acceptField } from '@underpass/rules/parsed.ts';
 import { unwrapHost } from '@underpass/rules/text/typed-list.ts';
 import { isApiError } from '../../api/error.ts';
 import { callApi } from '../../api/request.ts';
@@ -19,17 +19,12 @@ export const AddDomainDialog = formDialog(
   AddDomainForm,
 );
 
-function parseFields({ name }: { readonly name: string }): ParsedForm<string, 'name'> {
-  const parsed = parseApexDomain(unwrapHost(name));
-  return parsed.ok ? accept(parsed.value) : { ok: false, errors: { name: parsed.message } };
-}
-
 function AddDomainForm({ onDone }: InOverlay) {
   const project = useProject();
   const navigateOrReload = useNavigateOrReload();
   const form = useForm({
     initial: { name: '' },
-    parse: parseFields,
+    parse: ({ name }) => acceptField('name', parseApexDomain(unwrapHost(name))),
     send: async (name) => {
       const { apexName } = await callApi(domainCalls.createDomain, { project: project.id, payload: { name } });
       toast.done(`Domain ${apexName} added.`);

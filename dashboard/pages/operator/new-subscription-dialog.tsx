@@ -1,6 +1,6 @@
 // Adds one subscription by hand.
 import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
-import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
+import { accept, acceptFields, type ParsedForm } from '@underpass/rules/parsed.ts';
 import { parseEmail } from '@underpass/rules/people/email.ts';
 import { useRevalidator } from 'react-router';
 import { callApi } from '../../api/request.ts';
@@ -17,10 +17,9 @@ interface NewSubscription {
 }
 
 function parseFields({ email, ends }: Readonly<Record<'email' | 'ends', string>>): ParsedForm<NewSubscription, 'email'> {
-  const parsed = parseEmail(email);
-  if (!parsed.ok) return { ok: false, errors: { email: parsed.message } };
   // The last day counts as a whole.
-  return accept({ email: parsed.value, expiresAt: ends === '' ? undefined : new Date(`${ends}T23:59:59`).toISOString() });
+  const expiresAt = ends === '' ? undefined : new Date(`${ends}T23:59:59`).toISOString();
+  return acceptFields({ email: parseEmail(email), expiresAt: accept(expiresAt) });
 }
 
 function SubscriptionForm({ onDone }: InOverlay) {

@@ -1,5 +1,5 @@
 // The name of a project, new or changed.
-import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
+import { acceptField } from '@underpass/rules/parsed.ts';
 import { parseProjectName } from '@underpass/rules/text/project-name.ts';
 import { FormFailure } from '../../form/form-failure.tsx';
 import { TextField } from '../../form/text-field.tsx';
@@ -12,13 +12,12 @@ export interface ProjectNameFormProps {
   readonly send: (name: string) => Promise<unknown>;
 }
 
-function parseFields({ name }: { readonly name: string }): ParsedForm<string, 'name'> {
-  const parsed = parseProjectName(name);
-  return parsed.ok ? accept(parsed.value) : { ok: false, errors: { name: parsed.message } };
-}
-
 export function ProjectNameForm({ initialName, submitLabel, send }: ProjectNameFormProps) {
-  const form = useForm({ initial: { name: initialName }, parse: parseFields, send });
+  const form = useForm({
+    initial: { name: initialName },
+    parse: ({ name }) => acceptField('name', parseProjectName(name)),
+    send,
+  });
   const unchanged = form.values.name.trim() === initialName;
   return (
     <form ref={form.ref} noValidate onSubmit={form.onSubmit} className="grid max-w-md gap-4">

@@ -3,7 +3,7 @@
 import { parseAllowList } from '@underpass/rules/address/source-address.ts';
 import { securityGroupCalls } from '@underpass/rules/api/security-group-calls.ts';
 import type { SecurityGroup } from '@underpass/rules/entity/entity.ts';
-import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
+import { acceptField, type ParsedForm } from '@underpass/rules/parsed.ts';
 import { callApi } from '../../api/request.ts';
 import { FormFailure } from '../../form/form-failure.tsx';
 import { LoadNewest } from '../../form/load-newest.tsx';
@@ -21,8 +21,7 @@ interface RuleValues {
 const valuesOf = ({ allowList }: SecurityGroup): RuleValues => ({ allow: allowList, pending: '' });
 
 function parseRules({ allow, pending }: RuleValues): ParsedForm<readonly string[], 'allow'> {
-  const parsed = parseAllowList(allow, pending);
-  return parsed.ok ? accept(parsed.value) : { ok: false, errors: { allow: parsed.message } };
+  return acceptField('allow', parseAllowList(allow, pending));
 }
 
 const hasNewRules = ({ allow, pending }: RuleValues, { allowList }: SecurityGroup): boolean =>
