@@ -36,7 +36,7 @@ export interface Ended {
   readonly about: string;
   readonly example: string;
   readonly warning: string;
-  /** As in `End the share link`: asks, and says what was done. */
+  /** Asks, and says what was done, as in `End the share link`. */
   readonly deed: `${'Delete' | 'End'}${string}`;
   /** The name in the form that the server stores. */
   readonly canonical?: (text: string) => string;

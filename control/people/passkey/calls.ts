@@ -67,7 +67,7 @@ const toPasskey = ({ id, name, created_at, used_at }: Schema['passkeys']): Passk
 
 const inSession = (purpose: Asked['purpose'], { sessionId }: Caller): Asked => ({ purpose, holder: sessionId! });
 
-/** It signs challenges; each of the older ones may have signed one. */
+/** The secret that signs challenges; each of the older ones may have signed one. */
 const newestSecret = ({ keyRing }: Pick<PasskeyDeps, 'keyRing'>): string => keyRing.derive('passkey')[0];
 
 /** The holder of a challenge without a session. A browser without the cookie gets no answer through. */
