@@ -190,13 +190,7 @@ async function updateTunnel(deps: TunnelDeps, context: CallContext<'updateTunnel
     if (set.visitor_log !== row.visitor_log || set.visitor_log_query !== row.visitor_log_query)
       await deleteVisitorLog(trx, row.id);
     const hosts = hostsChanged ? { before, after: await hostNames(trx, row.id) } : undefined;
-    await auditCall(
-      trx,
-      context,
-      'tunnel.update',
-      row.name,
-      await describeUpdate(trx, { hosts, before: row, set, names: change }),
-    );
+    await auditCall(trx, context, 'tunnel.update', row.name, await describeUpdate(trx, { hosts, before: row, set }));
     return row.id;
   });
   if (id !== undefined) deps.feed.tunnelsChanged([id]);

@@ -227,7 +227,7 @@ async function reuseQuick(trx: Queries, row: QuickRow, { context, wish, ownHosts
     const set = { security_group_id: group, access_policy_id: policy, updated_at: nextUpdate(row.updated_at, nowMs) };
     await trx.updateTable('tunnels').set(set).where('id', '=', row.id).execute();
     const changed = hostsChanged ? { before, after: await hostNames(trx, row.id) } : undefined;
-    const detail = await describeUpdate(trx, { hosts: changed, before: row, set, names: wish });
+    const detail = await describeUpdate(trx, { hosts: changed, before: row, set });
     await auditCall(trx, context, 'tunnel.update', row.name, detail);
   }
   if (keeps) await auditCall(trx, context, 'tunnel.keep', row.name);

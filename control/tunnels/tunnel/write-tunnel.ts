@@ -5,7 +5,7 @@ import { regionMissingMessage } from '@underpass/rules/entity/region.ts';
 import { aTunnel, tunnelTypes } from '@underpass/rules/tunnel/tunnel-type.ts';
 import type { KeyRing } from '../../platform/secret/key-ring.ts';
 import { createId } from '../../platform/store/id.ts';
-import type { Schema } from '../../platform/store/schema.ts';
+import type { Flag, Schema } from '../../platform/store/schema.ts';
 import { isForeignKeyViolation, isUniqueViolation, type Queries, type Store } from '../../platform/store/store.ts';
 import { auditCall, listChange } from '../../request/caller/audit.ts';
 import type { CallContext } from '../../request/caller/call.ts';
@@ -138,54 +138,52 @@ export async function insertTunnel(
 export const hostNames = async (trx: Queries, tunnelId: string): Promise<readonly string[]> =>
   ((await readHosts(trx, [tunnelId])).get(tunnelId) ?? []).map(({ host }) => host);
 
-type ChangedColumn =
-  | 'proxy_protocol'
-  | 'security_group_id'
-  | 'access_policy_id'
-  | 'visitor_log'
-  | 'visitor_log_query'
-  | 'begins_traces';
-type Columns = Partial<Pick<Schema['tunnels'], ChangedColumn>>;
+type Columns = Pick<
+  Schema['tunnels'],
+  'proxy_protocol' | 'security_group_id' | 'access_policy_id' | 'visitor_log' | 'visitor_log_query' | 'begins_traces'
+>;
+
+const nameOf =
+  (table: 'security_groups' | 'access_policies') =>
+  async (id: string | null, trx: Queries): Promise<string> =>
+    id === null ? '' : ((await trx.selectFrom(table).select('name').where('id', '=', id).executeTakeFirst())?.name ?? '');
+
+const isOn = (flag: Flag | null): boolean => flag === 1;
+
+/** What the audit log says of each column that an update may change. */
+const described: {
+  readonly [Column in keyof Columns]: readonly [name: string, say: (value: Columns[Column], trx: Queries) => unknown];
+} = {
+  proxy_protocol: ['proxyProtocol', (version) => version],
+  security_group_id: ['securityGroup', nameOf('security_groups')],
+  access_policy_id: ['accessPolicy', nameOf('access_policies')],
+  visitor_log: ['visitorLog', (mode) => mode ?? 'off'],
+  visitor_log_query: ['visitorLogQuery', isOn],
+  begins_traces: ['beginsTraces', isOn],
+};
 
 interface TunnelUpdate {
   readonly hosts: { readonly before: readonly string[]; readonly after: readonly string[] } | undefined;
   readonly before: Columns;
-  readonly set: Columns;
-  /** The names of what `set` refers to. */
-  readonly names: { readonly securityGroup?: string | undefined; readonly accessPolicy?: string | undefined };
+  readonly set: Partial<Columns>;
 }
-
-const nameOf = async (trx: Queries, table: 'security_groups' | 'access_policies', id: string | null | undefined) =>
-  id ? ((await trx.selectFrom(table).select('name').where('id', '=', id).executeTakeFirst())?.name ?? '') : '';
 
 /** What the audit log says of a changed tunnel: only what is different now, and what it was before. */
 export async function describeUpdate(
   trx: Queries,
-  { hosts, before, set, names }: TunnelUpdate,
+  { hosts, before, set }: TunnelUpdate,
 ): Promise<Readonly<Record<string, unknown>>> {
-  const isChanged = (column: keyof Columns): boolean => set[column] !== undefined && set[column] !== before[column];
-  const isProxyChanged = isChanged('proxy_protocol');
-  const isGroupChanged = isChanged('security_group_id');
-  const isPolicyChanged = isChanged('access_policy_id');
-  const isLogChanged = isChanged('visitor_log');
-  const isLogQueryChanged = isChanged('visitor_log_query');
-  const isTraceChanged = isChanged('begins_traces');
-  const was = {
-    ...(isProxyChanged && { proxyProtocol: before.proxy_protocol }),
-    ...(isGroupChanged && { securityGroup: await nameOf(trx, 'security_groups', before.security_group_id) }),
-    ...(isPolicyChanged && { accessPolicy: await nameOf(trx, 'access_policies', before.access_policy_id) }),
-    ...(isLogChanged && { visitorLog: before.visitor_log ?? 'off' }),
-    ...(isLogQueryChanged && { visitorLogQuery: before.visitor_log_query === 1 }),
-    ...(isTraceChanged && { beginsTraces: before.begins_traces === 1 }),
-  };
+  const now: Record<string, unknown> = {};
+  const was: Record<string, unknown> = {};
+  for (const column of Object.keys(described) as (keyof Columns)[]) {
+    if (set[column] === undefined || set[column] === before[column]) continue;
+    const [name, say] = described[column];
+    now[name] = await say(set[column] as never, trx);
+    was[name] = await say(before[column] as never, trx);
+  }
   return {
     ...(hosts && listChange(hosts.before, hosts.after)),
-    ...(isProxyChanged && { proxyProtocol: set.proxy_protocol }),
-    ...(isGroupChanged && { securityGroup: names.securityGroup }),
-    ...(isPolicyChanged && { accessPolicy: names.accessPolicy }),
-    ...(isLogChanged && { visitorLog: set.visitor_log ?? 'off' }),
-    ...(isLogQueryChanged && { visitorLogQuery: set.visitor_log_query === 1 }),
-    ...(isTraceChanged && { beginsTraces: set.begins_traces === 1 }),
+    ...now,
     ...(Object.keys(was).length > 0 && { before: was }),
   };
 }
