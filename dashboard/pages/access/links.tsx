@@ -12,7 +12,7 @@ import { useProject } from '../../session/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { CopyTextButton } from '../../ui/copy-button.tsx';
 import { Dialog } from '../../ui/overlay/dialog.tsx';
-import { dateColumn, nameColumn } from '../../ui/table/columns.tsx';
+import { dateColumn, figureColumn, nameColumn } from '../../ui/table/columns.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
 import { useLast } from '../../ui/use-last.ts';
 import { NewLinkPanel } from './new-link-panel.tsx';
@@ -23,13 +23,7 @@ type NewLink = AnswerOf<typeof accessCalls.createAccessLink>;
 
 const columns: readonly Column<AccessLink>[] = [
   nameColumn('Name', 'minmax(0, 1.2fr)'),
-  {
-    key: 'uses',
-    header: 'Uses',
-    width: '6rem',
-    cell: (link) => <span className="tabular">{usesOf(link)}</span>,
-    sortBy: ({ uses }) => uses,
-  },
+  { ...figureColumn('uses', 'Uses', '6rem', usesOf), sortBy: ({ uses }) => uses },
   dateColumn('used', 'Last used', ({ usedAt }) => usedAt, 'first'),
   dateColumn('expires', 'Expires', ({ expiresAt }) => expiresAt, 'last'),
 ];

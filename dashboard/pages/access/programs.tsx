@@ -10,6 +10,7 @@ import { useProject } from '../../session/session.ts';
 import { Breakable } from '../../ui/breakable.tsx';
 import { dateColumn } from '../../ui/table/columns.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
+import { TwoLines } from '../../ui/table/two-lines.tsx';
 import { RevocableCard } from './revocable-card.tsx';
 import type { PolicyTabProps } from './tokens.tsx';
 
@@ -21,10 +22,9 @@ const columns: readonly Column<AccessProgram>[] = [
     header: 'Program',
     width: 'minmax(0, 1fr)',
     cell: ({ name, site }) => (
-      <span className="grid">
-        <span className="font-semibold">{name}</span>
-        {site !== null && <span className="text-sm text-ink-soft">{site}</span>}
-      </span>
+      <TwoLines isTitle second={site}>
+        {name}
+      </TwoLines>
     ),
     sortBy: ({ name }) => name,
   },
@@ -33,12 +33,9 @@ const columns: readonly Column<AccessProgram>[] = [
     header: 'For',
     width: 'minmax(0, 1.2fr)',
     cell: (program) => (
-      <span className="grid">
+      <TwoLines second={<Breakable text={program.host} />}>
         <Breakable text={whoOf(program)} />
-        <span className="text-sm text-ink-soft">
-          <Breakable text={program.host} />
-        </span>
-      </span>
+      </TwoLines>
     ),
     sortBy: whoOf,
   },

@@ -26,6 +26,7 @@ import { SelectField } from '../../ui/input/select-field.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { buttonColumn } from '../../ui/table/columns.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
+import { TwoLines } from '../../ui/table/two-lines.tsx';
 import { SignOutDialog } from './sign-out-dialog.tsx';
 
 type SignInPage = AnswerOf<typeof accessCalls.listAccessSignIns>;
@@ -134,10 +135,9 @@ const columns: readonly Column<AccessSignIn>[] = [
     header: 'Where',
     width: 'minmax(0, 1.4fr)',
     cell: ({ host, policy }) => (
-      <span className="grid">
+      <TwoLines second={policy}>
         <Breakable text={host} />
-        <span className="text-sm text-ink-soft">{policy}</span>
-      </span>
+      </TwoLines>
     ),
   },
   {

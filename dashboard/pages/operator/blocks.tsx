@@ -10,12 +10,11 @@ import { callApi } from '../../api/request.ts';
 import { askColumn, type RowQuestion } from '../../form/ask-column.tsx';
 import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
 import { PagedList } from '../../list/paged-list.tsx';
-import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
 import { NothingHere } from '../../ui/nothing-here.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
-import { dateColumn, textColumn } from '../../ui/table/columns.tsx';
+import { badgeColumn, dateColumn, textColumn } from '../../ui/table/columns.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
 import { ImportDialog, type Importing } from './import-dialog.tsx';
 import { NewBlockDialog } from './new-block-dialog.tsx';
@@ -92,12 +91,7 @@ function columnsOf(ask: Confirm['ask']): readonly Column<Block>[] {
         </span>
       ),
     },
-    {
-      key: 'kind',
-      header: 'Kind',
-      width: '7rem',
-      cell: ({ kind }) => <Badge>{kind === 'address' ? 'Address' : 'Name'}</Badge>,
-    },
+    badgeColumn('kind', 'Kind', '7rem', ({ kind }) => [kind === 'address' ? 'Address' : 'Name']),
     {
       key: 'reason',
       header: 'Reason',

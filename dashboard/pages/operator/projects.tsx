@@ -10,12 +10,11 @@ import { loadPage } from '../../api/load-page.ts';
 import { callApi } from '../../api/request.ts';
 import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
 import { PagedList } from '../../list/paged-list.tsx';
-import { Badge } from '../../ui/badge.tsx';
 import { IconButton } from '../../ui/button.tsx';
 import { NothingHere } from '../../ui/nothing-here.tsx';
 import { Menu, MenuItem } from '../../ui/overlay/menu.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
-import { dateColumn, menuColumn, nameColumn, textColumn } from '../../ui/table/columns.tsx';
+import { badgeColumn, dateColumn, figureColumn, menuColumn, nameColumn, textColumn } from '../../ui/table/columns.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
 import { LimitsPanel } from './limits-panel.tsx';
 
@@ -60,24 +59,9 @@ function columnsOf(actions: ProjectActions): readonly Column<OperatorProject>[] 
   return [
     nameColumn('Project', 'minmax(0, 1.4fr)'),
     textColumn('owners', 'Owners', 'minmax(0, 1.6fr)', ({ owners }) => owners.join(', ')),
-    {
-      key: 'tunnels',
-      header: 'Tunnels',
-      width: '7rem',
-      cell: ({ tunnels, limits }) => <span className="tabular">{`${tunnels} of ${limits.tunnels}`}</span>,
-    },
-    {
-      key: 'traffic',
-      header: 'Last Hour',
-      width: '7rem',
-      cell: ({ trafficBytes }) => <span className="tabular">{formatSize(trafficBytes)}</span>,
-    },
-    {
-      key: 'state',
-      header: 'State',
-      width: '7rem',
-      cell: ({ suspended }) => <Badge tone={suspended ? 'danger' : 'ok'}>{suspended ? 'Suspended' : 'Active'}</Badge>,
-    },
+    figureColumn('tunnels', 'Tunnels', '7rem', ({ tunnels, limits }) => `${tunnels} of ${limits.tunnels}`),
+    figureColumn('traffic', 'Last Hour', '7rem', ({ trafficBytes }) => formatSize(trafficBytes)),
+    badgeColumn('state', 'State', '7rem', ({ suspended }) => (suspended ? ['Suspended', 'danger'] : ['Active', 'ok'])),
     dateColumn('since', 'Created', ({ createdAt }) => createdAt),
     menuColumn((project) => <ProjectMenu project={project} {...actions} />),
   ];

@@ -9,7 +9,6 @@ import { callApi } from '../../api/request.ts';
 import { useTask } from '../../api/use-task.ts';
 import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
 import { PagedList } from '../../list/paged-list.tsx';
-import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
 import { DateTime, dateWidth } from '../../ui/date-time.tsx';
@@ -17,8 +16,9 @@ import { NothingHere } from '../../ui/nothing-here.tsx';
 import { toast } from '../../ui/overlay/toast.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { Segmented } from '../../ui/segmented.tsx';
-import { buttonColumn, dateColumn } from '../../ui/table/columns.tsx';
+import { badgeColumn, buttonColumn, dateColumn } from '../../ui/table/columns.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
+import { TwoLines } from '../../ui/table/two-lines.tsx';
 
 const states = [
   { value: 'waiting', label: 'Pending' },
@@ -73,12 +73,9 @@ const registrationColumns: readonly Column<OperatorRegistration>[] = [
     cell: (row) => <Person registration={row} />,
   },
   { key: 'company', header: 'Company', cell: (row) => <Company registration={row} /> },
-  {
-    key: 'subscription',
-    header: 'Subscription',
-    width: '8rem',
-    cell: ({ isSubscribed }) => <Badge tone={isSubscribed ? 'ok' : 'warn'}>{isSubscribed ? 'Active' : 'Not found'}</Badge>,
-  },
+  badgeColumn('subscription', 'Subscription', '8rem', ({ isSubscribed }) =>
+    isSubscribed ? ['Active', 'ok'] : ['Not found', 'warn'],
+  ),
   dateColumn('created', 'Registered', ({ createdAt }) => createdAt),
 ];
 
@@ -103,12 +100,7 @@ function Person({ registration }: { readonly registration: OperatorRegistration 
 function Company({ registration }: { readonly registration: OperatorRegistration }) {
   const { company, github, x } = registration;
   const accounts = [github && `GitHub: ${github}`, x && `X: ${x}`].filter(Boolean).join(', ');
-  return (
-    <span className="grid">
-      <span>{company || <span className="text-ink-faint">None</span>}</span>
-      {accounts && <span className="text-sm text-ink-soft">{accounts}</span>}
-    </span>
-  );
+  return <TwoLines second={accounts}>{company || <span className="text-ink-faint">None</span>}</TwoLines>;
 }
 
 const decidedColumn: Column<OperatorRegistration> = {
@@ -116,10 +108,7 @@ const decidedColumn: Column<OperatorRegistration> = {
   header: 'Decided',
   width: dateWidth,
   cell: ({ decidedAt, decidedBy }) => (
-    <span className="grid">
-      {decidedAt && <DateTime at={decidedAt} style="short" />}
-      <span className="text-sm text-ink-soft">{decidedBy}</span>
-    </span>
+    <TwoLines second={decidedBy}>{decidedAt && <DateTime at={decidedAt} style="short" />}</TwoLines>
   ),
 };
 

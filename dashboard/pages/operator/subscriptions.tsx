@@ -10,11 +10,10 @@ import { callApi } from '../../api/request.ts';
 import { askColumn, type RowQuestion } from '../../form/ask-column.tsx';
 import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
 import { PagedList } from '../../list/paged-list.tsx';
-import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { NothingHere } from '../../ui/nothing-here.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
-import { dateColumn, titleColumn } from '../../ui/table/columns.tsx';
+import { badgeColumn, dateColumn, titleColumn } from '../../ui/table/columns.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
 import { ImportDialog, type Importing } from './import-dialog.tsx';
 import { NewSubscriptionDialog } from './new-subscription-dialog.tsx';
@@ -81,12 +80,7 @@ const sources: Readonly<Record<Subscription['source'], string>> = { operator: 'B
 function columnsOf(ask: Confirm['ask']): readonly Column<Subscription>[] {
   return [
     titleColumn('email', 'Email', 'minmax(0, 1.8fr)', ({ email }) => email),
-    {
-      key: 'active',
-      header: 'State',
-      width: '7rem',
-      cell: ({ active }) => <Badge tone={active ? 'ok' : 'neutral'}>{active ? 'Active' : 'Ended'}</Badge>,
-    },
+    badgeColumn('active', 'State', '7rem', ({ active }) => (active ? ['Active', 'ok'] : ['Ended', 'neutral'])),
     { key: 'source', header: 'Source', width: '7rem', cell: ({ source }) => sources[source] },
     dateColumn('expires', 'Ends', ({ expiresAt }) => expiresAt, 'last'),
     dateColumn('updated', 'Updated', ({ updatedAt }) => updatedAt),

@@ -18,6 +18,7 @@ import { Breakable } from '../../ui/breakable.tsx';
 import { NothingHere } from '../../ui/nothing-here.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
+import { TwoLines } from '../../ui/table/two-lines.tsx';
 import { StatusBadge } from '../tunnels/status-badge.tsx';
 
 export const loader = ({ request }: LoaderFunctionArgs) => ({ tunnels: later(readTunnels(request)) });
@@ -87,14 +88,11 @@ function columnsOf(ask: Confirm['ask']): readonly Column<ShownTunnel>[] {
 }
 
 function TunnelName({ tunnel }: { readonly tunnel: OperatorTunnel }) {
+  const type = tunnelTypes[tunnel.type].label;
   return (
-    <span className="grid">
-      <span className="font-semibold">{tunnel.name}</span>
-      <span className="text-sm text-ink-soft">
-        {tunnelTypes[tunnel.type].label}
-        {tunnel.expiresAt !== undefined && `, ${temporaryLabel}`}
-      </span>
-    </span>
+    <TwoLines isTitle second={tunnel.expiresAt === undefined ? type : `${type}, ${temporaryLabel}`}>
+      {tunnel.name}
+    </TwoLines>
   );
 }
 

@@ -21,6 +21,7 @@ import { toast } from '../../ui/overlay/toast.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { dateColumn, menuColumn } from '../../ui/table/columns.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
+import { TwoLines } from '../../ui/table/two-lines.tsx';
 import { PasskeyRuleCard } from '../project/passkey-rule.tsx';
 import { ReachList } from './user-reach.tsx';
 
@@ -85,16 +86,9 @@ function columnsOf(ask: Confirm['ask']): readonly Column<OperatorUser>[] {
 function UserName({ user }: { readonly user: OperatorUser }) {
   const name = `${user.firstName} ${user.lastName}`.trim();
   return (
-    <span className="grid">
-      <span className="font-semibold">
-        <Breakable text={name || user.email} />
-      </span>
-      {name && (
-        <span className="text-sm text-ink-soft">
-          <Breakable text={user.email} />
-        </span>
-      )}
-    </span>
+    <TwoLines isTitle second={name && <Breakable text={user.email} />}>
+      <Breakable text={name || user.email} />
+    </TwoLines>
   );
 }
 

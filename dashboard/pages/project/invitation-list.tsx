@@ -6,9 +6,8 @@ import { roleLabels } from '@underpass/rules/people/permission.ts';
 import { callApi } from '../../api/request.ts';
 import { askColumn } from '../../form/ask-column.tsx';
 import type { Confirm } from '../../form/use-confirm.tsx';
-import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
-import { dateColumn, titleColumn } from '../../ui/table/columns.tsx';
+import { badgeColumn, dateColumn, titleColumn } from '../../ui/table/columns.tsx';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
 
@@ -40,7 +39,7 @@ export function InvitationList({ project, invitations, ask }: InvitationListProp
 function columnsOf(project: Project, ask: Confirm['ask']): readonly Column<Invitation>[] {
   return [
     titleColumn('email', 'Email', 'minmax(0, 1.8fr)', ({ email }) => email),
-    { key: 'role', header: 'Role', width: '8rem', cell: ({ role }) => <Badge>{roleLabels[role]}</Badge> },
+    badgeColumn('role', 'Role', '8rem', ({ role }) => [roleLabels[role]]),
     { key: 'by', header: 'Invited by', cell: ({ invitedBy }) => <Breakable text={invitedBy} /> },
     dateColumn('expires', 'Expires', ({ expiresAt }) => expiresAt),
     askColumn(ask, 'Withdraw', '6.5rem', ({ id, email }) => ({

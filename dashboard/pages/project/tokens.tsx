@@ -14,12 +14,11 @@ import { newTokenParam } from '../../routing/paths.ts';
 import { useLinkedPanel } from '../../routing/use-linked-panel.ts';
 import { MayNot } from '../../session/may-not.tsx';
 import { useProject } from '../../session/session.ts';
-import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { NothingHere } from '../../ui/nothing-here.tsx';
 import { SecretDialog } from '../../ui/overlay/secret-dialog.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
-import { dateColumn, nameColumn, textColumn } from '../../ui/table/columns.tsx';
+import { badgeColumn, dateColumn, nameColumn, textColumn } from '../../ui/table/columns.tsx';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
 import { NewApiTokenPanel } from './new-token-panel.tsx';
@@ -96,13 +95,7 @@ function TokenList({ projectId, tokens, add, ask }: TokenListProps) {
 function columnsOf(projectId: string, ask: Confirm['ask']): readonly Column<ApiToken>[] {
   return [
     nameColumn('Name', 'minmax(0, 1.4fr)'),
-    {
-      key: 'role',
-      header: 'Role',
-      width: '6.5rem',
-      cell: ({ role }) => <Badge>{roleLabels[role]}</Badge>,
-      sortBy: ({ role }) => role,
-    },
+    { ...badgeColumn('role', 'Role', '6.5rem', ({ role }) => [roleLabels[role]]), sortBy: ({ role }) => role },
     textColumn('by', 'Created by', 'minmax(0, 1.2fr)', ({ createdBy }) => createdBy),
     dateColumn('used', 'Last used', ({ usedAt }) => usedAt, 'first'),
     dateColumn('expires', 'Expires', ({ expiresAt }) => expiresAt, 'last'),

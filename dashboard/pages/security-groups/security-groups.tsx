@@ -17,6 +17,7 @@ import { EmptyState } from '../../ui/empty-state.tsx';
 import { NoSecurityGroupsIllustration } from '../../ui/illustrations/no-security-groups.tsx';
 import { lazyOverlay } from '../../ui/lazy-part.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
+import { figureColumn } from '../../ui/table/columns.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
 
 const NewSecurityGroupPanel = lazyOverlay('The form', () =>
@@ -71,18 +72,6 @@ const columns: readonly Column<SecurityGroup>[] = [
     card: 'wide',
     cell: (group) => <DateTime at={group.updatedAt} />,
   },
-  {
-    key: 'assigned',
-    header: 'Assigned',
-    width: '7rem',
-    card: 'labelled-beside',
-    cell: (group) => <span className="tabular">{group.assignmentCount}</span>,
-  },
-  {
-    key: 'rules',
-    header: 'Rules',
-    width: '7rem',
-    card: 'labelled-beside',
-    cell: (group) => <span className="tabular">{group.allowList?.length ?? 0}</span>,
-  },
+  { ...figureColumn('assigned', 'Assigned', '7rem', ({ assignmentCount }) => assignmentCount), card: 'labelled-beside' },
+  { ...figureColumn('rules', 'Rules', '7rem', ({ allowList }) => allowList?.length ?? 0), card: 'labelled-beside' },
 ];

@@ -1,6 +1,7 @@
 // Columns that many tables have.
 import { neverLabel } from '@underpass/rules/text/date.ts';
 import type { ReactNode } from 'react';
+import { Badge, type Tone } from '../badge.tsx';
 import { Breakable } from '../breakable.tsx';
 import { DateTime, dateWidth } from '../date-time.tsx';
 import type { Column } from './table-view.tsx';
@@ -25,6 +26,27 @@ export function titleColumn<Row>(key: string, header: string, width: string, tex
 /** Numbers. */
 export function countColumn<Row>(key: string, header: string, width: string, countOf: (row: Row) => number): Column<Row> {
   return { key, header, width, cell: (row) => <span className="tabular">{countOf(row)}</span>, sortBy: countOf };
+}
+
+/** Figures as texts, which no table sorts itself. */
+export function figureColumn<Row>(key: string, header: string, width: string, textOf: (row: Row) => ReactNode): Column<Row> {
+  return { key, header, width, cell: (row) => <span className="tabular">{textOf(row)}</span> };
+}
+
+/** One of a few states or kinds. */
+export function badgeColumn<Row>(
+  key: string,
+  header: string,
+  width: string,
+  badgeOf: (row: Row) => readonly [label: string, tone?: Tone],
+): Column<Row> {
+  return {
+    ...{ key, header, width },
+    cell: (row) => {
+      const [label, tone] = badgeOf(row);
+      return <Badge {...(tone && { tone })}>{label}</Badge>;
+    },
+  };
 }
 
 /** Dates to sort by. `never` says where rows without one sort, and that they show it. */
