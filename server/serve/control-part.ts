@@ -1,12 +1,8 @@
 // Control in this process, from start to stop: state, API, feed, certificates, domains.
 
 import type { Server } from 'node:http';
-import { resealWebhooks } from '@underpass/control/alerts/webhook/sealed-webhooks.ts';
-import { resealCertificates } from '@underpass/control/edges/certificate/reseal.ts';
-import { resealPolicies } from '@underpass/control/edges/policies/sealed-policies.ts';
+import { resealAll } from '@underpass/control/operator/sealed-rows.ts';
 import { createKeyRing } from '@underpass/control/platform/secret/key-ring.ts';
-import { resealSettings } from '@underpass/control/platform/secret/sealed-setting.ts';
-import { resealTunnelTokens } from '@underpass/control/tunnels/tunnel/token.ts';
 import type { InheritedSockets } from '@underpass/edge/door/inherited-sockets.ts';
 import type { Listen } from '@underpass/edge/door/listen.ts';
 import { ServerError } from '../process/error.ts';
@@ -56,7 +52,7 @@ export async function startControl(
   const core = await openControlCore(settings, state, replaced);
   const missing = await findMissingKeys(state.store.db, state, settings);
   if (missing !== undefined) throw new ServerError('keys-missing', `the database: ${missing}`);
-  await resealAll(state);
+  await reseal(state);
   const http = await openHttp(settings, state, core);
   let { port } = settings;
   const open = async (): Promise<void> => {
@@ -104,15 +100,13 @@ export async function useKeys(settings: Settings, state: State, text: string): P
   const missing = await findMissingKeys(state.store.db, { ...state, keyRing: createKeyRing(keys) }, settings);
   if (missing !== undefined) throw new ServerError('keys-missing', `the database: ${missing}`);
   state.keyRing.replace(keys);
-  const count = await resealAll(state);
+  const count = await reseal(state);
   return `${keys.length === 1 ? 'one key is' : `${keys.length} keys are`} in use; ${count} secrets were encrypted again with the first`;
 }
 
 /** Seals with the newest key what older keys sealed, so that `keys prune` may remove those. Returns how many. */
-async function resealAll({ store, keyRing, log }: State): Promise<number> {
-  let count = 0;
-  for (const reseal of [resealTunnelTokens, resealCertificates, resealSettings, resealPolicies, resealWebhooks])
-    count += await reseal(store.db, keyRing);
+async function reseal({ store, keyRing, clock, log }: State): Promise<number> {
+  const count = await resealAll(store.db, keyRing, clock());
   if (count > 0) log.info({ count }, 'keys: sealed with the newest key');
   return count;
 }

@@ -4,8 +4,9 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { resealAll } from '../../operator/sealed-rows.ts';
 import { createTestControl } from '../../test-kit.ts';
-import { readTunnelTokens, resealTunnelTokens } from '../../tunnels/tunnel/token.ts';
+import { readTunnelTokens } from '../../tunnels/tunnel/token.ts';
 import { openSqliteStore } from '../store/sqlite.ts';
 import { createKeyRing } from './key-ring.ts';
 
@@ -73,8 +74,8 @@ describe('rotation', () => {
       await ann.call('POST', `/api/tunnels?project=${ann.projectId}`, { name: `t${i}`, region: 'local' });
     const ids = (await store.db.selectFrom('tunnels').select('id').execute()).map((row) => row.id);
     const before = await readTunnelTokens(store.db, createKeyRing([oldKey]), ids);
-    assert.equal(await resealTunnelTokens(store.db, createKeyRing([newKey, oldKey])), 5);
-    assert.equal(await resealTunnelTokens(store.db, createKeyRing([newKey, oldKey])), 0);
+    assert.equal(await resealAll(store.db, createKeyRing([newKey, oldKey]), 0), 5);
+    assert.equal(await resealAll(store.db, createKeyRing([newKey, oldKey]), 0), 0);
     assert.deepEqual(await readTunnelTokens(store.db, createKeyRing([newKey]), ids), before);
     await test.close();
     await store.close();
@@ -105,9 +106,9 @@ describe('rotation', () => {
     };
     await reach(9);
     ring.replace([newKey, oldKey]);
-    assert.ok((await resealTunnelTokens(store.db, ring)) >= 3);
+    assert.ok((await resealAll(store.db, ring, 0)) >= 3);
     await reach(made + 9);
-    await resealTunnelTokens(store.db, ring);
+    await resealAll(store.db, ring, 0);
     ring.replace([newKey]);
     await reach(made + 9);
     isOver = true;

@@ -6,11 +6,11 @@ import type { OwnCertificate } from '@underpass/rules/entity/resource.ts';
 import { dayMs } from '@underpass/rules/limits.ts';
 import { readTunnelNames } from '../../edges/certificate/certificate-rows.ts';
 import { readNameCertificates } from '../../edges/certificate/name-certificates.ts';
-import { resealCertificates } from '../../edges/certificate/reseal.ts';
 import { type Issued, issue } from '../../edges/certificate/test-kit-chain.ts';
 import { Regions } from '../../edges/feed/regions.ts';
 import { StateReader } from '../../edges/feed/state-reader.ts';
 import { testKeyRing } from '../../edges/feed/test-kit.ts';
+import { resealAll } from '../../operator/sealed-rows.ts';
 import { createTestControl, type SignedUp, type TestControl } from '../../test-kit.ts';
 
 let test: TestControl;
@@ -95,7 +95,7 @@ describe('a certificate of the project', () => {
     ];
     for (const text of [...test.logged, JSON.stringify([saved, shown]), JSON.stringify(rows)]) assert.ok(!text.includes(line));
     assert.match(JSON.stringify(rows), /certificate\.set/);
-    assert.equal(await resealCertificates(test.store.db, keyRing), 0);
+    assert.equal(await resealAll(test.store.db, keyRing, test.time.now), 0);
   });
 
   it('serves its own domain alone, whatever names it has, and is no order of the authority', async () => {

@@ -6,7 +6,7 @@ import { createToken, hashToken } from '../../platform/secret/token.ts';
 import { createId } from '../../platform/store/id.ts';
 import type { Queries } from '../../platform/store/store.ts';
 
-const sealContext = (id: string): string => `tunnel_tokens/${id}`;
+export const tokenContext = (id: string): string => `tunnel_tokens/${id}`;
 
 export async function insertTunnelToken(db: Queries, keyRing: KeyRing, tunnelId: string, nowMs: number): Promise<void> {
   const id = createId(nowMs);
@@ -17,7 +17,7 @@ export async function insertTunnelToken(db: Queries, keyRing: KeyRing, tunnelId:
       id,
       tunnel_id: tunnelId,
       token_hash: hashToken(token),
-      token_sealed: keyRing.seal(token, sealContext(id)),
+      token_sealed: keyRing.seal(token, tokenContext(id)),
       created_at: nowMs,
       expires_at: null,
     })
@@ -45,14 +45,14 @@ export async function rotateTunnelToken(
   await insertTunnelToken(trx, keyRing, tunnelId, nowMs);
 }
 
-/** Replaces tokens whose key is lost, since nobody can read them any more. The old ones work until `endsAt`, by their hashes. */
-export async function giveUpTunnelTokens(trx: Queries, keyRing: KeyRing, nowMs: number, endsAt: number): Promise<void> {
-  const rows = await trx.selectFrom('tunnel_tokens').select(['id', 'tunnel_id', 'token_sealed', 'expires_at']).execute();
-  for (const row of rows.filter((each) => !keyRing.canOpen(each.token_sealed))) {
-    const set = { token_sealed: keyRing.seal('', sealContext(row.id)), expires_at: row.expires_at ?? endsAt };
-    await trx.updateTable('tunnel_tokens').set(set).where('id', '=', row.id).execute();
-    if (row.expires_at === null) await insertTunnelToken(trx, keyRing, row.tunnel_id, nowMs);
-  }
+/** Replaces a token whose key is lost, since nobody can read it any more. The old one works for the overlap, by its hash. */
+export async function giveUpTunnelToken(trx: Queries, keyRing: KeyRing, id: string, nowMs: number): Promise<void> {
+  const lost = trx.selectFrom('tunnel_tokens').select(['tunnel_id', 'expires_at']).where('id', '=', id);
+  const { tunnel_id, expires_at } = await lost.executeTakeFirstOrThrow();
+  const endsAt = expires_at ?? nowMs + durations.tokenOverlapHours * hourMs;
+  const set = { token_sealed: keyRing.seal('', tokenContext(id)), expires_at: endsAt };
+  await trx.updateTable('tunnel_tokens').set(set).where('id', '=', id).execute();
+  if (expires_at === null) await insertTunnelToken(trx, keyRing, tunnel_id, nowMs);
 }
 
 /** Each tunnel's present token. */
@@ -67,28 +67,5 @@ export async function readTunnelTokens(
     .where('tunnel_id', 'in', tunnelIds)
     .where('expires_at', 'is', null)
     .execute();
-  return new Map(rows.map((row) => [row.tunnel_id, keyRing.open(row.token_sealed, sealContext(row.id))]));
-}
-
-const resealBatch = 200;
-
-/** Seals with the newest key what an older key sealed; afterwards the operator may remove the older key. Returns how many. */
-export async function resealTunnelTokens(db: Queries, keyRing: KeyRing): Promise<number> {
-  let count = 0;
-  for (let last = ''; ; ) {
-    const rows = await db
-      .selectFrom('tunnel_tokens')
-      .select(['id', 'token_sealed'])
-      .where('id', '>', last)
-      .orderBy('id')
-      .limit(resealBatch)
-      .execute();
-    for (const row of rows.filter((each) => keyRing.isStale(each.token_sealed))) {
-      const sealed = keyRing.seal(keyRing.open(row.token_sealed, sealContext(row.id)), sealContext(row.id));
-      await db.updateTable('tunnel_tokens').set({ token_sealed: sealed }).where('id', '=', row.id).execute();
-      count++;
-    }
-    if (rows.length < resealBatch) return count;
-    last = rows.at(-1)!.id;
-  }
+  return new Map(rows.map((row) => [row.tunnel_id, keyRing.open(row.token_sealed, tokenContext(row.id))]));
 }
