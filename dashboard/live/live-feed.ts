@@ -4,6 +4,7 @@ import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import type { Role } from '@underpass/rules/entity/entity.ts';
 import type { MembershipNews } from '@underpass/rules/entity/resource.ts';
 import { isApiError } from '../api/error.ts';
+import { pause } from '../api/pause.ts';
 import { listTunnels } from '../api/tunnels.ts';
 import { type LinkWatch, watchLink } from './live-link.ts';
 import { type LiveTunnel, parseLiveTunnel, parseLiveTunnels, parseMembership } from './live-tunnel.ts';
@@ -136,7 +137,7 @@ async function pollTunnels(feed: Feed): Promise<void> {
     if (poll === 'worked' && before !== 'worked') return;
     before = poll;
     const pauseMs = poll === 'worked' ? pollMs : failedPollMs;
-    await waitFor(pauseMs, feed.signal);
+    await pause(pauseMs, feed.signal);
     waited += pauseMs;
   }
 }
@@ -153,14 +154,4 @@ async function pollOnce({ followed, onTunnel, signal }: Feed, onNames: (names: s
   } catch (error) {
     return isApiError(error) && [401, 403, 404].includes(error.status) ? 'shut-out' : 'failed';
   }
-}
-
-function waitFor(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener('abort', () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
 }

@@ -2,6 +2,7 @@
 import { inspectCalls } from '@underpass/rules/inspect/calls.ts';
 import { createEventReader } from '@underpass/rules/inspect/event-data.ts';
 import type { ExchangeList, InspectEvent } from '@underpass/rules/inspect/exchange.ts';
+import { pause } from '../../api/pause.ts';
 import { isTokenRefused, listExchanges, send } from './calls.ts';
 
 /** The client sends a comment every 15 s. */
@@ -39,7 +40,7 @@ async function repeat(follower: Follower, signal: AbortSignal): Promise<void> {
     }
     if (signal.aborted) return;
     follower.onLost();
-    await wait(retryMs, signal);
+    await pause(retryMs, signal);
     retryMs = Math.min(retryMs * 2, lastRetryMs);
   }
 }
@@ -72,14 +73,4 @@ async function* chunksOf(response: Response): AsyncGenerator<string> {
     if (done) return;
     yield value;
   }
-}
-
-function wait(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener('abort', () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
 }
