@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
-import { connect, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -11,12 +11,17 @@ import { connect as connectTls } from 'node:tls';
 import { visitor } from '../carry/fixture/carrying.ts';
 import { type GatewayOptions, startGateway } from './gateway.ts';
 import { createIdentity, loadIdentity, parseIdentity } from './identity.ts';
+import { startReachGateway } from './reach-gateway.ts';
 
-async function gatewayOf(t: TestContext, limits: NonNullable<GatewayOptions['limits']>) {
+async function gatewayOf(
+  t: TestContext,
+  limits: NonNullable<GatewayOptions['limits']>,
+  find: GatewayOptions['find'] = () => null,
+) {
   const logged: string[] = [];
   const gateway = await startGateway({
     kind: 'ssh',
-    find: () => null,
+    find,
     identity: parseIdentity(createIdentity())!,
     now: () => 0,
     report: ({ event }) => logged.push(event),
@@ -59,6 +64,32 @@ test('visitors without a host are few, by address and in total, and others still
   first?.destroy();
   await once(first!, 'close');
   assert.equal((await dialFor('192.0.2.7')).destroyed, false);
+});
+
+test('a pool of connections from one address may wait together at a private tunnel, which the edge has let them reach', async (t) => {
+  const gateway = await startReachGateway({
+    ...{ reachKey: createIdentity(), upstream: { scheme: 'tcp', host: '127.0.0.1', port: 9 }, ticketsOnly: false },
+    ...{ now: () => 0, report: () => {} },
+  });
+  t.after(gateway.close);
+  const sockets = Array.from({ length: 40 }, () => connect(gateway.upstream.port, '127.0.0.1').on('error', () => {}));
+  t.after(() => sockets.forEach((socket) => void socket.destroy()));
+  await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+  for (const socket of sockets) gateway.onDialled({ ...visitor, visitorAddress: '192.0.2.7' }, socket);
+  assert.equal(sockets.filter(({ destroyed }) => destroyed).length, 0);
+});
+
+test('a host may be a Unix socket', { skip: process.platform === 'win32' ? 'Windows has none' : false }, async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'underpass-host-'));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  const path = join(folder, 'host.sock');
+  const host = createServer((socket) => socket.on('error', () => {}).end('words of the host')).listen(path);
+  t.after(() => void host.close());
+  await once(host, 'listening');
+  const upstream = { scheme: 'tcp', host: 'localhost', port: 0, socket: path } as const;
+  const { dialFor, ask, logged } = await gatewayOf(t, {}, (name) => ({ name, upstream }));
+  assert.match(await ask(await dialFor('192.0.2.7')), /^HTTP\/1\.1 200 OK\r\n\r\nwords of the host$/);
+  assert.deepEqual(logged, ['ssh-opened']);
 });
 
 test('a visitor that says nothing is cut', async (t) => {

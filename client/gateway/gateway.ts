@@ -2,15 +2,15 @@
 // (CONNECT), asks who may reach it, and joins the two. It listens on loopback, because a TLS server needs real sockets; only
 // connections that this process dialled for a visitor get an answer there.
 import { once } from 'node:events';
-import { type AddressInfo, connect as connectTcp, type Socket } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { createServer, type TLSSocket } from 'node:tls';
 import { formatUpstream, type Upstream } from '@underpass/rules/tunnel/upstream.ts';
 import { parseHead } from '@underpass/wire/core/head.ts';
 import type { OpenRequest } from '@underpass/wire/core/open.ts';
 import { readHead } from '@underpass/wire/handshake.ts';
 import type { CarryGateway } from '../carry/api.ts';
-import { lookUpForSocket } from '../carry/lookup.ts';
 import { connected } from '../carry/socket.ts';
+import { openSocket } from '../carry/upstream-socket.ts';
 import type { LogEvent } from '../terminal/log-line.ts';
 import type { Identity } from './identity.ts';
 import { bothEnds, join } from './join.ts';
@@ -157,8 +157,9 @@ async function serveVisitor(
   });
   if (upstream === null) return answer(socket, '502 Bad Gateway');
   settle();
-  // sshd sees this machine as the visitor: `from` is what its own log shows.
-  log('opened', { ...named, from: placeOf(upstream.localAddress ?? '', upstream.localPort ?? 0) });
+  // sshd sees this machine as the visitor: `from` is what its own log shows. A Unix socket has no address.
+  const { localAddress, localPort = 0 } = upstream;
+  log('opened', { ...named, ...(localAddress === undefined ? {} : { from: placeOf(localAddress, localPort) }) });
   socket.write('HTTP/1.1 200 OK\r\n\r\n');
   if (preface.length > 0) upstream.write(preface);
   join(bothEnds(socket), bothEnds(upstream));
@@ -176,15 +177,15 @@ function answer(socket: TLSSocket, status: string): void {
   socket.end(`HTTP/1.1 ${status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`, () => socket.destroy());
 }
 
-async function dialHost({ upstream: { host, port } }: GatewayHost, visitor: Socket): Promise<Socket> {
+/** Hosts are of scheme tcp: nothing here speaks TLS with them. */
+const noTrust = { caPem: undefined, insecure: false };
+
+async function dialHost({ upstream }: GatewayHost, visitor: Socket): Promise<Socket> {
   const gone = new AbortController();
   const leave = (): void => gone.abort();
   visitor.once('close', leave);
-  const socket = connectTcp({
-    ...{ host, port, lookup: lookUpForSocket, allowHalfOpen: true, noDelay: true },
-    ...{ keepAlive: true, keepAliveInitialDelay: 30_000 },
-  });
-  const place = formatUpstream({ scheme: 'tcp', host, port });
+  const socket = openSocket(upstream, noTrust, noPreface).setKeepAlive(true, 30_000);
+  const place = formatUpstream(upstream);
   await connected(socket, 'connect', gone.signal, (error) => new Error(`${place} (${error?.code ?? 'no answer in time'})`));
   visitor.off('close', leave);
   return socket;

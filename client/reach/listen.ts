@@ -34,6 +34,13 @@ export async function listenForReach(io: Io, { host, port }: LocalPort, hooks: L
     void connect(socket, hooks.open, leaving.signal, onFailed);
   });
   server.maxConnections = mostConnections;
+  server.on('drop', () =>
+    onFailed(
+      new ClientError('reach-unreachable', `${mostConnections} connections are open, the most of one command`, {
+        fix: 'Close some, or run the command once more for another port.',
+      }),
+    ),
+  );
   const stopped = new Promise<void>((resolve) => leaving.signal.addEventListener('abort', () => resolve()));
   const leave = (): void => leaving.abort();
   const off = [io.onSignal('SIGINT', leave), io.onSignal('SIGTERM', leave), io.onSignal('SIGHUP', leave)];
