@@ -17,6 +17,8 @@ it('is slower for problems that a person must solve: from 5 s to a minute', () =
   assert.deepEqual(delays, [5_000, 10_000, 20_000, 40_000, 60_000, 60_000]);
   assert.equal(nextDelayMs(0, 'token-refused', null, 0), 2_500);
   assert.equal(nextDelayMs(50, 'token-refused', null, 0), 30_000);
+  for (const code of ['wrong-type', 'tunnel-private', 'tunnel-public', 'version'] as const)
+    assert.equal(nextDelayMs(0, code, null, 0), 2_500, code);
 });
 
 it('waits at least as long as the edge asked', () => {

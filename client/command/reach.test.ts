@@ -162,6 +162,20 @@ test('an edge cannot dial the service itself: not in plain text, and not without
   assert.deepEqual(served, []);
 });
 
+test('a client that is away for a moment is waited for: no client at its edge, and one that breaks off, are passing', async (t) => {
+  let tries = 0;
+  const { cli, ticket, key, dial } = await world(t, [], (socket, request) => {
+    acceptUpgrade(socket, request);
+    socket.allowHalfOpen = true;
+    tries++;
+    if (tries === 1) return void socket.end(Buffer.from('15030100020250', 'hex'));
+    if (tries === 2) return void socket.once('data', () => socket.destroy());
+    socket.pipe(dial(':reach')).pipe(socket);
+  });
+  const { code, stderr } = await reach(cli, await ticket({ pin: key.pin, grant: createGrant(key, id, null) }));
+  assert.deepEqual([code, stderr, tries], [0, '', 3]);
+});
+
 test('each refusal of an edge is said in words, and that of an old one, which knows no private tunnels', async (t) => {
   let code: RefusalCode = 'bad-request';
   const { cli, ticket } = await world(t, [], (socket) => refuseUpgrade(socket, code));
