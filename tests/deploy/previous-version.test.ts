@@ -1,6 +1,7 @@
 // The version before this one beside this one, in both directions: what a rolling upgrade and its way back meet.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { startPostgres } from '@underpass/control/test-kit-postgres.ts';
@@ -200,6 +201,40 @@ describe('the previous version beside this one', { skip: skipWithoutPrevious() }
 
     await expectAllServed(visitors);
     await expectCleanEnd(client);
+  });
+
+  test('a private tunnel: clients and edges of the previous version are refused, and refuse, in words', async (t) => {
+    const old = previousVersion();
+    const balancer = await startBalancer(t);
+    const region = await startRegion(t, balancer.port);
+    const [today, before] = [await region.startEdge(), await region.startEdge({ tree: old })];
+    const { call, project } = region.account;
+    const tunnel = { name: 'database', region: 'eu', type: 'tcp', private: true };
+    await expectOk(call('POST', `/api/tunnels?project=${project}`, tunnel));
+    const { url, token = '' } = (await call<Tunnel>('GET', `/api/tunnels/database?project=${project}`)).body;
+    const tokenFile = join(region.home, 'database.token');
+    await writeFile(tokenFile, token, { mode: 0o600 });
+    const env = {
+      UNDERPASS_SERVER: `http://localhost:${region.controlPort}`,
+      UNDERPASS_API_TOKEN: await createApiToken(region.account, 'member'),
+      XDG_CONFIG_HOME: region.home,
+    };
+    const start = (tree: string, ...args: readonly string[]): ProcessOf =>
+      startProcess(t, [join(tree, 'client/main.ts'), ...args], env);
+    const carry = ['--url', url, '--token-file', tokenFile, '--upstream', 'http://127.0.0.1:9'];
+
+    balancer.backends = [today.port];
+    const oldClient = start(old, 'http', ...carry);
+    await oldClient.seen(/share no protocol version.*Run "underpass update"/);
+    const withoutClient = start('', 'reach', 'database', '--stdio');
+    await withoutClient.seen(/no client of the tunnel answers/);
+    await oldClient.end();
+
+    balancer.backends = [before.port];
+    await start('', 'reach', 'database', '--stdio').seen(/the region is too old for private tunnels/);
+    const carrier = start('', 'tcp', '--private', ...carry.with(-1, '127.0.0.1:9'));
+    await carrier.seen(/knows no tcp tunnels yet/);
+    assert.doesNotMatch(carrier.text(), / connected /);
   });
 
   test('an upgrade and its way back, process by process on Postgres, fail no visit', {
