@@ -98,20 +98,9 @@ export async function orphanedProjects(db: Queries, projectIds: readonly string[
     .innerJoin('users as u', 'u.id', 'm.user_id')
     .where('m.project_id', 'in', projectIds)
     .where('m.role', '=', 'owner')
-    .where('u.suspended_at', 'is not', null)
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('members as m2')
-            .innerJoin('users as u2', 'u2.id', 'm2.user_id')
-            .select('u2.id')
-            .whereRef('m2.project_id', '=', 'm.project_id')
-            .where('m2.role', '=', 'owner')
-            .where('u2.suspended_at', 'is', null),
-        ),
-      ),
-    )
     .select('m.project_id')
+    .groupBy('m.project_id')
+    .having((eb) => eb(eb.fn.count('u.suspended_at'), '=', eb.fn.countAll()))
     .execute();
   return new Set(rows.map((row) => row.project_id));
 }
