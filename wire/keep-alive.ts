@@ -123,6 +123,11 @@ export class KeepAlive implements RoundTrips {
     else if (this.#greeted) this.#ping();
   }
 
+  /** Sends one out of turn, unless one is under way. */
+  ping(): void {
+    if (this.#greeted) this.#ping(false);
+  }
+
   /** One PING at a time: a late answer is a long round trip, not a lost PING. */
   #ping(isRegular = true): void {
     if (isRegular && this.#options.opens) this.asked();

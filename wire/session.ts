@@ -22,6 +22,7 @@ import {
   parseInfo,
 } from './core/hello.ts';
 import { LateDataAllowance } from './core/late-data.ts';
+import { isLossy, nextLosses, noLosses } from './core/losses.ts';
 import { encodeOffers, type Offer, parseOffers } from './core/offer.ts';
 import { encodeOpen, type OpenRequest, parseOpen } from './core/open.ts';
 import { RateLimit } from './core/rate-limit.ts';
@@ -34,6 +35,7 @@ import { RoundRobin } from './round-robin.ts';
 import { readShared } from './socket/shared-read.ts';
 import { MuxStream, type StreamHost } from './stream.ts';
 import { StreamTable } from './stream-table.ts';
+import { TailProbe } from './tail-probe.ts';
 import { adaptControl, limitUnsent, readTcpInfo } from './tcp-path.ts';
 
 export interface SessionLimits extends WindowLimits {
@@ -116,6 +118,7 @@ class MuxSession implements Session, StreamHost, FrameSink {
   readonly #pacer: Pacer;
   readonly #roundRobin: RoundRobin;
   readonly #keepAlive: KeepAlive;
+  readonly #tailProbe: TailProbe;
   readonly #ourNotices: Notices;
   readonly #pingLimit: RateLimit;
   readonly #noticeLimit: RateLimit;
@@ -126,6 +129,9 @@ class MuxSession implements Session, StreamHost, FrameSink {
   #congestion: string | null = null;
   /** The round trip of the TCP connection, where the kernel says; else of PINGs. */
   #minRttMs = 0;
+  #losses = noLosses;
+  /** What was sent at the last call of the tail probe. */
+  #probedAtBytes = 0;
   /** Padding frames that `widen` has yet to send. */
   #padsLeft = 0;
   #state: SessionState = 'open';
@@ -152,6 +158,7 @@ class MuxSession implements Session, StreamHost, FrameSink {
     this.#ourNotices = new Notices(clock, (type, payload) => this.#writer.frame(type, 0, payload));
     this.#listen(carrier);
     this.#keepAlive = this.#createKeepAlive();
+    this.#tailProbe = new TailProbe(clock, () => this.#keepAlive.ping());
     this.#writer.frame(frameType.hello, 0, encodeHello(this.#ourHello));
   }
 
@@ -177,7 +184,9 @@ class MuxSession implements Session, StreamHost, FrameSink {
   #lookAtPath(): void {
     this.#congestion = adaptControl(this.#carrier);
     const wasFar = this.isFar;
-    this.#minRttMs = readTcpInfo(this.#carrier)?.minRttMs ?? this.leastRttMs;
+    const info = readTcpInfo(this.#carrier);
+    this.#minRttMs = info?.minRttMs ?? this.leastRttMs;
+    if (info !== null) this.#losses = nextLosses(this.#losses, info);
     if (this.isFar && !wasFar) limitUnsent(this.#carrier, unsentBytes);
   }
 
@@ -185,6 +194,14 @@ class MuxSession implements Session, StreamHost, FrameSink {
     if (this.isFar && this.#congestion === 'bbr') this.#pacer.written(bytes, this.#clock.now(), this.#minRttMs);
     this.#roundRobin.run();
     this.#pad();
+    if (isLossy(this.#losses)) this.#probeTail();
+  }
+
+  /** A PONG is no reason for a PING: two probes would answer each other for ever. */
+  #probeTail(): void {
+    if (!this.isFar || this.closed || this.sentBytes === this.#probedAtBytes) return;
+    this.#probedAtBytes = this.sentBytes;
+    this.#tailProbe.written();
   }
 
   #listen(carrier: Duplex): void {
@@ -523,6 +540,7 @@ class MuxSession implements Session, StreamHost, FrameSink {
     this.#state = 'closed';
     this.#roundRobin.stop();
     this.#keepAlive.stop();
+    this.#tailProbe.stop();
     this.#ourNotices.stop();
     if (mayLeave && end.by === 'us' && end.code !== 'closed' && end.code !== 'lost')
       this.#writer.frame(frameType.goaway, 0, encodeGoaway(end.code, end.detail));
