@@ -28,6 +28,8 @@ interface Load {
 
 /** A page that takes longer has no figure. */
 const workloadAtMostMs = 30_000;
+/** Small calls last for this many times a transfer, so that a hundredth of them is some calls. */
+const callsTimes = 5;
 /** The times of the lossy spell, and of the rest after it. */
 const spellMs = 3_000;
 
@@ -80,7 +82,8 @@ export async function runTrial(trial: Trial, course: Course): Promise<readonly n
     case 'bulk':
       return [await transfer(course, trial.transfer as keyof typeof transfers, trial.http2)];
     case 'api': {
-      const all = await load<Record<'restP50' | 'restP99' | 'besideP50' | 'besideP99', number>>(course, 'api', {});
+      const seconds = callsTimes * course.seconds;
+      const all = await load<Record<'restP50' | 'restP99' | 'besideP50' | 'besideP99', number>>(course, 'api', { seconds });
       return [all.restP50, all.restP99, all.besideP50, all.besideP99];
     }
     case 'spell':
