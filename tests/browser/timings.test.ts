@@ -46,7 +46,7 @@ const loads: readonly Load[] = [
       await expect(page.getByText(/^(Peak of|No traffic)/).first()).toBeVisible();
       await expect(page.getByText('underpass http').first()).toBeVisible();
     },
-    mostAnswers: 30,
+    mostAnswers: 32,
   },
 ];
 
