@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Project, Role } from '@underpass/rules/entity/entity.ts';
 import type { Invitation, Member } from '@underpass/rules/entity/resource.ts';
+import { invitationRefusals } from '@underpass/rules/people/invitation.ts';
 import { forbiddenMessage, lastOwnerMessage } from '@underpass/rules/people/permission.ts';
 import { openSqliteStore } from '../../platform/store/sqlite.ts';
 import {
@@ -342,16 +343,15 @@ describe('invitations', () => {
       const expected = { projectName: 'Secret plans', ...inviter, role: 'viewer', email: bob.email, approves: false };
       assert.deepEqual(offer, expected);
     }
-    const refused = await refusal(await check(bob, 'x'.repeat(43)));
-    assert.equal(refused[0], 400);
-    assert.deepEqual(await refusal(await check(mallory, token)), refused);
+    assert.deepEqual(await refusal(await check(bob, 'x'.repeat(43))), [400, invitationRefusals.unknown]);
+    assert.deepEqual(await refusal(await check(mallory, token)), [400, invitationRefusals.otherAddress]);
     assert.equal((await check(test.client(), token)).status, 200);
     assert.equal((await accept(bob, token)).status, 200, 'asking used nothing up');
     assert.deepEqual(await (await check(bob, token)).json(), { joined: ann.projectId });
     await invite(ann, ann, mallory.email);
     const late = await mailedToken(mallory.email);
     test.time.now += 7 * 24 * 3600_000;
-    assert.deepEqual(await refusal(await check(mallory, late)), refused);
+    assert.deepEqual(await refusal(await check(mallory, late)), [400, invitationRefusals.expired]);
   });
 
   it('by one person stop at 100 a day, over all projects, also those that were deleted', async () => {
