@@ -131,7 +131,10 @@ export class KeepAlive implements RoundTrips {
   /** One PING at a time: a late answer is a long round trip, not a lost PING. */
   #ping(isRegular = true): void {
     if (isRegular && this.#options.opens) this.asked();
-    if (this.#sentAtMs !== null) return;
+    if (this.#sentAtMs !== null) {
+      this.#isRegular ||= isRegular;
+      return;
+    }
     this.#isRegular = isRegular;
     this.#id = (this.#id + 1) >>> 0;
     this.#sentAtMs = this.#options.clock.now();

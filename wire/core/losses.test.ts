@@ -29,6 +29,13 @@ describe('the losses of a path', () => {
     assert.equal(isLossy(look(calm, ...Array.from({ length: 12 }, () => [1_000, 10] as const))), true);
   });
 
+  it('count on when the counters of the kernel begin again', () => {
+    const before = nextLosses(noLosses, { sentSegments: 2 ** 32 - 1_000, resentSegments: 2 ** 32 - 10 });
+    const { recent } = nextLosses(before, { sentSegments: 500, resentSegments: 5 });
+    assert.equal(recent.sentSegments, 0.5 * before.recent.sentSegments + 1_500);
+    assert.equal(recent.resentSegments, 0.5 * before.recent.resentSegments + 15);
+  });
+
   it('are forgotten once the path is calm', () => {
     const lossy = look(noLosses, [10_000, 1_000]);
     assert.equal(isLossy(lossy), true);

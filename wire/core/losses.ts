@@ -20,13 +20,16 @@ export const noLosses: Losses = {
   recent: { sentSegments: 0, resentSegments: 0 },
 };
 
+/** The kernel counts up to 2^32. */
+const since = (before: number, now: number): number => (now - before) >>> 0;
+
 export function nextLosses({ counted, recent }: Losses, { sentSegments, resentSegments }: Counts): Losses {
   const weight = recent.sentSegments > mostRecent ? 0.5 : 1;
   return {
     counted: { sentSegments, resentSegments },
     recent: {
-      sentSegments: weight * recent.sentSegments + sentSegments - counted.sentSegments,
-      resentSegments: weight * recent.resentSegments + resentSegments - counted.resentSegments,
+      sentSegments: weight * recent.sentSegments + since(counted.sentSegments, sentSegments),
+      resentSegments: weight * recent.resentSegments + since(counted.resentSegments, resentSegments),
     },
   };
 }
