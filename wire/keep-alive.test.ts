@@ -32,7 +32,7 @@ describe('keep-alive', () => {
     assert.equal(answered([12, ...Array.from({ length: 12 }, () => 80)]).leastRttMs, 80);
   });
 
-  it('counts the answer to a PING out of turn that is under way when a regular one is due', () => {
+  it('counts the answer to a probe that is under way when a regular one is due', () => {
     const clock = createFakeClock();
     let payload = new Uint8Array(8);
     const keepAlive = new KeepAlive({ clock, sendPing: (sent) => (payload = new Uint8Array(sent)), onProof() {}, onSilent() {} });
@@ -41,7 +41,7 @@ describe('keep-alive', () => {
     keepAlive.receivePong(payload);
     keepAlive.heard = true;
     clock.advance(4_900);
-    keepAlive.ping();
+    keepAlive.probe();
     clock.advance(30);
     keepAlive.receivePong(payload);
     assert.equal(keepAlive.leastRttMs, 30);
@@ -158,7 +158,7 @@ describe('keep-alive', () => {
         pong();
         assert.equal(keepAlive.isQuiet, false);
       }
-      assert.equal(keepAlive.leastRttMs, 30);
+      assert.equal(keepAlive.leastRttMs, 40);
     });
   });
 });

@@ -54,6 +54,7 @@ export class KeepAlive implements RoundTrips {
   #sentAtMs: number | null = null;
   /** The PING under way is one of every five seconds, so that a minute of them stays a minute. */
   #isRegular = true;
+  #isProbe = false;
   /** Round trips of the last PINGs, at most recentPings. */
   readonly #recentMs: number[] = [];
 
@@ -124,18 +125,20 @@ export class KeepAlive implements RoundTrips {
   }
 
   /** Sends one out of turn, unless one is under way. */
-  ping(): void {
-    if (this.#greeted) this.#ping(false);
+  probe(): void {
+    if (this.#greeted) this.#ping(false, true);
   }
 
   /** One PING at a time: a late answer is a long round trip, not a lost PING. */
-  #ping(isRegular = true): void {
+  #ping(isRegular = true, isProbe = false): void {
     if (isRegular && this.#options.opens) this.asked();
     if (this.#sentAtMs !== null) {
-      this.#isRegular ||= isRegular;
+      // Probes are frequent: without this, a regular one would hardly ever leave.
+      if (isRegular && this.#isProbe) this.#isRegular = true;
       return;
     }
     this.#isRegular = isRegular;
+    this.#isProbe = isProbe;
     this.#id = (this.#id + 1) >>> 0;
     this.#sentAtMs = this.#options.clock.now();
     const payload = new Uint8Array(8);

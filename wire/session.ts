@@ -158,7 +158,7 @@ class MuxSession implements Session, StreamHost, FrameSink {
     this.#ourNotices = new Notices(clock, (type, payload) => this.#writer.frame(type, 0, payload));
     this.#listen(carrier);
     this.#keepAlive = this.#createKeepAlive();
-    this.#tailProbe = new TailProbe(clock, () => this.#keepAlive.ping());
+    this.#tailProbe = new TailProbe(clock, () => this.#keepAlive.probe());
     this.#writer.frame(frameType.hello, 0, encodeHello(this.#ourHello));
   }
 

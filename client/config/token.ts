@@ -53,4 +53,8 @@ export function parseToken(text: string, source: string, fix?: string): string {
   return token;
 }
 
-const readAll = async ({ stdin }: Io): Promise<string> => (await gather(stdin, maxTokenFileBytes))?.toString('utf8') ?? '';
+async function readAll({ stdin }: Io): Promise<string> {
+  const bytes = await gather(stdin, maxTokenFileBytes);
+  if (bytes === null) throw new ClientError('token-malformed', 'standard input');
+  return bytes.toString('utf8');
+}

@@ -187,7 +187,9 @@ async function readBounded(response: Response): Promise<string> {
     await response.body?.cancel();
     return '';
   }
-  return (await gather(response.body ?? [], bytesMost))?.toString('utf8') ?? '';
+  const bytes = await gather(response.body ?? [], bytesMost);
+  // A decoder, because JSON must not begin with a byte order mark.
+  return new TextDecoder().decode(bytes ?? new Uint8Array());
 }
 
 function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {

@@ -126,8 +126,12 @@ function NoInvitation({ refusal, email }: { readonly refusal: string; readonly e
   );
 }
 
+const { expired, left, unknown } = invitationRefusals;
+const isHopeless = (refusal: string): boolean => [expired, left, unknown].some((each) => each === refusal);
+
 function WhatHelps({ refusal, email }: { readonly refusal: string; readonly email: string | undefined }) {
-  if (refusal !== invitationRefusals.used && refusal !== invitationRefusals.otherAddress) {
+  // Another version of the server may have other words: then a sign-in may still help.
+  if (isHopeless(refusal)) {
     return <p>Ask the person who invited you for a new one.</p>;
   }
   if (email === undefined) {

@@ -77,9 +77,8 @@ export const DomainsQuery = z.object({
 });
 /**
  * `brief=1` is for a page that shows a part of many tunnels: the stream begins with one event for all of them, and tells only changes
- * of status and clients. It tells the metrics of `tunnel` too.
+ * of status and clients. It tells the metrics of `tunnel` too. `role` is the one that the page shows: another one is told at once.
  */
-/** `role`: the one that the page shows. Another one is told at once. */
 export const EventsQuery = z.object({
   project,
   brief: wordField(z.enum(['1'])).optional(),
