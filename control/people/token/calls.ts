@@ -18,6 +18,7 @@ import { addNotices } from '../../request/caller/notice.ts';
 import { lockProject } from '../../request/caller/project-lock.ts';
 import { takeQuota } from '../../request/caller/quota.ts';
 import type { CallDeps } from '../../request/deps.ts';
+import { parseDays } from '../../request/http/days.ts';
 import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
 
 export type TokenDeps = Pick<CallDeps, 'store' | 'bus' | 'limiter' | 'jobs' | 'origin'>;
@@ -44,17 +45,11 @@ const shown = (row: Omit<TokenRow, 'email' | 'user_id'>) => ({
 
 const toApiToken = (row: TokenRow): ApiToken => ({ ...shown(row), createdBy: row.email });
 
-function parseDays(days: number | undefined): number {
-  const whole = days ?? limits.apiTokenDays;
-  const fits = Number.isInteger(whole) && whole >= 1 && whole <= limits.apiTokenDays;
-  return fits ? whole : refuse('invalid', `A token may live from 1 to ${limits.apiTokenDays} days.`);
-}
-
 async function createToken(deps: TokenDeps, context: CallContext<'createApiToken'>): Promise<NewApiToken> {
   const { membership, caller, body, address, nowMs } = context;
   const name = orInvalid(parseApiTokenName(body.name));
   const role = orInvalid(parseRole(body.role));
-  const expiresInDays = parseDays(body.expiresInDays);
+  const expiresInDays = parseDays('token', body.expiresInDays ?? limits.apiTokenDays);
   const tells = await hasRoom(deps.limiter, 'noticePerSubject', caller.userId);
   const made = await deps.store.write(async (trx) => {
     await lockProject(trx, membership.id);

@@ -1,7 +1,7 @@
 // The calls about reaching private tunnels: a member's pass, and tickets for somebody without a sign-in.
 
 import type { NewReachTicket, ReachTicket } from '@underpass/rules/entity/resource.ts';
-import { dayMs, durations, limits } from '@underpass/rules/limits.ts';
+import { durations, limits } from '@underpass/rules/limits.ts';
 import { parseApiTokenName } from '@underpass/rules/text/project-name.ts';
 import { renderTicket } from '@underpass/wire/reach-ticket.ts';
 import { signVisit } from '@underpass/wire/signed-visit.ts';
@@ -16,6 +16,7 @@ import type { Queries, Store } from '../../platform/store/store.ts';
 import { auditCall } from '../../request/caller/audit.ts';
 import type { CallContext, Handlers } from '../../request/caller/call.ts';
 import { lockProject } from '../../request/caller/project-lock.ts';
+import { parseEnd } from '../../request/http/days.ts';
 import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
 import { findTunnelRow, readTunnel, type TunnelReadDeps } from './tunnels.ts';
 
@@ -90,12 +91,6 @@ async function givePass(deps: ReachDeps, context: CallContext<'reachTunnel'>) {
   return { ticket, until: isoTime(untilMs) };
 }
 
-function parseEnd(days: number | undefined, nowMs: number): number | null {
-  if (days === undefined) return null;
-  const fits = Number.isInteger(days) && days >= 1 && days <= limits.apiTokenDays;
-  return fits ? nowMs + days * dayMs : refuse('invalid', `A ticket may live from 1 to ${limits.apiTokenDays} days.`);
-}
-
 /** Changes the tickets of a tunnel under the project's lock, then notifies the edges. */
 async function change<T>(
   { store, feed }: ReachDeps,
@@ -114,7 +109,7 @@ async function change<T>(
 async function addTicket(deps: ReachDeps, context: CallContext<'createReachTicket'>): Promise<NewReachTicket> {
   const { caller, body, nowMs } = context;
   const name = orInvalid(parseApiTokenName(body.name));
-  const expiresAt = parseEnd(body.expiresInDays, nowMs);
+  const expiresAt = parseEnd('ticket', body.expiresInDays, nowMs);
   const secret = createToken();
   const ticket = await writeTicket(deps, context, () => secret);
   return change(deps, context, async (trx, tunnel) => {

@@ -1,6 +1,5 @@
 // Tokens of machines: answered once, stored as hashes.
 
-import { dayMs, limits } from '@underpass/rules/limits.ts';
 import { parseApiTokenName } from '@underpass/rules/text/project-name.ts';
 import type { AccessToken } from '@underpass/rules/visit/access-policy.ts';
 import { policyLimits } from '@underpass/rules/visit/policy-limits.ts';
@@ -11,6 +10,7 @@ import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries } from '../../platform/store/store.ts';
 import { auditCall } from '../../request/caller/audit.ts';
 import type { CallContext } from '../../request/caller/call.ts';
+import { parseEnd } from '../../request/http/days.ts';
 import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
 import { changeGrants, getPolicyRow, type PolicyDeps } from './write-policy.ts';
 
@@ -33,16 +33,10 @@ export async function listTokens(
   return (await tokenRows(db, id).execute()).map(toToken);
 }
 
-function parseEnd(days: number | undefined, nowMs: number): number | null {
-  if (days === undefined) return null;
-  const fits = Number.isInteger(days) && days >= 1 && days <= limits.apiTokenDays;
-  return fits ? nowMs + days * dayMs : refuse('invalid', `A token may live from 1 to ${limits.apiTokenDays} days.`);
-}
-
 export async function addToken(deps: PolicyDeps, context: CallContext<'createAccessToken'>) {
   const { caller, body, nowMs } = context;
   const name = orInvalid(parseApiTokenName(body.name));
-  const expiresAt = parseEnd(body.expiresInDays, nowMs);
+  const expiresAt = parseEnd('token', body.expiresInDays, nowMs);
   return changeGrants(deps, context, async (trx, policy) => {
     if (Number(policy.tokens) >= policyLimits.tokens)
       refuse('conflict', `An access policy may have at most ${policyLimits.tokens} tokens. Delete some.`);
