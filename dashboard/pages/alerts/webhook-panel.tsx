@@ -5,33 +5,25 @@ import type { AlertWebhook, NewAlertWebhook } from '@underpass/rules/entity/reso
 import { accept, acceptFields, type ParsedForm } from '@underpass/rules/parsed.ts';
 import { parseWebhookUrl, type WebhookFormat, webhookFormats } from '@underpass/rules/tunnel/webhook.ts';
 import { callApi } from '../../api/request.ts';
-import { PanelForm } from '../../form/overlay-form.tsx';
+import { formPanel, type InOverlay, PanelForm } from '../../form/overlay-form.tsx';
 import { TextField } from '../../form/text-field.tsx';
 import { useForm } from '../../form/use-form.ts';
 import { useProject } from '../../session/session.ts';
 import { RadioCards } from '../../ui/input/radio-cards.tsx';
-import { SidePanel } from '../../ui/overlay/side-panel.tsx';
 
-export interface WebhookPanelProps {
+interface WebhookFormProps extends InOverlay {
   /** Undefined adds one. */
   readonly webhook: AlertWebhook | undefined;
-  readonly open: boolean;
-  readonly onOpenChange: (open: boolean) => void;
   readonly onSaved: (saved: NewAlertWebhook) => void;
 }
 
-export function WebhookPanel({ open, onOpenChange, ...form }: WebhookPanelProps) {
-  return (
-    <SidePanel
-      open={open}
-      onOpenChange={onOpenChange}
-      title={form.webhook ? 'Change webhook' : 'Add webhook'}
-      description="Underpass sends each alert of this project to one public address."
-    >
-      <WebhookForm {...form} onCancel={() => onOpenChange(false)} />
-    </SidePanel>
-  );
-}
+export const WebhookPanel = formPanel(
+  ({ webhook }: WebhookFormProps) => ({
+    title: webhook ? 'Change webhook' : 'Add webhook',
+    description: 'Underpass sends each alert of this project to one public address.',
+  }),
+  WebhookForm,
+);
 
 interface WebhookValues {
   readonly url: string;
@@ -54,9 +46,7 @@ const parseWith =
     return acceptFields({ url: parseWebhookUrl(url), format: accept(format) });
   };
 
-type FormProps = Pick<WebhookPanelProps, 'webhook' | 'onSaved'> & { readonly onCancel: () => void };
-
-function WebhookForm({ webhook, onSaved, onCancel }: FormProps) {
+function WebhookForm({ webhook, onSaved, onDone }: WebhookFormProps) {
   const project = useProject();
   const form = useForm<WebhookValues, Change>({
     initial: { url: '', format: webhook?.format ?? 'standard' },
@@ -65,7 +55,7 @@ function WebhookForm({ webhook, onSaved, onCancel }: FormProps) {
   });
   const hint = webhook ? `Leave it empty to keep the address at ${webhook.site}.` : 'Such as https://example.com/alerts.';
   return (
-    <PanelForm form={form} submitLabel={webhook ? 'Save' : 'Add'} onCancel={onCancel}>
+    <PanelForm form={form} submitLabel={webhook ? 'Save' : 'Add'} onCancel={onDone}>
       <TextField form={form} name="url" label="Address" hint={hint} autoComplete="off" inputMode="url" />
       <RadioCards label="Format" value={form.values.format} options={formats} onChange={(format) => form.set('format', format)} />
     </PanelForm>

@@ -2,30 +2,28 @@
 import type { AnswerOf } from '@underpass/rules/api/call.ts';
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import { callApi } from '../../api/request.ts';
+import { formPanel, type InOverlay } from '../../form/overlay-form.tsx';
 import { useProject } from '../../session/session.ts';
-import { SidePanel } from '../../ui/overlay/side-panel.tsx';
 import { NamedSecretForm } from '../access/named-secret-form.tsx';
 
-interface NewTicketPanelProps {
+interface TicketFormProps extends InOverlay {
   readonly tunnel: string;
-  readonly open: boolean;
-  readonly onOpenChange: (open: boolean) => void;
   readonly onCreated: (ticket: AnswerOf<typeof tunnelCalls.createReachTicket>) => void;
 }
 
-export function NewTicketPanel({ tunnel, open, onOpenChange, onCreated }: NewTicketPanelProps) {
+export const NewTicketPanel = formPanel({ title: 'Create ticket', description: 'It is shown only once.' }, TicketForm);
+
+function TicketForm({ tunnel, onCreated, onDone }: TicketFormProps) {
   const project = useProject();
   return (
-    <SidePanel open={open} onOpenChange={onOpenChange} title="Create ticket" description="It is shown only once.">
-      <NamedSecretForm
-        days="30"
-        hint="Who gets the ticket, such as ‘Ann’s laptop’."
-        failureTitle="The ticket was not created."
-        send={async (payload) =>
-          onCreated(await callApi(tunnelCalls.createReachTicket, { project: project.id, name: tunnel, payload }))
-        }
-        onCancel={() => onOpenChange(false)}
-      />
-    </SidePanel>
+    <NamedSecretForm
+      days="30"
+      hint="Who gets the ticket, such as ‘Ann’s laptop’."
+      failureTitle="The ticket was not created."
+      send={async (payload) =>
+        onCreated(await callApi(tunnelCalls.createReachTicket, { project: project.id, name: tunnel, payload }))
+      }
+      onCancel={onDone}
+    />
   );
 }

@@ -5,33 +5,21 @@ import { accept } from '@underpass/rules/parsed.ts';
 import { type VisitorLogMode, visitorLogLabels } from '@underpass/rules/tunnel/visitor-log.ts';
 import { useRevalidator } from 'react-router';
 import { callApi } from '../../api/request.ts';
-import { DialogForm } from '../../form/overlay-form.tsx';
+import { DialogForm, formDialog, type InOverlay } from '../../form/overlay-form.tsx';
 import { useForm } from '../../form/use-form.ts';
 import { useProject } from '../../session/session.ts';
 import { RadioCards } from '../../ui/input/radio-cards.tsx';
 import { Switch } from '../../ui/input/switch.tsx';
-import { Dialog } from '../../ui/overlay/dialog.tsx';
 import { toast } from '../../ui/overlay/toast.tsx';
 
-export interface VisitorLogDialogProps {
+interface LogFormProps extends InOverlay {
   readonly tunnel: Tunnel;
-  readonly open: boolean;
-  readonly onOpenChange: (open: boolean) => void;
 }
 
-export function VisitorLogDialog({ tunnel, open, onOpenChange }: VisitorLogDialogProps) {
-  return (
-    <Dialog
-      open={open}
-      onOpenChange={onOpenChange}
-      flush
-      title="Visitor log"
-      description="Visits are kept for 24 hours. Any change here deletes those that are kept."
-    >
-      <LogForm tunnel={tunnel} onDone={() => onOpenChange(false)} />
-    </Dialog>
-  );
-}
+export const VisitorLogDialog = formDialog(
+  { title: 'Visitor log', description: 'Visits are kept for 24 hours. Any change here deletes those that are kept.' },
+  LogForm,
+);
 
 const modes = [
   { value: 'off', label: visitorLogLabels.off, description: 'Nothing about visits is kept.' },
@@ -44,7 +32,7 @@ interface LogValues {
   readonly query: boolean;
 }
 
-function LogForm({ tunnel, onDone }: { readonly tunnel: Tunnel; readonly onDone: () => void }) {
+function LogForm({ tunnel, onDone }: LogFormProps) {
   const project = useProject();
   const { revalidate } = useRevalidator();
   const form = useForm({
