@@ -4,6 +4,7 @@
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { createServer, type TLSSocket } from 'node:tls';
+import { inBrackets } from '@underpass/rules/address/address.ts';
 import { formatUpstream, type Upstream } from '@underpass/rules/tunnel/upstream.ts';
 import { parseHead } from '@underpass/wire/core/head.ts';
 import type { OpenRequest } from '@underpass/wire/core/open.ts';
@@ -134,8 +135,7 @@ function limitLog({ kind, report, now }: GatewayOptions, everyMs: number): Log {
   };
 }
 
-const placeOf = (address: string, port: number): string =>
-  address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
+const placeOf = (address: string, port: number): string => `${inBrackets(address)}:${port}`;
 
 async function serveVisitor(
   socket: TLSSocket,

@@ -3,6 +3,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import { inBrackets } from '@underpass/rules/address/address.ts';
 import { bothEnds, join } from '../gateway/join.ts';
 import { ClientError, listenReason } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
@@ -62,8 +63,8 @@ async function startListening(server: Server, host: string, port: number): Promi
       cause,
     });
   });
-  const { address, family, port: given } = server.address() as AddressInfo;
-  return family === 'IPv6' ? `[${address}]:${given}` : `${address}:${given}`;
+  const { address, port: given } = server.address() as AddressInfo;
+  return `${inBrackets(address)}:${given}`;
 }
 
 function reportSome(report: ListenHooks['onFailed'], now: () => number): ListenHooks['onFailed'] {
