@@ -35,6 +35,9 @@ const doubtedTimes = 2;
 /** The round trip below which a first window carries 13 MB/s, and pings on a busy machine wait as long for the processor. */
 const leastDoubtedMs = 20;
 
+/** What a PING is for. Only times of regular ones, every five seconds, are remembered: twelve of them are a minute. */
+type PingKind = 'regular' | 'asked' | 'probe';
+
 export class KeepAlive implements RoundTrips {
   rttMs: number | null = null;
   provenAtMs: number | null = null;
@@ -52,9 +55,7 @@ export class KeepAlive implements RoundTrips {
   #silentTicks = 0;
   #id = 0;
   #sentAtMs: number | null = null;
-  /** The PING under way is one of every five seconds, so that a minute of them stays a minute. */
-  #isRegular = true;
-  #isProbe = false;
+  #kind: PingKind = 'regular';
   /** Round trips of the last PINGs, at most recentPings. */
   readonly #recentMs: number[] = [];
 
@@ -87,14 +88,14 @@ export class KeepAlive implements RoundTrips {
       return;
     }
     const wasQuiet = this.isQuiet;
-    if (++this.#askedTicks === askAgainTicks) this.#ping(false);
+    if (++this.#askedTicks === askAgainTicks) this.#ping('asked');
     if (this.isQuiet && !wasQuiet) this.#options.onQuiet?.();
   }
 
   /** The peer's HELLO has arrived: pings begin. */
   greet(): void {
     this.#greeted = true;
-    this.#ping();
+    this.#ping('regular');
   }
 
   receivePong(payload: Uint8Array): void {
@@ -103,7 +104,7 @@ export class KeepAlive implements RoundTrips {
     this.rttMs = nowMs - this.#sentAtMs;
     this.provenAtMs = nowMs;
     this.#sentAtMs = null;
-    if (this.#isRegular) this.#remember(this.rttMs);
+    if (this.#kind === 'regular') this.#remember(this.rttMs);
     this.#options.onProof(this.rttMs);
   }
 
@@ -121,24 +122,23 @@ export class KeepAlive implements RoundTrips {
     this.#silentTicks = this.heard && this.#greeted ? 0 : this.#silentTicks + 1;
     this.heard = false;
     if (this.#silentTicks >= (this.#greeted ? silentTicks : helloTicks)) this.#options.onSilent();
-    else if (this.#greeted) this.#ping();
+    else if (this.#greeted) this.#ping('regular');
   }
 
   /** Sends one out of turn, unless one is under way. */
   probe(): void {
-    if (this.#greeted) this.#ping(false, true);
+    if (this.#greeted) this.#ping('probe');
   }
 
   /** One PING at a time: a late answer is a long round trip, not a lost PING. */
-  #ping(isRegular = true, isProbe = false): void {
-    if (isRegular && this.#options.opens) this.asked();
+  #ping(kind: PingKind): void {
+    if (kind === 'regular' && this.#options.opens) this.asked();
     if (this.#sentAtMs !== null) {
       // Probes are frequent: without this, a regular one would hardly ever leave.
-      if (isRegular && this.#isProbe) this.#isRegular = true;
+      if (kind === 'regular' && this.#kind === 'probe') this.#kind = kind;
       return;
     }
-    this.#isRegular = isRegular;
-    this.#isProbe = isProbe;
+    this.#kind = kind;
     this.#id = (this.#id + 1) >>> 0;
     this.#sentAtMs = this.#options.clock.now();
     const payload = new Uint8Array(8);

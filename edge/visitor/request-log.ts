@@ -47,14 +47,18 @@ export class RequestLog {
   }
 
   /** Asked before anything of the request is read: a visit beyond the pace of its log costs no more than this. */
+  #isNoted(tunnel: TunnelState | null): boolean {
+    return tunnel?.feed.visitorLog !== undefined && this.#visitors.admit(tunnel);
+  }
+
   #takerOf(tunnel: TunnelState | null): TakeRequest | null {
-    if (tunnel?.feed.visitorLog !== undefined && this.#visitors.admit(tunnel)) return this.#takeForAll;
+    if (this.#isNoted(tunnel)) return this.#takeForAll;
     return this.#access.length > 0 ? this.#takeForAccess : null;
   }
 
   /** A connection of an ingress tunnel, of which the edge sees no request. */
   beginConnection({ tunnel, address }: Omit<RequestSource, 'host'>, host: string): SeenRequest | null {
-    if (tunnel?.feed.visitorLog === undefined || !this.#visitors.admit(tunnel)) return null;
+    if (!this.#isNoted(tunnel)) return null;
     const texts = { ...unreadTexts, tunnel, address, host, version: '' };
     return new SeenRequest(texts, (seen) => this.#visitors.take(seen), 0);
   }

@@ -31,7 +31,7 @@ export class VisitorLog implements VisitorTaker {
     return hasRoom;
   }
 
-  /** Takes a request that was admitted, unless the log was switched off meanwhile. */
+  /** Takes a request that `admit` let in. If the log was switched off since then, nothing happens. */
   take(seen: SeenRequest): void {
     const { tunnel } = seen;
     const rules = tunnel?.feed.visitorLog;

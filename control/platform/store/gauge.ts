@@ -1,4 +1,4 @@
-// A figure for Prometheus that each scrape reads anew, mostly from the store. While the store is away, the figure has no value.
+// A figure for Prometheus. It is read at each scrape, mostly from the store; while the store is away, it has no value.
 
 import { Gauge, type Registry } from 'prom-client';
 import { unlessOutage } from './outage.ts';
