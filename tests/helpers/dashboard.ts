@@ -27,9 +27,10 @@ export interface DashboardStage {
 export async function openStage(t: TestContext, env: Environment = {}): Promise<DashboardStage> {
   if (!existsSync(join(builtDashboard, 'index.html'))) throw new Error(`${builtDashboard} has no dashboard: npm run build`);
   const names = await startNameServer(t);
-  const product = await startProduct(t, { dashboard: builtDashboard, env: { UNDERPASS_DNS_SERVERS: names.address, ...env } });
   const browser = await launchChromium();
+  // Hooks run in the order in which they were added: pages go before the server, which refuses them with 503 while it stops.
   t.after(() => browser.close());
+  const product = await startProduct(t, { dashboard: builtDashboard, env: { UNDERPASS_DNS_SERVERS: names.address, ...env } });
   const account = await product.signIn();
   await clearProject(account);
   return {
