@@ -148,6 +148,16 @@ export const breaks = (clients: { running: ProcessOf[]; readonly upstream: strin
     },
   },
   {
+    ...{ alert: 'UnderpassTcpPortsClosed', cause: 'a region gives ports that the settings of its edges do not name' },
+    run: async ({ region: { account } }) => {
+      const body = { name: 'closed', region: 'eu', type: 'tcp', proxyProtocol: '', ingressDomains: [] };
+      await account.call('PATCH', '/api/operator/regions/eu', { tcpPorts: '20000-20099' });
+      const { status } = await account.call('POST', `/api/tunnels?project=${account.project}`, body);
+      if (status >= 300) throw new Error(`the tunnel was refused with ${status}`);
+      return async () => void (await account.call('DELETE', `/api/tunnels/closed?project=${account.project}`));
+    },
+  },
+  {
     ...{ alert: 'UnderpassFeedFlaps', cause: 'the feed of an edge is cut every 3 s, and comes back at once' },
     run: async ({ paths: { feed } }) => repeat(3_000, async () => feed.cut()),
   },

@@ -30,6 +30,10 @@ const breaks: Readonly<Record<string, Break>> = {
     figures: { [on('underpass_edge_hops', ',state="silent"')]: '0x5 1x40' },
   },
   UnderpassEdgeCopyNotKept: { what: 'the disk of an edge is full', figures: { [on('underpass_edge_copy_kept')]: '1x5 0x40' } },
+  UnderpassTcpPortsClosed: {
+    what: 'another program has the port of a tunnel',
+    figures: { [on('underpass_edge_tcp_port_problems', ',reason="taken"')]: '0x5 1x40' },
+  },
   UnderpassFeedFlaps: {
     what: 'a proxy ends the feed each minute',
     figures: { [on('underpass_edge_feed_losses_total')]: '0+1x40' },
