@@ -16,6 +16,7 @@ import type { FeedPort } from './edges/feed/port.ts';
 import type { BotCheck } from './people/auth/bot-check.ts';
 import { insertMember } from './people/project/projects.ts';
 import { insertUser } from './people/registration/registrations.ts';
+import type { Bus } from './platform/bus/bus.ts';
 import { createMemoryBus } from './platform/bus/memory.ts';
 import type { KeptMail, Mail } from './platform/mail/mail.ts';
 import { createKeyRing, type KeyRing } from './platform/secret/key-ring.ts';
@@ -175,6 +176,7 @@ export interface TestControl {
   readonly control: Control;
   readonly store: Store;
   readonly mails: Mail[];
+  readonly bus: Bus;
   readonly feed: FakeFeed;
   readonly dns: FakeDns;
   /** Milliseconds; tests move it. */
@@ -258,12 +260,13 @@ export async function createTestControl(options: TestControlOptions = {}): Promi
   const mails: Mail[] = [];
   const logged: string[] = [];
   const feed = createFakeFeed();
+  const bus = createMemoryBus((error) => assert.fail(String(error)));
   const time = { now: Date.UTC(2026, 10, 20, 10) };
   const dns = createFakeDns(() => time.now);
   const control = createControl({
     settings: { ...baseSettings, ...options.settings },
     store,
-    bus: createMemoryBus((error) => assert.fail(String(error))),
+    bus,
     keyRing: options.keyRing ?? createKeyRing([randomBytes(32)]),
     clock: () => time.now,
     log: listLog(logged),
@@ -300,6 +303,7 @@ export async function createTestControl(options: TestControlOptions = {}): Promi
     store,
     mails,
     feed,
+    bus,
     dns,
     time,
     logged,

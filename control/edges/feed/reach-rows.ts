@@ -1,6 +1,7 @@
 // Reads who reaches private tunnels: members of the project, and holders of tickets.
 
 import { may } from '@underpass/rules/people/permission.ts';
+import { isLive } from '@underpass/rules/people/session-life.ts';
 import type { FeedReach, FeedTunnel } from '@underpass/wire/feed.ts';
 import type { KeyRing } from '../../platform/secret/key-ring.ts';
 import { gather } from '../../platform/store/gather.ts';
@@ -34,8 +35,8 @@ async function readMembers(db: Queries, projectIds: readonly string[]): Promise<
 }
 
 /**
- * The passes of sign-ins and tokens that are still there, by project. Each use of a terminal's token moves its end, so control alone
- * watches that.
+ * The passes of sign-ins and tokens that still live, by project. Each use of a session, or of a terminal's token, moves its end, so
+ * control alone watches that: edges hear of it when it next reads everything.
  */
 async function readPasses(db: Queries, projectIds: readonly string[], nowMs: number) {
   const members = await readMembers(db, projectIds);
@@ -49,12 +50,13 @@ async function readPasses(db: Queries, projectIds: readonly string[], nowMs: num
   const sessions = await db
     .selectFrom('sessions as s')
     .innerJoin('members as m', 'm.user_id', 's.user_id')
-    .select(['m.project_id', 's.user_id', 's.reach_id', 's.expires_at'])
+    .innerJoin('users as u', 'u.id', 's.user_id')
+    .select(['m.project_id', 's.user_id', 's.reach_id', 's.created_at', 's.seen_at', 's.expires_at', 'u.operator'])
     .where('s.reach_id', 'is not', null)
     .where('m.project_id', 'in', projectIds)
-    .where('s.expires_at', '>', nowMs)
     .execute();
-  const all = [...tokens, ...sessions.map((session) => ({ ...session, cli: 0 }))];
+  const live = sessions.filter((session) => isLive(session, session.operator === 1, nowMs));
+  const all = [...tokens, ...live.map((session) => ({ ...session, cli: 0 }))];
   return gather(
     all.filter((row) => members.has(`${row.project_id} ${row.user_id}`)).sort((a, b) => (a.reach_id! < b.reach_id! ? -1 : 1)),
     (row) => row.project_id,

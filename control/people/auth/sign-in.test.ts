@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, beforeEach, describe, it } from 'node:test';
 import { durations, rateLimits } from '@underpass/rules/limits.ts';
 import { text } from '@underpass/rules/text/text.ts';
+import { hearNarrowed } from '../../platform/bus/narrowed-rights.ts';
 import {
   createTestControl,
   linkIn,
@@ -327,6 +328,19 @@ describe('a session', () => {
     assert.equal(await userStatus(person), 200);
     await test.control.operator.changeUser(person.userId, { operator: true });
     assert.equal(await userStatus(person), 401);
+  });
+
+  it('tells when it begins that others of its person may have ended: the oldest makes room', async () => {
+    const told: string[] = [];
+    hearNarrowed(test.bus, (id) => told.push(id));
+    await test.store.db.updateTable('sessions').set({ id: '0' }).where('user_id', '=', ann.userId).execute();
+    const [row] = await test.store.db.selectFrom('sessions').selectAll().where('user_id', '=', ann.userId).execute();
+    const others = Array.from({ length: 49 }, (_, index) => ({ ...row!, id: `00-${10 + index}`, token_hash: `${index}` }));
+    await test.store.db.insertInto('sessions').values(others).execute();
+    const phone = test.client();
+    await redeem(phone, await askLink(phone));
+    assert.deepEqual(told, [ann.userId]);
+    assert.deepEqual([await userStatus(ann), await userStatus(phone)], [401, 200]);
   });
 
   it('is listed and revoked only by its user', async () => {

@@ -31,7 +31,7 @@ export async function signIn(
 ): Promise<Response | undefined> {
   const old = readCookie(request.headers, deps.cookies.session);
   const browser = browserToken(deps.cookies, request.headers);
-  const token = await deps.store.write(async (trx) => {
+  const signedIn = await deps.store.write(async (trx) => {
     const user = await prove(trx);
     if (!user) return undefined;
     const { userId, email, passkeyId } = user;
@@ -46,10 +46,13 @@ export async function signIn(
       deps.origin,
     );
     if (await meetBrowser(trx, userId, hashToken(browser), nowMs)) await addNotices(trx, [email], mail, nowMs);
-    return createSession(trx, { userId, address, userAgent, ...(passkeyId === undefined ? {} : { passkeyId }) }, nowMs);
+    const session = { userId, address, userAgent, ...(passkeyId === undefined ? {} : { passkeyId }) };
+    return { userId, token: await createSession(trx, session, nowMs) };
   });
-  if (token === undefined) return undefined;
-  if (caller) tellNarrowed(deps.bus, caller.userId);
+  if (signedIn === undefined) return undefined;
+  const { userId, token } = signedIn;
+  // The session before, which may be of somebody else, and the user's oldest may have ended.
+  for (const id of new Set([caller?.userId ?? userId, userId])) tellNarrowed(deps.bus, id);
   deps.jobs.wake();
   const headers = new Headers({
     'set-cookie': renderCookie(deps.cookies.session, token, sessionMaxSeconds, deps.cookies.secure),

@@ -1,7 +1,8 @@
 // Sessions: made at sign-in, found by the hash of their cookie. They end when idle, old or revoked.
 
-import { dayMs, durations, hourMs } from '@underpass/rules/limits.ts';
+import { durations } from '@underpass/rules/limits.ts';
 import type { PasskeyProof } from '@underpass/rules/people/passkey.ts';
+import { isLive } from '@underpass/rules/people/session-life.ts';
 import { endVisitsOfUser } from '../../edges/policies/end-visits.ts';
 import { createToken, hashToken, isToken } from '../../platform/secret/token.ts';
 import { createId } from '../../platform/store/id.ts';
@@ -11,9 +12,6 @@ import { writeAudit } from './audit.ts';
 import type { Caller } from './caller.ts';
 
 const freshMs = durations.proofMinutes * 60_000;
-const idleMs = durations.sessionIdleDays * dayMs;
-const operatorIdleMs = durations.operatorSessionIdleHours * hourMs;
-const operatorMaxMs = durations.operatorSessionMaxDays * dayMs;
 export const sessionMaxSeconds = durations.sessionMaxDays * 24 * 3600;
 // `seen_at` is written at most this often, so that reads rarely cause a write. On a full disk it is not written, and the read
 // goes on.
@@ -57,18 +55,6 @@ export async function createSession(db: Queries, session: NewSession, nowMs: num
     })
     .execute();
   return token;
-}
-
-interface Life {
-  readonly created_at: number;
-  readonly seen_at: number;
-  readonly expires_at: number;
-}
-
-/** A user who becomes an operator has the shorter life in the sessions that exist, too. */
-export function isLive({ created_at, seen_at, expires_at }: Life, operator: boolean, nowMs: number): boolean {
-  if (expires_at <= nowMs || seen_at <= nowMs - idleMs) return false;
-  return !operator || (seen_at > nowMs - operatorIdleMs && created_at > nowMs - operatorMaxMs);
 }
 
 const findSession = (db: Queries, token: string) =>

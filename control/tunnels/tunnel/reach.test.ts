@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import type { Tunnel } from '@underpass/rules/entity/entity.ts';
 import type { NewReachTicket, ReachTicket } from '@underpass/rules/entity/resource.ts';
-import { dayMs } from '@underpass/rules/limits.ts';
+import { dayMs, durations } from '@underpass/rules/limits.ts';
 import { parseTicket } from '@underpass/wire/reach-ticket.ts';
 import { verifyVisit } from '@underpass/wire/signed-visit.ts';
 import { readTunnels } from '../../edges/feed/region-content.ts';
@@ -123,6 +123,21 @@ onBothDatabases((name, skip, open) => {
       assert.deepEqual((await feed()).reach!.passes, [{ id: pass, expiresAtMs: null }]);
       test.time.now = endsAtMs;
       assert.deepEqual(await passes(), []);
+    });
+
+    it('a pass ends when its session does: by disuse, and sooner for an operator', async () => {
+      await make();
+      const pass = await passOf();
+      const lives = async (operator: 0 | 1, hours: number): Promise<boolean> => {
+        await test.store.db.updateTable('users').set({ operator }).where('id', '=', ann.userId).execute();
+        const seen = { seen_at: test.time.now - hours * 3_600_000 };
+        await test.store.db.updateTable('sessions').set(seen).where('user_id', '=', ann.userId).execute();
+        return (await passes()).includes(pass);
+      };
+      const last = durations.operatorSessionIdleHours;
+      assert.deepEqual([await lives(1, last - 1), await lives(1, last), await lives(0, last)], [true, false, true]);
+      const idle = durations.sessionIdleDays * 24;
+      assert.deepEqual([await lives(0, idle - 1), await lives(0, idle)], [true, false]);
     });
 
     it('a changed role is told to the edges at once, as a removal is', async (t) => {
