@@ -24,3 +24,16 @@ export const loadCode = <Module>(load: () => Promise<Module>, message = 'This pa
     checkVersion().catch(() => {});
     throw new CodeError(message, { cause });
   });
+
+/** Two of them, and the retry's pause: after that a part of a page says that its code does not come. */
+const mostWaitMs = 10_000;
+
+/** Loads the code of a part. A load that stalls fails in time, so that the part has its notice and its retry. */
+export const loadPart = <Module>(load: () => Promise<Module>, message: string): Promise<Module> =>
+  loadCode(() => inTime(load()), message);
+
+function inTime<Module>(loading: Promise<Module>): Promise<Module> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(reject, mostWaitMs, new Error('The code did not arrive in time.'));
+  return Promise.race([loading, late]).finally(() => clearTimeout(timer));
+}

@@ -1,7 +1,7 @@
 // A part of a page whose code loads when it shows. If the code does not arrive or the part fails, the rest of the page stays, with
 // everything typed, and the part has a retry.
 import { Component, type ComponentType, lazy, type ReactNode, Suspense, useLayoutEffect, useReducer, useState } from 'react';
-import { loadCode } from '../code/load-code.ts';
+import { loadPart } from '../code/load-code.ts';
 import { loadLater } from '../code/load-later.ts';
 import { useNewVersion } from '../code/new-version.ts';
 import { reloadDocument } from '../unsaved/use-unsaved.ts';
@@ -10,7 +10,7 @@ import { Button } from './button.tsx';
 
 const failureOf = (what: string) => `${what} could not be loaded.`;
 
-/** `what` starts the sentence that says what could not be loaded. Children stay if the code does not load. */
+/** `what` starts the sentence that says what could not be loaded. */
 export function lazyPart<Props extends object>(
   what: string,
   load: () => Promise<ComponentType<Props>>,
@@ -19,7 +19,7 @@ export function lazyPart<Props extends object>(
   let code: Promise<{ default: ComponentType<Props> }> | undefined;
   const start = () =>
     lazy(() => {
-      code = loadCode(load, failureOf(what)).then((Part) => ({ default: Part }));
+      code = loadPart(load, failureOf(what)).then((Part) => ({ default: Part }));
       return code;
     });
   // React keeps the failure of a lazy component, so a retry needs another one.
@@ -35,7 +35,7 @@ export function lazyPart<Props extends object>(
       setPart(latest);
     };
     return (
-      <Boundary what={what} onRetry={retry} rest={(props as { readonly children?: ReactNode }).children}>
+      <Boundary what={what} onRetry={retry}>
         <Suspense fallback={fallback}>
           <Part {...props} />
         </Suspense>
@@ -61,8 +61,6 @@ export function lazyOverlay<Props extends { readonly open: boolean }>(
 interface BoundaryProps {
   readonly what: string;
   readonly onRetry: () => void;
-  /** Follows the notice of the failure. */
-  readonly rest: ReactNode;
   readonly children: ReactNode;
 }
 
@@ -74,18 +72,13 @@ class Boundary extends Component<BoundaryProps, { readonly failed: boolean }> {
   }
 
   override render() {
-    const { what, onRetry, rest, children } = this.props;
+    const { what, onRetry, children } = this.props;
     if (!this.state.failed) return children;
     const retry = () => {
       onRetry();
       this.setState({ failed: false });
     };
-    return (
-      <>
-        <PartFailed what={what} onRetry={retry} />
-        {rest}
-      </>
-    );
+    return <PartFailed what={what} onRetry={retry} />;
   }
 }
 

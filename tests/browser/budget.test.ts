@@ -9,7 +9,7 @@ import { connectClient, makeTunnel, makeVerifiedDomain, openStage, projectUrl } 
 
 /** Files that a tunnel's page loads when their part scrolls into view, and, after it has shown, what opens over it and the next pages. */
 const onDemand =
-  /\/(highlight|draw-chart|yaml|shellscript|systemd|vesper|overlay|home|lists|tunnels|domain|domains|verification-card|security-group|security-groups)-/;
+  /\/(highlight|draw-chart|yaml|shellscript|systemd|vesper|overlay|home|lists|access|tunnels|domain|domains|verification-card|security-group|security-groups)-/;
 
 interface Weights {
   readonly first: number;

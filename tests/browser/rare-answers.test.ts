@@ -226,6 +226,37 @@ test('rare answers', async (t) => {
     await expect(failure).toBeHidden();
   });
 
+  await t.test(
+    'traffic and clients show without the code of how to connect, and its failure and retry leave them alone',
+    async (t) => {
+      const page = await stage.open(t, 'dashboard', { expectedErrors: /ERR_FAILED|could not be loaded/ });
+      const held = Promise.withResolvers<void>();
+      await page.route('**/assets/connect-*.js', async (route) => {
+        await held.promise;
+        await route.abort();
+      });
+      await page.goto(projectUrl(account, 'tunnels/checked'));
+      await expect(page.getByText('No client is connected.')).toBeVisible();
+      const day = page.getByRole('button', { name: 'Day', exact: true });
+      await day.click();
+      held.resolve();
+      const failure = page.getByRole('region', { name: 'Connect', exact: true }).getByRole('alert');
+      await expect(failure).toContainText('How to connect could not be loaded.');
+      await page.unroute('**/assets/connect-*.js');
+      const clients = await page.getByRole('region', { name: 'Connected clients' }).elementHandle();
+      await failure.getByRole('button', { name: 'Try Again' }).click();
+      await expect(page.getByRole('tab', { name: 'Kubernetes' })).toBeVisible();
+      await page.route('**/api/tunnels/checked?*', async (route) => {
+        const response = await route.fetch();
+        await route.fulfill({ response, json: { ...(await response.json()), status: 'Pending' } });
+      });
+      await page.getByRole('button', { name: 'Refresh' }).click();
+      await expect(page.getByRole('tab', { name: 'Kubernetes' })).toBeHidden();
+      await expect(day).toHaveAttribute('aria-pressed', 'true');
+      assert.equal(await clients?.isVisible(), true, 'nothing was mounted again');
+    },
+  );
+
   await t.test('something that was deleted elsewhere says so with a link to its list, and waits for what is typed', async (t) => {
     await account.call('POST', `/api/security-groups?project=${account.project}`, { name: 'gone', allow: ['10.0.0.0/8'] });
     await makeTunnel(account, 'gone', { type: 'ingress', ingressDomains: ['gone.example.com'] });

@@ -10,27 +10,17 @@ import type { Tunnel } from '@underpass/rules/entity/entity.ts';
 import { isPrivateTunnel } from '@underpass/rules/tunnel/tcp-address.ts';
 import { maskToken } from '@underpass/rules/tunnel/token-mask.ts';
 import { Eye, EyeOff } from 'lucide-react';
-import { type ReactNode, useState } from 'react';
+import { useState } from 'react';
 import { keep, readKept } from '../../session/kept.ts';
 import { Button } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/code-block.tsx';
 import { CopyTextButton } from '../../ui/copy-button.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
-import { ConnectCard } from './connect-card.tsx';
 import { ConnectFields } from './connect-fields.tsx';
 
 const connectTabs = snippetTabs.map(({ id, label }) => ({ value: id, label }));
 
-export interface ConnectProps {
-  readonly tunnel: Tunnel;
-  /** A tunnel in use needs it less than what it shows otherwise. */
-  readonly startsFolded: boolean;
-  /** What follows on the page. It waits for the code of the section, so that nothing moves. */
-  readonly children?: ReactNode;
-}
-
-export function Connect({ tunnel, startsFolded, children }: ConnectProps) {
-  const [isFolded, setFolded] = useState(startsFolded);
+export function Connect({ tunnel }: { readonly tunnel: Tunnel }) {
   const [tab, setTab] = useState(lastTab);
   const [typed, setTyped] = useState<TypedInputs>({});
   const place = tab === 'kubernetes' ? 'cluster' : 'machine';
@@ -41,32 +31,12 @@ export function Connect({ tunnel, startsFolded, children }: ConnectProps) {
     setTab(next);
   };
   return (
-    <>
-      <ConnectCard
-        actions={
-          startsFolded && (
-            <Button size="sm" aria-expanded={!isFolded} onClick={() => setFolded(!isFolded)}>
-              {isFolded ? 'Show' : 'Hide'}
-            </Button>
-          )
-        }
-      >
-        {isFolded ? null : (
-          <Tabs label="Ways to connect" value={tab} onChange={chooseTab} tabs={connectTabs}>
-            <div className="grid gap-4">
-              <ConnectFields
-                tab={tab}
-                inputs={current}
-                errors={errors}
-                onChange={(next) => setTyped({ ...typed, [place]: next })}
-              />
-              <SnippetView tunnel={tunnel} inputs={current} tab={tab} blocked={Object.keys(errors).length > 0} />
-            </div>
-          </Tabs>
-        )}
-      </ConnectCard>
-      {children}
-    </>
+    <Tabs label="Ways to connect" value={tab} onChange={chooseTab} tabs={connectTabs}>
+      <div className="grid gap-4">
+        <ConnectFields tab={tab} inputs={current} errors={errors} onChange={(next) => setTyped({ ...typed, [place]: next })} />
+        <SnippetView tunnel={tunnel} inputs={current} tab={tab} blocked={Object.keys(errors).length > 0} />
+      </div>
+    </Tabs>
   );
 }
 

@@ -9,7 +9,6 @@ import { answers } from '../../api/answers.ts';
 import { later } from '../../api/later.ts';
 import { Load } from '../../api/load.tsx';
 import { getTunnel } from '../../api/tunnels.ts';
-import { loadLater } from '../../code/load-later.ts';
 import { useLiveTunnel } from '../../live/live-tunnels.tsx';
 import { paths } from '../../routing/paths.ts';
 import { useProject } from '../../session/session.ts';
@@ -31,19 +30,6 @@ import { RestSkeleton, TunnelSkeleton } from './tunnel-skeleton.tsx';
 
 /** Few tunnels are private, and its table and dialogs are large. */
 const Reach = lazyPart('How to reach the tunnel', () => import('./reach.tsx').then((module) => module.Reach));
-
-/** Keeps its tabs and snippets, half of the page's code, out of the first load: they lie below what a window shows first. */
-const loadConnect = () => import('./connect.tsx').then((module) => module.Connect);
-loadLater(loadConnect);
-const Connect = lazyPart(
-  'How to connect',
-  loadConnect,
-  <>
-    <ConnectCard />
-    {/* A page that loads again keeps its place. */}
-    <div className="h-[300vh]" />
-  </>,
-);
 
 export function loader({ params, request }: LoaderFunctionArgs) {
   const project = params.projectID!;
@@ -112,13 +98,8 @@ function TunnelView({ loaded }: { readonly loaded: Tunnel }) {
             ) : (
               <IngressDomains tunnel={tunnel} checks={checks} />
             )}
-            {showsConnect(tunnel) ? (
-              <Connect tunnel={tunnel} startsFolded={isRunning}>
-                {!isRunning && use}
-              </Connect>
-            ) : (
-              !isRunning && use
-            )}
+            {showsConnect(tunnel) && <ConnectCard tunnel={tunnel} startsFolded={isRunning} />}
+            {!isRunning && use}
             {hold === 'given-up' && checklist}
           </>
         )}
