@@ -25,7 +25,7 @@ export const loadCode = <Module>(load: () => Promise<Module>, message = 'This pa
     throw new CodeError(message, { cause });
   });
 
-/** Two of them, and the retry's pause: after that a part of a page says that its code does not come. */
+/** The wait for one try of two: after both, a part of a page says that its code does not come. */
 const mostWaitMs = 10_000;
 
 /** Loads the code of a part. A load that stalls fails in time, so that the part has its notice and its retry. */

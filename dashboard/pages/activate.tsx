@@ -5,10 +5,10 @@ import type { Device } from '@underpass/rules/entity/resource.ts';
 import { acceptField } from '@underpass/rules/parsed.ts';
 import { parseUserCode } from '@underpass/rules/people/device-code.ts';
 import { mayGrant } from '@underpass/rules/people/permission.ts';
-import { text } from '@underpass/rules/text/text.ts';
 import { useEffect, useState } from 'react';
 import { askFor } from '../api/answers.ts';
 import { isApiError, messageOf } from '../api/error.ts';
+import { Failure } from '../api/failure.tsx';
 import { callApi } from '../api/request.ts';
 import { useFetched } from '../api/use-fetched.ts';
 import { useTask } from '../api/use-task.ts';
@@ -147,11 +147,7 @@ function Decision({ code, device, onOutcome }: DecisionProps) {
           onChange={setProjectId}
         />
         <RadioCards label="Role of the terminal" value={role} options={grantableRoles(project.role)} onChange={setRole} />
-        {task.error !== undefined && (
-          <Banner tone="danger" onDismiss={task.dismiss}>
-            {messageOf(task.error) ?? text.error.fallback}
-          </Banner>
-        )}
+        <Failure task={task} />
         <div className="flex flex-wrap gap-2">
           <Button variant="primary" busy={task.busy} onClick={() => task.run(true)}>
             Approve

@@ -1,5 +1,5 @@
 // "Sign in with a passkey", below the form that mails a link. The ceremony's code loads when the button is pressed.
-
+import { text } from '@underpass/rules/text/text.ts';
 import { messageOf } from '../api/error.ts';
 import { useTask } from '../api/use-task.ts';
 import { loadCode } from '../code/load-code.ts';
@@ -27,7 +27,7 @@ export function PasskeySignIn({ open }: PasskeySignInProps) {
       <Button className="w-full" busy={task.busy} onClick={task.run}>
         Sign in with a passkey
       </Button>
-      {task.error !== undefined && <Banner tone="danger">{messageOf(task.error)}</Banner>}
+      {task.error !== undefined && <Banner tone="danger">{messageOf(task.error) ?? text.error.fallback}</Banner>}
     </div>
   );
 }

@@ -1,4 +1,7 @@
 // The page where something that needs attention is mended, for the first screen and the alerts.
+
+import type { Project } from '@underpass/rules/entity/entity.ts';
+import { may } from '@underpass/rules/people/permission.ts';
 import type { AlertKind } from '@underpass/rules/tunnel/alert.ts';
 import type { AttentionItem, AttentionKind } from '@underpass/rules/tunnel/attention.ts';
 import { paths } from './paths.ts';
@@ -7,7 +10,7 @@ interface Item extends Pick<AttentionItem, 'tunnel' | 'domain' | 'quota'> {
   readonly kind: AttentionKind | AlertKind;
 }
 
-export function placeOf({ kind, tunnel = '', domain = '', quota }: Item, project: string): string {
+export function placeOf({ kind, tunnel = '', domain = '', quota }: Item, { id: project, role }: Project): string {
   switch (kind) {
     case 'domain-unverified':
     case 'domain-losing':
@@ -27,7 +30,7 @@ export function placeOf({ kind, tunnel = '', domain = '', quota }: Item, project
       return paths.tunnels(project);
     case 'quota-full':
     case 'quota-near':
-      return placeOfQuota(quota, project);
+      return quota === 'apiTokens' && !may(role, 'api-token.read') ? paths.members(project) : placeOfQuota(quota, project);
     case 'tunnel-down':
     case 'upstream-failing':
     case 'port-closed':

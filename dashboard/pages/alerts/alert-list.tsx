@@ -69,11 +69,14 @@ const columns: readonly Column<Alert>[] = [
 
 /** An open one leads to the place where it is mended. */
 function Title({ alert }: { readonly alert: Alert }) {
-  const { id } = useProject();
+  const project = useProject();
   const title = <Breakable text={alert.title} />;
   if (alert.state !== 'open') return <span className="font-semibold">{title}</span>;
   return (
-    <Link to={placeOf(alert, id)} className="font-semibold underline decoration-line underline-offset-4 hover:decoration-current">
+    <Link
+      to={placeOf(alert, project)}
+      className="font-semibold underline decoration-line underline-offset-4 hover:decoration-current"
+    >
       {title}
     </Link>
   );

@@ -1,37 +1,14 @@
 // A person's own alert mails, and the waiting time of the project.
 import { alertCalls } from '@underpass/rules/api/alert-calls.ts';
 import { alertLimits } from '@underpass/rules/limits.ts';
-import { useState } from 'react';
-import { messageOf } from '../../api/error.ts';
+import { Failure } from '../../api/failure.tsx';
 import { callApi } from '../../api/request.ts';
-import { type Task, useTask } from '../../api/use-task.ts';
+import { useSaved } from '../../api/use-saved.ts';
 import { useProject } from '../../session/session.ts';
-import { Banner } from '../../ui/banner.tsx';
 import { Card } from '../../ui/card.tsx';
 import { SelectField } from '../../ui/input/select-field.tsx';
 import { Switch } from '../../ui/input/switch.tsx';
 import { toast } from '../../ui/overlay/toast.tsx';
-
-/** A setting that is saved at once, and shows the old value again if that fails. */
-function useSaved<Value>(initial: Value, save: (value: Value) => Promise<unknown>) {
-  const [value, setValue] = useState(initial);
-  const task = useTask(async (next: Value) => {
-    setValue(next);
-    await save(next).catch((error: unknown) => {
-      setValue(value);
-      throw error;
-    });
-  });
-  return { value, task };
-}
-
-/** The error of a task that failed. */
-export const Failure = <Input extends readonly unknown[]>({ task }: { readonly task: Task<Input> }) =>
-  task.error === undefined ? null : (
-    <Banner tone="danger" onDismiss={task.dismiss}>
-      {messageOf(task.error)}
-    </Banner>
-  );
 
 export function MailCard({ mail }: { readonly mail: boolean }) {
   const project = useProject();

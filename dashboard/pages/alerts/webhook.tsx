@@ -5,6 +5,7 @@ import { webhookFormats, webhookLimits } from '@underpass/rules/tunnel/webhook.t
 import { Plus } from 'lucide-react';
 import { useState } from 'react';
 import { askFor } from '../../api/answers.ts';
+import { Failure } from '../../api/failure.tsx';
 import { callApi } from '../../api/request.ts';
 import { useFetched } from '../../api/use-fetched.ts';
 import { useTask } from '../../api/use-task.ts';
@@ -16,7 +17,6 @@ import { Card } from '../../ui/card.tsx';
 import { DateTime } from '../../ui/date-time.tsx';
 import { SecretDialog } from '../../ui/overlay/secret-dialog.tsx';
 import { toast } from '../../ui/overlay/toast.tsx';
-import { Failure } from './alert-settings.tsx';
 import { Deliveries } from './deliveries.tsx';
 import { WebhookPanel } from './webhook-panel.tsx';
 

@@ -16,7 +16,7 @@ export function AttentionCard({ overview }: { readonly overview: Pick<Overview, 
     key: keyOf(item),
     tone: attentionKinds[item.kind].tone,
     when: <When item={item} />,
-    to: placeOf(item, project.id),
+    to: placeOf(item, project),
   }));
   return <AttentionList sentence={sentence} entries={entries} more={moreAttention} />;
 }

@@ -5,9 +5,11 @@ import type { OwnCertificate, OwnCertificateState } from '@underpass/rules/entit
 import { delegationRecord } from '@underpass/rules/names/dns-record.ts';
 import { isWildcardName } from '@underpass/rules/names/hostname.ts';
 import { may } from '@underpass/rules/people/permission.ts';
+import { text } from '@underpass/rules/text/text.ts';
 import { useState } from 'react';
 import { askFor } from '../../api/answers.ts';
 import { messageOf } from '../../api/error.ts';
+import { Failure } from '../../api/failure.tsx';
 import { callApi } from '../../api/request.ts';
 import { useFetched } from '../../api/use-fetched.ts';
 import { useTask } from '../../api/use-task.ts';
@@ -74,7 +76,9 @@ export function CertificateCard({ tunnel, domain, onChange }: CertificateCardPro
       {fetched.data && !certificate && isWildcardName(domain.name) && (
         <WildcardHelp domain={domain} record={fetched.data.record} />
       )}
-      {fetched.error !== undefined && !fetched.data && <Banner tone="danger">{messageOf(fetched.error)}</Banner>}
+      {fetched.error !== undefined && !fetched.data && (
+        <Banner tone="danger">{messageOf(fetched.error) ?? text.error.fallback}</Banner>
+      )}
       {certificate && (
         <div className="grid gap-4">
           <Facts certificate={certificate} />
@@ -152,11 +156,7 @@ function Fallback({ input, certificate, onSaved }: FallbackProps) {
   return (
     <div className="grid gap-3">
       <Switch {...fallbackTexts} checked={certificate.fallback} disabled={task.busy} onChange={task.run} />
-      {task.error !== undefined && (
-        <Banner tone="danger" onDismiss={task.dismiss}>
-          {messageOf(task.error)}
-        </Banner>
-      )}
+      <Failure task={task} />
     </div>
   );
 }

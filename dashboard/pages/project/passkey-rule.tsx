@@ -1,8 +1,6 @@
 // Whether the members of a project, or operators, need a passkey.
-import { useState } from 'react';
-import { messageOf } from '../../api/error.ts';
-import { useTask } from '../../api/use-task.ts';
-import { Banner } from '../../ui/banner.tsx';
+import { Failure } from '../../api/failure.tsx';
+import { useSaved } from '../../api/use-saved.ts';
 import { Card } from '../../ui/card.tsx';
 import { Switch } from '../../ui/input/switch.tsx';
 
@@ -14,23 +12,12 @@ export interface PasskeyRuleCardProps {
 }
 
 export function PasskeyRuleCard({ label, hint, required, save }: PasskeyRuleCardProps) {
-  const [wanted, setWanted] = useState(required);
-  const task = useTask(async (next: boolean) => {
-    setWanted(next);
-    await save(next).catch((error: unknown) => {
-      setWanted(!next);
-      throw error;
-    });
-  });
+  const { value: wanted, task } = useSaved(required, save);
   return (
     <Card title="Passkeys">
       <div className="grid gap-3">
         <Switch label={label} hint={hint} checked={wanted} disabled={task.busy} onChange={task.run} />
-        {task.error !== undefined && (
-          <Banner tone="danger" onDismiss={task.dismiss}>
-            {messageOf(task.error)}
-          </Banner>
-        )}
+        <Failure task={task} />
       </div>
     </Card>
   );

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TunnelHistory } from '@underpass/rules/entity/resource.ts';
-import { answersChart, firstByteChart, firstByteRows, formatMs, summariseAnswers } from './answer-series.ts';
+import { answersChart, firstByteChart, firstByteRows, formatMs, isLate, summariseAnswers } from './answer-series.ts';
 
 const quantiles = (p50: number) => ({ p50, p95: 2 * p50, p99: 3 * p50 });
 const none = { answers: null, firstByte: null };
@@ -56,6 +56,15 @@ test('a history of a control that knows no figures has none', () => {
   assert.deepEqual(firstByteChart(old, 'total').series[0]?.values, [null, null]);
   assert.equal(summariseAnswers(old.whole, 'hour'), 'No answers in the last hour.');
   assert.deepEqual(firstByteRows(old.whole), []);
+});
+
+test('answers are late while the strip shows traffic and none is counted', () => {
+  const metrics = { rx: 1, tx: 2, tcpConnectionRate: 0.1 };
+  const idle = { rx: 0, tx: 0, tcpConnectionRate: 0 };
+  assert.deepEqual(
+    [isLate(none, metrics), isLate(some, metrics), isLate(none, idle), isLate(undefined, undefined)],
+    [true, false, false, false],
+  );
 });
 
 test('the words name each class that was answered, and each part that was measured', () => {

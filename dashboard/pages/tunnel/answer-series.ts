@@ -1,5 +1,6 @@
 // Turns the figures of an http tunnel into chart data and words: its answers by status, and the time to their first byte. Pure.
 
+import type { TunnelMetrics } from '@underpass/rules/entity/entity.ts';
 import type { AnswerFigures, HistoryRange, TunnelHistory } from '@underpass/rules/entity/resource.ts';
 import { counted } from '@underpass/rules/text/counted.ts';
 import { type FirstBytePart, firstByteParts, type StatusClass, statusClasses } from '@underpass/rules/tunnel/figures.ts';
@@ -62,10 +63,18 @@ export function firstByteChart(history: TunnelHistory, part: FirstBytePart): Cha
   };
 }
 
+const countAll = (whole: AnswerFigures | undefined): number =>
+  statusClasses.reduce((sum, name) => sum + (whole?.answers?.[name] ?? 0), 0);
+
+/** Control writes them up to a minute late, and the words must not deny the traffic that the strip shows. */
+export const isLate = (whole: AnswerFigures | undefined, now: TunnelMetrics | undefined): boolean =>
+  countAll(whole) === 0 && (now?.tx ?? 0) > 0;
+export const lateText = 'The latest answers are not counted yet.';
+
 /** Undefined from a control of an earlier version. `1,204 answers in the last hour: 1,100 2xx, 104 4xx.` */
 export function summariseAnswers(whole: AnswerFigures | undefined, range: HistoryRange): string {
   const answers = whole?.answers ?? null;
-  const all = statusClasses.reduce((sum, name) => sum + (answers?.[name] ?? 0), 0);
+  const all = countAll(whole);
   if (answers === null || all === 0) return `No answers in the last ${range}.`;
   const parts = statusClasses
     .filter((name) => answers[name] > 0)

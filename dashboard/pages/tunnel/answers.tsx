@@ -1,4 +1,5 @@
 // The answers of an http tunnel over an hour, a day or a week: how many had which status, and how long the first byte took where.
+import type { TunnelMetrics } from '@underpass/rules/entity/entity.ts';
 import type { HistoryRange, TunnelHistory } from '@underpass/rules/entity/resource.ts';
 import type { FirstBytePart } from '@underpass/rules/tunnel/figures.ts';
 import { useMemo, useState } from 'react';
@@ -9,6 +10,8 @@ import {
   answerTitles,
   firstByteChart,
   firstByteRows,
+  isLate,
+  lateText,
   type PartRow,
   partLabels,
   summariseAnswers,
@@ -19,20 +22,27 @@ const parts = (Object.keys(partLabels) as FirstBytePart[]).map((value) => ({ val
 interface AnswersProps {
   readonly history: TunnelHistory;
   readonly range: HistoryRange;
+  /** What the metrics strip shows. */
+  readonly metrics: TunnelMetrics | undefined;
 }
 
-export function AnswerCharts({ history, range }: AnswersProps) {
+export function AnswerCharts({ history, range, metrics }: AnswersProps) {
   const [part, setPart] = useState<FirstBytePart>('total');
   const answers = useMemo(() => answersChart(history), [history]);
   const firstByte = useMemo(() => firstByteChart(history, part), [history, part]);
   const rows = firstByteRows(history.whole);
+  const late = isLate(history.whole, metrics) ? lateText : undefined;
   return (
     <>
       <div className="grid gap-6 lg:grid-cols-2">
-        <Chart chart={answers} summary={summariseAnswers(history.whole, range)} />
+        <Chart chart={answers} summary={late ?? summariseAnswers(history.whole, range)} />
         <Chart
           chart={firstByte}
-          summary={rows.length === 0 ? `No upstream answered in the last ${range}.` : `${partLabels[part]}: ${partTexts[part]}.`}
+          summary={
+            rows.length === 0
+              ? (late ?? `No upstream answered in the last ${range}.`)
+              : `${partLabels[part]}: ${partTexts[part]}.`
+          }
         />
       </div>
       {rows.length > 0 && (

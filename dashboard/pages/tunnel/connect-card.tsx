@@ -6,10 +6,10 @@ import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { lazyPart } from '../../ui/lazy-part.tsx';
 
-/** Its tabs and snippets are half of the page's code. */
+/** Tabs and snippets are half of the page's code. */
 const loadConnect = () => import('./connect.tsx').then((module) => module.Connect);
 loadLater(loadConnect);
-/** Until then, about as tall as the command for one domain: what follows on the page hardly moves. */
+/** The placeholder is about as tall as the command for one domain: what follows on the page hardly moves. */
 const Connect = lazyPart('How to connect', loadConnect, <div className="h-80" />);
 
 export interface ConnectCardProps {

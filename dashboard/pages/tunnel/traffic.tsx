@@ -75,7 +75,7 @@ function Charts({ history, range, tunnel: { type, metrics } }: ChartsProps) {
         <Chart chart={shown.bytes} summary={summary.bytes} />
         <Chart chart={shown.connections} summary={summary.connections} />
       </div>
-      {hasAnswers && <AnswerCharts history={history} range={range} />}
+      {hasAnswers && <AnswerCharts history={history} range={range} metrics={metrics} />}
     </div>
   );
 }
