@@ -5,6 +5,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { describe, it, type TestContext, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { eventually } from '@underpass/rules/test-kit.ts';
 import { offeredControls } from '@underpass/wire/tcp-path.ts';
 import { watchFootprints } from '../helpers/footprint.ts';
@@ -140,6 +141,28 @@ test('with 100 ms of delay and 1 % of loss pages and downloads arrive complete',
 });
 
 const silences = { both: 'both directions', out: 'the direction to the client', back: 'the direction to the edge' } as const;
+
+test('once packets were lost, PINGs follow lone calls', { skip }, async (t) => {
+  const { far, door } = await setUp(t, { delayMs: 25 });
+  const sentBy = (end: string): number => Number(/data_segs_out:(\d+)/.exec(end)?.[1]);
+  const sentByClient = (): number => seen(far.nearAddress, far).reduce((sum, end) => sum + sentBy(end), 0);
+  const segmentsPerCall = async (calls = 12): Promise<number> => {
+    const before = sentByClient();
+    for (let call = 0; call < calls; call++) {
+      assert.equal((await visit(door)).status, 200);
+      await setTimeout(150);
+    }
+    return (sentByClient() - before) / calls;
+  };
+  await segmentsPerCall(); // The first carriers still send their padding.
+  const before = await segmentsPerCall();
+  await far.spoil({ delayMs: 25, lossPercent: 15 });
+  await segmentsPerCall(24);
+  await far.spoil({ delayMs: 25 });
+  const since = await segmentsPerCall();
+  t.diagnostic(`segments of a call: ${before.toFixed(1)}, after losses ${since.toFixed(1)}`);
+  assert.ok(since >= before + 0.7, 'the client sends PINGs, and PONGs for those of the edge');
+});
 
 describe('a network path that falls silent', { skip, concurrency: 3 }, () => {
   for (const [drop, way] of Object.entries(silences) as [keyof typeof silences, string][]) {
