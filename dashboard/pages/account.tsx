@@ -19,7 +19,7 @@ import { useShell } from '../session/session.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Banner } from '../ui/banner.tsx';
 import { Breakable } from '../ui/breakable.tsx';
-import { Button } from '../ui/button.tsx';
+import { actionsClass, Button } from '../ui/button.tsx';
 import { Card } from '../ui/card.tsx';
 import { PageHeader } from '../ui/page-header.tsx';
 import { dateColumn } from '../ui/table/columns.tsx';
@@ -80,9 +80,11 @@ function OwnData() {
         {download.error !== undefined && (
           <Banner tone="danger">{messageOf(download.error) ?? 'The download failed. Please try again.'}</Banner>
         )}
-        <Button busy={download.busy} onClick={download.run}>
-          Download your data
-        </Button>
+        <div className={actionsClass}>
+          <Button busy={download.busy} onClick={download.run}>
+            Download your data
+          </Button>
+        </div>
       </div>
     </Card>
   );

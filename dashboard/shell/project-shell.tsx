@@ -66,7 +66,7 @@ export function Component() {
           <Navigation user={user} project={project} />
         </aside>
         <main id="content" tabIndex={-1} className="min-w-0 flex-1 px-4 py-6 sm:px-8 sm:py-8">
-          <div className="mx-auto max-w-6xl has-data-full-width:max-w-none">
+          <div className="mx-auto max-w-6xl has-data-wide:max-w-[96rem] has-data-full-width:max-w-none">
             <OfflineNotice onBack={session.catchUp} />
             <SessionNotice {...session} />
             {!session.hasEnded && <LiveNotice />}

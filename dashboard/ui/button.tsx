@@ -12,7 +12,10 @@ const variants: Record<ButtonVariant, string> = {
   quiet: 'bg-transparent text-ink-soft border-transparent hover:bg-hover hover:text-ink',
   danger: 'bg-danger-fill text-on-danger border-transparent hover:brightness-110',
 };
-const sizes: Record<ButtonSize, string> = { sm: 'h-8 px-2.5 text-sm gap-1.5', md: 'h-10 px-4 text-base gap-2' };
+const sizes: Record<ButtonSize, string> = { sm: 'min-h-8 px-2.5 text-sm gap-1.5', md: 'min-h-10 px-4 text-base gap-2' };
+
+/** The classes of a place for buttons. One that is wider than the place, on a phone with large text, takes two lines. */
+export const actionsClass = 'flex flex-wrap items-center gap-2 *:max-w-full *:whitespace-normal';
 
 /** The classes of a button, for other elements that should look like one. */
 export function buttonClass(variant: ButtonVariant = 'secondary', size: ButtonSize = 'md', className?: string): string {

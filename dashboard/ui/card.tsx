@@ -1,6 +1,7 @@
 // A titled box around related content, with its actions.
 import clsx from 'clsx';
 import { type ReactNode, useId } from 'react';
+import { actionsClass } from './button.tsx';
 
 export interface CardProps {
   readonly title?: ReactNode;
@@ -24,7 +25,7 @@ export function Card({ title, description, actions, children, flush = false, cla
             </h2>
             {description && <p className="mt-0.5 text-sm text-ink-soft">{description}</p>}
           </div>
-          {actions && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
+          {actions && <div className={actionsClass}>{actions}</div>}
         </div>
       )}
       {children && <div className={flush ? undefined : 'p-4 sm:p-5'}>{children}</div>}

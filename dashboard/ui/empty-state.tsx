@@ -1,5 +1,6 @@
 // Replaces an empty list: what it is for, and how to add the first entry.
 import type { ReactNode } from 'react';
+import { actionsClass } from './button.tsx';
 
 export interface EmptyStateProps {
   readonly title: string;
@@ -16,7 +17,7 @@ export function EmptyState({ title, text, action, illustration }: EmptyStateProp
         <h2 className="text-lg font-bold">{title}</h2>
         <p className="max-w-md text-base wrap-anywhere text-ink-soft">{text}</p>
       </div>
-      {action}
+      {action && <div className={`${actionsClass} max-w-full justify-center`}>{action}</div>}
     </div>
   );
 }

@@ -2,6 +2,7 @@
 import { ArrowLeft } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { Link, type To } from 'react-router';
+import { actionsClass } from './button.tsx';
 
 export interface PageHeaderProps {
   readonly title: string;
@@ -34,7 +35,7 @@ export function PageHeader({ title, badges, subtitle, actions, back }: PageHeade
           </div>
           {subtitle && <div className="mt-1 text-base text-ink-soft wrap-anywhere">{subtitle}</div>}
         </div>
-        {actions && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
+        {actions && <div className={actionsClass}>{actions}</div>}
       </div>
     </div>
   );

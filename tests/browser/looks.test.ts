@@ -83,6 +83,27 @@ test('looks', async (t) => {
     },
   );
 
+  await t.test(
+    'on a phone with text of twice the size no page leaves the window, and cards have one thing under another',
+    async (t) => {
+      await account.call('POST', `/api/security-groups?project=${account.project}`, { name: 'office', allow: ['10.0.0.0/8'] });
+      const page = await stage.open(t, 'security-groups', { viewport: phone });
+      for (const path of [projectUrl(account, 'security-groups'), projectUrl(account, 'security-groups/office'), '/account']) {
+        await page.goto(path);
+        await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
+        await page.evaluate("document.documentElement.style.fontSize = '200%'");
+        await assertNoSidewaysScroll(page);
+      }
+      await page.goto(projectUrl(account, 'security-groups'));
+      await expect(page.getByRole('row', { name: /office/ })).toBeVisible();
+      await page.evaluate("document.documentElement.style.fontSize = '200%'");
+      const lefts = await page.evaluate<number[]>(
+        "[...document.querySelectorAll('tbody td')].map((cell) => cell.getBoundingClientRect().left)",
+      );
+      assert.equal(new Set(lefts).size, 1, lefts.join());
+    },
+  );
+
   await t.test('on a phone an address breaks after the @ or before a dot, and a date stays on one line', async (t) => {
     const page = await stage.open(t, 'dashboard', { viewport: phone });
     const expiresAt = '2026-11-29T10:41:00Z';

@@ -54,7 +54,7 @@ export function AllowListForm({ group, readOnly }: { readonly group: SecurityGro
         />
         <AllowListEditor form={form} label="Source address" disabled={readOnly} />
         {!readOnly && (
-          <div className="flex justify-end gap-2">
+          <div className="flex flex-wrap justify-end gap-2">
             <Button onClick={loadNewest} disabled={!changed || form.busy}>
               Cancel
             </Button>

@@ -68,20 +68,22 @@ function PendingField(props: ListEditorProps) {
   return (
     <Field label={label} hint={props.hint} error={error}>
       {(control) => (
-        <span className="flex gap-2">
-          <Input
-            {...control}
-            mono
-            value={pending}
-            disabled={disabled}
-            placeholder={props.placeholder}
-            autoComplete="off"
-            autoCapitalize="none"
-            spellCheck={false}
-            onChange={(event) => onPendingChange(event.target.value)}
-            onKeyDown={onKeyDown}
-            onPaste={onPaste}
-          />
+        <span className="flex flex-wrap gap-2">
+          <span className="flex-[1_1_8rem]">
+            <Input
+              {...control}
+              mono
+              value={pending}
+              disabled={disabled}
+              placeholder={props.placeholder}
+              autoComplete="off"
+              autoCapitalize="none"
+              spellCheck={false}
+              onChange={(event) => onPendingChange(event.target.value)}
+              onKeyDown={onKeyDown}
+              onPaste={onPaste}
+            />
+          </span>
           <Button icon={<Plus aria-hidden="true" />} onClick={() => addAll(pending)} disabled={disabled}>
             Add
           </Button>

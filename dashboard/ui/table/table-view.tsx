@@ -169,7 +169,15 @@ const BodyRow = memo(function BodyRow({ row, columns, to, skips }: BodyRowProps)
         const isName = index === 0;
         const place = isName ? namePlace(columns) : places[column.card ?? 'line'];
         return (
-          <td key={column.key} className={clsx('min-w-0 wrap-anywhere', column.align === 'end' && 'columns:text-right', place)}>
+          <td
+            key={column.key}
+            className={clsx(
+              'min-w-0 wrap-anywhere',
+              column.align === 'end' && 'columns:text-right',
+              place,
+              column.card !== 'hidden' && 'slim:block slim:text-left',
+            )}
+          >
             <Cell column={column} row={row} to={isName ? to : undefined} isName={isName} />
           </td>
         );
@@ -217,7 +225,7 @@ function CardLabel({ column }: { readonly column: Column<unknown> }) {
 }
 
 const places: Readonly<Record<NonNullable<Column<unknown>['card']> | 'line', string>> = {
-  line: 'cards:col-span-3 cards:flex cards:items-baseline cards:gap-3 cards:py-0.5 cards:has-[>div:empty]:hidden slim:block',
+  line: 'cards:col-span-3 cards:flex cards:items-baseline cards:gap-3 cards:py-0.5 cards:has-[>div:empty]:hidden',
   beside: 'cards:col-span-2 cards:col-start-2 cards:row-start-1 cards:text-right',
   below: 'cards:col-start-1 cards:row-start-2 cards:truncate cards:[&_wbr]:hidden',
   wide: 'cards:col-span-3',
