@@ -2,7 +2,7 @@
 // `underpass tcp --private`.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -85,7 +85,6 @@ async function world(t: TestContext, more: readonly string[] = [], onReach?: Fak
     running.signal('SIGTERM');
     await running.ended;
   });
-  const { readFile } = await import('node:fs/promises');
   const key = parseIdentity(await readFile(join(cli.home, '.config/underpass/reach.pem'), 'utf8'))!;
   const ticket: World['ticket'] = async (content) => {
     const file = join(cli.home, 'ticket');
@@ -174,6 +173,29 @@ test('a client that is away for a moment is waited for: no client at its edge, a
   });
   const { code, stderr } = await reach(cli, await ticket({ pin: key.pin, grant: createGrant(key, id, null) }));
   assert.deepEqual([code, stderr, tries], [0, '', 3]);
+});
+
+test('an edge that does not know a new pass yet is asked again; a refused ticket is not', async (t) => {
+  let refusals = 3;
+  let tries = 0;
+  const { cli, ticket, dial } = await world(t, [], (socket, request) => {
+    tries++;
+    if (refusals-- > 0) return void refuseUpgrade(socket, 'token-refused');
+    acceptUpgrade(socket, request);
+    socket.allowHalfOpen = true;
+    socket.pipe(dial(':reach')).pipe(socket);
+  });
+  const file = await ticket({});
+  const pass = { body: { ticket: await readFile(file, 'utf8'), until: '2100-01-01T00:00:00.000Z' } };
+  const api = await startFakeApi(t, { ...accountRoutes, 'POST /api/tunnels/database/reach': pass });
+  const account = { UNDERPASS_SERVER: api.origin, UNDERPASS_API_TOKEN: 'tok' };
+  const member = await cli.run(['reach', 'Acme/database', '--stdio'], { stdin: 'words', env: account });
+  assert.deepEqual([member.code, tries], [0, 4], member.stderr);
+  assert.equal(api.calls.filter(({ path }) => path.includes('/reach')).length, 2, 'one new pass, tried again');
+  refusals = 9;
+  tries = 0;
+  assert.match((await reach(cli, file)).stderr, /code: reach-refused/);
+  assert.equal(tries, 2);
 });
 
 test('each refusal of an edge is said in words, and that of an old one, which knows no private tunnels', async (t) => {

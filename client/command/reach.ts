@@ -28,6 +28,8 @@ interface Access {
   /** What its key is remembered for. */
   readonly names: readonly string[];
   readonly pin: string | undefined;
+  /** True if a pass opens it, which is asked for again when it is refused. */
+  readonly isMember: boolean;
   readonly ticket: (isRefused: boolean) => Promise<TicketContent>;
 }
 
@@ -73,7 +75,7 @@ async function reach(shell: Shell, target: string | undefined, flags: ReachFlags
     const first = openReach(await access.ticket(false), options, signal);
     return first.catch(async (error) => {
       if (!(error instanceof ClientError) || error.code !== 'reach-refused') throw error;
-      return openReach(await access.ticket(true), options, signal);
+      return openReach(await access.ticket(true), { ...options, isNewPass: access.isMember }, signal);
     });
   };
   if (flags.stdio) {
@@ -116,7 +118,7 @@ async function openAccess(shell: Shell, target: string | undefined, flags: Reach
   const ticket = parseTicket(text);
   if (ticket === null) throw new ClientError('ticket-malformed', flags.ticketFile ?? 'UNDERPASS_TICKET');
   const names = [`${ticket.url} ${ticket.tunnelId}`];
-  return { about: ticket.name, names, pin: ticket.pin, ticket: async () => ticket };
+  return { about: ticket.name, names, pin: ticket.pin, isMember: false, ticket: async () => ticket };
 }
 
 /**
@@ -148,6 +150,7 @@ async function accessOfMember(shell: Shell, target: string, flags: ReachFlags, o
     about: `${project.name}/${name}`,
     names: [`${api.origin} ${project.id}/${name}`, `${api.origin} ${typedProject}/${name}`],
     pin: undefined,
+    isMember: true,
     ticket: async (isRefused) => {
       if (isRefused || io.now() >= pass.staleAtMs) {
         asking ??= renew().finally(() => {

@@ -22,13 +22,16 @@ export interface ReachOptions {
   readonly caPem: string | undefined;
   /** Rejects with reach-untrusted. Nothing is sent inside before it resolves. */
   readonly checkPin: (pin: string) => Promise<void>;
+  /** Control has just given the pass: an edge that refuses it has not heard of it yet. */
+  readonly isNewPass?: boolean;
 }
 
 /** An edge that restarts is back within some seconds, and so is the client at the other end. */
 const retryMs = 10_000;
 /** The edge waits for a client too, up to 10 s. */
 const handshakeMs = 2 * stepTimeoutMs;
-const pauseMs = 500;
+const firstPauseMs = 250;
+const longestPauseMs = 2_000;
 
 /** Tries again for some seconds while the region or the client at the other end is away. */
 export async function openReach(ticket: TicketContent, options: ReachOptions, signal: AbortSignal): Promise<TLSSocket> {
@@ -37,7 +40,10 @@ export async function openReach(ticket: TicketContent, options: ReachOptions, si
     try {
       return await openOnce(ticket, options, dialIndex, signal);
     } catch (error) {
-      if (!(error instanceof ClientError) || !isPassing(error.cause) || performance.now() + pauseMs > endsAtMs) throw error;
+      const pauseMs = Math.min(firstPauseMs * 2 ** dialIndex, longestPauseMs);
+      const { cause } = error as Error;
+      const isUnheard = options.isNewPass === true && cause instanceof HandshakeError && cause.code === 'token-refused';
+      if (!(isUnheard || isPassing(cause)) || performance.now() + pauseMs > endsAtMs) throw error;
       await wait(pauseMs, undefined, { signal }).catch(() => Promise.reject(error));
     }
   }
