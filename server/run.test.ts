@@ -518,12 +518,20 @@ describe('what is kept', () => {
       const { code, err } = await command(`restore ${evil}`, { env: { UNDERPASS_HOME: empty } });
       assert.equal(code, expected, err);
       assert.match(err, pattern);
+      const verified = await command(`backup verify ${evil}`);
+      if (expected === exitCodes.local)
+        assert.match(`${verified.code} ${verified.err}`, new RegExp(`^${expected} .*${pattern.source}`));
       assert.deepEqual(
         (await readdir(empty)).filter((name) => name !== '.writable'),
         [],
       );
       await dropHome(empty);
     }
+    await writeFile(evil, unsummed);
+    const earlier = await makeHome();
+    const old = await command(`restore ${evil}`, { env: { UNDERPASS_HOME: earlier } });
+    assert.match(`${old.code} ${old.err}`, /^0 warning: it is of an earlier version and has no checksum/);
+    await dropHome(earlier);
     const used = await makeHome();
     await writeFile(join(used, 'ca.pem'), 'mine');
     const { code, err } = await command(`restore ${file}`, { env: { UNDERPASS_HOME: used } });
