@@ -6,6 +6,7 @@ import {
   type ImportedTunnel,
   leave,
   ownDomains,
+  ownPath,
   ownTcpPort,
   tunnelIfValid,
   tunnelNameOf,
@@ -146,7 +147,7 @@ function whyUnanswered(
   earlier: readonly Earlier[],
   kept: readonly Earlier[],
 ): string | undefined {
-  if (hasPath(settings)) return 'a domain has one upstream for all its paths';
+  if (hasPath(settings)) return ownPath;
   if (isForAll(host) && earlier.length > 0) return 'the edge answers for names that no tunnel has';
   return kept.some((rule) => !rule.hasPath) ? 'an earlier rule answers for its name' : undefined;
 }

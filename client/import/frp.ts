@@ -1,7 +1,16 @@
 // frpc.toml, and the older frpc.ini, whose names are turned into those of the newer file.
 
 import { inBrackets } from '@underpass/rules/address/address.ts';
-import { guardOf, type ImportedTunnel, leave, ownDomains, ownTcpPort, tunnelIfValid, tunnelNameOf } from './imported-tunnel.ts';
+import {
+  guardOf,
+  type ImportedTunnel,
+  leave,
+  ownDomains,
+  ownPath,
+  ownTcpPort,
+  tunnelIfValid,
+  tunnelNameOf,
+} from './imported-tunnel.ts';
 import type { Path, Reasons, Settings } from './settings.ts';
 
 export const frpReasons: Reasons = [
@@ -82,7 +91,8 @@ function localAddress(proxy: Settings): string {
   return `${inBrackets(proxy.text('localIP') ?? '127.0.0.1')}:${proxy.text('localPort') ?? ''}`;
 }
 
-const privateTunnel = 'tunnels that only a client reaches are not available';
+const privateTunnel =
+  'add a private tunnel with "underpass tunnels add NAME --type tcp --private"; visitors use "underpass reach"';
 
 const unavailableTypes: ReadonlyMap<string, string> = new Map([
   ['tcp', ownTcpPort],
@@ -98,7 +108,7 @@ function importProxy(settings: Settings, plain: Settings | undefined, hasOtherPa
   const type = settings.text('type') ?? 'tcp';
   const given = settings.text('name') ?? type;
   if (type !== 'http' && type !== 'https') return leave(settings, unavailableTypes.get(type) ?? `type ${type} is not available`);
-  if (isPart(settings)) return leave(settings, 'a domain has one upstream for all its paths');
+  if (isPart(settings)) return leave(settings, ownPath);
   const plugin = settings.below('plugin');
   const kind = plugin.text('type');
   const local = localAddress(settings);

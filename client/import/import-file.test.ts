@@ -443,6 +443,16 @@ describe('every import', () => {
     assert.equal(file!.leftOut.at(-1)?.why, 'type constructor is not available');
   });
 
+  it('names what takes the place of a path and of a private tunnel', async () => {
+    const rules = 'ingress:\n  - {hostname: a.example.com, path: ^/api, service: "http://localhost:1"}\n';
+    const proxy = '[[proxies]]\nname = "db"\ntype = "stcp"\nlocalPort = 5432\n';
+    const whys = await Promise.all(
+      [importFile('config.yml', rules), importFile('frpc.toml', proxy)].map(async (file) => (await file)?.leftOut.at(-1)?.why),
+    );
+    assert.match(whys[0]!, /DOMAIN\/PATH=URL/);
+    assert.match(whys[1]!, /--type tcp --private/);
+  });
+
   for (const { claim, path, text, tunnels, left } of cases) {
     it(claim, async () => {
       // Windows writes a mark and other line ends.

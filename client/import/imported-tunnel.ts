@@ -55,6 +55,9 @@ export function withUniqueNames(tunnels: readonly ImportedTunnel[]): readonly Im
   });
 }
 
+/** Other programs match a pattern or any text that begins alike; here whole segments match. */
+export const ownPath = 'paths match by whole segments here: give this upstream as DOMAIN/PATH=URL';
+
 export const ownTcpPort = 'the region chooses the public port: add a tunnel with "underpass tunnels add NAME --type tcp"';
 
 /** Names all settings of a tunnel that has no counterpart. */
