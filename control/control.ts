@@ -29,7 +29,6 @@ import { createDomainLoss } from './tunnels/domain/ownership.ts';
 import { createEventStreams, type EventStreams } from './tunnels/tunnel/events.ts';
 import { expireTunnels } from './tunnels/tunnel/expiry.ts';
 import { createHostRecheck } from './tunnels/tunnel/host-recheck.ts';
-import { createReachCalls } from './tunnels/tunnel/reach.ts';
 import { usageHandlers } from './usage/calls.ts';
 import { holdToTrafficLimits } from './usage/traffic-limit.ts';
 import { policyHandlers } from './visitors/policies/calls.ts';
@@ -60,7 +59,6 @@ function createHandlers(parts: Parts, events: EventStreams): Handlers {
       ...{ ...overviewHandlers, ...alertHandlers, ...webhookHandlers, ...usageHandlers },
     }),
     ...events.calls,
-    ...createReachCalls(parts),
     ...createOperatorCalls(parts),
     ...createSiteCalls({ version, origin, operator, ...mailboxOf(parts) }, createReleases(releases)),
   };

@@ -14,13 +14,13 @@ import { isoOrNull, isoTime } from '../../platform/store/iso-time.ts';
 import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries, Store } from '../../platform/store/store.ts';
 import { auditCall } from '../../request/caller/audit.ts';
-import type { CallContext, Handlers } from '../../request/caller/call.ts';
+import type { AreaHandlers, CallContext } from '../../request/caller/call.ts';
 import { lockProject } from '../../request/caller/project-lock.ts';
 import { parseEnd } from '../../request/http/days.ts';
 import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
 import { findTunnelRow, readTunnel, type TunnelReadDeps } from './tunnels.ts';
 
-export interface ReachDeps extends TunnelReadDeps {
+interface ReachDeps extends TunnelReadDeps {
   readonly store: Store;
   readonly feed: FeedPort;
 }
@@ -133,14 +133,14 @@ const removeTicket = (deps: ReachDeps, context: CallContext<'deleteReachTicket'>
     await auditCall(trx, context, 'tunnel.delete-ticket', tunnel.name, { ticket: orMissing(row, 'Ticket').name });
   });
 
-type ReachCalls = 'reachTunnel' | 'listReachTickets' | 'createReachTicket' | 'deleteReachTicket';
+async function listTickets({ store }: ReachDeps, context: Context): Promise<readonly ReachTicket[]> {
+  const { id } = await findRow(store.db, context);
+  return (await ticketRows(store.db, id).execute()).map(toTicket);
+}
 
-export const createReachCalls = (deps: ReachDeps): Handlers<ReachCalls> => ({
-  reachTunnel: (context) => givePass(deps, context),
-  listReachTickets: async (context) => {
-    const { id } = await findRow(deps.store.db, context);
-    return (await ticketRows(deps.store.db, id).execute()).map(toTicket);
-  },
-  createReachTicket: (context) => addTicket(deps, context),
-  deleteReachTicket: (context) => removeTicket(deps, context),
-});
+export const reachHandlers = {
+  reachTunnel: givePass,
+  listReachTickets: listTickets,
+  createReachTicket: addTicket,
+  deleteReachTicket: removeTicket,
+} satisfies AreaHandlers<ReachDeps>;
