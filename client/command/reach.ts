@@ -7,9 +7,10 @@ import { parseTicket, type TicketContent } from '@underpass/wire/reach-ticket.ts
 import { type Command, Option } from 'commander';
 import { openProject } from '../account/account.ts';
 import { openOrSignIn } from '../account/sign-in.ts';
+import { parseListenAddress } from '../config/listen-address.ts';
 import { readPem } from '../config/loaded-tunnel.ts';
 import { readToken } from '../config/token.ts';
-import { ClientError } from '../process/error.ts';
+import { ClientError, orUsage } from '../process/error.ts';
 import type { LocalPort } from '../reach/listen.ts';
 import type { Output } from '../terminal/output.ts';
 import { type CommonFlags, canonicalOf, describe, outputOf, refuseOptions, type Shell, withProject } from './command-line.ts';
@@ -52,10 +53,7 @@ export function addReachCommand(program: Command, shell: Shell): void {
 
 /** `[HOST:]PORT`: other machines reach it only if the user names an address of this one. */
 export function parseListen(text: string): LocalPort {
-  const [, v6, host, digits] = /^(?:\[([0-9a-fA-F:.]+)\]:|([^:[\]\s]*):)?(\d{1,5})$/.exec(text) ?? [];
-  const port = Number(digits ?? Number.NaN);
-  if (!(port <= 65_535)) throw new ClientError('usage', `'${text}' is not an address, e.g. 127.0.0.1:5432`);
-  return { host: v6 || host || '127.0.0.1', port };
+  return orUsage(parseListenAddress(text.replace(/^(?=\d+$)/, ':')));
 }
 
 async function reach(shell: Shell, target: string | undefined, flags: ReachFlags): Promise<void> {
@@ -95,9 +93,7 @@ async function reach(shell: Shell, target: string | undefined, flags: ReachFlags
 
 async function parseKey(text: string): Promise<string> {
   const { parsePin } = await import('../ssh/hosts.ts');
-  const pin = parsePin(text);
-  if (pin === null) throw new ClientError('usage', `'${text}' is not a SHA-256: 64 hexadecimal digits`);
-  return pin;
+  return orUsage(parsePin(text));
 }
 
 async function openAccess(shell: Shell, target: string | undefined, flags: ReachFlags, output: Output): Promise<Access> {

@@ -128,11 +128,7 @@ async function fromFlags(shell: Shell, text: string, flags: ServeFlags): Promise
 async function connect(shell: Shell, host: string, flags: ConnectFlags): Promise<void> {
   const { parsePin, parseSshTarget } = await import('../ssh/hosts.ts');
   const target = orUsage(parseSshTarget(host));
-  const pins = requireOption(flags.pin, '--pin <sha256>').map((text) => {
-    const pin = parsePin(text);
-    if (pin === null) throw new ClientError('usage', `'${text}' is not a SHA-256: 64 hexadecimal digits`);
-    return pin;
-  });
+  const pins = requireOption(flags.pin, '--pin <sha256>').map((text) => orUsage(parsePin(text)));
   const { visitSshHost } = await import('../ssh/visit.ts');
   await visitSshHost(shell.io, target, pins);
 }

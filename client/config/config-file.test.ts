@@ -172,7 +172,7 @@ const wrong = [
     name: 'a malformed health address',
     text: `health: "8471"\n${tunnel('    token-env: T\n    upstream: http://a')}`,
     line: 1,
-    message: /'8471' is not a health address, e\.g\. 127\.0\.0\.1:8471/,
+    message: /'8471' is not an address, e\.g\. 127\.0\.0\.1:8471/,
   },
   { name: 'not YAML', text: 'tunnels: [', line: 1, message: /./ },
   { name: 'two documents', text: 'tunnels: []\n---\ntunnels: []', line: 2, message: /multiple documents/i },

@@ -5,7 +5,7 @@ import { isAbsolute, join } from 'node:path';
 import type { Parsed } from '@underpass/rules/parsed.ts';
 import { isTunnelType, type TunnelType, tunnelTypeNames } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { isMap, isScalar, isSeq, LineCounter, type Node, type Pair, parseDocument, type Scalar, type YAMLMap } from 'yaml';
-import { parseHealthAddress } from './health-address.ts';
+import { parseListenAddress } from './listen-address.ts';
 import {
   type NamedTunnel,
   parseTunnelUrl,
@@ -72,7 +72,7 @@ function readRoot(node: unknown, reader: Reader): Config | undefined {
   const tunnels = list.items.flatMap((item) => readTunnel(item, reader) ?? []);
   refuseRepeatedNames(list.items, reader);
   const health = readText(map, 'health', reader);
-  parseAt(map, 'health', health, parseHealthAddress, reader);
+  parseAt(map, 'health', health, parseListenAddress, reader);
   return { health, tunnels };
 }
 

@@ -93,6 +93,6 @@ test('the lines for visitors name every host and leave the checks of host keys a
 });
 
 test('a pin is 64 digits, with or without colons', () => {
-  assert.equal(parsePin(`${'AB:'.repeat(31)}CD`), `${'ab'.repeat(31)}cd`);
-  for (const text of ['', 'ab', 'zz'.repeat(32), `${'ab'.repeat(32)}c`]) assert.equal(parsePin(text), null);
+  assert.deepEqual(parsePin(`${'AB:'.repeat(31)}CD`), { ok: true, value: `${'ab'.repeat(31)}cd` });
+  for (const text of ['', 'ab', 'zz'.repeat(32), `${'ab'.repeat(32)}c`]) assert.equal(parsePin(text).ok, false);
 });

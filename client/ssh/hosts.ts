@@ -87,10 +87,10 @@ export function parseSshTarget(text: string): Parsed<SshTarget> {
   return accept({ name, domain: rest.join('.'), port: whole.value.port });
 }
 
-/** The SHA-256 of a certificate, with or without colons; null if it is none. */
-export function parsePin(text: string): string | null {
+/** The SHA-256 of a certificate, with or without colons. */
+export function parsePin(text: string): Parsed<string> {
   const pin = text.replaceAll(':', '').toLowerCase();
-  return /^[0-9a-f]{64}$/.test(pin) ? pin : null;
+  return /^[0-9a-f]{64}$/.test(pin) ? accept(pin) : refuse(`'${text}' is not a SHA-256: 64 hexadecimal digits`);
 }
 
 /**

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { inBrackets } from '@underpass/rules/address/address.ts';
-import { parseHealthAddress } from '../config/health-address.ts';
+import { parseListenAddress } from '../config/listen-address.ts';
 import { ClientError, listenReason, orUsage } from '../process/error.ts';
 import type { TunnelView } from '../terminal/live-status.ts';
 
@@ -19,7 +19,7 @@ const maxConnections = 32;
 const requestTimeoutMs = 5_000;
 
 export async function startHealth(place: string, views: () => readonly TunnelView[]): Promise<Health> {
-  const { host, port } = orUsage(parseHealthAddress(place));
+  const { host, port } = orUsage(parseListenAddress(place));
   const server = createServer({ requestTimeout: requestTimeoutMs, headersTimeout: requestTimeoutMs }, (request, response) => {
     const { status, body } = answer(request.method ?? '', request.url ?? '', views());
     response.writeHead(status, { 'content-type': 'application/json', connection: 'close' });
