@@ -23,7 +23,7 @@ import type { Store } from '@underpass/control/platform/store/store.ts';
 import { keepHistoryPartitions, rollUpHistory } from '@underpass/control/sweep/history.ts';
 import { deleteAllExpired } from '@underpass/control/sweep/sweep.ts';
 import { startPostgres } from '@underpass/control/test-kit-postgres.ts';
-import type { FeedTunnelReport } from '@underpass/wire/feed.ts';
+import type { FeedTunnelReport } from '@underpass/wire/feed/feed.ts';
 import { sql } from 'kysely';
 import { cpuSeconds, ms, percentiles, timed } from './scale-region.ts';
 

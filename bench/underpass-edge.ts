@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { duplexPair } from 'node:stream';
 import { createEdge } from '@underpass/edge/edge.ts';
 import type { TunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
-import { type FeedState, type FeedTunnel, feedVersion } from '@underpass/wire/feed.ts';
-import { createControlFeed } from '@underpass/wire/feed-stream.ts';
+import { type FeedState, type FeedTunnel, feedVersion } from '@underpass/wire/feed/feed.ts';
+import { createControlFeed } from '@underpass/wire/feed/feed-stream.ts';
 import { pino } from 'pino';
 import type { Tunnel } from './peers/underpass.ts';
 

@@ -11,7 +11,7 @@ import type { Tunnel } from '@underpass/rules/entity/entity.ts';
 import type { Session } from '@underpass/wire/api.ts';
 import { carrierPath, carrierProtocol, clientIdHeader, softwareHeader } from '@underpass/wire/core/upgrade.ts';
 import { requestUpgrade } from '@underpass/wire/handshake.ts';
-import { createSession } from '@underpass/wire/session.ts';
+import { createSession } from '@underpass/wire/session/session.ts';
 import { createLog } from './process/log.ts';
 import { type Running, startServer } from './serve/start.ts';
 import { type Environment, readSettings, type Settings } from './settings/settings.ts';

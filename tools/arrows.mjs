@@ -79,7 +79,7 @@ export const layers = {
   bench: [['core'], ['peers'], ['.']],
   tests: [['helpers'], ['chaos', 'deploy', 'docs'], ['cluster']],
   runtime: [['.']],
-  wire: [['core', 'http', 'socket'], ['.']],
+  wire: [['core', 'feed', 'http', 'socket', 'ticket'], ['.'], ['path'], ['session']],
 };
 
 const impureNames =

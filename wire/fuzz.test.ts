@@ -12,7 +12,7 @@ import { encodeOpen } from './core/open.ts';
 import { createFakeClock } from './fixture/clock.ts';
 import { encodeNaive } from './fixture/naive-codec.ts';
 import { testRequest } from './fixture/sessions.ts';
-import { createSession, defaultLimits } from './session.ts';
+import { createSession, defaultLimits } from './session/session.ts';
 
 const framesWanted = Number(process.env.UNDERPASS_FUZZ_FRAMES ?? 200_000);
 const firstSeed = Number(process.env.UNDERPASS_FUZZ_SEED ?? 1);

@@ -8,7 +8,7 @@ import { type RefusalCode, refusals } from './core/code.ts';
 import { parseClientFacts, parseUpgradeRequest } from './core/upgrade.ts';
 import { carrierKinds, createCarriers } from './fixture/carriers.ts';
 import { acceptUpgrade, HandshakeError, readUpgrade, refuseUpgrade, requestUpgrade } from './handshake.ts';
-import { createSession } from './session.ts';
+import { createSession } from './session/session.ts';
 
 const options = { host: 'edge.example', path: '/underpass', protocol: 'underpass', token: 'secret', timeoutMs: 60_000 };
 const codeOf = (promise: Promise<unknown>): Promise<string> =>

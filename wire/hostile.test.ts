@@ -15,7 +15,7 @@ import { createFakeClock } from './fixture/clock.ts';
 import { decodeNaive, encodeNaive, type NaiveFrame } from './fixture/naive-codec.ts';
 import { relayStreams } from './fixture/relay-streams.ts';
 import { testRequest } from './fixture/sessions.ts';
-import { createSession, type SessionOptions } from './session.ts';
+import { createSession, type SessionOptions } from './session/session.ts';
 import { SocketWriter } from './socket/socket-writer.ts';
 
 const [hello, open, opened, data, credit, reset, ping, pong, goaway, offer, , times] = [

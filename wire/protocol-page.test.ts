@@ -8,8 +8,8 @@ import { frameType, maxPayloadBytes } from './core/frame.ts';
 import { maxHeadBytes } from './core/head.ts';
 import { currentVersion, oldestVersion } from './core/hello.ts';
 import vectors from './core/vectors.json' with { type: 'json' };
-import { maxFeedMessageBytes } from './feed-stream.ts';
-import { defaultLimits } from './session.ts';
+import { maxFeedMessageBytes } from './feed/feed-stream.ts';
+import { defaultLimits } from './session/session.ts';
 
 const page = readFileSync(new URL('../docs/protocol.md', import.meta.url), 'utf8');
 const section = (title: string): string =>

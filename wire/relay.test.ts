@@ -9,7 +9,7 @@ import { createTcpPair } from './fixture/carriers.ts';
 import { relayStreams } from './fixture/relay-streams.ts';
 import { collect, createSessionPair, pump, whenReset } from './fixture/sessions.ts';
 import { relaySocket } from './relay.ts';
-import type { SessionOptions } from './session.ts';
+import type { SessionOptions } from './session/session.ts';
 
 interface Relayed extends AsyncDisposable {
   /** The edge's end of the stream. */

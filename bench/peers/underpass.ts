@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { footprintOf } from '@underpass/tests/helpers/footprint.ts';
 import { weighable, weighed } from '@underpass/tests/helpers/process.ts';
-import type { FeedVisit, FeedVisitorLog } from '@underpass/wire/feed.ts';
+import type { FeedVisit, FeedVisitorLog } from '@underpass/wire/feed/feed.ts';
 import { makeCertificate, type Peer, type Running, type Setup } from './peer.ts';
 import { firstJson, start } from './processes.ts';
 

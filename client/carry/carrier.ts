@@ -5,7 +5,7 @@ import { aTunnel, type TunnelType } from '@underpass/rules/tunnel/tunnel-type.ts
 import type { Session, SessionEnd, Stream } from '@underpass/wire/api.ts';
 import type { SessionClock } from '@underpass/wire/clock.ts';
 import type { WindowBudget } from '@underpass/wire/core/credit.ts';
-import { createSession } from '@underpass/wire/session.ts';
+import { createSession } from '@underpass/wire/session/session.ts';
 import { after } from './after.ts';
 import { type DialledCarrier, type DialOptions, dialEdge } from './dial.ts';
 import { CarryError } from './problem.ts';

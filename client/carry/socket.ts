@@ -1,7 +1,7 @@
 // Sockets that a dial waits for: each step has a timeout, ends with an abort, and fails with the caller's error.
 
 import type { Socket } from 'node:net';
-import { adaptControl, connectNear } from '@underpass/wire/tcp-path.ts';
+import { adaptControl, connectNear } from '@underpass/wire/path/tcp-path.ts';
 
 /** Time for each step: the TCP connection, the TLS handshake, the HTTP response. */
 export const stepTimeoutMs = 10_000;

@@ -3,7 +3,7 @@
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { type Upstream, usesHttp2, usesTls } from '@underpass/rules/tunnel/upstream.ts';
-import { adaptControl, connectNear } from '@underpass/wire/tcp-path.ts';
+import { adaptControl, connectNear } from '@underpass/wire/path/tcp-path.ts';
 import { lookUpForSocket, serverNameOf } from './lookup.ts';
 
 export interface UpstreamTrust {

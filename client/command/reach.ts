@@ -3,7 +3,7 @@
 import { resolve } from 'node:path';
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import { parseTunnelName } from '@underpass/rules/tunnel/tunnel-name.ts';
-import { parseTicket, type TicketContent } from '@underpass/wire/reach-ticket.ts';
+import { parseTicket, type TicketContent } from '@underpass/wire/ticket/reach-ticket.ts';
 import { type Command, Option } from 'commander';
 import { openProject } from '../account/account.ts';
 import { openOrSignIn } from '../account/sign-in.ts';

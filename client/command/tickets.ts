@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import { neverLabel } from '@underpass/rules/text/date.ts';
-import { parseTicket, renderTicket } from '@underpass/wire/reach-ticket.ts';
+import { parseTicket, renderTicket } from '@underpass/wire/ticket/reach-ticket.ts';
 import type { Command } from 'commander';
 import { openProject } from '../account/account.ts';
 import { ClientError } from '../process/error.ts';

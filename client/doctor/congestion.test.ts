@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Controls } from '@underpass/wire/core/congestion.ts';
+import type { Controls } from '@underpass/wire/path/core/congestion.ts';
 import { judgeCongestion } from './congestion.ts';
 
 const withBbr: Controls = { system: 'cubic', far: 'bbr', near: 'cubic' };

@@ -1,6 +1,6 @@
 // Which congestion control carriers to the region get. Without BBR a long path that loses packets is slow.
 
-import { type Controls, isLongPath, isLossBased } from '@underpass/wire/core/congestion.ts';
+import { type Controls, isLongPath, isLossBased } from '@underpass/wire/path/core/congestion.ts';
 import { type Finding, ok, warning } from './finding.ts';
 
 const allowBbr =

@@ -2,7 +2,7 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type PeerCertificate, type TLSSocket } from 'node:tls';
 import { isLoopbackHost } from '@underpass/rules/tunnel/upstream.ts';
-import { adaptControl, offeredControls, readTcpInfo } from '@underpass/wire/tcp-path.ts';
+import { adaptControl, offeredControls, readTcpInfo } from '@underpass/wire/path/tcp-path.ts';
 import { lookUp, lookUpForSocket } from '../carry/lookup.ts';
 import { CarryError, problems } from '../carry/problem.ts';
 import { connectThroughProxy } from '../carry/proxy-connect.ts';

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { aTunnel, type TunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
 import type { Info } from '@underpass/wire/core/hello.ts';
-import { createSession } from '@underpass/wire/session.ts';
+import { createSession } from '@underpass/wire/session/session.ts';
 import type { TunnelUpstreams } from '../carry/api.ts';
 import { type DialledCarrier, dialEdge } from '../carry/dial.ts';
 import { createDomainCheck } from '../carry/domain-check.ts';

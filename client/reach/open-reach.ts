@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { carrierPath, reachProtocol, softwareHeader, tunnelHeader } from '@underpass/wire/core/upgrade.ts';
 import { HandshakeError, requestUpgrade } from '@underpass/wire/handshake.ts';
-import type { TicketContent } from '@underpass/wire/reach-ticket.ts';
+import type { TicketContent } from '@underpass/wire/ticket/reach-ticket.ts';
 import { dialTrusted } from '../carry/dial.ts';
 import { CarryError } from '../carry/problem.ts';
 import { proxyFor } from '../carry/proxy-connect.ts';

@@ -10,7 +10,7 @@ import type { GoawayCode } from '@underpass/wire/core/code.ts';
 import { frameType } from '@underpass/wire/core/frame.ts';
 import { encodeHello, type Info } from '@underpass/wire/core/hello.ts';
 import { carrierPath, carrierProtocol, clientIdHeader, softwareHeader } from '@underpass/wire/core/upgrade.ts';
-import type { FeedTunnel } from '@underpass/wire/feed.ts';
+import type { FeedTunnel } from '@underpass/wire/feed/feed.ts';
 import { encodeNaive } from '@underpass/wire/fixture/naive-codec.ts';
 import { HandshakeError, requestUpgrade } from '@underpass/wire/handshake.ts';
 import { createRig, hashOf, type Rig, readUntil, regionHost, type TestClient, tunnelOf } from '../fixture/rig.ts';

@@ -14,9 +14,9 @@ import {
   reachProtocol,
   type UpgradeRequest,
 } from '@underpass/wire/core/upgrade.ts';
-import type { FeedTunnel } from '@underpass/wire/feed.ts';
+import type { FeedTunnel } from '@underpass/wire/feed/feed.ts';
 import { acceptUpgrade, HandshakeError, readUpgrade, refuseUpgrade } from '@underpass/wire/handshake.ts';
-import { createSession } from '@underpass/wire/session.ts';
+import { createSession } from '@underpass/wire/session/session.ts';
 import type { Logger } from 'pino';
 import type { Endpoints } from '../core/proxy-protocol.ts';
 import { isPrivate } from '../routes/reacher.ts';

@@ -1,6 +1,6 @@
 // Entries of visitor logs on their way to control: what an edge holds until the feed takes them. Bounded; what does not fit is counted.
 
-import type { FeedLogEntry, FeedTunnelLog } from '@underpass/wire/feed.ts';
+import type { FeedLogEntry, FeedTunnelLog } from '@underpass/wire/feed/feed.ts';
 
 /** Entries that one message takes, some 1.5 kB each at most. */
 const mostInMessage = 500;

@@ -2,7 +2,7 @@
 
 import { once } from 'node:events';
 import type { AddressInfo, ListenOptions, Server } from 'node:net';
-import { beginNear } from '@underpass/wire/tcp-path.ts';
+import { beginNear } from '@underpass/wire/path/tcp-path.ts';
 
 export interface Listen {
   /** All addresses of both families if missing. */

@@ -8,7 +8,7 @@ import { eventually } from '@underpass/rules/test-kit.ts';
 import { frameType } from '@underpass/wire/core/frame.ts';
 import { encodeHello } from '@underpass/wire/core/hello.ts';
 import { carrierPath, carrierProtocol, clientIdHeader, softwareHeader } from '@underpass/wire/core/upgrade.ts';
-import type { FeedTunnel } from '@underpass/wire/feed.ts';
+import type { FeedTunnel } from '@underpass/wire/feed/feed.ts';
 import { encodeNaive } from '@underpass/wire/fixture/naive-codec.ts';
 import { requestUpgrade } from '@underpass/wire/handshake.ts';
 import { encodeProxyHeader } from '../core/proxy-protocol.ts';

@@ -3,7 +3,7 @@
 
 import { createServer, type ListenOptions, type Server } from 'node:net';
 import { isInRange, type PortProblem, type PortRange } from '@underpass/rules/tunnel/port-range.ts';
-import type { FeedTunnel } from '@underpass/wire/feed.ts';
+import type { FeedTunnel } from '@underpass/wire/feed/feed.ts';
 import { resetSocket } from '@underpass/wire/socket/reset-socket.ts';
 import type { Logger } from 'pino';
 import { errorOfFailure, type VisitorError } from '../core/visitor-error.ts';

@@ -3,9 +3,9 @@
 
 import type { Socket } from 'node:net';
 import { HeldBytes } from '@underpass/wire/http/held-bytes.ts';
+import { adaptControl } from '@underpass/wire/path/tcp-path.ts';
 import { resetSocket } from '@underpass/wire/socket/reset-socket.ts';
 import { readShared } from '@underpass/wire/socket/shared-read.ts';
-import { adaptControl } from '@underpass/wire/tcp-path.ts';
 import { visitorAddress } from '../core/address.ts';
 import { type Endpoints, peekProxyHeader } from '../core/proxy-protocol.ts';
 import type { ConnectionLimiter } from '../limits/connection-limiter.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { type Duplex, duplexPair } from 'node:stream';
 import { it } from 'node:test';
-import type { FromEdge, ToEdge } from '@underpass/wire/feed.ts';
-import { createControlFeed, type FeedStream } from '@underpass/wire/feed-stream.ts';
+import type { FromEdge, ToEdge } from '@underpass/wire/feed/feed.ts';
+import { createControlFeed, type FeedStream } from '@underpass/wire/feed/feed-stream.ts';
 import { pino } from 'pino';
 import { FeedLink } from './feed-link.ts';
 import type { ReportScope } from './reporter.ts';

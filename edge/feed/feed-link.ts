@@ -12,8 +12,8 @@ import {
   feedVersion,
   mostPortProblems,
   type ToEdge,
-} from '@underpass/wire/feed.ts';
-import { createEdgeFeed, type FeedStream } from '@underpass/wire/feed-stream.ts';
+} from '@underpass/wire/feed/feed.ts';
+import { createEdgeFeed, type FeedStream } from '@underpass/wire/feed/feed-stream.ts';
 import type { Logger } from 'pino';
 import type { ReportScope } from './reporter.ts';
 

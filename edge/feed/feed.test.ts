@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { eventually } from '@underpass/rules/test-kit.ts';
-import type { FeedCertificate } from '@underpass/wire/feed.ts';
+import type { FeedCertificate } from '@underpass/wire/feed/feed.ts';
 import { pino } from 'pino';
 import { createRig, readUntil, tunnelOf } from '../fixture/rig.ts';
 import { nextBackoffMs } from './feed-link.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { emptyFigures } from '@underpass/rules/tunnel/figures.ts';
-import type { FeedTunnelReport } from '@underpass/wire/feed.ts';
-import { maxFeedMessageBytes } from '@underpass/wire/feed-stream.ts';
+import type { FeedTunnelReport } from '@underpass/wire/feed/feed.ts';
+import { maxFeedMessageBytes } from '@underpass/wire/feed/feed-stream.ts';
 import { Reporter } from './reporter.ts';
 
 const client = { id: 'c', address: '', version: '', sinceMs: 0, rttMs: 1, provenAtMs: 0, healthy: true };

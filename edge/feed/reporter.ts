@@ -1,7 +1,7 @@
 // Reports on tunnels for control: counters since the start, and connected clients. Leaves out what did not change.
 
 import { countOfAnswers } from '@underpass/rules/tunnel/figures.ts';
-import type { FeedClient, FeedTunnelReport } from '@underpass/wire/feed.ts';
+import type { FeedClient, FeedTunnelReport } from '@underpass/wire/feed/feed.ts';
 import type { OtlpTunnelFigures } from '../core/otlp.ts';
 import type { TunnelClient } from '../routes/tunnel-client.ts';
 import type { TunnelState } from '../routes/tunnel-state.ts';

@@ -3,7 +3,7 @@
 
 import { mkdir, open, readFile, rename, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { FeedCopy, FeedState } from '@underpass/wire/feed.ts';
+import type { FeedCopy, FeedState } from '@underpass/wire/feed/feed.ts';
 import type { FeedPosition } from './feed-link.ts';
 
 interface Snapshot {

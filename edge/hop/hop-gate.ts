@@ -3,7 +3,7 @@
 import type { Duplex } from 'node:stream';
 import type { Session, Stream } from '@underpass/wire/api.ts';
 import { asksTimes, maxOffers, type Offer } from '@underpass/wire/core/offer.ts';
-import { createSession } from '@underpass/wire/session.ts';
+import { createSession } from '@underpass/wire/session/session.ts';
 import type { RouteTable } from '../routes/route-table.ts';
 import type { Dialer } from '../upstream/dialer.ts';
 import { type ByteCounts, Link, type LinkFailure, type LinkOwner } from '../upstream/link.ts';
@@ -18,7 +18,7 @@ export interface HopGateOptions {
 }
 
 /**
- * A list names every tunnel with clients, so at most two are made in this time. wire/notices.ts keeps the rate that a peer
+ * A list names every tunnel with clients, so at most two are made in this time. wire/session/notices.ts keeps the rate that a peer
  * accepts.
  */
 const coalesceMs = 100;

@@ -5,7 +5,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Session } from '@underpass/wire/api.ts';
-import type { FeedPeer } from '@underpass/wire/feed.ts';
+import type { FeedPeer } from '@underpass/wire/feed/feed.ts';
 import type { Logger } from 'pino';
 import { isPrivate } from '../routes/reacher.ts';
 import type { RouteTable } from '../routes/route-table.ts';

@@ -14,7 +14,7 @@ import type { Times } from '@underpass/wire/core/times.ts';
 import { carrierPath, carrierProtocol, clientIdHeader, softwareHeader } from '@underpass/wire/core/upgrade.ts';
 import { encodeFrame } from '@underpass/wire/fixture/frames.ts';
 import { requestUpgrade } from '@underpass/wire/handshake.ts';
-import { createSession } from '@underpass/wire/session.ts';
+import { createSession } from '@underpass/wire/session/session.ts';
 import { pino } from 'pino';
 import { createTicketKeys } from '../door/ticket-keys.ts';
 import { helloFor } from '../fixture/hello.ts';

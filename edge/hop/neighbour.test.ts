@@ -8,7 +8,7 @@ import { eventually } from '@underpass/rules/test-kit.ts';
 import type { Session, Stream } from '@underpass/wire/api.ts';
 import type { Offer } from '@underpass/wire/core/offer.ts';
 import { testRequest } from '@underpass/wire/fixture/sessions.ts';
-import { createSession } from '@underpass/wire/session.ts';
+import { createSession } from '@underpass/wire/session/session.ts';
 import { pino } from 'pino';
 import { Neighbour } from './neighbour.ts';
 

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import type { Session } from '@underpass/wire/api.ts';
 import { offerVersion } from '@underpass/wire/core/hello.ts';
 import type { Offer } from '@underpass/wire/core/offer.ts';
-import { createSession } from '@underpass/wire/session.ts';
+import { createSession } from '@underpass/wire/session/session.ts';
 import type { Logger } from 'pino';
 
 /** The time for which a neighbour is skipped after a failed dial, so that not every visitor waits for it. */

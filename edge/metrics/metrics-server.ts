@@ -2,7 +2,7 @@
 
 import { createServer, type Server } from 'node:http';
 import { portProblems } from '@underpass/rules/tunnel/port-range.ts';
-import type { FeedCopy } from '@underpass/wire/feed.ts';
+import type { FeedCopy } from '@underpass/wire/feed/feed.ts';
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { type Listen, listen } from '../door/listen.ts';
 import type { FeedStanding } from '../feed/feed-link.ts';

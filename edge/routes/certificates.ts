@@ -2,7 +2,7 @@
 
 import { createSecureContext, type SecureContext } from 'node:tls';
 import { servingNames } from '@underpass/rules/names/hostname.ts';
-import type { FeedCertificate } from '@underpass/wire/feed.ts';
+import type { FeedCertificate } from '@underpass/wire/feed/feed.ts';
 import type { Logger } from 'pino';
 
 interface Entry {

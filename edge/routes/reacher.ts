@@ -1,8 +1,8 @@
 // Who reaches a private tunnel: a member with a signed pass, or the holder of a ticket.
 
 import { createHash } from 'node:crypto';
-import type { FeedReach, FeedTunnel } from '@underpass/wire/feed.ts';
-import { verifyVisit } from '@underpass/wire/signed-visit.ts';
+import type { FeedReach, FeedTunnel } from '@underpass/wire/feed/feed.ts';
+import { verifyVisit } from '@underpass/wire/ticket/signed-visit.ts';
 
 export interface Reacher {
   readonly kind: 'pass' | 'ticket';

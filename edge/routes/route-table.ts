@@ -4,7 +4,15 @@ import { createSecureContext, type SecureContext } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
 import { NetworkSet } from '@underpass/rules/address/network-set.ts';
 import { isCanonicalHostname, servingNames } from '@underpass/rules/names/hostname.ts';
-import type { FeedBlock, FeedCertificate, FeedChallenge, FeedPeer, FeedState, FeedTunnel, ToEdge } from '@underpass/wire/feed.ts';
+import type {
+  FeedBlock,
+  FeedCertificate,
+  FeedChallenge,
+  FeedPeer,
+  FeedState,
+  FeedTunnel,
+  ToEdge,
+} from '@underpass/wire/feed/feed.ts';
 import type { Logger } from 'pino';
 import type { VisitorError } from '../core/visitor-error.ts';
 import { atOnce, inTurns } from '../limits/in-turns.ts';

@@ -4,7 +4,7 @@ import { compileAllowList } from '@underpass/rules/address/allow-list.ts';
 import { coversHost } from '@underpass/rules/names/hostname.ts';
 import { countFirstByte, countStatus, emptyFigures } from '@underpass/rules/tunnel/figures.ts';
 import type { TunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
-import type { FeedLeave, FeedRefusal, FeedTunnel } from '@underpass/wire/feed.ts';
+import type { FeedLeave, FeedRefusal, FeedTunnel } from '@underpass/wire/feed/feed.ts';
 import type { VisitorError } from '../core/visitor-error.ts';
 import { mayReach, type Reacher } from './reacher.ts';
 import type { TunnelClient } from './tunnel-client.ts';

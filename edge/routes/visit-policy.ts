@@ -6,7 +6,7 @@ import { type MachineToken, refusalOf, type VisitorClaims } from '@underpass/rul
 import type { Reach } from '@underpass/rules/visit/method-reach.ts';
 import type { PathAction } from '@underpass/rules/visit/path-rule.ts';
 import { compileRules } from '@underpass/rules/visit/rule-match.ts';
-import type { FeedVisit } from '@underpass/wire/feed.ts';
+import type { FeedVisit } from '@underpass/wire/feed/feed.ts';
 
 /** A visitor whom the policy admits, by a session or a machine token. Each running request refers to its visitor. */
 export interface AdmittedVisitor {

@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 import { connect } from 'node:http2';
 import { it, type TestContext } from 'node:test';
 import { countOfClass, countsOf, type Figures, firstByteParts, statusClasses } from '@underpass/rules/tunnel/figures.ts';
-import type { FeedTunnel } from '@underpass/wire/feed.ts';
+import type { FeedTunnel } from '@underpass/wire/feed/feed.ts';
 import { createRig, type Rig, readAll, tunnelOf } from '../fixture/rig.ts';
 
 const host = 't.tunnels.test';

@@ -6,9 +6,9 @@ import { describe, it } from 'node:test';
 import type { TLSSocket } from 'node:tls';
 import { eventually } from '@underpass/rules/test-kit.ts';
 import { carrierPath, reachProtocol, tunnelHeader } from '@underpass/wire/core/upgrade.ts';
-import type { FeedReach, FeedTunnel } from '@underpass/wire/feed.ts';
+import type { FeedReach, FeedTunnel } from '@underpass/wire/feed/feed.ts';
 import { type HandshakeError, requestUpgrade } from '@underpass/wire/handshake.ts';
-import { signVisit } from '@underpass/wire/signed-visit.ts';
+import { signVisit } from '@underpass/wire/ticket/signed-visit.ts';
 import { createRig, hashOf, type Rig, readUntil, regionHost, tunnelOf, whenClosed } from '../fixture/rig.ts';
 
 const key = 'key of the tunnel';

@@ -1,6 +1,6 @@
 // One request that a log wants, from its head to the end of its answer. Made only while a log wants it.
 
-import type { FeedLogEntry } from '@underpass/wire/feed.ts';
+import type { FeedLogEntry } from '@underpass/wire/feed/feed.ts';
 import type { AccessEntry } from '../core/access-line.ts';
 import type { OwnAnswer } from '../core/own-answer.ts';
 import type { VisitorError } from '../core/visitor-error.ts';

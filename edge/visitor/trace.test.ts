@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { connect } from 'node:http2';
 import { describe, it, type TestContext } from 'node:test';
-import type { FeedTunnel } from '@underpass/wire/feed.ts';
+import type { FeedTunnel } from '@underpass/wire/feed/feed.ts';
 import { createRig, type Rig, readAll, tunnelOf } from '../fixture/rig.ts';
 
 const host = 't.tunnels.test';

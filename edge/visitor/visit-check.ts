@@ -7,7 +7,7 @@ import { type Reach, reachOf } from '@underpass/rules/visit/method-reach.ts';
 import { headFieldOf } from '@underpass/wire/http/head-field.ts';
 import { nextLine } from '@underpass/wire/http/head-scan.ts';
 import type { RequestHead } from '@underpass/wire/http/request-head.ts';
-import { type SignedVisit, signVisit, verifyVisit } from '@underpass/wire/signed-visit.ts';
+import { type SignedVisit, signVisit, verifyVisit } from '@underpass/wire/ticket/signed-visit.ts';
 import { noLines } from '../core/forwarded-head.ts';
 import { answerOfError, type OwnAnswer } from '../core/own-answer.ts';
 import {

@@ -6,7 +6,7 @@ import { connect } from 'node:http2';
 import type { Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { programSubject } from '@underpass/rules/visit/grants.ts';
-import type { FeedTunnel } from '@underpass/wire/feed.ts';
+import type { FeedTunnel } from '@underpass/wire/feed/feed.ts';
 import { createRig, type Rig, readUntil, tunnelOf, whenClosed } from '../fixture/rig.ts';
 import { grants, machineToken, sessionOf, signed, visitOf } from '../fixture/visits.ts';
 

@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 import { connect } from 'node:http2';
 import { describe, it, type TestContext } from 'node:test';
 import { visitorLogBounds } from '@underpass/rules/tunnel/visitor-log.ts';
-import type { FeedLogEntry, FeedTunnel, FeedTunnelLog } from '@underpass/wire/feed.ts';
+import type { FeedLogEntry, FeedTunnel, FeedTunnelLog } from '@underpass/wire/feed/feed.ts';
 import { VisitorLogQueue } from '../core/visitor-log-queue.ts';
 import { createRig, type Rig, readAll, tunnelOf, whenClosed } from '../fixture/rig.ts';
 import { visitOf } from '../fixture/visits.ts';

@@ -1,7 +1,7 @@
 // The visitor logs of tunnels that have one: turns a request that has its answer into an entry, no faster than a log takes them.
 
 import { truncateAddress, visitorLogBounds } from '@underpass/rules/tunnel/visitor-log.ts';
-import type { FeedLogEntry, FeedVisitorLog } from '@underpass/wire/feed.ts';
+import type { FeedLogEntry, FeedVisitorLog } from '@underpass/wire/feed/feed.ts';
 import { escapeText } from '../core/access-line.ts';
 import type { VisitorLogQueue } from '../core/visitor-log-queue.ts';
 import type { TunnelState } from '../routes/tunnel-state.ts';

@@ -4,7 +4,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { FeedPortProblems } from '@underpass/wire/feed.ts';
+import type { FeedPortProblems } from '@underpass/wire/feed/feed.ts';
 import { listen } from '../door/listen.ts';
 import { FeedLink } from '../feed/feed-link.ts';
 import { Reporter } from '../feed/reporter.ts';

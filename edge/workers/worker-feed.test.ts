@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { duplexPair } from 'node:stream';
 import { describe, it } from 'node:test';
-import type { FromEdge, ToEdge } from '@underpass/wire/feed.ts';
-import { createEdgeFeed, type FeedStream } from '@underpass/wire/feed-stream.ts';
+import type { FromEdge, ToEdge } from '@underpass/wire/feed/feed.ts';
+import { createEdgeFeed, type FeedStream } from '@underpass/wire/feed/feed-stream.ts';
 import { pino } from 'pino';
 import { feedSilentMs } from '../feed/feed-link.ts';
 import { tunnelOf } from '../fixture/rig.ts';

@@ -3,8 +3,8 @@
 
 import type { Duplex } from 'node:stream';
 import { addFigures } from '@underpass/rules/tunnel/figures.ts';
-import { type FeedState, type FeedTunnelReport, type FromEdge, feedVersion, type ToEdge } from '@underpass/wire/feed.ts';
-import { createControlFeed, type FeedStream } from '@underpass/wire/feed-stream.ts';
+import { type FeedState, type FeedTunnelReport, type FromEdge, feedVersion, type ToEdge } from '@underpass/wire/feed/feed.ts';
+import { createControlFeed, type FeedStream } from '@underpass/wire/feed/feed-stream.ts';
 import { VisitorLogQueue } from '../core/visitor-log-queue.ts';
 import { bestOfEach } from '../feed/reporter.ts';
 import type { RouteTable } from '../routes/route-table.ts';
@@ -19,7 +19,7 @@ interface Member {
   hasEnded: boolean;
 }
 
-/** Tunnels, certificates and so on in one message: with 16 KiB each, far below the limit in wire/feed-stream.ts. */
+/** Tunnels, certificates and so on in one message: with 16 KiB each, far below the limit in wire/feed/feed-stream.ts. */
 const pieceEntries = 1_000;
 /** Time after which the primary acknowledges a change without the workers that have not applied it. */
 const ackMs = 3_000;

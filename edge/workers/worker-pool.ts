@@ -2,7 +2,7 @@
 
 import { rm } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { FeedPortProblems } from '@underpass/wire/feed.ts';
+import type { FeedPortProblems } from '@underpass/wire/feed/feed.ts';
 import type { NamedSocket } from '../door/listen.ts';
 import { createTicketKeys, ticketKeysMs } from '../door/ticket-keys.ts';
 import { type FeedLink, type FeedStanding, feedSilentMs } from '../feed/feed-link.ts';
@@ -14,7 +14,7 @@ import type { FromWorker } from './worker-message.ts';
 import { drainWorker, endWorker, type Listens, startWorker, tell, type Worker, type WorkerOptions } from './worker-process.ts';
 
 const tickMs = 1_000;
-/** A worker that is silent for this long hangs and is killed: its clients have left it by then (wire/keep-alive.ts). */
+/** A worker that is silent for this long hangs and is killed: its clients have left it by then (wire/session/keep-alive.ts). */
 const hungTicks = 15;
 
 /** A worker that ended is started again after this long. */

@@ -24,7 +24,7 @@ import { addJob } from '@underpass/control/platform/job/queue.ts';
 import { certificateTroubleMail } from '@underpass/control/platform/mail/mails.ts';
 import { createWithLease } from '@underpass/control/platform/store/lease.ts';
 import { isWildcardName } from '@underpass/rules/names/hostname.ts';
-import type { FeedCertificate } from '@underpass/wire/feed.ts';
+import type { FeedCertificate } from '@underpass/wire/feed/feed.ts';
 import { ServerError } from '../process/error.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { State } from '../state/state.ts';

@@ -8,7 +8,7 @@ import { readQueue, type WaitingJobs } from '@underpass/control/platform/job/wai
 import { type BackupNote, readBackupNote } from '@underpass/control/platform/store/backup-note.ts';
 import type { Edge } from '@underpass/edge/edge.ts';
 import type { StatusRow } from '@underpass/rules/entity/resource.ts';
-import type { FeedCopy } from '@underpass/wire/feed.ts';
+import type { FeedCopy } from '@underpass/wire/feed/feed.ts';
 import { build, software } from '../process/version.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { State } from '../state/state.ts';

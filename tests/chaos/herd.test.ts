@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises';
 import { report } from 'node:process';
 import { type TestContext, test } from 'node:test';
 import { eventually } from '@underpass/rules/test-kit.ts';
-import type { FeedTunnel } from '@underpass/wire/feed.ts';
+import type { FeedTunnel } from '@underpass/wire/feed/feed.ts';
 import { createTestAuthority } from '@underpass/wire/fixture/certificate.ts';
 import { startFakeControl } from '../helpers/fake-control.ts';
 import { watchFootprints } from '../helpers/footprint.ts';

@@ -7,7 +7,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { Session, Stream } from '@underpass/wire/api.ts';
 import { createFakeClock, type FakeClock } from '@underpass/wire/fixture/clock.ts';
 import { testRequest } from '@underpass/wire/fixture/sessions.ts';
-import { createSession, defaultLimits } from '@underpass/wire/session.ts';
+import { createSession, defaultLimits } from '@underpass/wire/session/session.ts';
 
 /** A session remembers this many pings. Once all of them were slow, a window would grow anyway (docs/protocol.md 5, Credit). */
 const recentPings = 12;

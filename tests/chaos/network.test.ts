@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { describe, it, type TestContext, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { eventually } from '@underpass/rules/test-kit.ts';
-import { offeredControls } from '@underpass/wire/tcp-path.ts';
+import { offeredControls } from '@underpass/wire/path/tcp-path.ts';
 import { watchFootprints } from '../helpers/footprint.ts';
 import { type FarMachine, skipWithoutFarMachine, startFarMachine, type WireState } from '../helpers/network.ts';
 import { hashOfNumbered } from '../helpers/numbered-bytes.ts';

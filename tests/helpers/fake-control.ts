@@ -3,8 +3,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TestContext } from 'node:test';
-import { type FeedState, feedVersion } from '@underpass/wire/feed.ts';
-import { createControlFeed } from '@underpass/wire/feed-stream.ts';
+import { type FeedState, feedVersion } from '@underpass/wire/feed/feed.ts';
+import { createControlFeed } from '@underpass/wire/feed/feed-stream.ts';
 
 const pingEveryMs = 5_000;
 

@@ -10,7 +10,7 @@ import type { Stream } from '@underpass/wire/api.ts';
 import { realClock } from '@underpass/wire/clock.ts';
 import { carrierPath, carrierProtocol, clientIdHeader, edgeHeader, softwareHeader } from '@underpass/wire/core/upgrade.ts';
 import { requestUpgrade } from '@underpass/wire/handshake.ts';
-import { createSession } from '@underpass/wire/session.ts';
+import { createSession } from '@underpass/wire/session/session.ts';
 import type { HerdPart, HerdStatus } from './herd.ts';
 
 const stepTimeoutMs = 10_000;

@@ -1,6 +1,6 @@
 // Prometheus metrics of certificates: when they end, how many names have none, and how orders went.
 
-import type { FeedCertificate } from '@underpass/wire/feed.ts';
+import type { FeedCertificate } from '@underpass/wire/feed/feed.ts';
 import { Counter, type Registry } from 'prom-client';
 import type { PlatformDeps } from '../../platform/deps.ts';
 import { addGauge } from '../../platform/store/gauge.ts';

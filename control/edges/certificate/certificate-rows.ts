@@ -2,7 +2,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { tunnelTypeNames, tunnelTypes } from '@underpass/rules/tunnel/tunnel-type.ts';
-import type { FeedCertificate, FeedChallenge } from '@underpass/wire/feed.ts';
+import type { FeedCertificate, FeedChallenge } from '@underpass/wire/feed/feed.ts';
 import type { KeyRing } from '../../platform/secret/key-ring.ts';
 import { createId } from '../../platform/store/id.ts';
 import { piecesOf } from '../../platform/store/pieces.ts';

@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, beforeEach, describe, test } from 'node:test';
-import type { FeedCertificate } from '@underpass/wire/feed.ts';
+import type { FeedCertificate } from '@underpass/wire/feed/feed.ts';
 import fc from 'fast-check';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';

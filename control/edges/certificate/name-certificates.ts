@@ -1,6 +1,6 @@
 // What members may know of the certificates that serve their names: until when, and whether the last order failed.
 
-import type { FeedCertificate } from '@underpass/wire/feed.ts';
+import type { FeedCertificate } from '@underpass/wire/feed/feed.ts';
 import type { Queries } from '../../platform/store/store.ts';
 import { readOwnEnds } from '../own-certificate/own-rows.ts';
 import { namesServing } from './core/wanted.ts';

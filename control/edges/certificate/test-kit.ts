@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createSecureContext, createServer as createTlsServer } from 'node:tls';
-import type { FeedChallenge } from '@underpass/wire/feed.ts';
+import type { FeedChallenge } from '@underpass/wire/feed/feed.ts';
 import { freePorts } from '../../../tests/helpers/port.ts';
 import { requireTool } from '../../../tests/helpers/tool.ts';
 import type { TsigKey } from './rfc2136/message.ts';

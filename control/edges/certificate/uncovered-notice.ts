@@ -1,6 +1,6 @@
 // Logs our own names that no given file covers, if there is no authority to order certificates from.
 
-import type { FeedCertificate } from '@underpass/wire/feed.ts';
+import type { FeedCertificate } from '@underpass/wire/feed/feed.ts';
 import type { PlatformDeps } from '../../platform/deps.ts';
 import { readEnds, readOwnNames } from './certificate-rows.ts';
 

@@ -1,7 +1,7 @@
 // Keeps every served name with a valid certificate: finds what is missing or due, and asks the authority within its budgets,
 // one control process per name at a time. Only verified hosts of http tunnels that point at us, and our own names.
 
-import type { FeedCertificate } from '@underpass/wire/feed.ts';
+import type { FeedCertificate } from '@underpass/wire/feed/feed.ts';
 import type { WithLease } from '../../platform/store/lease.ts';
 import { type AddressCheck, createAddressCheck } from './address-check.ts';
 import { mayIssue } from './authority.ts';

@@ -1,7 +1,7 @@
 // Blocked addresses in the store, as the feed reads them. A note changes with every write to the table, so that reading everything
 // again, three times a minute, does not read thousands of blocks that are the same.
 
-import type { FeedBlock } from '@underpass/wire/feed.ts';
+import type { FeedBlock } from '@underpass/wire/feed/feed.ts';
 import { createId } from '../../platform/store/id.ts';
 import { readSetting, writeSetting } from '../../platform/store/setting.ts';
 import type { Queries } from '../../platform/store/store.ts';

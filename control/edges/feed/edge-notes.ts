@@ -2,7 +2,7 @@
 // server read it, and a control process that starts learns from it which edges its regions have.
 
 import type { EdgeHealth } from '@underpass/rules/entity/resource.ts';
-import type { FeedCopy } from '@underpass/wire/feed.ts';
+import type { FeedCopy } from '@underpass/wire/feed/feed.ts';
 import { readSetting, writeSetting } from '../../platform/store/setting.ts';
 import type { Queries } from '../../platform/store/store.ts';
 

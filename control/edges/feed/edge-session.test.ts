@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { feedVersion, type ToEdge } from '@underpass/wire/feed.ts';
+import { feedVersion, type ToEdge } from '@underpass/wire/feed/feed.ts';
 import { EdgeSession } from './edge-session.ts';
 import type { EdgeAbout } from './edge-view.ts';
 import { RegionState } from './region-state.ts';

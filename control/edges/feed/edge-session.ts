@@ -7,12 +7,12 @@ import {
   type FromEdge,
   feedVersion,
   type ToEdge,
-} from '@underpass/wire/feed.ts';
+} from '@underpass/wire/feed/feed.ts';
 import { isHello, isPong, isReport, isVisitorLog } from './core/edge-words.ts';
 import type { EdgeAbout, EdgeReport } from './edge-view.ts';
 import type { RegionState } from './region-state.ts';
 
-/** Carries the messages: wire/feed-stream.ts over the edge's Duplex. */
+/** Carries the messages: wire/feed/feed-stream.ts over the edge's Duplex. */
 export interface FeedChannel {
   readonly send: (message: ToEdge) => void;
   /** Resolves in a later turn of the event loop, once the edge has taken what was sent or is gone. */

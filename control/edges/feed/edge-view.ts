@@ -3,7 +3,7 @@
 
 import type { TunnelMetrics } from '@underpass/rules/entity/entity.ts';
 import { knownFigures } from '@underpass/rules/tunnel/figures.ts';
-import type { FeedClient, FeedCopy, FeedPortProblems, FeedTunnelReport } from '@underpass/wire/feed.ts';
+import type { FeedClient, FeedCopy, FeedPortProblems, FeedTunnelReport } from '@underpass/wire/feed/feed.ts';
 import { type Baseline, baselineOf, isTraffic, nothing, type Passed, trafficSince } from './core/counter.ts';
 import { type LastSeen, nextLastSeen } from './core/last-client.ts';
 import type { ReportedClients } from './core/presence.ts';

@@ -6,8 +6,8 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import type { TunnelMetrics } from '@underpass/rules/entity/entity.ts';
 import type { ConnectedClient, EdgeHealth, HistoryRange, LastClient, TunnelHistory } from '@underpass/rules/entity/resource.ts';
 import type { PortProblem } from '@underpass/rules/tunnel/port-range.ts';
-import type { FeedCertificate, ToEdge } from '@underpass/wire/feed.ts';
-import { createControlFeed } from '@underpass/wire/feed-stream.ts';
+import type { FeedCertificate, ToEdge } from '@underpass/wire/feed/feed.ts';
+import { createControlFeed } from '@underpass/wire/feed/feed-stream.ts';
 import { hearNarrowed } from '../../platform/bus/narrowed-rights.ts';
 import type { PlatformDeps } from '../../platform/deps.ts';
 import { tcpTunnelsOf } from '../policies/guarded-tunnels.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { countOfAnswers, emptyFigures } from '@underpass/rules/tunnel/figures.ts';
-import type { FeedTunnelReport } from '@underpass/wire/feed.ts';
+import type { FeedTunnelReport } from '@underpass/wire/feed/feed.ts';
 import type { EdgeReport } from './edge-view.ts';
 import { PresenceBoard } from './presence-board.ts';
 

@@ -5,7 +5,7 @@ import type { TunnelMetrics } from '@underpass/rules/entity/entity.ts';
 import type { ConnectedClient, EdgeHealth, LastClient } from '@underpass/rules/entity/resource.ts';
 import { durations } from '@underpass/rules/limits.ts';
 import type { PortProblem } from '@underpass/rules/tunnel/port-range.ts';
-import type { FeedPeer } from '@underpass/wire/feed.ts';
+import type { FeedPeer } from '@underpass/wire/feed/feed.ts';
 import { isoTime } from '../../platform/store/iso-time.ts';
 import type { Passed } from './core/counter.ts';
 import { latest } from './core/last-client.ts';

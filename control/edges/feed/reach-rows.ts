@@ -2,7 +2,7 @@
 
 import { may } from '@underpass/rules/people/permission.ts';
 import { isLive } from '@underpass/rules/people/session-life.ts';
-import type { FeedReach, FeedTunnel } from '@underpass/wire/feed.ts';
+import type { FeedReach, FeedTunnel } from '@underpass/wire/feed/feed.ts';
 import type { KeyRing } from '../../platform/secret/key-ring.ts';
 import { gather } from '../../platform/store/gather.ts';
 import type { Queries } from '../../platform/store/store.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { FeedCertificate } from '@underpass/wire/feed.ts';
+import type { FeedCertificate } from '@underpass/wire/feed/feed.ts';
 import type { KeyRing } from '../../platform/secret/key-ring.ts';
 import { Refresh } from './refresh.ts';
 import { certificateContext } from './region-content.ts';

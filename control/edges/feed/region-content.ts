@@ -3,7 +3,7 @@
 import { servingNames } from '@underpass/rules/names/hostname.ts';
 import { isCallRule, withoutCalls } from '@underpass/rules/visit/call-rule.ts';
 import type { PathRule } from '@underpass/rules/visit/path-rule.ts';
-import type { FeedCertificate, FeedChallenge, FeedTunnel, FeedVisit } from '@underpass/wire/feed.ts';
+import type { FeedCertificate, FeedChallenge, FeedTunnel, FeedVisit } from '@underpass/wire/feed/feed.ts';
 import type { KeyRing } from '../../platform/secret/key-ring.ts';
 import { gather } from '../../platform/store/gather.ts';
 import { piecesOf } from '../../platform/store/pieces.ts';

@@ -1,6 +1,6 @@
 // One region in one control process: its state and the edges that are connected here.
 
-import type { FeedTunnelLog, ToEdge } from '@underpass/wire/feed.ts';
+import type { FeedTunnelLog, ToEdge } from '@underpass/wire/feed/feed.ts';
 import { EdgeSession, type FeedChannel } from './edge-session.ts';
 import type { EdgeAbout, EdgeReport } from './edge-view.ts';
 import { type LiveMark, RegionState } from './region-state.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { FeedCertificate } from '@underpass/wire/feed.ts';
+import type { FeedCertificate } from '@underpass/wire/feed/feed.ts';
 import { applyChange, emptyIndex, stateOf } from './core/state-diff.ts';
 import { type Numbered, RegionState } from './region-state.ts';
 

@@ -3,7 +3,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { tunnelTypes } from '@underpass/rules/tunnel/tunnel-type.ts';
-import type { FeedTunnel, ToEdge } from '@underpass/wire/feed.ts';
+import type { FeedTunnel, ToEdge } from '@underpass/wire/feed/feed.ts';
 import { certifiedSeq, readySeq } from './core/liveness.ts';
 import {
   applyChange,

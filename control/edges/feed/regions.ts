@@ -1,6 +1,6 @@
 // The regions that this control process knows, each with its feed. A feed is made when its region is first seen.
 
-import type { FeedPeer } from '@underpass/wire/feed.ts';
+import type { FeedPeer } from '@underpass/wire/feed/feed.ts';
 import { RegionFeed, type RegionFeedDeps } from './region-feed.ts';
 import type { LiveMark } from './region-state.ts';
 

@@ -1,6 +1,6 @@
 // The certificates that a region's edges have been sent, by the names that they serve.
 
-import type { FeedCertificate } from '@underpass/wire/feed.ts';
+import type { FeedCertificate } from '@underpass/wire/feed/feed.ts';
 import type { SentCertificate } from './core/liveness.ts';
 
 export interface SentCertificates {

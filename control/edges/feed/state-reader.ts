@@ -1,7 +1,7 @@
 // Reads the store and brings the region states up to date with it, and through them the edges.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { FeedBlock, FeedCertificate } from '@underpass/wire/feed.ts';
+import type { FeedBlock, FeedCertificate } from '@underpass/wire/feed/feed.ts';
 import type { PlatformDeps } from '../../platform/deps.ts';
 import { piecesOf } from '../../platform/store/pieces.ts';
 import { isOwnId } from '../own-certificate/own-rows.ts';

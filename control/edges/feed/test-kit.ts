@@ -3,9 +3,9 @@
 import { randomBytes } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { type Duplex, duplexPair } from 'node:stream';
-import type { FeedState, FeedTunnelReport, FromEdge, ToEdge } from '@underpass/wire/feed.ts';
-import { feedVersion } from '@underpass/wire/feed.ts';
-import { createEdgeFeed } from '@underpass/wire/feed-stream.ts';
+import type { FeedState, FeedTunnelReport, FromEdge, ToEdge } from '@underpass/wire/feed/feed.ts';
+import { feedVersion } from '@underpass/wire/feed/feed.ts';
+import { createEdgeFeed } from '@underpass/wire/feed/feed-stream.ts';
 import { pino } from 'pino';
 import type { Bus } from '../../platform/bus/bus.ts';
 import { createKeyRing, type KeyRing } from '../../platform/secret/key-ring.ts';

@@ -1,6 +1,6 @@
 // Keeps when each ticket of a private tunnel was last used, as edges report it.
 
-import type { FeedTunnelReport } from '@underpass/wire/feed.ts';
+import type { FeedTunnelReport } from '@underpass/wire/feed/feed.ts';
 import type { Store } from '../../platform/store/store.ts';
 import type { EdgeReport } from './edge-view.ts';
 

@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import type { Tunnel } from '@underpass/rules/entity/entity.ts';
 import type { AccessPolicy } from '@underpass/rules/visit/access-policy.ts';
-import type { FeedTunnel } from '@underpass/wire/feed.ts';
+import type { FeedTunnel } from '@underpass/wire/feed/feed.ts';
 import { createKeyRing } from '../../platform/secret/key-ring.ts';
 import type { Store } from '../../platform/store/store.ts';
 import { createTestControl, type SignedUp, type TestControl } from '../../test-kit.ts';

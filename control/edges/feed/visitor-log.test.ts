@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import type { Tunnel } from '@underpass/rules/entity/entity.ts';
 import type { VisitorLogEntry } from '@underpass/rules/entity/resource.ts';
 import { visitorLogBounds } from '@underpass/rules/tunnel/visitor-log.ts';
-import type { FeedLogEntry } from '@underpass/wire/feed.ts';
+import type { FeedLogEntry } from '@underpass/wire/feed/feed.ts';
 import { deleteAllExpired } from '../../sweep/sweep.ts';
 import { createTestControl, type SignedUp, type TestControl } from '../../test-kit.ts';
 import { onBothDatabases, type StoreSuite } from '../../test-kit-databases.ts';

@@ -2,7 +2,7 @@
 // at that moment. What an edge says is not trusted to keep to them.
 
 import { truncateAddress, visitorLogBounds } from '@underpass/rules/tunnel/visitor-log.ts';
-import type { FeedLogEntry, FeedTunnelLog } from '@underpass/wire/feed.ts';
+import type { FeedLogEntry, FeedTunnelLog } from '@underpass/wire/feed/feed.ts';
 import { sql } from 'kysely';
 import { createId } from '../../platform/store/id.ts';
 import { piecesOf } from '../../platform/store/pieces.ts';

@@ -2,7 +2,7 @@
 // has, and only while that domain is live in the tunnel for which it was given.
 
 import { dayMs } from '@underpass/rules/limits.ts';
-import type { FeedCertificate } from '@underpass/wire/feed.ts';
+import type { FeedCertificate } from '@underpass/wire/feed/feed.ts';
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
 import type { KeyRing } from '../../platform/secret/key-ring.ts';
 import { createId } from '../../platform/store/id.ts';

@@ -3,8 +3,8 @@
 import type { NewReachTicket, ReachTicket } from '@underpass/rules/entity/resource.ts';
 import { durations, limits } from '@underpass/rules/limits.ts';
 import { parseApiTokenName } from '@underpass/rules/text/project-name.ts';
-import { renderTicket } from '@underpass/wire/reach-ticket.ts';
-import { signVisit } from '@underpass/wire/signed-visit.ts';
+import { renderTicket } from '@underpass/wire/ticket/reach-ticket.ts';
+import { signVisit } from '@underpass/wire/ticket/signed-visit.ts';
 import type { FeedPort } from '../../edges/feed/port.ts';
 import { reachKeysOf } from '../../edges/feed/reach-rows.ts';
 import { tcpTunnelsOf } from '../../edges/policies/guarded-tunnels.ts';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import type { VisitorClaims } from '@underpass/rules/visit/grants.ts';
-import { verifyVisit } from '@underpass/wire/signed-visit.ts';
+import { verifyVisit } from '@underpass/wire/ticket/signed-visit.ts';
 import { Hono } from 'hono';
 import { createKeyRing } from '../../platform/secret/key-ring.ts';
 import type { Schema } from '../../platform/store/schema.ts';

@@ -4,7 +4,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { hourMs } from '@underpass/rules/limits.ts';
 import { refusalOf, type VisitorClaims } from '@underpass/rules/visit/grants.ts';
-import { type SignedVisit, signVisit, verifyVisit } from '@underpass/wire/signed-visit.ts';
+import { type SignedVisit, signVisit, verifyVisit } from '@underpass/wire/ticket/signed-visit.ts';
 import { createToken, hashToken, isToken } from '../../platform/secret/token.ts';
 import type { SignInPolicy } from '../policies/find-sign-in-policy.ts';
 import { findRegistered, markUsed } from './clients.ts';

@@ -3,7 +3,7 @@
 
 import { hourMs } from '@underpass/rules/limits.ts';
 import { refusalOf, type VisitorClaims } from '@underpass/rules/visit/grants.ts';
-import { signVisit } from '@underpass/wire/signed-visit.ts';
+import { signVisit } from '@underpass/wire/ticket/signed-visit.ts';
 import { seeOther } from '../../request/http/see-other.ts';
 import type { SignInPolicy } from '../policies/find-sign-in-policy.ts';
 import { html, renderNote } from './page.ts';

@@ -7,7 +7,7 @@ type Said = Readonly<Record<string, unknown>>;
 const subjectMaxChars = 255;
 const groupsMost = 50;
 const groupMaxChars = 200;
-/** Bytes of all groups together. A session has at most 3.5 kB (wire/signed-visit.ts). */
+/** Bytes of all groups together. A session has at most 3.5 kB (wire/ticket/signed-visit.ts). */
 const groupsMaxBytes = 1_000;
 
 /** OpenID Connect Core 5.1. Some providers send the flag as a text, and some never; any other value vouches for nothing. */

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { randomBytes, scryptSync } from 'node:crypto';
 import type { AccessSignIn } from '@underpass/rules/visit/access-policy.ts';
 import type { VisitorClaims } from '@underpass/rules/visit/grants.ts';
-import { verifyVisit } from '@underpass/wire/signed-visit.ts';
+import { verifyVisit } from '@underpass/wire/ticket/signed-visit.ts';
 import { createKeyRing } from '../../platform/secret/key-ring.ts';
 import { createTestControl, type SignedUp, type TestClient, type TestControl, type TestControlOptions } from '../../test-kit.ts';
 import { findSignInPolicy, type SignInPolicy } from '../policies/find-sign-in-policy.ts';

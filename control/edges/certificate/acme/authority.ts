@@ -2,7 +2,7 @@
 // DNS shows those of dns-01, for wildcards.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { FeedChallenge } from '@underpass/wire/feed.ts';
+import type { FeedChallenge } from '@underpass/wire/feed/feed.ts';
 import type { Authority, IssueRequest } from '../authority.ts';
 import { isWildcard } from '../core/wanted.ts';
 import { keepFirst } from '../kept.ts';

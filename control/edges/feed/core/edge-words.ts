@@ -15,7 +15,7 @@ import {
   type FeedTunnelReport,
   type FromEdge,
   mostPortProblems,
-} from '@underpass/wire/feed.ts';
+} from '@underpass/wire/feed/feed.ts';
 
 type Said<T extends FromEdge['type']> = Extract<FromEdge, { type: T }>;
 type Unknown<T> = { readonly [K in keyof T]?: unknown };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { countOfAnswers, emptyFigures } from '@underpass/rules/tunnel/figures.ts';
-import type { FeedClient, FeedTunnel } from '@underpass/wire/feed.ts';
+import type { FeedClient, FeedTunnel } from '@underpass/wire/feed/feed.ts';
 import fc from 'fast-check';
 import { baselineOf, trafficSince } from './counter.ts';
 import { historyFrom, historyPoints, type MinuteRow, minuteMs } from './history-points.ts';

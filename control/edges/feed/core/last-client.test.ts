@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { FeedClient } from '@underpass/wire/feed.ts';
+import type { FeedClient } from '@underpass/wire/feed/feed.ts';
 import { nextLastSeen } from './last-client.ts';
 
 const client = (provenAtMs: number | null, healthy = true): FeedClient => ({

@@ -1,7 +1,7 @@
 // When an edge last saw a client of a tunnel, how the last one left, and what last kept one from working. Pure. Times are of our steady clock.
 
 import { ClientErrorCode } from '@underpass/rules/entity/resource.ts';
-import type { FeedTunnelReport } from '@underpass/wire/feed.ts';
+import type { FeedTunnelReport } from '@underpass/wire/feed/feed.ts';
 
 export interface Sighting {
   readonly atMs: number;

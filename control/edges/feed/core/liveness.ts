@@ -2,7 +2,7 @@
 // Progressing until the region has acknowledged both.
 
 import { servingNames } from '@underpass/rules/names/hostname.ts';
-import type { FeedTunnel } from '@underpass/wire/feed.ts';
+import type { FeedTunnel } from '@underpass/wire/feed/feed.ts';
 
 export interface SentCertificate {
   readonly notAfterMs: number;

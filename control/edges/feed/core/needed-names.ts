@@ -2,7 +2,7 @@
 
 import { servingNames } from '@underpass/rules/names/hostname.ts';
 import { tunnelTypes } from '@underpass/rules/tunnel/tunnel-type.ts';
-import type { FeedTunnel } from '@underpass/wire/feed.ts';
+import type { FeedTunnel } from '@underpass/wire/feed/feed.ts';
 
 export interface RegionNames {
   readonly region: string;

@@ -2,7 +2,7 @@
 // path worked within the last 15 s, not that a socket is open.
 
 import { durations } from '@underpass/rules/limits.ts';
-import type { FeedClient } from '@underpass/wire/feed.ts';
+import type { FeedClient } from '@underpass/wire/feed/feed.ts';
 
 export interface ReportedClients {
   readonly edgeId: string;

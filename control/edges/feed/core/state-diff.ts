@@ -1,6 +1,6 @@
 // The difference between two states of a region, as the delta that takes an edge from one to the other. Pure.
 
-import type { FeedState, ToEdge } from '@underpass/wire/feed.ts';
+import type { FeedState, ToEdge } from '@underpass/wire/feed/feed.ts';
 
 type Delta = Extract<ToEdge, { type: 'delta' }>;
 export type Change = Pick<Delta, 'put' | 'drop'>;

@@ -1,7 +1,7 @@
 // Sends a PING behind the last bytes that were written, on a long path that loses packets. The kernel learns of a lost packet from
 // the answer to a later one, within a round trip; without a later one it waits for 200 ms and two round trips.
 
-import type { SessionClock } from './clock.ts';
+import type { SessionClock } from '../clock.ts';
 
 /** A bit more than a packet takes longer than another one, so that both are rarely lost together. */
 const afterMs = 8;

@@ -1,11 +1,11 @@
 // The sending half of a session: frames are gathered for a turn of the event loop and leave for the carrier in one write.
 
 import type { Duplex } from 'node:stream';
-import type { SessionClock } from './clock.ts';
-import { headerBytes, writeHeader } from './core/frame.ts';
-import { maxHighWaterBytes, nextHighWater } from './core/high-water.ts';
-import { poolsFor } from './socket/buffer-pool.ts';
-import { WriteQueue } from './socket/write-queue.ts';
+import type { SessionClock } from '../clock.ts';
+import { headerBytes, writeHeader } from '../core/frame.ts';
+import { maxHighWaterBytes, nextHighWater } from '../core/high-water.ts';
+import { poolsFor } from '../socket/buffer-pool.ts';
+import { WriteQueue } from '../socket/write-queue.ts';
 
 /** What control frames (RESET, PONG, OPENED, CREDIT) may add when the peer does not read. Beyond it the session ends. */
 const controlReserveBytes = 1_048_576;

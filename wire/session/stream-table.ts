@@ -1,7 +1,7 @@
 // The streams of one session by id: which ids are in use, were used or are impossible, and how many each side has open.
 // docs/protocol.md 4, Streams.
 
-import { WireError } from './core/frame.ts';
+import { WireError } from '../core/frame.ts';
 import type { MuxStream } from './stream.ts';
 
 const maxStreamId = 0xffff_fffe;

@@ -1,9 +1,9 @@
 // Whether the peer is alive: PINGs that prove the data path and time it, and an end to a silent session.
 // docs/protocol.md 6, Pings.
 
-import type { SessionClock } from './clock.ts';
-import type { RoundTrips } from './core/credit.ts';
-import { readU32, WireError, writeU32 } from './core/frame.ts';
+import type { SessionClock } from '../clock.ts';
+import type { RoundTrips } from '../core/credit.ts';
+import { readU32, WireError, writeU32 } from '../core/frame.ts';
 
 export interface KeepAliveOptions {
   readonly clock: SessionClock;

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { duplexPair } from 'node:stream';
 import { describe, it } from 'node:test';
-import { createSocketPair } from './fixture/sockets.ts';
+import { createSocketPair } from '../fixture/sockets.ts';
 import { adaptControl, beginNear, connectNear, offeredControls, readTcpInfo } from './tcp-path.ts';
 
 /** Whether the kernel holds packets back; a control other than BBR does not by itself. */

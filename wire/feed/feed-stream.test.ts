@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { duplexPair } from 'node:stream';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import vectors from './core/vectors.json' with { type: 'json' };
+import vectors from '../core/vectors.json' with { type: 'json' };
+import { carrierKinds, createCarriers } from '../fixture/carriers.ts';
 import type { ToEdge } from './feed.ts';
 import { createControlFeed, createEdgeFeed, maxFeedMessageBytes } from './feed-stream.ts';
-import { carrierKinds, createCarriers } from './fixture/carriers.ts';
 
 const ping = (id: number): ToEdge => ({ type: 'ping', id });
 function framed(text: string): Buffer {

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import type { Session, Stream } from './api.ts';
-import { resetCodes } from './core/code.ts';
-import { carrierKinds } from './fixture/carriers.ts';
-import { createFakeClock } from './fixture/clock.ts';
-import { collect, createSessionPair, pump, testRequest, whenOver, whenReset } from './fixture/sessions.ts';
+import type { Session, Stream } from '../api.ts';
+import { resetCodes } from '../core/code.ts';
+import { carrierKinds } from '../fixture/carriers.ts';
+import { createFakeClock } from '../fixture/clock.ts';
+import { collect, createSessionPair, pump, testRequest, whenOver, whenReset } from '../fixture/sessions.ts';
 
 const happens = <Value>(assign: (resolve: (value: Value) => void, reject: (error: Error) => void) => void): Promise<Value> =>
   new Promise(assign);

@@ -1,8 +1,8 @@
 // Sends OFFER and INFO. Each replaces the one before, so after a burst of changes only the latest of each type is sent,
 // and the peer does not take the burst for a flood.
 
-import type { SessionClock } from './clock.ts';
-import { RateLimit } from './core/rate-limit.ts';
+import type { SessionClock } from '../clock.ts';
+import { RateLimit } from '../core/rate-limit.ts';
 
 /** Half of what a peer accepts (docs/protocol.md 11, Limits): frames that left apart may arrive together. */
 const perSecond = 10;

@@ -1,7 +1,7 @@
 // Limits the pace of a carrier with BBR on a long path while more would only fill the queue of the path (core/pace.ts).
 
 import type { Duplex } from 'node:stream';
-import { minHighWaterBytes } from './core/high-water.ts';
+import { minHighWaterBytes } from '../core/high-water.ts';
 import { beginPace, limitOf, lookAfterMs, nextPace } from './core/pace.ts';
 import { limitPace, readTcpInfo } from './tcp-path.ts';
 

@@ -1,14 +1,13 @@
 // A session: many streams over one carrier (TLS socket, pipe, unix socket), one per side. It mirrors docs/protocol.md.
 
 import type { Duplex } from 'node:stream';
-import type { Session, SessionEnd, Stream } from './api.ts';
-import { realClock, type SessionClock } from './clock.ts';
-import { type GoawayCode, type ResetCode, resetCodeOf, resetCodes } from './core/code.ts';
-import { isCollapsed, isLongPath } from './core/congestion.ts';
-import { minWindowBytes, nextInitialWindow, type RoundTrips, WindowBudget, type WindowLimits } from './core/credit.ts';
-import { FrameDecoder, type FrameSink } from './core/decoder.ts';
-import { frameType, readU16, readU32, WireError, writeU16, writeU32 } from './core/frame.ts';
-import { afterGoaway, encodeGoaway, parseGoaway, type SessionState } from './core/goaway.ts';
+import type { Session, SessionEnd, Stream } from '../api.ts';
+import { realClock, type SessionClock } from '../clock.ts';
+import { type GoawayCode, type ResetCode, resetCodeOf, resetCodes } from '../core/code.ts';
+import { minWindowBytes, nextInitialWindow, type RoundTrips, WindowBudget, type WindowLimits } from '../core/credit.ts';
+import { FrameDecoder, type FrameSink } from '../core/decoder.ts';
+import { frameType, readU16, readU32, WireError, writeU16, writeU32 } from '../core/frame.ts';
+import { afterGoaway, encodeGoaway, parseGoaway, type SessionState } from '../core/goaway.ts';
 import {
   currentVersion,
   decideVersion,
@@ -20,23 +19,24 @@ import {
   oldestVersion,
   parseHello,
   parseInfo,
-} from './core/hello.ts';
-import { LateDataAllowance } from './core/late-data.ts';
-import { isLossy, nextLosses, noLosses } from './core/losses.ts';
-import { encodeOffers, type Offer, parseOffers } from './core/offer.ts';
-import { encodeOpen, type OpenRequest, parseOpen } from './core/open.ts';
-import { RateLimit } from './core/rate-limit.ts';
-import { encodeTimes, parseTimes, type Times } from './core/times.ts';
+} from '../core/hello.ts';
+import { LateDataAllowance } from '../core/late-data.ts';
+import { encodeOffers, type Offer, parseOffers } from '../core/offer.ts';
+import { encodeOpen, type OpenRequest, parseOpen } from '../core/open.ts';
+import { RateLimit } from '../core/rate-limit.ts';
+import { encodeTimes, parseTimes, type Times } from '../core/times.ts';
+import { isCollapsed, isLongPath } from '../path/core/congestion.ts';
+import { isLossy, nextLosses, noLosses } from '../path/core/losses.ts';
+import { Pacer } from '../path/pacer.ts';
+import { TailProbe } from '../path/tail-probe.ts';
+import { adaptControl, limitUnsent, readTcpInfo } from '../path/tcp-path.ts';
+import { readShared } from '../socket/shared-read.ts';
 import { FrameWriter } from './frame-writer.ts';
 import { KeepAlive } from './keep-alive.ts';
 import { Notices } from './notices.ts';
-import { Pacer } from './pacer.ts';
 import { RoundRobin } from './round-robin.ts';
-import { readShared } from './socket/shared-read.ts';
 import { MuxStream, type StreamHost } from './stream.ts';
 import { StreamTable } from './stream-table.ts';
-import { TailProbe } from './tail-probe.ts';
-import { adaptControl, limitUnsent, readTcpInfo } from './tcp-path.ts';
 
 export interface SessionLimits extends WindowLimits {
   /** Streams that the peer may have open at once; an OPEN beyond it is answered with RESET busy. */

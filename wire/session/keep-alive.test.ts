@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createFakeClock } from './fixture/clock.ts';
+import { createFakeClock } from '../fixture/clock.ts';
 import { KeepAlive } from './keep-alive.ts';
 
 const pingEveryMs = 5_000;

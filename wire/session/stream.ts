@@ -1,12 +1,12 @@
 // One stream of a session: credit both ways, half-close, reset. The session owns the carrier, the stream the order of its bytes.
 
-import type { Stream } from './api.ts';
-import { ByteQueue } from './core/byte-queue.ts';
-import type { ResetCode } from './core/code.ts';
-import { nextCredit, ReceiveWindow, type RoundTrips, type WindowBudget, type WindowLimits } from './core/credit.ts';
-import { finFlag, maxDataBytes, WireError } from './core/frame.ts';
-import type { OpenRequest } from './core/open.ts';
-import type { Times } from './core/times.ts';
+import type { Stream } from '../api.ts';
+import { ByteQueue } from '../core/byte-queue.ts';
+import type { ResetCode } from '../core/code.ts';
+import { nextCredit, ReceiveWindow, type RoundTrips, type WindowBudget, type WindowLimits } from '../core/credit.ts';
+import { finFlag, maxDataBytes, WireError } from '../core/frame.ts';
+import type { OpenRequest } from '../core/open.ts';
+import type { Times } from '../core/times.ts';
 
 /** What a stream needs from its session. */
 export interface StreamHost {
