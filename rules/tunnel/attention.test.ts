@@ -161,6 +161,10 @@ test('how the tunnels stand is one sentence', (t) => {
     [{ working: 4 }, 'All 4 tunnels are connected.'],
     [{ working: 1, down: 1 }, '1 of 2 tunnels is connected, 1 down.'],
     [{ unused: 1 }, 'No tunnel is connected, 1 not used yet.'],
+    [{ failing: 1 }, 'The tunnel is connected, but failing.'],
+    [{ failing: 2, down: 1 }, '2 of 3 tunnels are connected, but failing, 1 down.'],
+    [{ working: 2, failing: 1 }, 'All 3 tunnels are connected, 1 of them failing.'],
+    [{ working: 1, failing: 1, stopped: 1 }, '2 of 3 tunnels are connected, 1 of them failing, 1 stopped.'],
     [{ working: 1200, down: 34 }, '1,200 of 1,234 tunnels are connected, 34 down.'],
     [{ working: 3, stopped: 2, unused: 1 }, '3 of 6 tunnels are connected, 2 stopped, 1 not used yet.'],
   ];

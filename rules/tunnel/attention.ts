@@ -331,23 +331,30 @@ const capitalised = (text: string): string => `${text.slice(0, 1).toUpperCase()}
 
 export type ConditionCounts = Readonly<Record<TunnelCondition, number>>;
 
-/** How the tunnels stand, in one sentence. */
+/** How the tunnels stand, in one sentence. As on their badges, a tunnel with a client is connected, even if its upstream fails. */
 export function describeConditions(counts: ConditionCounts): string {
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
-  const { working } = counts;
+  const { working, failing } = counts;
   if (total === 0) return 'There is no tunnel yet.';
-  if (working === total) return total === 1 ? 'The tunnel is connected.' : `All ${counted(total, 'tunnel')} are connected.`;
   const others = rest
     .filter(([condition]) => counts[condition] > 0)
     .map(([condition, words]) => `${counts[condition].toLocaleString('en-US')} ${words}`);
-  if (working === 0) return `${['No tunnel is connected', ...others].join(', ')}.`;
-  const connected = `${working.toLocaleString('en-US')} of ${counted(total, 'tunnel')} ${working === 1 ? 'is' : 'are'} connected`;
-  return `${[connected, ...others].join(', ')}.`;
+  return `${[describeConnected(working + failing, total), ...describeFailing(working, failing), ...others].join(', ')}.`;
+}
+
+function describeConnected(connected: number, total: number): string {
+  if (connected === 0) return 'No tunnel is connected';
+  if (connected === total) return total === 1 ? 'The tunnel is connected' : `All ${counted(total, 'tunnel')} are connected`;
+  return `${connected.toLocaleString('en-US')} of ${counted(total, 'tunnel')} ${connected === 1 ? 'is' : 'are'} connected`;
+}
+
+function describeFailing(working: number, failing: number): readonly string[] {
+  if (failing === 0) return [];
+  return [working === 0 ? 'but failing' : `${failing.toLocaleString('en-US')} of them failing`];
 }
 
 const rest: readonly (readonly [TunnelCondition, string])[] = [
   ['down', 'down'],
-  ['failing', 'failing'],
   ['suspended', 'suspended'],
   ['waiting', 'being set up'],
   ['stopped', 'stopped'],

@@ -76,10 +76,12 @@ function OverviewView({ overview }: { readonly overview: Overview }) {
   const { steps, shown, changes } = overview;
   const hasChanges = changes !== undefined && changes.length > 0;
   const isNew = steps !== undefined && !steps.hasConnected;
+  const needsAttention = overview.attention.length > 0;
   return (
     <div className="grid gap-6">
+      {needsAttention && <AttentionCard overview={overview} />}
       {steps && may(project.role, 'tunnel.create') && <FirstSteps project={project.id} tunnels={shown} past={steps} />}
-      {overview.tunnels > 0 && <AttentionCard overview={overview} />}
+      {!needsAttention && overview.tunnels > 0 && <AttentionCard overview={overview} />}
       {(overview.tunnels > 0 || hasChanges) && (
         <div className="grid items-start gap-6 xl:grid-cols-3">
           {overview.tunnels > 0 && <TunnelsCard overview={overview} className={hasChanges ? 'xl:col-span-2' : 'xl:col-span-3'} />}
