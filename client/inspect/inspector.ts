@@ -52,11 +52,8 @@ export async function startInspector(
   const state = (): InspectState => ({
     version,
     tunnels: tunnels(),
-    hasWebhookSecret: secrets.length > 0,
     keptBytes: log.keptBytes,
     maxBytes: inspectLimits.bytes,
-    maxBodyBytes: inspectLimits.bodyBytes,
-    maxExchanges: inspectLimits.exchanges,
     dropped: log.droppedCount,
   });
   const sources: InspectSources = { log, replays, check: createSignatureCheck(secrets), state, version };

@@ -18,11 +18,8 @@ async function world(t: TestContext) {
   const state = () => ({
     version: '0.1.0',
     tunnels: [],
-    hasWebhookSecret: false,
     keptBytes: made.log.keptBytes,
     maxBytes: 1,
-    maxBodyBytes: 1,
-    maxExchanges: 1,
     dropped: 0,
   });
   const server = await startInspectServer({ log: made.log, replays, check: () => null, state, version: '0.1.0' });

@@ -165,11 +165,8 @@ export interface SignatureCheck {
 export interface InspectState {
   readonly version: string;
   readonly tunnels: readonly InspectedTunnel[];
-  readonly hasWebhookSecret: boolean;
   readonly keptBytes: number;
   readonly maxBytes: number;
-  readonly maxBodyBytes: number;
-  readonly maxExchanges: number;
   /** Exchanges that are no longer in the list because of these limits. */
   readonly dropped: number;
 }

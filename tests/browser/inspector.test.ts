@@ -152,11 +152,8 @@ async function startEngine(
   const state = () => ({
     version: '0.1.0',
     tunnels: [{ name: 'shop', urls: ['https://shop.example.com'], upstreams: [`http://127.0.0.1:${port}`] }],
-    hasWebhookSecret: false,
     keptBytes: log.keptBytes,
     maxBytes: 67_108_864,
-    maxBodyBytes: 1_048_576,
-    maxExchanges: 1_000,
     dropped: log.droppedCount,
   });
   const server = await startInspectServer({ log, replays, check: () => null, state, version: '0.1.0' });
