@@ -148,7 +148,7 @@ export async function openIdle(on: On, connections: number): Promise<Started> {
   return visitors;
 }
 
-export const idle: Measurement = {
+const idle: Measurement = {
   key: 'idle',
   columns: () => [column('idle WebSocket, edge', 'kB each', 'less'), column('idle WebSocket, client', 'kB each', 'less')],
   run: async (on) => {

@@ -83,7 +83,7 @@ export interface FakeDns extends DnsPort {
   readonly looked: string[];
 }
 
-export function createFakeDns(clock: () => number): FakeDns {
+function createFakeDns(clock: () => number): FakeDns {
   const proofs = new Map<string, ChallengeAnswer>();
   const addresses: FakeDns['addresses'] = new Map();
   const providerOf = new Map<string, DnsProviderName>();
@@ -107,7 +107,7 @@ export function createFakeDns(clock: () => number): FakeDns {
 }
 
 /** Every answer that begins with `a-right-answer` is right. */
-export const easyBotCheck: BotCheck = {
+const easyBotCheck: BotCheck = {
   describe: () => ({ kind: 'altcha', challengeUrl: '/api/bot-check/challenge' }),
   createChallenge: async () => ({ parameters: {}, signature: '' }),
   verify: async (answer) => answer.startsWith(rightAnswer),
@@ -145,7 +145,7 @@ async function readAnswer(response: Response, what: string): Promise<unknown> {
   return response.headers.get('content-type')?.startsWith('application/json') ? JSON.parse(text) : text;
 }
 
-export function createTestClient(control: Control, token?: string, address = '192.0.2.1'): TestClient {
+function createTestClient(control: Control, token?: string, address = '192.0.2.1'): TestClient {
   const cookies = new Map<string, string>();
   const identity = (): Record<string, string> => {
     if (token !== undefined) return { authorization: `Bearer ${token}` };

@@ -191,7 +191,7 @@ export function shortfallsOf(
 }
 
 /** A ratio: above 1 is better than the baseline, whichever way the figure reads. */
-export function timesAsGood(samples: readonly Sample[], peer: string, baseline: string, { name, better }: TrialFigure): number {
+function timesAsGood(samples: readonly Sample[], peer: string, baseline: string, { name, better }: TrialFigure): number {
   const ratio = ratioOf(samples, peer, baseline, name);
   return better === 'more' ? ratio : 1 / ratio;
 }

@@ -72,8 +72,8 @@ export async function freePort(): Promise<number> {
   return address.port;
 }
 
-export async function untilListening(port: number, address = '127.0.0.1', timeoutMs = 15_000): Promise<void> {
-  const deadline = Date.now() + timeoutMs;
+export async function untilListening(port: number, address = '127.0.0.1'): Promise<void> {
+  const deadline = Date.now() + 15_000;
   while (!(await accepts(port, address))) {
     if (Date.now() > deadline) throw new Error(`nothing listens on ${address}:${port}`);
     await new Promise((resolve) => setTimeout(resolve, 50));

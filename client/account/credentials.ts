@@ -34,7 +34,7 @@ export function configFolder(io: Io): string {
   return join(configHome(io), 'underpass');
 }
 
-export function credentialsPath(io: Io): string {
+function credentialsPath(io: Io): string {
   return join(configFolder(io), 'credentials.json');
 }
 

@@ -14,7 +14,7 @@ export interface Load {
   readonly fullLooks: number;
 }
 
-export const lookEveryMs = 100;
+const lookEveryMs = 100;
 /** Our own queue shows what waits here; what the edge sends shows only by its rate. This is 160 kB/s. */
 const busyBytes = 16_384;
 /** A hiccup of one look is no reason. */

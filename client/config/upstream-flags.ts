@@ -10,12 +10,8 @@ import { parseUpstreamHosts, parseUpstreams } from './tunnel-config.ts';
 
 type DomainUpstreams = Extract<ConnectInputs, { type: 'http' }>['upstreams'];
 
-/** Every domain of the tunnel with its upstream: its own, else the one for all, else `fallback`. */
-export function domainUpstreams(
-  tunnel: Pick<Tunnel, 'name' | 'ingressDomains'>,
-  texts: readonly string[],
-  fallback?: string,
-): DomainUpstreams {
+/** Every domain of the tunnel with its upstream: its own, else the one for all. */
+export function domainUpstreams(tunnel: Pick<Tunnel, 'name' | 'ingressDomains'>, texts: readonly string[]): DomainUpstreams {
   const parsed = texts.length === 0 ? undefined : upstreamsOfFlags('http', texts);
   const list = parsed?.type === 'http' ? parsed.list : [];
   const names = tunnel.ingressDomains.map(({ name }) => name);
@@ -28,11 +24,9 @@ export function domainUpstreams(
   return names.flatMap((domain) => {
     const own = list.filter((item) => item.domain === domain);
     const served = own.length > 0 ? own : list.filter((item) => item.domain === null);
-    if (served.length > 0)
-      return served.map(({ path = '', upstream }) => ({ domain: `${domain}${path}`, upstream: formatUpstream(upstream) }));
-    if (fallback === undefined)
+    if (served.length === 0)
       throw new ClientError('usage', `no upstream for ${domain}: add --upstream ${domain}=http://HOST:PORT`);
-    return [{ domain, upstream: fallback }];
+    return served.map(({ path = '', upstream }) => ({ domain: `${domain}${path}`, upstream: formatUpstream(upstream) }));
   });
 }
 

@@ -116,15 +116,15 @@ export function ownDomains(
   });
 }
 
-export const peerDomain = 'a domain of that service; the region here generates a name, or add a domain of your own';
-export const wildcard = 'a wildcard stands for one whole label, as in *.example.com';
+const peerDomain = 'a domain of that service; the region here generates a name, or add a domain of your own';
+const wildcard = 'a wildcard stands for one whole label, as in *.example.com';
 
 /** Addresses that a security group can list; undefined and named if there are others. */
-export function allowedAddresses(settings: Settings, key: string): readonly string[] | undefined {
-  const texts = settings.texts(key);
+export function allowedAddresses(settings: Settings): readonly string[] | undefined {
+  const texts = settings.texts('allow_cidrs');
   const parsed = texts.map(parseCidr);
   if (parsed.includes(null)) {
-    settings.leave(key, 'not all of these are addresses or networks; an access policy for members takes their place');
+    settings.leave('allow_cidrs', 'not all of these are addresses or networks; an access policy for members takes their place');
     return undefined;
   }
   return parsed.map((cidr) => formatCidr(cidr!));

@@ -60,7 +60,7 @@ function importTunnel(given: string, settings: Settings): readonly ImportedTunne
   readSchemes(settings);
   if (settings.text('inspect') === 'true') settings.leave('inspect', 'add --inspect to "underpass run" for the inspector');
   const proxyProtocol = proxyProtocolOf(settings.text('proxy_proto'));
-  const allow = allowedAddresses(settings.below('ip_restriction'), 'allow_cidrs');
+  const allow = allowedAddresses(settings.below('ip_restriction'));
   const guard = guardOf(settings.has('basic_auth', 'auth'), allow === undefined || asksElse(settings));
   const common = { name: tunnelNameOf(given), domains, allow: allow ?? [], ...guard, ...(proxyProtocol && { proxyProtocol }) };
   return importUpstream(settings, settings.text('addr') ?? '80', proto === 'tls', common);

@@ -119,7 +119,7 @@ function looksLikeText(bytes: Buffer): boolean {
   return !/[\ufffd\u0001-\u0008\u000e-\u001a\u001c-\u001f]/.test(text);
 }
 
-export function decodeText(bytes: Buffer, charset = 'utf-8'): string {
+function decodeText(bytes: Buffer, charset = 'utf-8'): string {
   try {
     return new TextDecoder(charset).decode(bytes);
   } catch {

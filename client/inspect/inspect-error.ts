@@ -3,7 +3,7 @@
 import type { ExchangeError } from '@underpass/rules/inspect/exchange.ts';
 import type { ResetCode } from '@underpass/wire/core/code.ts';
 
-export const inspectErrors = {
+const inspectErrors = {
   'upstream-closed': {
     title: 'The upstream closed the connection before it answered',
     fix: 'Look for a crash or a timeout in the log of the service.',
@@ -40,8 +40,8 @@ export const inspectErrors = {
 
 type InspectErrorCode = keyof typeof inspectErrors;
 
-export function errorOf(code: InspectErrorCode, detail = ''): ExchangeError {
-  return { code, detail, ...inspectErrors[code] };
+export function errorOf(code: InspectErrorCode): ExchangeError {
+  return { code, detail: '', ...inspectErrors[code] };
 }
 
 /** `resetBy` is the edge's reason, null if the upstream ended first. */

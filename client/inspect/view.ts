@@ -42,7 +42,7 @@ export const hostOf = (head: ReadHead): string => fieldOf(head, 'x-forwarded-hos
 
 const programOf = (userAgent: string | undefined): string => (userAgent === undefined ? '' : describeUserAgent(userAgent));
 
-export function statusOf({ responseHead }: Pick<KeptExchange, 'responseHead'>): number | null {
+function statusOf({ responseHead }: Pick<KeptExchange, 'responseHead'>): number | null {
   return responseHead === '' ? null : Number(responseHead.slice(9, 12));
 }
 
@@ -79,7 +79,7 @@ async function viewMessage(
   return { version, headers: shownHeaders(head, reveal), body: await viewBody(head, body) };
 }
 
-export function shownHeaders({ headers }: ReadHead, reveal: boolean): readonly ShownHeader[] {
+function shownHeaders({ headers }: ReadHead, reveal: boolean): readonly ShownHeader[] {
   return headers.map(([name, value]) => [name, reveal || !isSecretHeader(name) ? value : null]);
 }
 

@@ -30,7 +30,7 @@ const uniqueApex = (): string => `${unique('d')}.com`;
 
 const withProject = ({ owner }: World) => `?project=${owner.projectId}`;
 
-export async function makeTunnel(world: World): Promise<string> {
+async function makeTunnel(world: World): Promise<string> {
   const name = unique('tunnel');
   await world.owner.call('POST', `/api/tunnels${withProject(world)}`, { name, region: 'local', ingressDomains: [] });
   return name;
@@ -143,7 +143,7 @@ async function approvedDevice(world: World): Promise<string> {
   return deviceCode;
 }
 
-export async function makeRegistration({ test }: World): Promise<string> {
+async function makeRegistration({ test }: World): Promise<string> {
   const email = `${unique('new')}@example.com`;
   // The mails of earlier calls would come first, 20 of them every two seconds.
   await test.store.db.deleteFrom('jobs').execute();

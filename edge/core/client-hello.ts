@@ -51,7 +51,7 @@ export function peekClientHello(bytes: Uint8Array): HelloPeek {
   if (message === null) return malformed;
   if (message.length > 0 && message[0] !== clientHello) return malformed;
   if (message.length < 4) return moreOrTooLarge(bytes, 1);
-  const end = 4 + u24(message, 1);
+  const end = 4 + bodyLength(message);
   if (end > maxHelloBytes) return malformed;
   if (message.length < end) return moreOrTooLarge(bytes, end - message.length);
   return parseHello(message.subarray(4, end)) ?? malformed;
@@ -75,7 +75,7 @@ function gatherHandshake(bytes: Uint8Array): Uint8Array | null {
     at += recordHeaderBytes;
     const end = Math.min(at + recordBytes, bytes.length);
     while (at < end) gathered[length++] = bytes[at++] as number;
-    if (length >= 4 && length >= 4 + u24(gathered, 1)) break;
+    if (length >= 4 && length >= 4 + bodyLength(gathered)) break;
   }
   return gathered.subarray(0, length);
 }
@@ -158,6 +158,6 @@ function u16(bytes: Uint8Array, at: number): number {
   return ((bytes[at] as number) << 8) | (bytes[at + 1] as number);
 }
 
-function u24(bytes: Uint8Array, at: number): number {
-  return ((bytes[at] as number) << 16) | u16(bytes, at + 1);
+function bodyLength(message: Uint8Array): number {
+  return ((message[1] as number) << 16) | u16(message, 2);
 }

@@ -95,7 +95,7 @@ ${html}
 }
 
 /** `more`: HTML below the text. */
-export function renderErrorPage(code: VisitorError, more = ''): string {
+function renderErrorPage(code: VisitorError, more: string): string {
   const { status, title, text } = visitorErrors[code];
   const small = `${status} · <code>${code}</code>`;
   return renderPage({ title: `${status} ${title}`, heading: title, html: `<p class="lead">${text}</p>${more}`, small });

@@ -88,7 +88,7 @@ export function peekProxyHeader(bytes: Uint8Array): ProxyPeek {
 
 function peekV1(bytes: Uint8Array): ProxyPeek {
   const end = bytes.subarray(0, maxV1Bytes).indexOf(10);
-  if (end < 0) return bytes.length < maxV1Bytes && isPrefix('PROXY ', bytes) ? more : malformed;
+  if (end < 0) return bytes.length < maxV1Bytes && mayBeginV1(bytes) ? more : malformed;
   const line = String.fromCharCode(...bytes.subarray(0, end + 1));
   if (/^PROXY UNKNOWN[^\r\n]*\r\n$/.test(line)) return { kind: 'header', bytes: end + 1, ends: null };
   const match = /^PROXY (TCP[46]) ([0-9a-fA-F.:]+) ([0-9a-fA-F.:]+) (0|[1-9][0-9]{0,4}) (0|[1-9][0-9]{0,4})\r\n$/.exec(line);
@@ -101,12 +101,7 @@ function peekV1(bytes: Uint8Array): ProxyPeek {
   return { kind: 'header', bytes: end + 1, ends: endsOf(source, Number(fromPort), destination, Number(toPort)) };
 }
 
-function isPrefix(text: string, bytes: Uint8Array): boolean {
-  for (let i = 0; i < Math.min(text.length, bytes.length); i++) {
-    if (bytes[i] !== text.charCodeAt(i)) return false;
-  }
-  return true;
-}
+const mayBeginV1 = (bytes: Uint8Array): boolean => 'PROXY '.startsWith(String.fromCharCode(...bytes.subarray(0, 6)));
 
 function peekV2(bytes: Uint8Array): ProxyPeek {
   for (let i = 0; i < Math.min(signature.length, bytes.length); i++) {

@@ -4,7 +4,7 @@ import { nextLine } from '@underpass/wire/http/head-scan.ts';
 import type { RequestHead } from '@underpass/wire/http/request-head.ts';
 
 /** Holds a session, signed with the policy's key. */
-export const sessionCookie = '__Host-underpass-access';
+const sessionCookie = '__Host-underpass-access';
 /** Holds `entered` for a moment after a sign-in. */
 const enteredCookie = '__Host-underpass-visit';
 const enteredValue = 'entered';
@@ -14,7 +14,7 @@ const enteredValue = 'entered';
  * it began: tabs that a browser opens at once do not overwrite each other's. Eight of them take 11 kB at most, an eighth of that
  * with usual paths.
  */
-export const mostVisits = 8;
+const mostVisits = 8;
 const visitSeconds = 15 * 60;
 const enteredSeconds = 30;
 

@@ -8,7 +8,7 @@ export interface VisitorSubject {
 }
 
 /** How long an assertion is valid, and how long an edge uses it: a slow upstream has at least a minute to verify it. */
-export const assertionMs = 5 * 60_000;
+const assertionMs = 5 * 60_000;
 export const assertionUsedMs = 4 * 60_000;
 
 export interface AssertionFacts {

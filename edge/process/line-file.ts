@@ -19,7 +19,7 @@ const fullMs = 50;
 /** How long a stop waits for the last lines. */
 const flushMs = 2_000;
 
-export const standardOutput = 'stdout';
+const standardOutput = 'stdout';
 /** Code of the error of a file that cannot be opened. */
 export const lineFileError = 'LINE_FILE';
 

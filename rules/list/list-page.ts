@@ -29,7 +29,7 @@ export const accessPolicyList = { statuses: [], sorts: ['name', 'updated', 'tunn
 const newestFirst = <const Rules extends ListRules>(rules: Rules) => ({ ...rules, newestFirst: true }) as const;
 
 /** The operator's lists. A list of suspended things counts them. */
-export const suspensions = ['Active', 'Suspended'] as const;
+const suspensions = ['Active', 'Suspended'] as const;
 export const registrationList = newestFirst({ statuses: [], sorts: ['person', 'company', 'created', 'decided'] });
 export const subscriptionList = newestFirst({
   statuses: ['Active', 'Ended'],

@@ -12,7 +12,7 @@ export interface DnsRecord {
   readonly value: string;
 }
 
-export const verificationPrefix = 'underpass-domain-verify=';
+const verificationPrefix = 'underpass-domain-verify=';
 /** Accepted beside the apex, for zones whose apex cannot hold the record. */
 export const verificationSubdomain = '_underpass-challenge';
 export const propagationNote = 'DNS propagation can take from 60 seconds to 48 hours.';

@@ -9,7 +9,7 @@ export const abuseTextMaxChars = 4000;
 /** Longer than any address that a browser shows. Characters past it are ignored. */
 const hostMaxChars = 2048;
 
-export const abuseReportFields = ['host', 'email', 'text', botCheckField] as const;
+const abuseReportFields = ['host', 'email', 'text', botCheckField] as const;
 export type AbuseReportField = (typeof abuseReportFields)[number];
 
 export interface NewAbuseReport {

@@ -74,13 +74,6 @@ const plainly =
   ({ target }) =>
     `${words} ${target}`;
 
-const withRole =
-  (words: string): Phrase =>
-  ({ target, detail }) => {
-    const role = textOf(detail.role);
-    return `${words} ${target}${role && ` as ${role}`}`;
-  };
-
 const suspendedOr =
   (noun: string, otherwise: string): Phrase =>
   ({ target, detail: { suspended } }) =>
@@ -130,13 +123,13 @@ function describeTunnelUpdate({ target, detail }: Parameters<Phrase>[0]): string
   ];
   const tunnel = `the tunnel ${named(target)}`;
   if (others.length === 0 && removed.length === 0 && added.length > 0)
-    return `added the ${nounOf('domain', added)} ${listed(added)} to ${tunnel}`;
+    return `added the ${domainNoun(added)} ${listed(added)} to ${tunnel}`;
   if (others.length === 0 && added.length === 0 && removed.length > 0)
-    return `removed the ${nounOf('domain', removed)} ${listed(removed)} from ${tunnel}`;
+    return `removed the ${domainNoun(removed)} ${listed(removed)} from ${tunnel}`;
   return withClauses(`changed ${tunnel}`, [...changesOf(detail), ...others]);
 }
 
-const nounOf = (noun: string, { length }: readonly unknown[]): string => (length === 1 ? noun : `${noun}s`);
+const domainNoun = ({ length }: readonly unknown[]): string => (length === 1 ? 'domain' : 'domains');
 
 const withClauses = (phrase: string, clauses: readonly string[]): string =>
   clauses.length === 0 ? phrase : `${phrase}: ${clauses.join(', ')}`;
@@ -200,7 +193,10 @@ export const auditPhrases = {
   },
   'member.remove': plainly('removed the member'),
   'member.leave': () => 'left the project',
-  'invitation.create': withRole('invited'),
+  'invitation.create': ({ target, detail }) => {
+    const role = textOf(detail.role);
+    return `invited ${target}${role && ` as ${role}`}`;
+  },
   'invitation.delete': plainly('withdrew the invitation of'),
   'invitation.accept': ({ detail }) => {
     const role = textOf(detail.role);

@@ -6,7 +6,7 @@ import { decideDnsCheck } from '../names/dns-record.ts';
 import { type DnsOutcome, type DomainBadge, decideDomainBadge } from './domain-badge.ts';
 
 /** Why a domain has no addresses in the answer. */
-export const uncheckedReasons = {
+const uncheckedReasons = {
   unanswered: 'The name servers did not answer.',
   limited: 'Too many DNS lookups. Please try again in a minute.',
   unverified: 'Verify the domain first.',

@@ -38,7 +38,7 @@ export interface IngressUpstream {
 export type IngressPort = (typeof ingressPorts)[number];
 
 /** The ports that an ingress tunnel passes through (spec 1). */
-export const ingressPorts = [80, 443] as const;
+const ingressPorts = [80, 443] as const;
 
 export const defaultUpstreams = {
   http: 'http://127.0.0.1:8080',

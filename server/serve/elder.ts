@@ -26,7 +26,7 @@ export type ToElder =
   | { readonly type: 'failed'; readonly reason: string };
 
 /** The first descriptor of a socket that was passed on: after standard input, output and error, and the process channel. */
-export const firstPassedFd = 4;
+const firstPassedFd = 4;
 
 /** The elder answers within milliseconds; a copy of the routes that it is writing may take seconds. */
 const answerMs = 20_000;
@@ -48,9 +48,9 @@ export interface Elder {
 }
 
 /** The channel to the elder; rejects if this process was not started by one. */
-export async function meetElder(channel: NodeJS.Process = process): Promise<Elder> {
-  if (!channel.connected) throw new ServerError('usage', '--successor is only for a server that another one starts');
-  const say = (message: ToElder): void => void channel.send?.(message, undefined, undefined, () => {});
+export async function meetElder(): Promise<Elder> {
+  if (!process.connected) throw new ServerError('usage', '--successor is only for a server that another one starts');
+  const say = (message: ToElder): void => void process.send?.(message, undefined, undefined, () => {});
   let isOver = false;
   let hasParent = true;
   let hasLeft = false;
@@ -64,14 +64,14 @@ export async function meetElder(channel: NodeJS.Process = process): Promise<Elde
       const read = (message: ToSuccessor): void => {
         if (message.type !== type) return;
         clearTimeout(timer);
-        channel.off('message', read);
+        process.off('message', read);
         resolve(message as Extract<ToSuccessor, { type: T }>);
       };
-      channel.on('message', read);
+      process.on('message', read);
     });
   // Before it has taken over, a successor without its elder is nobody's.
-  channel.once('disconnect', () => {
-    if (!isOver) channel.exit(1);
+  process.once('disconnect', () => {
+    if (!isOver) process.exit(1);
     left();
     if (hasParent) elder.onOrphaned();
   });
@@ -91,12 +91,12 @@ export async function meetElder(channel: NodeJS.Process = process): Promise<Elde
     locked: () => {
       isOver = true;
       // Open requests of the elder may take minutes.
-      channel.on('message', ({ type }: ToSuccessor) => {
+      process.on('message', ({ type }: ToSuccessor) => {
         if (type === 'followed') hasParent = false;
         if (type === 'quiet') elder.onQuiet();
         if (type === 'left') left();
       });
-      channel.channel?.unref();
+      process.channel?.unref();
       say({ type: 'locked' });
     },
     failed: (reason) => say({ type: 'failed', reason }),

@@ -30,7 +30,7 @@ export function dependencyRow({ name, answers, sinceMs, lastError }: DependencyS
   });
 }
 
-export function copyRow(name: string, copy: FeedCopy | null | undefined): StatusRow[] {
+function copyRow(name: string, copy: FeedCopy | null | undefined): StatusRow[] {
   if (copy === null || copy === undefined) return [];
   const { writtenAtMs, error } = copy;
   const state = error !== null ? 'not kept' : writtenAtMs === null ? 'none yet' : 'kept';

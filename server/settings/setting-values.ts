@@ -161,17 +161,13 @@ export const parseHostPort: ParseValue<string> = (text) => {
   return match !== null && Number(match[2]) <= 65535 ? good(text) : bad(`must be host:port, is "${text}"`);
 };
 
-export const parseBase64Key =
-  (minBytes: number): ParseValue<string> =>
-  (text) => {
-    const valid = /^[A-Za-z0-9+/_-]+={0,2}$/.test(text) && Buffer.from(text, 'base64').length >= minBytes;
-    return valid ? good(text) : bad(`must be base64 of at least ${minBytes} bytes`);
-  };
+const isBase64 = (text: string): boolean => /^[A-Za-z0-9+/_-]+={0,2}$/.test(text);
 
-export const parseSecret =
-  (minLength: number): ParseValue<string> =>
-  (text) =>
-    text.length >= minLength && text.length <= 4096 ? good(text) : bad(`must have at least ${minLength} characters`);
+export const parseBase64Key: ParseValue<string> = (text) =>
+  isBase64(text) && Buffer.from(text, 'base64').length >= 16 ? good(text) : bad('must be base64 of at least 16 bytes');
+
+export const parseSecret: ParseValue<string> = (text) =>
+  text.length >= 16 && text.length <= 4096 ? good(text) : bad('must have at least 16 characters');
 
 /** A secret of Standard Webhooks. */
 export const parseWebhookSecret: ParseValue<string> = (text) => {
@@ -181,10 +177,7 @@ export const parseWebhookSecret: ParseValue<string> = (text) => {
 };
 
 /** One or more keys, separated by commas: the first encrypts, all decrypt. */
-export const parseKeys =
-  (bytes: number): ParseValue<string> =>
-  (text) => {
-    const keys = text.split(/[\s,]+/);
-    const valid = keys.every((key) => /^[A-Za-z0-9+/_-]+={0,2}$/.test(key) && Buffer.from(key, 'base64').length === bytes);
-    return valid ? good(text) : bad(`must be base64 of ${bytes} bytes; several keys are separated by commas`);
-  };
+export const parseKeys: ParseValue<string> = (text) => {
+  const valid = text.split(/[\s,]+/).every((key) => isBase64(key) && Buffer.from(key, 'base64').length === 32);
+  return valid ? good(text) : bad('must be base64 of 32 bytes; several keys are separated by commas');
+};

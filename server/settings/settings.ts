@@ -244,7 +244,7 @@ export const settingGroups = {
     masterKey: secret(
       'UNDERPASS_MASTER_KEY',
       'Key that encrypts tokens and private keys at rest: base64 of 32 bytes. Control processes that share a database share it.',
-      parseKeys(32),
+      parseKeys,
       'made on first start and kept in UNDERPASS_HOME',
     ),
   },
@@ -315,7 +315,7 @@ export const settingGroups = {
     subscriptionWebhookSecret: secret(
       'UNDERPASS_SUBSCRIPTION_WEBHOOK_SECRET',
       'Signs the webhook that reports changed subscriptions.',
-      parseSecret(16),
+      parseSecret,
       'the webhook is off',
     ),
     usageWebhookUrl: optional(
@@ -370,7 +370,7 @@ export const settingGroups = {
     edgeKey: secret(
       'UNDERPASS_EDGE_KEY',
       'Key that control gave to this region (underpass-server regions key). Needed in role edge.',
-      parseSecret(16),
+      parseSecret,
     ),
     edgeId: optional(
       'UNDERPASS_EDGE_ID',
@@ -463,7 +463,7 @@ export const settingGroups = {
     hopSecret: secret(
       'UNDERPASS_HOP_SECRET',
       'Secret that only the edges of this region share; they authenticate to each other with it.',
-      parseSecret(16),
+      parseSecret,
       'UNDERPASS_EDGE_KEY',
     ),
   },
@@ -485,7 +485,7 @@ export const settingGroups = {
       'Key id for external account binding, if the authority requires one (ZeroSSL, Google).',
       parseText(512),
     ),
-    acmeEabHmac: secret('UNDERPASS_ACME_EAB_HMAC', 'The HMAC key that belongs to that key id, base64url.', parseBase64Key(16)),
+    acmeEabHmac: secret('UNDERPASS_ACME_EAB_HMAC', 'The HMAC key that belongs to that key id, base64url.', parseBase64Key),
     acmeCaFile: optional(
       'UNDERPASS_ACME_CA_FILE',
       'Extra authority (PEM) to trust when talking to the ACME directory.',
@@ -511,7 +511,7 @@ export const settingGroups = {
     ),
     rfc2136Zone: optional('UNDERPASS_RFC2136_ZONE', 'Zone that those updates change.', parseHostName),
     rfc2136KeyName: optional('UNDERPASS_RFC2136_KEY_NAME', 'Name of the TSIG key (hmac-sha256).', parseHostName),
-    rfc2136Key: secret('UNDERPASS_RFC2136_KEY', 'The TSIG key, base64.', parseBase64Key(16)),
+    rfc2136Key: secret('UNDERPASS_RFC2136_KEY', 'The TSIG key, base64.', parseBase64Key),
     acmeChallengeZone: optional(
       'UNDERPASS_ACME_CHALLENGE_ZONE',
       'Zone to which users lead `_acme-challenge` of their wildcards by a CNAME: that of the RFC 2136 settings or one below, or any that the hook changes.',

@@ -25,7 +25,7 @@ const repository = join(import.meta.dirname, '../..');
 export const namespace = 'underpass';
 export const release = 'up';
 export const console = 'console.example.com';
-export const regions = ['eu', 'us'] as const;
+const regions = ['eu', 'us'] as const;
 export const dataPlane = (region: string): string => `${region}.example.com`;
 const wildcard = (region: string): string => `${region}-tunnels.example.com`;
 

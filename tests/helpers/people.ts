@@ -16,7 +16,7 @@ const keyBytes = 32;
 const derive = promisify(pbkdf2);
 
 /** Solves the puzzle with Node's PBKDF2: an oracle for the workers that the dashboard uses. */
-export async function solveBotCheck({ origin }: Product): Promise<string> {
+async function solveBotCheck({ origin }: Product): Promise<string> {
   const puzzle = (await (await fetch(`${origin}/api/bot-check/challenge`)).json()) as Puzzle;
   const { nonce, salt, cost, keyPrefix } = puzzle.parameters;
   const password = Buffer.concat([Buffer.from(nonce, 'hex'), Buffer.alloc(4)]);

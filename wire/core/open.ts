@@ -4,7 +4,7 @@ import type { TunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { checkCredit } from './credit.ts';
 import { readU16, readU32, WireError, writeU16, writeU32 } from './frame.ts';
 
-export const streamKinds = ['http', 'ingress-80', 'ingress-443', 'tcp'] as const;
+const streamKinds = ['http', 'ingress-80', 'ingress-443', 'tcp'] as const;
 export type StreamKind = (typeof streamKinds)[number];
 
 /** The host of a stream to a private tunnel. It begins with a TLS handshake. */
@@ -39,7 +39,7 @@ export interface OpenPayload {
 }
 
 /** Several times the longest PROXY v2 header with its TLVs. */
-export const maxPrefaceBytes = 1_024;
+const maxPrefaceBytes = 1_024;
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { fatal: true });

@@ -21,7 +21,7 @@ export interface SignedVisit {
 }
 
 /** Browsers drop cookies of more than 4 kB; claims are bounded far below. */
-export const signedMostChars = 3_500;
+const signedMostChars = 3_500;
 
 const macOf = (key: Buffer, use: SignedUse, host: string, body: string): Buffer =>
   createHmac('sha256', key).update(`${use}\0${host}\0${body}`).digest();

@@ -4,7 +4,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import type { Alert } from '@underpass/rules/entity/resource.ts';
 import type { WebhookFormat } from '@underpass/rules/tunnel/webhook.ts';
 
-export const eventTypes = ['alert.opened', 'alert.closed', 'alert.noted', 'alert.test'] as const;
+const eventTypes = ['alert.opened', 'alert.closed', 'alert.noted', 'alert.test'] as const;
 
 /** The body of the format `standard`. */
 export interface WebhookEvent {

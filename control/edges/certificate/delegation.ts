@@ -13,7 +13,7 @@ export interface Delegation {
 
 const labelChars = 32;
 
-export function delegationOf(wildcard: string, challenge: string, zone: string): Delegation {
+function delegationOf(wildcard: string, challenge: string, zone: string): Delegation {
   const base = wildcard.slice(2);
   const label = createHash('sha256').update(`acme ${challenge} ${base}`).digest('hex').slice(0, labelChars);
   return { name: `_acme-challenge.${base}`, target: `${label}.${zone}` };

@@ -42,13 +42,11 @@ export function readOwnChain({ host, chain, privateKey }: Pasted, nowMs: number)
   return isServable(own) ? accept(own) : refuse('The edges cannot serve this certificate: its signature or key is too weak.');
 }
 
-const begins = (text: string, label: string): number => text.split(`-----BEGIN ${label}-----`).length - 1;
-
 function parseCertificates(text: string): Parsed<readonly X509Certificate[]> {
   const { chainChars, chainCertificates } = certificateLimits;
   if (text.length > chainChars) return refuse(`The certificates may have at most ${chainChars} characters.`);
   if (text.includes('PRIVATE KEY-----')) return refuse('The certificates hold a private key. Give the key by itself.');
-  const count = begins(text, 'CERTIFICATE');
+  const count = text.split('-----BEGIN CERTIFICATE-----').length - 1;
   if (count === 0) return refuse('No certificate found. Give PEM text that begins with -----BEGIN CERTIFICATE-----.');
   if (count > chainCertificates) return refuse(`The chain may have at most ${chainCertificates} certificates, not ${count}.`);
   const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];

@@ -13,7 +13,7 @@ const rsa = (modulusLength: number) => ({
   publicExponent: new Uint8Array([1, 0, 1]),
 });
 
-export const keyKinds = {
+const keyKinds = {
   'P-256': ecdsa,
   'P-384': { ...ecdsa, namedCurve: 'P-384' },
   'P-521': { ...ecdsa, namedCurve: 'P-521' },

@@ -15,20 +15,15 @@ async function loadLibrary() {
   return library;
 }
 
-export const createKeyPair = () => crypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
-
-function toPem(label: string, der: ArrayBuffer): string {
-  const lines =
-    Buffer.from(der)
-      .toString('base64')
-      .match(/.{1,64}/g) ?? [];
-  return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`;
-}
+const createKeyPair = () => crypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
 
 const fromPem = (pem: string) => Uint8Array.from(Buffer.from(pem.replace(/-----[^-]+-----|\s/g, ''), 'base64'));
 
-export const exportPrivateKey = async (keys: KeyPair): Promise<string> =>
-  toPem('PRIVATE KEY', await crypto.subtle.exportKey('pkcs8', keys.privateKey));
+async function exportPrivateKey(keys: KeyPair): Promise<string> {
+  const der = Buffer.from(await crypto.subtle.exportKey('pkcs8', keys.privateKey));
+  const lines = der.toString('base64').match(/.{1,64}/g) ?? [];
+  return `-----BEGIN PRIVATE KEY-----\n${lines.join('\n')}\n-----END PRIVATE KEY-----\n`;
+}
 
 const importPrivateKey = (pem: string) => crypto.subtle.importKey('pkcs8', fromPem(pem), algorithm, false, ['sign']);
 

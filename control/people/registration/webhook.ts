@@ -18,7 +18,7 @@ import { putSubscription } from './subscription.ts';
 const toleranceSeconds = 300;
 
 /** The time of the signature in ms; undefined if it is wrong, or not within the tolerance of `nowMs`. */
-export function readSignedAt(header: string, body: Buffer, secret: string, nowMs: number): number | undefined {
+function readSignedAt(header: string, body: Buffer, secret: string, nowMs: number): number | undefined {
   const match = /^t=(\d{1,12}),v1=([0-9a-f]{64})$/.exec(header);
   if (!match) return undefined;
   const [, seconds = '', given = ''] = match;

@@ -39,7 +39,7 @@ async function readKnownTime(db: Queries, nowMs: number): Promise<KnownTime> {
 const writeKnownTime = (db: Queries, known: KnownTime): Promise<void> => writeSetting(db, settingName, known);
 
 /** Pure: what is known after a look at the clock. */
-export function nextKnownTime(known: KnownTime, nowMs: number): KnownTime {
+function nextKnownTime(known: KnownTime, nowMs: number): KnownTime {
   const step = nowMs - known.at;
   const size = Math.abs(step);
   if (isJump(step)) return { at: nowMs, waitMs: dayMs };

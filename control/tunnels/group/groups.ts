@@ -14,7 +14,7 @@ import type { Queries } from '../../platform/store/store.ts';
 import type { Caller } from '../../request/caller/caller.ts';
 
 /** What the group `default` of a new project allows. */
-export const everybody: readonly string[] = ['0.0.0.0/0', '::/0'];
+const everybody: readonly string[] = ['0.0.0.0/0', '::/0'];
 
 export async function insertGroup(
   db: Queries,

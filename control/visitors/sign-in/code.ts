@@ -17,7 +17,7 @@ import { renderField, renderSignIn } from './sign-in-page.ts';
 import { targetFields } from './target.ts';
 import type { Visit, VisitDeps } from './visit-deps.ts';
 
-export const codeTries = 5;
+const codeTries = 5;
 
 /** What a flow of kind `code` holds. The job adds the hash of the code, if the policy lists the address. */
 export interface CodeFlow {

@@ -52,7 +52,7 @@ const refusals = {
   'not-admitted': 'The policy does not admit this visitor.',
 } as const;
 
-export async function refuseVisitor(
+async function refuseVisitor(
   deps: VisitDeps,
   visit: Visit,
   outcome: { readonly who: string; readonly method: VisitorClaims['method']; readonly reason: string },

@@ -8,7 +8,7 @@ import { stylePath } from './style.ts';
 
 const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 
-export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (letter) => entities[letter]!);
+const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (letter) => entities[letter]!);
 
 /** HTML. `html` makes it, and escapes every other value. */
 export interface Markup {

@@ -29,7 +29,7 @@ export interface AcmeAnswer {
 }
 
 /** Seconds or a date (RFC 9110 10.2.3). */
-export function parseRetryAfter(text: string | undefined, nowMs: number): number | undefined {
+function parseRetryAfter(text: string | undefined, nowMs: number): number | undefined {
   if (text === undefined) return undefined;
   const ms = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - nowMs;
   return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), longestWaitMs) : undefined;
