@@ -53,7 +53,7 @@ export function addReachCommand(program: Command, shell: Shell): void {
 
 /** `[HOST:]PORT`: other machines reach it only if the user names an address of this one. */
 export function parseListen(text: string): LocalPort {
-  return orUsage(parseListenAddress(text.replace(/^(?=\d+$)/, ':')));
+  return orUsage(parseListenAddress(text, { isPortEnough: true }));
 }
 
 async function reach(shell: Shell, target: string | undefined, flags: ReachFlags): Promise<void> {
@@ -72,8 +72,8 @@ async function reach(shell: Shell, target: string | undefined, flags: ReachFlags
   const open = async (signal: AbortSignal) => {
     const first = openReach(await access.ticket(false), options, signal);
     return first.catch(async (error) => {
-      if (!(error instanceof ClientError) || error.code !== 'reach-refused') throw error;
-      return openReach(await access.ticket(true), { ...options, isNewPass: access.isMember }, signal);
+      if (!access.isMember || !(error instanceof ClientError) || error.code !== 'reach-refused') throw error;
+      return openReach(await access.ticket(true), { ...options, isNewPass: true }, signal);
     });
   };
   if (flags.stdio) {

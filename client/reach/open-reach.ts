@@ -30,6 +30,7 @@ export interface ReachOptions {
 const retryMs = 10_000;
 /** The edge waits for a client too, up to 10 s. */
 const handshakeMs = 2 * stepTimeoutMs;
+/** Short at first, since most passes; doubled each time, so that an edge which starts is not kept busy. */
 const firstPauseMs = 250;
 const longestPauseMs = 2_000;
 
@@ -41,7 +42,7 @@ export async function openReach(ticket: TicketContent, options: ReachOptions, si
       return await openOnce(ticket, options, dialIndex, signal);
     } catch (error) {
       const pauseMs = Math.min(firstPauseMs * 2 ** dialIndex, longestPauseMs);
-      const { cause } = error as Error;
+      const cause = error instanceof ClientError ? error.cause : undefined;
       const isUnheard = options.isNewPass === true && cause instanceof HandshakeError && cause.code === 'token-refused';
       if (!(isUnheard || isPassing(cause)) || performance.now() + pauseMs > endsAtMs) throw error;
       await wait(pauseMs, undefined, { signal }).catch(() => Promise.reject(error));

@@ -36,7 +36,7 @@ async function readMembers(db: Queries, projectIds: readonly string[]): Promise<
 
 /**
  * The passes of sign-ins and tokens that still live, by project. Each use of a session, or of a terminal's token, moves its end, so
- * control alone watches that: edges hear of it when it next reads everything.
+ * control alone watches that: edges hear of it when control next reads everything.
  */
 async function readPasses(db: Queries, projectIds: readonly string[], nowMs: number) {
   const members = await readMembers(db, projectIds);

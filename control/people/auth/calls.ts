@@ -91,10 +91,10 @@ async function redeemProof(deps: AuthDeps, context: CallContext<'redeemProof'>):
   });
 }
 
-async function logOut(deps: AuthDeps, { request, caller, address, nowMs }: CallContext<'logOut' | 'logOutByPost'>) {
+async function logOut(deps: AuthDeps, { request, address, nowMs }: CallContext<'logOut' | 'logOutByPost'>) {
   const token = readCookie(request.headers, deps.cookies.session);
-  if (token !== undefined) await deps.store.write((trx) => endSession(trx, token, address, nowMs));
-  if (caller) tellNarrowed(deps.bus, caller.userId);
+  const ended = token === undefined ? undefined : await deps.store.write((trx) => endSession(trx, token, address, nowMs));
+  if (ended !== undefined) tellNarrowed(deps.bus, ended);
   const headers = new Headers({ 'set-cookie': renderCookie(deps.cookies.session, '', 0, deps.cookies.secure) });
   if (request.headers.get('sec-fetch-mode') !== 'navigate') return new Response(null, { status: 204, headers });
   headers.set('location', '/');

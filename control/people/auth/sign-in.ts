@@ -26,7 +26,7 @@ export interface SignedIn extends Pick<NewSession, 'userId' | 'passkeyId'> {
 /** `prove` runs in the transaction of the session. Undefined if it proves nobody; what it wrote then stays. */
 export async function signIn(
   deps: SignInDeps,
-  { request, caller, address, nowMs }: SignInCall,
+  { request, address, nowMs }: SignInCall,
   prove: (trx: Queries) => Promise<SignedIn | undefined>,
 ): Promise<Response | undefined> {
   const old = readCookie(request.headers, deps.cookies.session);
@@ -35,7 +35,7 @@ export async function signIn(
     const user = await prove(trx);
     if (!user) return undefined;
     const { userId, email, passkeyId } = user;
-    if (old !== undefined) await endSession(trx, old, address, nowMs);
+    const before = old === undefined ? undefined : await endSession(trx, old, address, nowMs);
     const detail = passkeyId === undefined ? {} : { by: 'passkey' };
     await writeAudit(trx, { projectId: null, actor: email, action: 'session.create', target: email, address, detail }, nowMs);
     const userAgent = request.headers.get('user-agent') ?? '';
@@ -47,12 +47,12 @@ export async function signIn(
     );
     if (await meetBrowser(trx, userId, hashToken(browser), nowMs)) await addNotices(trx, [email], mail, nowMs);
     const session = { userId, address, userAgent, ...(passkeyId === undefined ? {} : { passkeyId }) };
-    return { userId, token: await createSession(trx, session, nowMs) };
+    const { token, hasDropped } = await createSession(trx, session, nowMs);
+    return { token, narrowed: [before, hasDropped ? userId : undefined] };
   });
   if (signedIn === undefined) return undefined;
-  const { userId, token } = signedIn;
-  // The session before, which may be of somebody else, and the user's oldest may have ended.
-  for (const id of new Set([caller?.userId ?? userId, userId])) tellNarrowed(deps.bus, id);
+  const { token, narrowed } = signedIn;
+  for (const id of narrowed) if (id !== undefined) tellNarrowed(deps.bus, id);
   deps.jobs.wake();
   const headers = new Headers({
     'set-cookie': renderCookie(deps.cookies.session, token, sessionMaxSeconds, deps.cookies.secure),

@@ -28,16 +28,18 @@ export interface NewSession {
   readonly passkeyId?: string;
 }
 
-async function dropOldest(db: Queries, userId: string): Promise<void> {
+/** True if there was one too many. */
+async function dropOldest(db: Queries, userId: string): Promise<boolean> {
   const rows = await db.selectFrom('sessions').select('id').where('user_id', '=', userId).orderBy('id', 'desc').execute();
   const surplus = rows.slice(sessionsPerUser - 1).map((row) => row.id);
   if (surplus.length > 0) await db.deleteFrom('sessions').where('id', 'in', surplus).execute();
+  return surplus.length > 0;
 }
 
-/** Answers the cookie's value, always a new one: an attacker cannot choose a victim's session. */
-export async function createSession(db: Queries, session: NewSession, nowMs: number): Promise<string> {
+/** The cookie's value is always a new one: an attacker cannot choose a victim's session. */
+export async function createSession(db: Queries, session: NewSession, nowMs: number) {
   const token = createToken();
-  await dropOldest(db, session.userId);
+  const hasDropped = await dropOldest(db, session.userId);
   await db
     .insertInto('sessions')
     .values({
@@ -54,7 +56,7 @@ export async function createSession(db: Queries, session: NewSession, nowMs: num
       expires_at: nowMs + sessionMaxSeconds * 1000,
     })
     .execute();
-  return token;
+  return { token, hasDropped };
 }
 
 const findSession = (db: Queries, token: string) =>
@@ -123,12 +125,13 @@ export async function endSignIns(trx: Queries, userId: string, except: string | 
   };
 }
 
-/** Ends the cookie's session, if there is one, and audits that as its user's change. */
-export async function endSession(trx: Queries, token: string, address: string, nowMs: number): Promise<void> {
-  if (!isToken(token)) return;
+/** Ends the cookie's session, if there is one, and audits that as its user's change. Answers whose it was. */
+export async function endSession(trx: Queries, token: string, address: string, nowMs: number): Promise<string | undefined> {
+  if (!isToken(token)) return undefined;
   const query = trx.deleteFrom('sessions').where('token_hash', '=', hashToken(token)).returning('user_id');
   const ended = await query.executeTakeFirst();
-  if (!ended) return;
+  if (!ended) return undefined;
   const { email } = await trx.selectFrom('users').select('email').where('id', '=', ended.user_id).executeTakeFirstOrThrow();
   await writeAudit(trx, { projectId: null, actor: email, action: 'session.end', target: email, address }, nowMs);
+  return ended.user_id;
 }
