@@ -223,7 +223,8 @@ test('a port without a host is one of this machine alone', () => {
     parsed.map(({ host, port }) => `${host} ${port}`),
     ['127.0.0.1 5432', '127.0.0.1 5432', '127.0.0.1 0', '0.0.0.0 5432', ':: 5432'],
   );
-  for (const wrong of ['', 'x', '1:2:3', '99999', '127.0.0.1']) assert.throws(() => parseListen(wrong), { message: `'${wrong}' is not an address, e.g. 127.0.0.1:8471` });
+  for (const wrong of ['', 'x', '1:2:3', '99999', '127.0.0.1'])
+    assert.throws(() => parseListen(wrong), { message: `'${wrong}' is not an address, e.g. 127.0.0.1:8471` });
 });
 
 test('what is no ticket is refused in words', async (t) => {
