@@ -10,7 +10,7 @@ import { lazyPart } from '../../ui/lazy-part.tsx';
 const loadConnect = () => import('./connect.tsx').then((module) => module.Connect);
 loadLater(loadConnect);
 /** The placeholder is about as tall as the command for one domain: what follows on the page hardly moves. */
-const Connect = lazyPart('How to connect', loadConnect, <div className="h-80" />);
+const Connect = lazyPart('How to connect', loadConnect, <div className="h-154 md:h-105 lg:h-100" />);
 
 export interface ConnectCardProps {
   readonly tunnel: Tunnel;
