@@ -52,7 +52,8 @@ export const operatorPattern = '/operator/*';
 /** Search parameter of the tunnels list that opens the New Tunnel panel. */
 export const newTunnelParam = 'new';
 
-/** The same for the panels of the members and the API tokens. */
+/** The same for the panels of the domains, the members and the API tokens. */
+export const newDomainParam = 'new';
 export const inviteParam = 'invite';
 export const newTokenParam = 'new';
 

@@ -20,6 +20,18 @@ test('offers to invite and to make a token only to roles that may', () => {
   assert.ok(!labels('viewer').includes('New API token'));
 });
 
+test('begins with the actions in the project that the role may take, and a search with the pages', () => {
+  const first = (role: Role, query?: string) => commandGroups(shell(role), query)[0];
+  assert.deepEqual(
+    first('member')?.items.map(({ label }) => label),
+    ['Add Tunnel', 'Add Domain', 'New API token'],
+  );
+  assert.equal(first('viewer')?.value, 'Pages');
+  assert.equal(first('member', 'tunnel')?.value, 'Pages');
+  const found = commandGroups(shell('member'), 'add tunnel').flatMap(({ items }) => items.map(({ label }) => label));
+  assert.deepEqual(found, ['Add Tunnel']);
+});
+
 test('every role can log out, and only people with accounts of their own make projects', () => {
   assert.ok(labels('viewer').includes('Log out'));
   assert.ok(labels('viewer').includes('New project'));

@@ -5,7 +5,7 @@ import { findShown, searchWords } from '@underpass/rules/list/list-page.ts';
 import { type Action, may } from '@underpass/rules/people/permission.ts';
 import { text } from '@underpass/rules/text/text.ts';
 import type { AccessPolicy } from '@underpass/rules/visit/access-policy.ts';
-import { inviteParam, newTokenParam, newTunnelParam, paths } from '../routing/paths.ts';
+import { inviteParam, newDomainParam, newTokenParam, newTunnelParam, paths } from '../routing/paths.ts';
 import { namesakeNotes } from '../session/namesakes.ts';
 import type { ShellData } from '../session/session.ts';
 import type { Theme } from '../ui/theme.ts';
@@ -56,13 +56,17 @@ export function withoutVerb(query: string): string | undefined {
  */
 export function commandGroups(shell: ShellData, query = '', contents: ProjectContents = nothingFound): readonly CommandGroup[] {
   const words = searchWords(query);
+  const isAsked = words.length > 0;
+  const own = shell.project ? projectActions(shell.project) : [];
   const groups = [
+    // Nothing is typed yet: what the navigation does not show comes first.
+    { value: 'Project actions', items: isAsked ? [] : own },
     { value: 'Pages', items: pages(shell) },
     ...(shell.project ? contentGroups(shell.project.id, contents, words) : []),
     { value: 'Service', items: shell.user.operator ? servicePages : [] },
     { value: 'Projects', items: projects(shell) },
-    { value: 'Actions', items: actions(shell) },
-    { value: 'Addresses', items: shell.project && words.length > 0 ? addresses(contents, words) : [] },
+    { value: 'Actions', items: [...(isAsked ? own : []), ...actions(shell)] },
+    { value: 'Addresses', items: shell.project && isAsked ? addresses(contents, words) : [] },
   ];
   return groups
     .map(({ value, items }) => ({ value, items: items.filter((item) => isFound(item, words)) }))
@@ -140,9 +144,8 @@ const themes: readonly Command[] = [
   { value: 'theme system', label: 'System theme', theme: 'system' },
 ];
 
-function actions({ user, project }: ShellData): readonly Command[] {
+function actions({ user }: ShellData): readonly Command[] {
   return [
-    ...(project ? projectActions(project) : []),
     ...(user.invited ? [] : [{ value: 'new project', label: 'New project', to: paths.newProject() }]),
     { value: 'account', label: 'Account', to: paths.account() },
     ...themes,
@@ -162,6 +165,13 @@ function projectActions({ id, role }: Project): readonly Command[] {
       alsoFound: ['new tunnel'],
       to: `${paths.tunnels(id)}?${newTunnelParam}`,
       needs: 'tunnel.create',
+    },
+    {
+      value: 'add domain',
+      label: 'Add Domain',
+      alsoFound: ['new domain'],
+      to: `${paths.domains(id)}?${newDomainParam}`,
+      needs: 'domain.create',
     },
     {
       value: 'invite',

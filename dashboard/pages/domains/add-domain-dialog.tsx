@@ -4,13 +4,14 @@ import { domainCalls } from '@underpass/rules/api/domain-calls.ts';
 import { parseApexDomain } from '@underpass/rules/names/apex-domain.ts';
 import { acceptField } from '@underpass/rules/parsed.ts';
 import { unwrapHost } from '@underpass/rules/text/typed-list.ts';
+import { useSearchParams } from 'react-router';
 import { isApiError } from '../../api/error.ts';
 import { callApi } from '../../api/request.ts';
 import { useNavigateOrReload } from '../../api/use-navigate-or-reload.ts';
 import { DialogForm, formDialog, type InOverlay } from '../../form/overlay-form.tsx';
 import { TextField } from '../../form/text-field.tsx';
 import { useForm } from '../../form/use-form.ts';
-import { paths } from '../../routing/paths.ts';
+import { newDomainParam, paths } from '../../routing/paths.ts';
 import { useProject } from '../../session/session.ts';
 import { toast } from '../../ui/overlay/toast.tsx';
 
@@ -22,13 +23,14 @@ export const AddDomainDialog = formDialog(
 function AddDomainForm({ onDone }: InOverlay) {
   const project = useProject();
   const navigateOrReload = useNavigateOrReload();
+  const [search] = useSearchParams();
   const form = useForm({
     initial: { name: '' },
     parse: ({ name }) => acceptField('name', parseApexDomain(unwrapHost(name))),
     send: async (name) => {
       const { apexName } = await callApi(domainCalls.createDomain, { project: project.id, payload: { name } });
       toast.done(`Domain ${apexName} added.`);
-      await navigateOrReload(paths.domain(project.id, apexName));
+      await navigateOrReload(paths.domain(project.id, apexName), { replace: search.has(newDomainParam) });
     },
   });
   const isBadName = isApiError(form.error) && form.error.status === 400;

@@ -7,10 +7,11 @@ import { verificationRecord } from '@underpass/rules/names/dns-record.ts';
 import { may } from '@underpass/rules/people/permission.ts';
 import { text } from '@underpass/rules/text/text.ts';
 import { ChevronRight, Plus } from 'lucide-react';
-import { useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { loadPage } from '../../api/load-page.ts';
 import { PagedList } from '../../list/paged-list.tsx';
+import { newDomainParam } from '../../routing/paths.ts';
+import { useLinkedPanel } from '../../routing/use-linked-panel.ts';
 import { useProject } from '../../session/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
@@ -32,9 +33,9 @@ export function loader({ params, request }: LoaderFunctionArgs) {
 export function Component() {
   const { page } = useLoaderData<typeof loader>();
   const project = useProject();
-  const [adding, setAdding] = useState(false);
+  const { isOpen, setOpen } = useLinkedPanel(newDomainParam);
   const add = may(project.role, 'domain.create') && (
-    <Button variant="primary" icon={<Plus aria-hidden="true" />} onClick={() => setAdding(true)}>
+    <Button variant="primary" icon={<Plus aria-hidden="true" />} onClick={() => setOpen(true)}>
       Add Domain
     </Button>
   );
@@ -62,7 +63,7 @@ export function Component() {
         rowTo={(domain) => encodeURIComponent(domain.apexName)}
         noun="domains"
       />
-      <AddDomainDialog open={adding} onOpenChange={setAdding} />
+      <AddDomainDialog open={isOpen} onOpenChange={setOpen} />
     </>
   );
 }
