@@ -25,15 +25,14 @@ export const loadCode = <Module>(load: () => Promise<Module>, message = 'This pa
     throw new CodeError(message, { cause });
   });
 
-/** The wait for one try of two: after both, a part of a page says that its code does not come. */
-const mostWaitMs = 10_000;
+const mostWaitMs = 20_000;
 
-/** Loads the code of a part. A load that stalls fails in time, so that the part has its notice and its retry. */
-export const loadPart = <Module>(load: () => Promise<Module>, message: string): Promise<Module> =>
-  loadCode(() => inTime(load()), message);
-
-function inTime<Module>(loading: Promise<Module>): Promise<Module> {
+/**
+ * Loads the code of a part. If it stalls, the part has its notice and its retry, which joins what is still on its way: a browser
+ * fetches a module once.
+ */
+export function loadPart<Module>(load: () => Promise<Module>, message: string): Promise<Module> {
   const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(reject, mostWaitMs, new Error('The code did not arrive in time.'));
-  return Promise.race([loading, late]).finally(() => clearTimeout(timer));
+  const timer = setTimeout(reject, mostWaitMs, new CodeError(message));
+  return Promise.race([loadCode(load, message), late]).finally(() => clearTimeout(timer));
 }

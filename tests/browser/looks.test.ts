@@ -97,6 +97,7 @@ test('looks', async (t) => {
       await page.goto(projectUrl(account, 'security-groups'));
       await expect(page.getByRole('row', { name: /office/ })).toBeVisible();
       await page.evaluate("document.documentElement.style.fontSize = '200%'");
+      await assertNoSidewaysScroll(page);
       const lefts = await page.evaluate<number[]>(
         "[...document.querySelectorAll('tbody td')].map((cell) => cell.getBoundingClientRect().left)",
       );

@@ -61,9 +61,19 @@ test('a history of a control that knows no figures has none', () => {
 test('answers are late while the strip shows traffic and none is counted', () => {
   const metrics = { rx: 1, tx: 2, tcpConnectionRate: 0.1 };
   const idle = { rx: 0, tx: 0, tcpConnectionRate: 0 };
+  const idlePoint = point('2026-11-20T10:00:00.000Z', none);
+  const before = { stepSeconds: 60, points: [idlePoint], whole: none };
+  const counted = { ...before, whole: some };
+  const streaming = { ...before, points: [{ ...idlePoint, tx: 5 }] };
   assert.deepEqual(
-    [isLate(none, metrics), isLate(some, metrics), isLate(none, idle), isLate(undefined, undefined)],
-    [true, false, false, false],
+    [
+      isLate(before, metrics),
+      isLate(counted, metrics),
+      isLate(streaming, metrics),
+      isLate(before, idle),
+      isLate(before, undefined),
+    ],
+    [true, false, false, false, false],
   );
 });
 

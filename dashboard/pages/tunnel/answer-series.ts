@@ -66,9 +66,12 @@ export function firstByteChart(history: TunnelHistory, part: FirstBytePart): Cha
 const countAll = (whole: AnswerFigures | undefined): number =>
   statusClasses.reduce((sum, name) => sum + (whole?.answers?.[name] ?? 0), 0);
 
-/** Control writes them up to a minute late, and the words must not deny the traffic that the strip shows. */
-export const isLate = (whole: AnswerFigures | undefined, now: TunnelMetrics | undefined): boolean =>
-  countAll(whole) === 0 && (now?.tx ?? 0) > 0;
+/**
+ * Control writes answers and bytes up to a minute late, and the words must not deny the traffic that the strip shows. A stream that
+ * began before has bytes and no answer.
+ */
+export const isLate = ({ whole, points }: TunnelHistory, now: TunnelMetrics | undefined): boolean =>
+  countAll(whole) === 0 && points.every(({ tx }) => tx === 0) && (now?.tx ?? 0) > 0;
 export const lateText = 'The latest answers are not counted yet.';
 
 /** Undefined from a control of an earlier version. `1,204 answers in the last hour: 1,100 2xx, 104 4xx.` */

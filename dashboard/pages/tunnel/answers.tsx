@@ -31,7 +31,7 @@ export function AnswerCharts({ history, range, metrics }: AnswersProps) {
   const answers = useMemo(() => answersChart(history), [history]);
   const firstByte = useMemo(() => firstByteChart(history, part), [history, part]);
   const rows = firstByteRows(history.whole);
-  const late = isLate(history.whole, metrics) ? lateText : undefined;
+  const late = isLate(history, metrics) ? lateText : undefined;
   return (
     <>
       <div className="grid gap-6 lg:grid-cols-2">
