@@ -54,6 +54,15 @@ test('another program of this machine gets no answer from the gateway', async (t
   assert.equal(await ask(stranger), '');
 });
 
+// macOS and Windows have one loopback address alone, or give others to nobody.
+test('nor by the port of a visitor, from another loopback address', { skip: process.platform !== 'linux' }, async (t) => {
+  const { gateway, dialFor, ask } = await gatewayOf(t, {});
+  const { localPort } = await dialFor('192.0.2.7');
+  const stranger = connect({ host: '127.0.0.1', port: gateway.upstream.port, localAddress: '127.0.0.2', localPort: localPort! });
+  stranger.on('error', () => {});
+  assert.equal(await ask(stranger), '');
+});
+
 test('visitors without a host are few, by address and in total, and others still get in', async (t) => {
   const { dialFor, ask } = await gatewayOf(t, { waiting: 3, waitingPerAddress: 2 });
   const [first] = [await dialFor('192.0.2.7'), await dialFor('192.0.2.7')];
@@ -64,6 +73,13 @@ test('visitors without a host are few, by address and in total, and others still
   first?.destroy();
   await once(first!, 'close');
   assert.equal((await dialFor('192.0.2.7')).destroyed, false);
+});
+
+test('the addresses of one IPv6 /64 count as one, so that its owner cannot keep everybody else out', async (t) => {
+  const { dialFor } = await gatewayOf(t, { waitingPerAddress: 2 });
+  for (const address of ['2001:db8::1', '2001:db8::2']) assert.equal((await dialFor(address)).destroyed, false);
+  assert.equal((await dialFor('2001:db8::3')).destroyed, true);
+  assert.equal((await dialFor('2001:db8:0:1::1')).destroyed, false);
 });
 
 test('a pool of connections from one address may wait together at a private tunnel, which the edge has let them reach', async (t) => {

@@ -4,7 +4,7 @@
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { createServer, type TLSSocket } from 'node:tls';
-import { inBrackets } from '@underpass/rules/address/address.ts';
+import { addressKey, inBrackets } from '@underpass/rules/address/address.ts';
 import { formatUpstream, type Upstream } from '@underpass/rules/tunnel/upstream.ts';
 import { parseHead } from '@underpass/wire/core/head.ts';
 import type { OpenRequest } from '@underpass/wire/core/open.ts';
@@ -41,7 +41,7 @@ export const gatewayLimits = {
   headMs: 10_000,
   /** Visitors without a host yet. Each costs a TLS handshake and some 50 KB. */
   waiting: 256,
-  /** Waiting visitors from one address: a tool that copies to many hosts opens a dozen at once. */
+  /** Waiting visitors from one address, or one IPv6 /64: a tool that copies to many hosts opens a dozen at once. */
   waitingPerAddress: 32,
   /** Refusals and failures are logged at most this often. */
   logEveryMs: 1_000,
@@ -68,7 +68,8 @@ export async function startGateway(options: GatewayOptions): Promise<CarryGatewa
   const server = createServer(
     { key: keyPem, cert: certificatePem, minVersion: 'TLSv1.3', ALPNProtocols: ['http/1.1'], allowHalfOpen: true, noDelay: true },
     (socket) => {
-      const visitor = visitors.get(socket.remotePort ?? 0);
+      // Another program may dial from another loopback address, by a port that is in use here.
+      const visitor = socket.remoteAddress === loopback ? visitors.get(socket.remotePort ?? 0) : undefined;
       socket.on('error', () => socket.destroy());
       if (visitor === undefined) return void socket.destroy();
       void serveVisitor(socket, visitor, { ...options, log }, limits.headMs).catch(() => socket.destroy());
@@ -79,7 +80,7 @@ export async function startGateway(options: GatewayOptions): Promise<CarryGatewa
   await once(server, 'listening');
 
   function onDialled({ visitorAddress, visitorPort, preface }: OpenRequest, socket: Socket): void {
-    const leave = waiting.enter(visitorAddress);
+    const leave = waiting.enter(addressKey(visitorAddress));
     if (leave === null) return void socket.destroy();
     const port = socket.localPort ?? 0;
     const timer = setTimeout(() => socket.destroy(), limits.waitMs);
@@ -99,25 +100,25 @@ export async function startGateway(options: GatewayOptions): Promise<CarryGatewa
   return { upstream: { scheme: 'tcp', host: loopback, port }, onDialled, close: () => void server.close() };
 }
 
-/** Counts visitors that have no host yet, in total and by address. */
+/** Counts visitors that have no host yet, in total and by source. */
 function createWaitingRoom({ waiting, waitingPerAddress }: typeof gatewayLimits) {
-  const byAddress = new Map<string, number>();
+  const bySource = new Map<string, number>();
   let total = 0;
   return {
     /** Returns the function that leaves; null if the room is full. */
-    enter(address: string): (() => void) | null {
-      const here = byAddress.get(address) ?? 0;
+    enter(source: string): (() => void) | null {
+      const here = bySource.get(source) ?? 0;
       if (total >= waiting || here >= waitingPerAddress) return null;
       total++;
-      byAddress.set(address, here + 1);
+      bySource.set(source, here + 1);
       let isIn = true;
       return () => {
         if (!isIn) return;
         isIn = false;
         total--;
-        const rest = (byAddress.get(address) ?? 1) - 1;
-        if (rest === 0) byAddress.delete(address);
-        else byAddress.set(address, rest);
+        const rest = (bySource.get(source) ?? 1) - 1;
+        if (rest === 0) bySource.delete(source);
+        else bySource.set(source, rest);
       };
     },
   };
