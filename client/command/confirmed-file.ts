@@ -5,7 +5,7 @@ import { realpath } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { configFolder, writePrivateFile } from '../account/credentials.ts';
 import type { Config } from '../config/config-file.ts';
-import { type NamedTunnel, type TunnelConfig, upstreamLines } from '../config/tunnel-config.ts';
+import { type NamedTunnel, type PrivateConfig, type TunnelConfig, upstreamLines } from '../config/tunnel-config.ts';
 import { readBounded } from '../process/bounded-file.ts';
 import { ClientError } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
@@ -80,7 +80,7 @@ const maxNameChars = 100;
 const shorten = (text: string): string => (text.length > maxNameChars ? `${text.slice(0, maxNameChars)}…` : text);
 
 function describeTunnel({ name, url, token, upstreams, ...rest }: TunnelConfig | NamedTunnel): readonly string[] {
-  const { caFile, upstreamCaFile, upstreamInsecure } = rest;
+  const { caFile, upstreamCaFile, upstreamInsecure, private: privacy } = rest;
   return [
     `  ${shorten(name)} (${upstreams.type})`,
     url === undefined
@@ -90,7 +90,14 @@ function describeTunnel({ name, url, token, upstreams, ...rest }: TunnelConfig |
     ...upstreamLines(upstreams).map((line) => `    ${line}`),
     ...(upstreamCaFile === undefined ? [] : [`    trusts the certificates in ${shorten(upstreamCaFile)} for its upstreams`]),
     ...(upstreamInsecure ? ['    accepts any certificate of its upstreams'] : []),
+    ...(privacy === undefined ? [] : [describePrivacy(privacy)]),
   ];
+}
+
+/** Who has the key can make tickets, so the file of a stranger must not choose it unseen. */
+function describePrivacy({ ticketsOnly, keyFile }: PrivateConfig): string {
+  const key = keyFile === undefined ? 'your key' : `the key in ${shorten(keyFile)}`;
+  return `    private: ${ticketsOnly ? 'only for tickets made' : 'for members and tickets,'} with ${key}`;
 }
 
 function secretOf(token: TunnelConfig['token']): string {

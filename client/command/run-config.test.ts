@@ -140,6 +140,16 @@ test('the question names what the file trusts, and a file too long to show is re
   assert.match(await refused(world, world.typing('y\n')), /underpass\.yaml is too long to show here\n {2}fix: Read it\./);
 });
 
+test('the question names the key of a private tunnel, which its author may have', inTerminal, async (t) => {
+  const world = await clone(t);
+  const start = 'tunnels:\n  - {name: box, type: tcp, upstream: 22, private: true';
+  await writeFile(world.file, `${start}, tickets-only: true, key-file: box.pem}\n`);
+  const shown = await refused(world, world.typing('n\n'));
+  assert.match(shown, /\n {4}private: only for tickets made with the key in \S+\/clone\/box\.pem\n/);
+  await writeFile(world.file, `${start}}\n`);
+  assert.match(await refused(world, world.typing('n\n')), /\n {4}private: for members and tickets, with your key\n/);
+});
+
 test('a token file is read where its link led when the user confirmed it', inTerminal, async (t) => {
   const world = await clone(t);
   await writeFile(join(world.folder, 'shop.token'), 'secret\n', { mode: 0o600 });
