@@ -8,7 +8,7 @@ import { type RunFile, readRunFiles, writeOpenFile } from '../inspect/run-file.t
 import { ClientError } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
 import { openBrowser } from '../process/open-browser.ts';
-import { printable } from '../terminal/output.ts';
+import { printable, printableJson, renderJson } from '../terminal/output.ts';
 import { describe, outputOf, parsePort, type Shell } from './command-line.ts';
 import { renderExchange, renderRow } from './inspect-text.ts';
 
@@ -73,7 +73,7 @@ async function inspect(shell: Shell, id: string | undefined, flags: InspectFlags
     return output.result({ link: found.link }, found.link);
   }
   if (flags.har === true)
-    return void io.stdout.write(`${await (await found.call(inspectCalls.har, { secrets: shown })).text()}\n`);
+    return void io.stdout.write(`${printableJson(await (await found.call(inspectCalls.har, { secrets: shown })).text())}\n`);
   if (id === undefined) return follow(shell, found, flags.json === true);
   const of = { id: parseId(id) };
   if (flags.curl === true)
@@ -161,9 +161,7 @@ async function follow(shell: Shell, found: Found, json: boolean): Promise<void> 
     for (const exchange of exchanges) {
       if (seen.has(exchange.id) || (exchange.state === 'open' && exchange.kind === 'http')) continue;
       seen.add(exchange.id);
-      io.stdout.write(
-        json ? `${JSON.stringify(exchange)}\n` : `${printable(renderRow(exchange, showHost)).replaceAll('\n', ' ')}\n`,
-      );
+      io.stdout.write(json ? `${renderJson(exchange)}\n` : `${printable(renderRow(exchange, showHost)).replaceAll('\n', ' ')}\n`);
     }
   };
   show(list.exchanges);

@@ -10,7 +10,7 @@ import { isTemporary } from '../account/api.ts';
 import { fetchTunnel } from '../account/connectable.ts';
 import { ClientError } from '../process/error.ts';
 import { waitMs } from '../process/wait.ts';
-import { oneLine } from '../terminal/output.ts';
+import { oneLine, renderJson } from '../terminal/output.ts';
 import { type CommonFlags, outputOf, projectCommand, type Shell } from './command-line.ts';
 
 interface LogFlags extends CommonFlags {
@@ -112,7 +112,7 @@ async function readOn(shell: Shell, account: ProjectAccount, name: string, flags
 }
 
 function write({ io }: Shell, entry: Entry, { json }: LogFlags): void {
-  io.stdout.write(`${json ? JSON.stringify(entry) : renderVisit(entry)}\n`);
+  io.stdout.write(`${json ? renderJson(entry) : renderVisit(entry)}\n`);
 }
 
 const ms = (value: number): string => (value < 10 ? value.toFixed(1) : String(Math.round(value)));

@@ -38,6 +38,11 @@ describe('the curl command', () => {
     }
   });
 
+  it('holds no character of a header that a terminal would obey', () => {
+    const { words } = curlOf(requestOf({ 'X-Name': '\xc3\xa9\xc2\x9b2J' }, 'x'));
+    assert.ok(words.includes('X-Name: é\ufffd2J'), words.join(' '));
+  });
+
   it('keeps method, path and headers, and leaves out what curl and the edge make', () => {
     const { words } = curlOf(
       requestOf({ 'X-Empty': '', 'X-Quote': "a'b", 'X-Forwarded-For': '192.0.2.7' }, 'x', 'PUT /a/../b?[1]={2}'),

@@ -53,8 +53,11 @@ function headerWords(head: ReadHead, secrets: boolean): readonly string[] {
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** Heads are kept byte by byte; a terminal reads UTF-8. */
-const utf8Of = (latin1: string): string => Buffer.from(latin1, 'latin1').toString('utf8');
+/** Heads are kept byte by byte; a terminal reads UTF-8, and obeys what it holds from U+0080 to U+009F. */
+const utf8Of = (latin1: string): string =>
+  Buffer.from(latin1, 'latin1')
+    .toString('utf8')
+    .replace(/[\u0080-\u009f]/g, '\ufffd');
 
 const asciiOf = (target: string): string => target.replace(/[\x80-\xff]/g, (octet) => `%${octet.charCodeAt(0).toString(16)}`);
 

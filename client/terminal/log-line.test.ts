@@ -20,8 +20,10 @@ test('visits are called so, and JSON keeps their former name too', () => {
 });
 
 test('no text in an event breaks the line or controls the terminal', () => {
-  const event = { tunnel: 'a\nb', event: 'problem', text: 'x\r\n\u001b[2Jy' } as const;
+  const event = { tunnel: 'a\nb', event: 'problem', text: 'x\r\n\u001b[2Jy\u009b2J' } as const;
   assert.equal(renderLogLine(event, at, false).split('\n').length, 2);
-  assert.doesNotMatch(renderLogLine(event, at, false), /\u001b|\r/);
+  assert.doesNotMatch(renderLogLine(event, at, false), /[\u001b\u009b\r]/);
   assert.equal(renderLogLine(event, at, true).split('\n').length, 2);
+  assert.doesNotMatch(renderLogLine(event, at, true), /[\u001b\u009b\r]/);
+  assert.equal(JSON.parse(renderLogLine(event, at, true)).text, event.text);
 });

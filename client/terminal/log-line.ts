@@ -1,5 +1,5 @@
 // An event of a tunnel as a log line: text for people, JSON for programs.
-import { printable } from './output.ts';
+import { printable, renderJson } from './output.ts';
 
 export interface LogEvent {
   readonly tunnel: string;
@@ -50,7 +50,7 @@ export interface LogEvent {
 
 export function renderLogLine(event: LogEvent, atMs: number, json: boolean): string {
   const at = new Date(atMs).toISOString();
-  if (json) return `${JSON.stringify({ at, ...event })}\n`;
+  if (json) return `${renderJson({ at, ...event })}\n`;
   const { tunnel, event: what, text, requests: _, ...details } = event;
   const pairs = Object.entries(details).map(([key, value]) => `${key}=${value}`);
   const line = [at, tunnel, what, ...pairs].join(' ') + (text === undefined ? '' : `: ${text}`);

@@ -17,13 +17,13 @@ export function createOutput(io: Io, json: boolean): Output {
   return {
     json,
     result(value, text) {
-      io.stdout.write(json ? `${JSON.stringify(value, null, 2)}\n` : withNewline(printable(text)));
+      io.stdout.write(json ? `${renderJson(value, 2)}\n` : withNewline(printable(text)));
     },
     notice(text) {
       if (!json) io.stderr.write(withNewline(printable(text)));
     },
     warning(text) {
-      io.stderr.write(json ? `${JSON.stringify({ warning: text })}\n` : `warning: ${withNewline(printable(text))}`);
+      io.stderr.write(json ? `${renderJson({ warning: text })}\n` : `warning: ${withNewline(printable(text))}`);
     },
   };
 }
@@ -34,7 +34,7 @@ export function reportError(error: unknown, io: Io, json: boolean): number {
   const { title } = errors[known.code];
   if (json) {
     const body = { code: known.code, title, detail: known.message, fix: known.fix, exitCode: exitCodeOf(known.code) };
-    io.stderr.write(`${JSON.stringify({ error: body })}\n`);
+    io.stderr.write(`${renderJson({ error: body })}\n`);
   } else {
     io.stderr.write(`error: ${withNewline(printable(headline(known, title)))}  fix: ${withNewline(printable(known.fix))}`);
     io.stderr.write(`  code: ${known.code}\n`);
@@ -73,10 +73,16 @@ export function renderFields(fields: readonly (readonly [string, string])[]): st
     .join('\n');
 }
 
-/** Replaces control characters: a terminal obeys them, and names and texts of servers may hold any. */
-export function printable(text: string): string {
-  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '\ufffd');
-}
+/** Characters that a terminal obeys; names and texts of servers and visitors may hold any. */
+const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+export const printable = (text: string): string => text.replace(controls, '\ufffd');
+
+/** JSON itself escapes only those below a space. */
+export const printableJson = (json: string): string =>
+  json.replace(controls, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
+export const renderJson = (value: unknown, indent?: number): string => printableJson(JSON.stringify(value, null, indent));
 
 /** Makes one line of a text that must not begin a line of its own. */
 export function oneLine(text: string): string {
