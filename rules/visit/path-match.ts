@@ -194,12 +194,25 @@ function readingsOf(path: string): Iterable<string> | null {
   return readings;
 }
 
+const readableSigns = '%20|%22|%3c|%3e|%5b|%5d|%5e|%60|%7b|%7c|%7d';
+const readableRun = new RegExp(`(?:${readableSigns}|%[89a-f][0-9a-f])+`, 'gi');
+const further = '%[89ab][0-9a-f]';
+/** Characters outside ASCII as UTF-8 (RFC 3629 4). A test, because an exception for each of thousands of broken ones takes long. */
+const wellFormed = new RegExp(
+  `^(?:${[
+    ...[readableSigns, `%(?:c[2-9a-f]|d[0-9a-f])${further}`],
+    ...[`%e0%[ab][0-9a-f]${further}`, `%e[1-9a-cef](?:${further}){2}`, `%ed%[89][0-9a-f]${further}`],
+    ...[`%f0%[9ab][0-9a-f](?:${further}){2}`, `%f[1-3](?:${further}){3}`, `%f4%8[0-9a-f](?:${further}){2}`],
+  ].join('|')})+$`,
+  'i',
+);
+
 /**
  * Decodes what every browser encodes and no server takes for structure: spaces, some marks, text outside ASCII. Rules are
  * written in these characters; for a server that does not decode, the escapes name the same thing.
  */
 const readable = (path: string): string =>
-  path.replace(/(?:%20|%22|%3c|%3e|%5b|%5d|%5e|%60|%7b|%7c|%7d|%[89a-f][0-9a-f])+/gi, (text) => decodeOnce(text) ?? text);
+  path.replace(readableRun, (text) => (wellFormed.test(text) ? decodeURIComponent(text) : text));
 
 /** What servers do to a path, each in any order and more than once. */
 const steps: readonly ((path: string) => string)[] = [
