@@ -11,7 +11,7 @@ import { StoreOutage } from '../platform/store/outage.ts';
 import { isForeignKeyViolation } from '../platform/store/store.ts';
 import type { Handlers } from '../request/caller/call.ts';
 import { createAddressReader } from '../request/http/address.ts';
-import { compressed } from '../request/http/compress.ts';
+import { compressed, createFixedJson } from '../request/http/compress.ts';
 import { loggedPath } from '../request/http/logged-path.ts';
 import { answerMethod } from '../request/http/method.ts';
 import { namedRefusals, Refusal } from '../request/http/refusal.ts';
@@ -136,7 +136,8 @@ export function createApp(deps: AppDeps) {
   const readAddress = createAddressReader(deps.trustedProxies);
   addErrors(app, log);
   addCalls(app, deps);
-  app.get('/openapi.json', (c) => compressed(c.req.raw, Response.json(openApi)));
+  const answerOpenApi = createFixedJson(openApi);
+  app.get('/openapi.json', (c) => answerOpenApi(c.req.raw));
   deps.addPages(app);
 
   return async (request: Request, connection?: Connection): Promise<Response> => {

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { createFixedJson } from '../request/http/compress.ts';
 import { createTestControl, type SignedUp, type TestControl } from '../test-kit.ts';
 
 const decoders = { br: brotliDecompressSync, gzip: gunzipSync };
@@ -55,6 +56,18 @@ describe('a long answer without secrets', () => {
     const facts = ({ status, headers }: Response) => [status, ...[...headers].filter(([name]) => name !== 'x-request-id')];
     assert.deepEqual(facts(head), facts(whole));
   });
+});
+
+it('what is the same for everybody is rendered and compressed once, however often somebody asks', async (t) => {
+  const render = t.mock.fn(() => ({ text: 'a'.repeat(2_000) }));
+  const answer = createFixedJson({ toJSON: render });
+  const ask = async (accepted: string) => answer(new Request('http://localhost/', { headers: { 'accept-encoding': accepted } }));
+  for (const accepted of ['br', 'br', 'gzip', '']) {
+    const bytes = await bytesOf(await ask(accepted));
+    const plain = accepted === '' ? bytes : decoders[accepted as 'br'](bytes);
+    assert.deepEqual(JSON.parse(plain.toString()), render());
+  }
+  assert.equal(render.mock.callCount(), 5, 'four of them are of this test');
 });
 
 it('a short answer is plain, and keeps the headers of its page', async () => {

@@ -22,15 +22,35 @@ export const acceptsCoding = (accepted: string, coding: string): boolean =>
 /** A shorter answer fits into one packet with its head. */
 const leastBytes = 1000;
 
+function codingFor({ headers }: Request, bytes: Buffer) {
+  const accepted = headers.get('accept-encoding') ?? '';
+  return bytes.length < leastBytes ? undefined : codings.find(([name]) => acceptsCoding(accepted, name));
+}
+
 /** `answer` is complete: it is read into memory here. */
 export async function compressed(request: Request, answer: Response): Promise<Response> {
   const headers = new Headers(answer.headers);
   headers.append('vary', 'accept-encoding');
   const bytes = Buffer.from(await answer.arrayBuffer());
-  const accepted = request.headers.get('accept-encoding') ?? '';
-  const coding = bytes.length < leastBytes ? undefined : codings.find(([name]) => acceptsCoding(accepted, name));
+  const coding = codingFor(request, bytes);
   if (coding === undefined) return new Response(bytes, { status: answer.status, headers });
   const [name, encode] = coding;
   headers.set('content-encoding', name);
   return new Response(await encode(bytes), { status: answer.status, headers });
+}
+
+/** Answers with the same JSON each time. Strangers may ask without end, so it is rendered once, and compressed once for each coding. */
+export function createFixedJson(value: unknown): (request: Request) => Promise<Response> {
+  const bytes = Buffer.from(JSON.stringify(value));
+  const kept = new Map<string, Promise<Buffer>>();
+  return async (request) => {
+    const headers = new Headers({ 'content-type': 'application/json', vary: 'accept-encoding' });
+    const coding = codingFor(request, bytes);
+    if (coding === undefined) return new Response(bytes, { headers });
+    const [name, encode] = coding;
+    const encoded = kept.get(name) ?? encode(bytes);
+    kept.set(name, encoded);
+    headers.set('content-encoding', name);
+    return new Response(await encoded, { headers });
+  };
 }
