@@ -163,6 +163,7 @@ const codeSentence = 'Too many codes were requested. Please try again later.';
 const passwordSentence = 'Too many wrong passwords came from your network. Please try again later, or from another network.';
 const registerSentence = 'Too many registrations. Please try again later.';
 const programSentence = 'Too many programs were registered. Please try again later.';
+const questionSentence = 'Too many programs ask for access. Please try again later.';
 
 const hourSeconds = 3600;
 const daySeconds = 24 * hourSeconds;
@@ -217,8 +218,8 @@ export const rateLimits = {
   deviceCodePerUser: { points: 20, windowSeconds: 900, sentence: 'Too many device codes were tried. Please try again later.' },
   /** Each stores a row for a day. A program registers once for each person and server. */
   ...sharedLimits('programRegistration', programSentence, { address: 20, overall: inMinute(100), network: 20 }),
-  /** Each stores a row for a quarter of an hour, and may fetch a document. */
-  programQuestion: { points: 60, windowSeconds: 600, sentence: 'Too many programs ask for access. Please try again later.' },
+  /** Each may fetch a document. The share counts those that store a row for a quarter of an hour. */
+  ...sharedLimits('programQuestion', questionSentence, { address: 360, overall: inMinute(300), network: 20 }),
   /** Programs of one office share an address, and each renews its token once an hour. */
   programToken: { points: 600, windowSeconds: 600, sentence: requestSentence },
   /** Mails that tell of new tokens and owners, by person or project. Beyond it the change is made without a mail. */
@@ -293,6 +294,8 @@ export const rateLimits = {
   accessLinkTry: { points: 60, windowSeconds: 900, sentence: 'Too many links were tried. Please try again later.' },
   accessProvider: { points: 60, windowSeconds: 900, sentence: requestSentence },
   accessProviderPerPolicy: { points: 600, windowSeconds: 60, sentence: requestSentence },
+  /** What each network gets for itself once `accessProviderPerPolicy` is used up. */
+  accessProviderPerNetwork: { points: 20, windowSeconds: 900, sentence: requestSentence },
   /** Refused sign-ins in the sign-in log, by policy. Beyond it they are not logged. */
   accessRefusalInLog: { points: 200, windowSeconds: hourSeconds, sentence: '' },
   // Each sends a mail. Both count over all projects of the person who invites, and one that was deleted still counts: as many in

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { alertLimits, dayMs } from '@underpass/rules/limits.ts';
+import { alertLimits, dayMs, rateLimits } from '@underpass/rules/limits.ts';
 import { unsubscribeFields } from '../platform/mail/mail.ts';
 import { createKeyRing } from '../platform/secret/key-ring.ts';
 import { createTestControl, type SignedUp, type TestControl } from '../test-kit.ts';
@@ -88,6 +88,16 @@ describe('the unsubscribe page', () => {
     assert.equal((await post(`/alerts/unsubscribe/${left}`)).status, 200);
     assert.deepEqual(await test.store.db.selectFrom('alert_mailings').select('user_id').execute(), [{ user_id: ann.userId }]);
   });
+});
+
+it('pages of other sites cannot use up what a reader of the mail may ask', async (t) => {
+  const limited = await createTestControl({ keyRing: ring, limited: true });
+  t.after(() => limited.close());
+  const ask = async (headers: Record<string, string>): Promise<number> =>
+    (await limited.client().send('GET', '/alerts/unsubscribe/x', undefined, headers)).status;
+  const image = { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'image' };
+  for (let at = 0; at < rateLimits.accessPage.points; at++) await ask(image);
+  assert.deepEqual([await ask(image), await ask({ 'sec-fetch-site': 'none' })], [429, 400]);
 });
 
 it('a mail has the fields of RFC 8058 only if it can be ended', () => {

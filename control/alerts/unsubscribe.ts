@@ -2,12 +2,12 @@
 // both and ends. Mail scanners open links, so GET only shows a button.
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { addressKey } from '@underpass/rules/address/address.ts';
 import { alertLimits, dayMs } from '@underpass/rules/limits.ts';
 import { productName } from '@underpass/rules/text/text.ts';
 import type { Env, Hono } from 'hono';
 import type { KeyRing } from '../platform/secret/key-ring.ts';
 import type { CallDeps } from '../request/deps.ts';
+import { limitedAddress } from '../request/http/address.ts';
 import { answerMethod } from '../request/http/method.ts';
 import { html, renderNote, renderPage } from '../visitors/sign-in/page.ts';
 import { keepMailing } from './mailing.ts';
@@ -77,14 +77,15 @@ type Bindings = { Bindings: { readonly address: string } };
 
 /** The body of a POST is not read: the link says everything, and nobody but its owner has it. */
 export function addUnsubscribe<E extends Bindings & Env>(app: Hono<E>, deps: UnsubscribeDeps): void {
-  const answer = async (token: string, address: string, then: (who: Subscription) => Response | Promise<Response>) => {
-    await deps.limiter.take('accessPage', addressKey(address));
+  const answer = async (token: string, source: string, then: (who: Subscription) => Response | Promise<Response>) => {
+    await deps.limiter.take('accessPage', source);
     const who = readSubscription(deps.keyRing, token, deps.clock());
     return who === undefined ? renderWrong() : then(who);
   };
   const route = `${path}:token`;
-  const addressOf = (env: E['Bindings']): string => (env as unknown as Bindings['Bindings']).address;
-  app.get(route, (c) => answer(c.req.param('token') ?? '', addressOf(c.env), renderQuestion));
-  app.post(route, (c) => answer(c.req.param('token') ?? '', addressOf(c.env), (who) => unsubscribe(deps, who)));
+  const sourceOf = ({ env, req }: { readonly env: unknown; readonly req: { readonly raw: Request } }): string =>
+    limitedAddress((env as Bindings['Bindings']).address, req.raw.headers);
+  app.get(route, (c) => answer(c.req.param('token') ?? '', sourceOf(c), renderQuestion));
+  app.post(route, (c) => answer(c.req.param('token') ?? '', sourceOf(c), (who) => unsubscribe(deps, who)));
   app.all(route, (c) => answerMethod(c.req.raw, ['GET', 'POST']));
 }

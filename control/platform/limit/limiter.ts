@@ -102,7 +102,7 @@ export async function hasRoom(limiter: Limiter, name: RateLimitName, key: string
 /** Counts against the limit for all callers together; false when that is used up. Once that is used up, counts per network, so a flood locks out only its own networks. */
 export async function takeShare(
   limiter: Limiter,
-  what: 'loginLink' | 'register' | 'deviceStart' | 'programRegistration' | 'abuseReport',
+  what: 'loginLink' | 'register' | 'deviceStart' | 'programRegistration' | 'programQuestion' | 'abuseReport',
   address: string,
 ): Promise<boolean> {
   try {

@@ -24,6 +24,9 @@ export const isFromOtherSite = (headers: Headers): boolean =>
  */
 export const isForeignRead = (headers: Headers): boolean => headers.has('cookie') && isFromOtherSite(headers);
 
+/** False for an image, a frame or a script of another page, which could act in the person's name or use up their limits. */
+export const isOpened = (headers: Headers): boolean => ['document', null].includes(headers.get('sec-fetch-dest'));
+
 export const isUnsafe = (method: string): boolean => !safeMethods.has(method);
 
 /** True for a link or a call on our own pages, false for an image on any page: `GET /auth/logout` asks. */

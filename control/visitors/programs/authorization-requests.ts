@@ -3,10 +3,11 @@
 
 import { addressKey } from '@underpass/rules/address/address.ts';
 import { refusalOf, type VisitorClaims } from '@underpass/rules/visit/grants.ts';
+import { takeShare } from '../../platform/limit/limiter.ts';
 import { createToken } from '../../platform/secret/token.ts';
 import { limitedAddress } from '../../request/http/address.ts';
 import { readBounded } from '../../request/http/body.ts';
-import { isOwnRequest } from '../../request/http/origin.ts';
+import { isOpened, isOwnRequest } from '../../request/http/origin.ts';
 import { seeOther } from '../../request/http/see-other.ts';
 import type { SignInPolicy } from '../policies/find-sign-in-policy.ts';
 import { isFlowBrowser, keepFlowBrowser } from '../sign-in/flow.ts';
@@ -68,11 +69,12 @@ function refuseRequest(origin: string, client: OAuthClient, refused: RefusedRequ
 
 async function authorize(deps: OAuthDeps, request: Request, address: string): Promise<Response> {
   const { store, keyRing, origin, clock } = deps;
+  if (!isOpened(request.headers)) return refusedPage('Only a window of your browser may open this address.');
   await deps.limiter.take('programQuestion', addressKey(address));
   const query = new URL(request.url).searchParams;
   const ids = query.getAll('client_id');
-  const client =
-    ids.length === 1 ? await findClient(store.db, deps.readDocument, ids[0]!) : 'The program must send one client_id.';
+  const read = (id: string) => deps.readDocument(id, address);
+  const client = ids.length === 1 ? await findClient(store.db, read, ids[0]!) : 'The program must send one client_id.';
   if (typeof client === 'string') return refusedPage(client);
   const asked = parseAuthorization(query, client);
   if (!asked.ok && 'page' in asked) return refusedPage(asked.page);
@@ -89,6 +91,7 @@ async function authorize(deps: OAuthDeps, request: Request, address: string): Pr
       description,
     });
   }
+  await takeShare(deps.limiter, 'programQuestion', address);
   const { browserHash, cookie } = keepFlowBrowser(deps, request.headers);
   const { id, name, isDocument } = client;
   const content: AuthorizationRequest = {

@@ -4,7 +4,6 @@ import { createToken, isToken } from '../../platform/secret/token.ts';
 import type { Queries } from '../../platform/store/store.ts';
 import type { OAuthClient } from './core/authorization.ts';
 import { isDocumentId } from './core/client-metadata.ts';
-import type { ReadDocument } from './document.ts';
 
 /** Known by its row: a client that nobody used for long is swept, and registers again. */
 export async function insertClient(
@@ -26,7 +25,11 @@ export async function findRegistered(db: Queries, id: string): Promise<OAuthClie
 }
 
 /** The client, or one sentence that says why there is none. */
-export async function findClient(db: Queries, readDocument: ReadDocument, id: string): Promise<OAuthClient | string> {
+export async function findClient(
+  db: Queries,
+  readDocument: (id: string) => Promise<OAuthClient | string>,
+  id: string,
+): Promise<OAuthClient | string> {
   if (!id.startsWith('https://'))
     return (await findRegistered(db, id)) ?? 'The program is not registered here. Remove the connection in it, and add it again.';
   if (!isDocumentId(id)) return 'The address by which the program names itself is not valid.';

@@ -6,6 +6,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { createRoot, issueLeaf } from '../../edges/certificate/x509.ts';
+import { LimitReached } from '../../platform/limit/limit-reached.ts';
 import { isDocumentId } from './core/client-metadata.ts';
 import { createDocumentReader, publicNet } from './document.ts';
 
@@ -23,7 +24,9 @@ async function startSite(t: TestContext, listener: RequestListener) {
   t.after(() => server.close());
   const { port } = server.address() as AddressInfo;
   const net = { addressesOf: async () => ['127.0.0.1'], isAllowed: () => true, ca: root.certificatePem };
-  return { at: (path: string) => `https://${host}:${port}${path}`, read: createDocumentReader(net) };
+  const readFor = createDocumentReader(net);
+  const read = (id: string, address = '192.0.2.1') => readFor(id, address);
+  return { at: (path: string) => `https://${host}:${port}${path}`, read };
 }
 
 test('reads a document once, and keeps it for a while', async (t) => {
@@ -58,15 +61,14 @@ test('refuses answers that say too much, lead elsewhere or are of another progra
 
 test('does not connect to addresses inside the network, or to other ports than 443', async () => {
   const looked: string[] = [];
-  const asked = (addresses: readonly string[]) =>
-    createDocumentReader(
-      publicNet({
-        lookup: async (name) => {
-          looked.push(name);
-          return addresses;
-        },
-      }),
-    );
+  const asked = (addresses: readonly string[]) => {
+    const lookup = async (name: string) => {
+      looked.push(name);
+      return addresses;
+    };
+    const read = createDocumentReader(publicNet({ lookup }));
+    return (id: string) => read(id, '192.0.2.1');
+  };
   const inside = ['127.0.0.1', '10.0.0.7', '169.254.169.254', '::1', 'fd00::1', '::ffff:127.0.0.1', '64:ff9b::7f00:1', '0.0.0.0'];
   for (const address of inside) assert.match(String(await asked([address])(`https://${host}/a`)), /no public address/, address);
   assert.match(
@@ -80,6 +82,15 @@ test('does not connect to addresses inside the network, or to other ports than 4
   for (const id of ['https://127.0.0.1/a', 'https://[::1]/a', 'https://192.0.9.1/a'])
     assert.match(String(await asked(['192.0.9.1'])(id)), /is an address/);
   assert.deepEqual(looked, []);
+});
+
+test('sites that stay silent take few places of one network, and none of the others', async () => {
+  const addressesOf = (name: string) => (name === host ? Promise.resolve([]) : new Promise<never>(() => {}));
+  const read = createDocumentReader({ addressesOf, isAllowed: () => true });
+  const ask = (at: number) => read(`https://s${at}.example/a`, `2001:db8:0:${at}::1`);
+  for (let at = 0; at < 8; at++) void ask(at);
+  await assert.rejects(ask(8), LimitReached);
+  assert.match(String(await read(`https://${host}/a`, '2001:db8:1::1')), /no public address/);
 });
 
 test('takes only ids that read one way', () => {

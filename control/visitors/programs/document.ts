@@ -3,7 +3,7 @@
 
 import { request } from 'node:https';
 import { isIP } from 'node:net';
-import { withoutBrackets } from '@underpass/rules/address/address.ts';
+import { networkKey, withoutBrackets } from '@underpass/rules/address/address.ts';
 import { isInside } from '../../edges/dns/inside.ts';
 import type { DnsPort } from '../../edges/dns/port.ts';
 import { createSharedAnswers } from '../../edges/dns/shared-answers.ts';
@@ -18,6 +18,9 @@ const keptMs = 5 * 60_000;
 const keptMost = 1_000;
 const atOnce = 8;
 const waitingMost = 32;
+/** Shares of one network, whose sites may be slow on purpose. */
+const atOnceOfNetwork = 2;
+const waitingOfNetwork = 6;
 
 /** Which servers may hold documents. The product uses `publicNet`; a test passes one for its own server. */
 export interface DocumentNet {
@@ -33,8 +36,8 @@ export const publicNet = (dns: Pick<DnsPort, 'lookup'>): DocumentNet => ({
   isAllowed: (address, port) => port === 443 && !isInside(address),
 });
 
-/** The client, or why there is none. */
-export type ReadDocument = (clientId: string) => Promise<OAuthClient | string>;
+/** The client, or why there is none. `address`: who asks. */
+export type ReadDocument = (clientId: string, address: string) => Promise<OAuthClient | string>;
 
 /** Connects to the address that was checked: a second look-up could give another one. */
 function pinned(address: string) {
@@ -92,12 +95,15 @@ async function read(net: DocumentNet, clientId: string): Promise<OAuthClient | s
 }
 
 export function createDocumentReader(net: DocumentNet): ReadDocument {
-  const turns = createTurns(atOnce, waitingMost, 'Too many programs are being looked up. Please try again soon.');
+  const sentence = 'Too many programs are being looked up. Please try again soon.';
+  const turns = createTurns(atOnce, waitingMost, sentence);
+  const turnsOfNetwork = createTurns(atOnceOfNetwork, waitingOfNetwork, sentence);
   const question = (clientId: string): Promise<OAuthClient | string> => turns('all', () => read(net, clientId));
   const answers = createSharedAnswers(question, { keptMs, most: keptMost, clock: () => performance.now() });
-  return async (clientId) => {
+  return async (clientId, address) => {
     const kept = answers.recent(clientId);
     // Ask again after a failure: the owner may have just corrected the document.
-    return kept !== undefined && typeof kept !== 'string' ? kept : answers.ask(clientId);
+    if (kept !== undefined && typeof kept !== 'string') return kept;
+    return turnsOfNetwork(networkKey(address), () => answers.ask(clientId));
   };
 }

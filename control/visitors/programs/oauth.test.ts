@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { rateLimits } from '@underpass/rules/limits.ts';
 import { programSubject } from '@underpass/rules/visit/grants.ts';
 import {
   allow,
@@ -166,9 +167,9 @@ test('a code or a refresh token that comes twice ends the access tokens too', as
 
 test('a program whose id is a document needs no registration', async (t) => {
   const id = 'https://scribe.example/program.json';
-  const world = await open(t, async (asked) =>
-    asked === id ? { id, name: 'Scribe', redirectUris: ['http://127.0.0.1/callback'], isDocument: true } : 'it is not there',
-  );
+  const readDocument = async (asked: string) =>
+    asked === id ? { id, name: 'Scribe', redirectUris: ['http://127.0.0.1/callback'], isDocument: true } : 'it is not there';
+  const world = await open(t, { readDocument });
   const jar = { cookie: '' };
   const grant = requestIdOf(await authorize(world, { client_id: id }, jar))!;
   const signedIn = await finish(world, jar, grant);
@@ -209,6 +210,31 @@ test('an error of the request redirects to no other machine: the visitor gets a 
     assert.deepEqual([answer.status, answer.headers.get('location'), page.includes('refresh')], [400, null, false]);
     assert.ok(page.includes(label) && page.includes(`href="${uri}?error=unsupported_response_type`), page);
   }
+});
+
+test('requests from many addresses of one network stop, and do not lock out others', async (t) => {
+  const world = await open(t, { isLimited: true });
+  const { client_id } = (await register(world)).body;
+  const ask = async (address: string) => requestIdOf(await authorize(world, { client_id }, undefined, address)) !== undefined;
+  const { programQuestionOverall, programQuestionPerNetwork } = rateLimits;
+  const many = programQuestionOverall.points + programQuestionPerNetwork.points;
+  for (let at = 0; at < many; at++) assert.equal(await ask(`2001:db8:0:${at.toString(16)}::1`), true);
+  assert.deepEqual([await ask('2001:db8:0:ffff::1'), await ask('2001:db8:1::1')], [false, true]);
+  assert.equal(await world.rows('access_flows'), many + 1);
+});
+
+test('pages of other sites cannot use up what a visitor and native programs may ask', async (t) => {
+  const world = await open(t, { isLimited: true });
+  const { client_id } = (await register(world)).body;
+  const image = { headers: { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'image' } };
+  for (let at = 0; at <= rateLimits.programQuestion.points; at++)
+    assert.equal((await world.send(`/access/oauth/authorize?client_id=${client_id}`, image)).status, 400);
+  assert.ok(requestIdOf(await authorize(world, { client_id })));
+  const statuses: number[] = [];
+  for (let at = 0; at <= rateLimits.programRegistration.points; at++)
+    statuses.push((await world.send('/access/oauth/register', { method: 'POST', body: '{}', ...image })).status);
+  assert.equal(statuses.at(-1), 429);
+  assert.equal((await register(world)).status, 201);
 });
 
 test('metadata that programs look for elsewhere does not exist', async (t) => {

@@ -1,10 +1,10 @@
 // The addresses of the authorization server for programs: OAuth 2.1 with PKCE, for public clients alone. Pages of other sites may
 // call what programs call (CORS): nothing there looks at a cookie.
 
-import { addressKey } from '@underpass/rules/address/address.ts';
 import type { Hono } from 'hono';
 import { LimitReached } from '../../platform/limit/limit-reached.ts';
 import { takeShare } from '../../platform/limit/limiter.ts';
+import { limitedAddress } from '../../request/http/address.ts';
 import { readBounded } from '../../request/http/body.ts';
 import { answerMethod } from '../../request/http/method.ts';
 import { Refusal } from '../../request/http/refusal.ts';
@@ -67,7 +67,7 @@ async function answerProgram(work: () => Promise<Response>): Promise<Response> {
 
 /** RFC 7591 3. */
 async function register({ store, limiter, clock }: OAuthDeps, request: Request, address: string): Promise<Response> {
-  await limiter.take('programRegistration', addressKey(address));
+  await limiter.take('programRegistration', limitedAddress(address, request.headers));
   await takeShare(limiter, 'programRegistration', address);
   const metadata = parseObject((await readBounded(request, bodyBytesMost)).toString('utf8'));
   if (metadata === null) return refusal('invalid_client_metadata', 'The body must be a JSON object.');
@@ -96,7 +96,7 @@ export function addOAuth<E extends Bindings>(app: Hono<E>, deps: OAuthDeps): Wai
   const requests = createAuthorizationRequests(deps);
   const formCall = (request: Request, address: string, work: (form: ReadonlyMap<string, string>) => Promise<object>) =>
     answerProgram(async () => {
-      await deps.limiter.take('programToken', addressKey(address));
+      await deps.limiter.take('programToken', limitedAddress(address, request.headers));
       return json(await work(await readForm(request)));
     });
 

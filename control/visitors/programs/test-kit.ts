@@ -5,6 +5,8 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { VisitorClaims } from '@underpass/rules/visit/grants.ts';
 import { verifyVisit } from '@underpass/wire/ticket/signed-visit.ts';
 import { Hono } from 'hono';
+import { LimitReached } from '../../platform/limit/limit-reached.ts';
+import { createLimiter } from '../../platform/limit/limiter.ts';
 import { createKeyRing } from '../../platform/secret/key-ring.ts';
 import type { Schema } from '../../platform/store/schema.ts';
 import { openSqliteStore } from '../../platform/store/sqlite.ts';
@@ -23,14 +25,20 @@ export interface OAuthWorld {
   readonly time: { now: number };
   readonly policies: Map<string, SignInPolicy>;
   readonly waiting: WaitingRequests;
-  readonly send: (path: string, init?: RequestInit) => Promise<Response>;
+  readonly send: (path: string, init?: RequestInit, address?: string) => Promise<Response>;
   readonly endedPrograms: () => Promise<readonly string[]>;
   readonly signIns: () => Promise<readonly Schema['access_sign_ins'][]>;
   readonly rows: (table: 'access_flows' | 'access_clients') => Promise<number>;
   readonly close: () => Promise<void>;
 }
 
-export async function createOAuthWorld(readDocument: ReadDocument = async () => 'it is not there'): Promise<OAuthWorld> {
+export async function createOAuthWorld({
+  readDocument = async () => 'it is not there',
+  isLimited = false,
+}: {
+  readonly readDocument?: ReadDocument;
+  readonly isLimited?: boolean;
+} = {}): Promise<OAuthWorld> {
   const store = await openSqliteStore(':memory:');
   const time = { now: Date.UTC(2026, 10, 20, 10) };
   const policies = new Map<string, SignInPolicy>();
@@ -66,10 +74,11 @@ export async function createOAuthWorld(readDocument: ReadDocument = async () => 
     } as unknown as SignInPolicy);
   }
   const app = new Hono<{ Bindings: { readonly address: string } }>();
+  app.onError((error) => new Response(error.message, { status: error instanceof LimitReached ? 429 : 500 }));
   const waiting = addOAuth(app, {
     store,
     keyRing: createKeyRing([randomBytes(32)]),
-    limiter: { take: async () => {}, giveBack: async () => {} },
+    limiter: isLimited ? createLimiter(store) : { take: async () => {}, giveBack: async () => {} },
     clock: () => time.now,
     origin,
     cookies: cookieNames(origin),
@@ -81,7 +90,7 @@ export async function createOAuthWorld(readDocument: ReadDocument = async () => 
     time,
     policies,
     waiting,
-    send: async (path, init) => app.fetch(new Request(new URL(path, origin), init), { address: '192.0.2.1' }),
+    send: async (path, init, address = '192.0.2.1') => app.fetch(new Request(new URL(path, origin), init), { address }),
     endedPrograms: async () =>
       (await store.db.selectFrom('access_sign_outs').select('subject').execute()).map(({ subject }) => subject),
     signIns: () => store.db.selectFrom('access_sign_ins').selectAll().execute(),
@@ -110,7 +119,12 @@ export interface Jar {
   cookie: string;
 }
 
-export async function authorize(world: OAuthWorld, fields: Fields, jar: Jar = { cookie: '' }): Promise<Response> {
+export async function authorize(
+  world: OAuthWorld,
+  fields: Fields,
+  jar: Jar = { cookie: '' },
+  address?: string,
+): Promise<Response> {
   const query = new URLSearchParams(
     compact({
       response_type: 'code',
@@ -122,7 +136,7 @@ export async function authorize(world: OAuthWorld, fields: Fields, jar: Jar = { 
       ...fields,
     }),
   );
-  const response = await world.send(`/access/oauth/authorize?${query}`, { headers: { cookie: jar.cookie } });
+  const response = await world.send(`/access/oauth/authorize?${query}`, { headers: { cookie: jar.cookie } }, address);
   jar.cookie = response.headers.get('set-cookie')?.split(';')[0] ?? jar.cookie;
   return response;
 }

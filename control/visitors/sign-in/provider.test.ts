@@ -5,6 +5,7 @@ import { createSign, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
+import { rateLimits } from '@underpass/rules/limits.ts';
 import { providerCallbackPath } from '@underpass/rules/visit/provider-callback.ts';
 import {
   type IdentityProvider,
@@ -124,6 +125,28 @@ describe('a real provider', () => {
     const late = await back(browser);
     stage.time.now += 10 * 60_000 + 1;
     assert.equal((await comeBack(browser, late)).status, 404);
+  });
+
+  it('is not asked for an image of another page, which could use up the limits of its visitor', async (t) => {
+    const stage = await openStage(t, { limited: true });
+    const provider = await startIdentityProvider(t, callbackOf(stage));
+    await useProvider(stage, provider.issuer);
+    const path = `/access/oidc/start?host=${stage.host}&state=${state}`;
+    for (let at = 0; at <= rateLimits.accessProvider.points; at++)
+      assert.equal((await stage.client().send('GET', path, undefined, { 'sec-fetch-dest': 'image' })).status, 200);
+    await begin(stage, stage.client());
+  });
+
+  it('is asked only so often by the addresses of one network, and still by others', async (t) => {
+    const stage = await openStage(t, { limited: true });
+    const provider = await startIdentityProvider(t, callbackOf(stage));
+    await useProvider(stage, provider.issuer);
+    const { accessProviderPerPolicy, accessProviderPerNetwork } = rateLimits;
+    const many = accessProviderPerPolicy.points + accessProviderPerNetwork.points;
+    const ask = async (address: string): Promise<number> =>
+      (await stage.client(undefined, address).send('GET', `/access/oidc/start?host=${stage.host}&state=${state}`)).status;
+    for (let at = 0; at < many; at++) assert.equal(await ask(`2001:db8:0:${at.toString(16)}::1`), 303);
+    assert.deepEqual([await ask('2001:db8:0:ffff::1'), await ask('2001:db8:1::1')], [429, 303]);
   });
 
   it('does not sign in a visitor if the policy has another client by then', async (t) => {

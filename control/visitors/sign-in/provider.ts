@@ -1,12 +1,13 @@
 // Sign-in through the OpenID Connect provider of a policy: authorization code flow with PKCE, nonce and a state that is bound to this
 // browser (OpenID Connect Core 3.1, RFC 9700).
 
-import { addressKey } from '@underpass/rules/address/address.ts';
+import { addressKey, networkKey } from '@underpass/rules/address/address.ts';
 import type { Provider } from '@underpass/rules/visit/parse-provider.ts';
 import { providerCallbackPath } from '@underpass/rules/visit/provider-callback.ts';
 import * as client from 'openid-client';
 import { createSharedAnswers } from '../../edges/dns/shared-answers.ts';
 import { providerSecretContext } from '../../edges/policies/policy-keys.ts';
+import { hasRoom } from '../../platform/limit/limiter.ts';
 import { createTurns, type Turns } from '../../platform/limit/turns.ts';
 import { createToken } from '../../platform/secret/token.ts';
 import { createGuardedFetch, createGuardedNet } from '../../request/http/guarded-fetch.ts';
@@ -104,7 +105,8 @@ export async function startProvider(deps: VisitDeps, providers: Providers, visit
   const { provider } = policy.content;
   if (provider === null || policy.grants.provider === null) return renderGone(visit);
   await deps.limiter.take('accessProvider', addressKey(address));
-  await deps.limiter.take('accessProviderPerPolicy', policy.policyId);
+  if (!(await hasRoom(deps.limiter, 'accessProviderPerPolicy', policy.policyId)))
+    await deps.limiter.take('accessProviderPerNetwork', `${policy.policyId} ${networkKey(address)}`);
   let configuration: client.Configuration;
   try {
     configuration = await providers.configure(policy, provider);

@@ -6,7 +6,7 @@ import { LimitReached } from '../../platform/limit/limit-reached.ts';
 import { limitedAddress } from '../../request/http/address.ts';
 import { readUrlEncoded } from '../../request/http/body.ts';
 import { answerMethod } from '../../request/http/method.ts';
-import { isOwnRequest } from '../../request/http/origin.ts';
+import { isOpened, isOwnRequest } from '../../request/http/origin.ts';
 import { Refusal } from '../../request/http/refusal.ts';
 import { findSignInPolicy, type SignInPolicy } from '../policies/find-sign-in-policy.ts';
 import { enterCode, sendCode } from './code.ts';
@@ -72,20 +72,17 @@ async function withVisit(
 
 const queryOf = (request: Request): Fields => Object.fromEntries(new URL(request.url).searchParams);
 
-/** False for an image, a frame or a script of another page, which could fill the sign-in log in a member's name. */
-const isOpened = ({ request }: Visit): boolean => ['document', null].includes(request.headers.get('sec-fetch-dest'));
-
 /** Members with a dashboard session go straight on if the policy offers no other way to sign in. */
 async function openSignIn(deps: VisitDeps, visit: Visit): Promise<Response> {
   const { grants } = visit.policy;
   const hasOthers = grants.provider !== null || grants.passwordId !== null || grants.people.length + grants.links.length > 0;
-  if (grants.memberIds === null || hasOthers || !isOpened(visit)) return renderSignIn(visit);
+  if (grants.memberIds === null || hasOthers || !isOpened(visit.request.headers)) return renderSignIn(visit);
   const member = await findMember(deps, visit);
   return member === null ? renderSignIn(visit) : signInMember(deps, visit);
 }
 
 const openMember = (deps: VisitDeps, visit: Visit): Promise<Response> | Response =>
-  visit.policy.grants.memberIds === null || !isOpened(visit) ? renderSignIn(visit) : signInMember(deps, visit);
+  visit.policy.grants.memberIds === null || !isOpened(visit.request.headers) ? renderSignIn(visit) : signInMember(deps, visit);
 
 async function openCallback(deps: VisitDeps, providers: Providers, incoming: Incoming): Promise<Response> {
   const { pathname, searchParams } = new URL(incoming.request.url);
@@ -161,7 +158,9 @@ export function addVisits<E extends Bindings>(app: Hono<E>, deps: VisitDeps): vo
     withVisit(deps, incoming, parseTarget(segments), (visit) => openMember(deps, visit)),
   );
   get('/access/oidc/start', (incoming) =>
-    withVisit(deps, incoming, parseTarget(queryOf(incoming.request)), (visit) => startProvider(deps, providers, visit)),
+    withVisit(deps, incoming, parseTarget(queryOf(incoming.request)), (visit) =>
+      isOpened(visit.request.headers) ? startProvider(deps, providers, visit) : renderSignIn(visit),
+    ),
   );
   get('/access/oidc/callback/:project/:issuer', (incoming) => openCallback(deps, providers, incoming));
   get('/access/link', async ({ request }) => {
