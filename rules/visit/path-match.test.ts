@@ -57,6 +57,8 @@ for (const [target, action, why] of cases) {
     assert.equal(compilePaths(rules)(target).action, action));
 }
 
+const busyMs = (): number => process.threadCpuUsage().user / 1_000;
+
 test('a path with more readings than an honest one is denied, at a bounded cost', () => {
   const worst = [
     '..%2f%5c;a//%252e%252e',
@@ -75,9 +77,10 @@ test('a path with more readings than an honest one is denied, at a bounded cost'
   ];
   for (const piece of worst) {
     const target = `/docs/${piece.repeat(16_384 / piece.length)}`;
-    const startMs = performance.now();
+    const startMs = busyMs();
     compilePaths(rules)(target);
-    assert.ok(performance.now() - startMs < 100, `${piece} took ${performance.now() - startMs} ms`);
+    const tookMs = busyMs() - startMs;
+    assert.ok(tookMs < 100, `${piece} took ${tookMs} ms`);
   }
   assert.equal(compilePaths(rules)(`/docs/${worst[0]!.repeat(50)}`).action, 'deny');
 });
