@@ -1,6 +1,5 @@
 // login, logout, whoami, projects, regions: the sign-in and what it gives access to.
 
-import { resolve } from 'node:path';
 import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import { tunnelTypesOf } from '@underpass/rules/entity/region.ts';
@@ -9,7 +8,7 @@ import { openAccount, openProject, openServer, serverOf } from '../account/accou
 import { createApi } from '../account/api.ts';
 import { forgetSignIn } from '../account/credentials.ts';
 import { keepSignIn, signedInText, signInByDevice, warnOfPlainHttp } from '../account/sign-in.ts';
-import { readPem } from '../config/loaded-tunnel.ts';
+import { readCa } from '../config/loaded-tunnel.ts';
 import { readToken } from '../config/token.ts';
 import { ClientError } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
@@ -55,7 +54,7 @@ async function login(shell: Shell, flags: LoginFlags): Promise<void> {
   const { io } = shell;
   const output = outputOf(shell, flags);
   const { origin } = await openServer(io, flags);
-  const caPem = flags.ca === undefined ? undefined : await readPem(resolve(io.cwd, flags.ca));
+  const caPem = await readCa(io, flags.ca);
   if (caPem !== undefined) io.trust(caPem);
   warnOfPlainHttp(origin, output);
   const token = flags.withToken ? await givenToken(io, output) : await signInByDevice(io, origin, flags);

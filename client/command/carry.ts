@@ -129,6 +129,9 @@ export function upstreamHostOption(): Option {
   return new Option('--upstream-host <host>', `${what}; DOMAIN=HOST for one domain (default: same)`).argParser(collect);
 }
 
+export const caOption = (): Option =>
+  new Option('--ca <file>', 'CA certificates (PEM) to trust for the region, besides those of the system');
+
 /**
  * An ingress tunnel passes TLS through. Of the options for http upstreams, two have no effect, as in the file, and one is
  * refused.
@@ -137,7 +140,7 @@ export function withUpstreamOptions(command: Command, type?: TunnelType): Comman
   const hidden = type !== undefined && !carryTexts[type].speaksHttp;
   command
     .addOption(upstreamHostOption().hideHelp(hidden))
-    .option('--ca <file>', 'CA certificates (PEM) to trust for the region, besides those of the system')
+    .addOption(caOption())
     .addOption(new Option('--upstream-ca <file>', 'CA certificates (PEM) to trust for https upstreams').hideHelp(hidden))
     .addOption(
       new Option('--upstream-insecure', 'do not check certificates of https upstreams').conflicts('upstreamCa').hideHelp(hidden),

@@ -15,7 +15,7 @@ import { fetchTunnel } from '../account/connectable.ts';
 import { readCredentials } from '../account/credentials.ts';
 import type { TunnelUpstreams } from '../carry/api.ts';
 import { parseRegionUrl } from '../carry/region-url.ts';
-import { readPem } from '../config/loaded-tunnel.ts';
+import { readCa } from '../config/loaded-tunnel.ts';
 import { readToken } from '../config/token.ts';
 import { parseTunnelUrl } from '../config/tunnel-config.ts';
 import { upstreamsOfFlags } from '../config/upstream-flags.ts';
@@ -103,7 +103,7 @@ async function checkNamed(shell: Shell, name: string | undefined, flags: DoctorF
 async function checkAddress(io: Io, text: string, flags: DoctorFlags, report: Report): Promise<void> {
   if (!URL.canParse(text)) throw new ClientError('usage', `"${text}" is not an address, such as https://shop.example.com/mcp`);
   const url = new URL(text);
-  const caPem = flags.ca === undefined ? undefined : await readPem(flags.ca);
+  const caPem = await readCa(io, flags.ca);
   if (caPem !== undefined) io.trust(caPem);
   const host = withoutBrackets(url.hostname);
   const path = await checkPath(io, { what: 'address', host, port: Number(url.port || 443), tls: true, pin: null, caPem });
@@ -234,8 +234,8 @@ async function fromFlags(shell: Shell, flags: DoctorFlags): Promise<Subject> {
 }
 
 async function checkTunnel(shell: Shell, subject: Subject, flags: DoctorFlags, report: Report): Promise<void> {
-  const caPem = flags.ca === undefined ? undefined : await readPem(flags.ca);
-  const upstreamCaPem = flags.upstreamCa === undefined ? undefined : await readPem(flags.upstreamCa);
+  const caPem = await readCa(shell.io, flags.ca);
+  const upstreamCaPem = await readCa(shell.io, flags.upstreamCa);
   if (subject.url !== undefined) {
     const region = parseRegionUrl(subject.url);
     const path = await checkPath(shell.io, {

@@ -8,6 +8,7 @@ import type { ProjectAccount } from '../account/account.ts';
 import { ClientError } from '../process/error.ts';
 import type { LogEvent } from '../terminal/log-line.ts';
 import type { Output } from '../terminal/output.ts';
+import { caOption } from './carry.ts';
 import { describe, outputOf, printUrlOption, type Shell, withPrint } from './command-line.ts';
 import { type QuickFlags, withQuickOptions } from './quick-options.ts';
 
@@ -32,7 +33,7 @@ export function addMcpCommand(program: Command, shell: Shell): void {
   withQuickOptions(command, { inspects: false })
     .addOption(printUrlOption())
     .option('--shared', 'one server for all sessions (default: one for each)')
-    .option('--ca <file>', 'CA certificates (PEM) to trust for the region, besides those of the system')
+    .addOption(caOption())
     .action((words: readonly string[], flags: McpFlags) =>
       withPrint(shell, flags.print, (inner) => serveMcp(inner, words, { ...flags, inspect: false })),
     );

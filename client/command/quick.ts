@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import { ClientError } from '../process/error.ts';
-import { addCarryCommands, type CarryFlags, carry } from './carry.ts';
+import { addCarryCommands, type CarryFlags, caOption, carry } from './carry.ts';
 import type { ServeFlags } from './carry-quick.ts';
 import { describe, printUrlOption, refuseOptions, type Shell, withPrint } from './command-line.ts';
 import { type QuickFlags, quickOptions, withQuickOptions } from './quick-options.ts';
@@ -45,7 +45,7 @@ function addServe(program: Command, shell: Shell): void {
   withQuickOptions(command)
     .addOption(printUrlOption())
     .option('--list', 'show the names in folders without index.html')
-    .option('--ca <file>', 'CA certificates (PEM) to trust for the region, besides those of the system')
+    .addOption(caOption())
     .action(async (folder: string | undefined, flags: ServeFlags) => {
       const { serveFolder } = await import('./carry-quick.ts');
       return withPrint(shell, flags.print, (inner) => serveFolder(inner, folder ?? '.', flags));

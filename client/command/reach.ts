@@ -8,11 +8,12 @@ import { type Command, Option } from 'commander';
 import { openProject } from '../account/account.ts';
 import { openOrSignIn } from '../account/sign-in.ts';
 import { parseListenAddress } from '../config/listen-address.ts';
-import { readPem } from '../config/loaded-tunnel.ts';
+import { readCa } from '../config/loaded-tunnel.ts';
 import { readToken } from '../config/token.ts';
 import { ClientError, orUsage } from '../process/error.ts';
 import type { LocalPort } from '../reach/listen.ts';
 import type { Output } from '../terminal/output.ts';
+import { caOption } from './carry.ts';
 import { type CommonFlags, canonicalOf, describe, outputOf, refuseOptions, type Shell, withProject } from './command-line.ts';
 
 interface ReachFlags extends CommonFlags {
@@ -47,7 +48,7 @@ export function addReachCommand(program: Command, shell: Shell): void {
     .addOption(new Option('--stdio', 'use standard input and output, as a ProxyCommand').conflicts('listen'))
     .option('--ticket-file <file>', 'file that holds a ticket, - for standard input (default: UNDERPASS_TICKET)')
     .option('--key <sha256>', 'the key of the client that carries the tunnel (default: that of the ticket, or of the first time)')
-    .option('--ca <file>', 'CA certificates (PEM) to trust for the region, besides those of the system')
+    .addOption(caOption())
     .action((target: string | undefined, flags: ReachFlags) => reach(shell, target, flags));
 }
 
@@ -62,7 +63,7 @@ async function reach(shell: Shell, target: string | undefined, flags: ReachFlags
   if (flags.stdio && flags.ticketFile === '-')
     throw new ClientError('usage', 'with --stdio the ticket cannot come from standard input');
   const at = parseListen(flags.listen ?? '0');
-  const caPem = flags.ca === undefined ? undefined : await readPem(resolve(io.cwd, flags.ca));
+  const caPem = await readCa(io, flags.ca);
   const pin = flags.key === undefined ? undefined : await parseKey(flags.key);
   const access = await openAccess(shell, target, flags, output);
   const { openReach } = await import('../reach/open-reach.ts');

@@ -11,7 +11,7 @@ import { ClientError, orUsage } from '../process/error.ts';
 import type { SshHost } from '../ssh/hosts.ts';
 import type { LogEvent } from '../terminal/log-line.ts';
 import { carryUntilStopped } from '../tunnels/carry-loop.ts';
-import { tlsOf } from './carry.ts';
+import { caOption, tlsOf } from './carry.ts';
 import { type CommonFlags, collect, describe, outputOf, projectCommand, requireOption, type Shell } from './command-line.ts';
 import { fetchConnectable } from './connect.ts';
 
@@ -46,7 +46,7 @@ export function addSshCommands(program: Command, shell: Shell): void {
     .option('--url <url>', 'URL of the tunnel, instead of its name; then the server is not needed')
     .option('--token-file <file>', 'with --url: file that holds the token (default: UNDERPASS_TOKEN)')
     .option('--domain <domain>', 'with --url: ingress domain of the tunnel')
-    .option('--ca <file>', 'CA certificates (PEM) to trust for the region, besides those of the system')
+    .addOption(caOption())
     .option('--health <address>', 'answer /healthz and /readyz on this address, e.g. 127.0.0.1:8471')
     .action((tunnel: string | undefined, flags: ServeFlags) => serve(shell, tunnel, flags));
   describe(ssh.command('connect <host>'), 'Connect standard input and output to an SSH host: the ProxyCommand of visitors.', [

@@ -1,5 +1,6 @@
 // A tunnel's configuration with the token and the CA files that it names. Their contents count when a reload compares tunnels.
 import { X509Certificate } from 'node:crypto';
+import { resolve } from 'node:path';
 import type { OnDialled, OpenInside } from '../carry/api.ts';
 import { readNamed } from '../process/bounded-file.ts';
 import { ClientError } from '../process/error.ts';
@@ -48,10 +49,15 @@ async function tokenOf(io: Io, { name, token }: TunnelConfig, output: Output): P
   }
 }
 
+/** Reads the certificates of a `--ca`, if there is one. */
+export async function readCa(io: Io, file: string | undefined): Promise<string | undefined> {
+  return file === undefined ? undefined : readPem(resolve(io.cwd, file));
+}
+
 /** The CA bundle of a whole system is some 250 KB. */
 const maxPemBytes = 4 * 1024 * 1024;
 
-export async function readPem(path: string): Promise<string> {
+async function readPem(path: string): Promise<string> {
   const read = await readNamed(path, maxPemBytes, 'ca-file-invalid');
   // Some runtimes read a byte order mark as part of the first line.
   const pem = read.replace(/^\ufeff/, '');
