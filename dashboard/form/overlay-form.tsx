@@ -1,6 +1,5 @@
-// Side panels and dialogs with a form: the failure above its fields, Cancel and the submit button below. A panel mounts its form when
-// it opens, so every opening starts with an empty form.
-import { type ComponentType, type ReactNode, use } from 'react';
+// Side panels and dialogs with a form: the failure above its fields, Cancel and the submit button below.
+import { type ComponentType, type ReactNode, use, useState } from 'react';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/overlay/dialog.tsx';
 import { DialogActions } from '../ui/overlay/dialog-actions.tsx';
@@ -32,13 +31,21 @@ const createFormOverlay = (Frame: Frame, flush: boolean) =>
     return function FormOverlay({ open, onOpenChange, ...rest }: Overlay & Omit<Props, 'onDone'>) {
       const props = { ...rest, onDone: () => onOpenChange(false) } as unknown as Props;
       const shown = typeof texts === 'function' ? texts(props) : texts;
+      const opening = useOpening(open);
       return (
         <Frame {...shown} {...(flush && { flush })} open={open} onOpenChange={onOpenChange}>
-          <Form {...props} />
+          <Form key={opening} {...props} />
         </Frame>
       );
     };
   };
+
+/** Counts the openings: each starts with fresh fields, even while the last one still slides out. */
+function useOpening(open: boolean): number {
+  const [last, setLast] = useState({ open, count: 0 });
+  if (last.open !== open) setLast({ open, count: last.count + Number(open) });
+  return last.count;
+}
 
 /** A side panel with a `PanelForm`. */
 export const formPanel = createFormOverlay(SidePanel as Frame, false);

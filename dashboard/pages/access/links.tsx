@@ -4,11 +4,11 @@ import { accessCalls } from '@underpass/rules/api/access-calls.ts';
 import type { AnswerOf } from '@underpass/rules/api/call.ts';
 import type { AccessLink } from '@underpass/rules/visit/access-policy.ts';
 import { usesOf } from '@underpass/rules/visit/words.ts';
-import { Plus } from 'lucide-react';
 import { askFor } from '../../api/answers.ts';
 import { callApi } from '../../api/request.ts';
 import { useFetched } from '../../api/use-fetched.ts';
 import { useProject } from '../../session/session.ts';
+import { AddButton } from '../../ui/add-button.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CopyTextButton } from '../../ui/copy-button.tsx';
 import { Dialog } from '../../ui/overlay/dialog.tsx';
@@ -33,9 +33,9 @@ export function Links({ policy: { name: policy, tunnels }, readOnly }: PolicyTab
   const links = useFetched(askFor(accessCalls.listAccessLinks, { project, name: policy }));
   const { panel, created, forget } = useCreated<NewLink>(links);
   const create = !readOnly && tunnels.length > 0 && (
-    <Button size="sm" icon={<Plus aria-hidden="true" />} onClick={() => panel.onOpenChange(true)}>
+    <AddButton size="sm" onClick={() => panel.onOpenChange(true)}>
       Create link
-    </Button>
+    </AddButton>
   );
   return (
     <RevocableCard

@@ -5,15 +5,14 @@ import { accessPolicyList } from '@underpass/rules/list/list-page.ts';
 import { may } from '@underpass/rules/people/permission.ts';
 import type { AccessPolicy } from '@underpass/rules/visit/access-policy.ts';
 import { admitsNobody, describeVisitors, isOpen } from '@underpass/rules/visit/describe.ts';
-import { Plus } from 'lucide-react';
 import { useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { loadPage } from '../../api/load-page.ts';
 import { PagedList } from '../../list/paged-list.tsx';
 import { paths } from '../../routing/paths.ts';
 import { useProject } from '../../session/session.ts';
+import { AddButton } from '../../ui/add-button.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
-import { Button } from '../../ui/button.tsx';
 import { ButtonLink } from '../../ui/button-link.tsx';
 import { DateTime, dateWidth } from '../../ui/date-time.tsx';
 import { NothingHere } from '../../ui/nothing-here.tsx';
@@ -30,9 +29,7 @@ export function Component() {
   const project = useProject();
   const [adding, setAdding] = useState(false);
   const add = may(project.role, 'access-policy.create') && (
-    <Button variant="primary" icon={<Plus aria-hidden="true" />} onClick={() => setAdding(true)}>
-      Add Access Policy
-    </Button>
+    <AddButton onClick={() => setAdding(true)}>Add Access Policy</AddButton>
   );
   const log = may(project.role, 'access-sign-in.read') && (
     <ButtonLink to={paths.accessSignIns(project.id)}>Sign-in log</ButtonLink>

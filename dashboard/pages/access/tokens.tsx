@@ -4,12 +4,11 @@ import { accessCalls } from '@underpass/rules/api/access-calls.ts';
 import type { AnswerOf } from '@underpass/rules/api/call.ts';
 import { quoteShellWord } from '@underpass/rules/connect/shell-word.ts';
 import type { AccessPolicy, AccessToken } from '@underpass/rules/visit/access-policy.ts';
-import { Plus } from 'lucide-react';
 import { askFor } from '../../api/answers.ts';
 import { callApi } from '../../api/request.ts';
 import { useFetched } from '../../api/use-fetched.ts';
 import { useProject } from '../../session/session.ts';
-import { Button } from '../../ui/button.tsx';
+import { AddButton } from '../../ui/add-button.tsx';
 import { CommandLine } from '../../ui/command-line.tsx';
 import { SecretDialog } from '../../ui/overlay/secret-dialog.tsx';
 import { dateColumn, nameColumn, textColumn } from '../../ui/table/columns.tsx';
@@ -38,9 +37,9 @@ export function Tokens({ policy, readOnly }: PolicyTabProps) {
   const tokens = useFetched(askFor(accessCalls.listAccessTokens, { project, name: policy.name }));
   const { panel, created, forget } = useCreated<NewToken>(tokens);
   const create = !readOnly && (
-    <Button size="sm" icon={<Plus aria-hidden="true" />} onClick={() => panel.onOpenChange(true)}>
+    <AddButton size="sm" onClick={() => panel.onOpenChange(true)}>
       Create token
-    </Button>
+    </AddButton>
   );
   return (
     <RevocableCard

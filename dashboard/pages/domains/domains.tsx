@@ -6,19 +6,19 @@ import { domainList } from '@underpass/rules/list/list-page.ts';
 import { verificationRecord } from '@underpass/rules/names/dns-record.ts';
 import { may } from '@underpass/rules/people/permission.ts';
 import { text } from '@underpass/rules/text/text.ts';
-import { ChevronRight, Plus } from 'lucide-react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { loadPage } from '../../api/load-page.ts';
 import { PagedList } from '../../list/paged-list.tsx';
 import { newDomainParam } from '../../routing/paths.ts';
 import { useLinkedPanel } from '../../routing/use-linked-panel.ts';
 import { useProject } from '../../session/session.ts';
-import { Button } from '../../ui/button.tsx';
+import { AddButton } from '../../ui/add-button.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { NoDomainsIllustration } from '../../ui/illustrations/no-domains.tsx';
 import { lazyOverlay } from '../../ui/lazy-part.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
+import { openColumn } from '../../ui/table/columns.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
 import { VerifiedBadge } from './verified-badge.tsx';
 
@@ -34,11 +34,7 @@ export function Component() {
   const { page } = useLoaderData<typeof loader>();
   const project = useProject();
   const { isOpen, setOpen } = useLinkedPanel(newDomainParam);
-  const add = may(project.role, 'domain.create') && (
-    <Button variant="primary" icon={<Plus aria-hidden="true" />} onClick={() => setOpen(true)}>
-      Add Domain
-    </Button>
-  );
+  const add = may(project.role, 'domain.create') && <AddButton onClick={() => setOpen(true)}>Add Domain</AddButton>;
   return (
     <>
       <PageHeader
@@ -89,14 +85,7 @@ const columns: readonly Column<Domain>[] = [
     card: 'wide',
     cell: (domain) => <Challenge domain={domain} />,
   },
-  {
-    key: 'details',
-    header: 'Details',
-    width: '3.5rem',
-    align: 'end',
-    card: 'hidden',
-    cell: () => <ChevronRight aria-label="Open" className="inline size-4 text-ink-faint" />,
-  },
+  openColumn,
 ];
 
 function Challenge({ domain }: { readonly domain: Domain }) {

@@ -62,7 +62,7 @@ export function Component() {
           <NothingHere
             title="No Blocks"
             text="Block an address that attacks the service, or a name that deceives people."
-            action={<div className="flex flex-wrap justify-center gap-2">{actions}</div>}
+            action={actions}
           />
         }
         label="Blocks"

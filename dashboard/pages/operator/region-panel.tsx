@@ -8,11 +8,10 @@ import { unwrapHost } from '@underpass/rules/text/typed-list.ts';
 import { formatPortRange, parsePortRange } from '@underpass/rules/tunnel/port-range.ts';
 import { useRevalidator } from 'react-router';
 import { callApi } from '../../api/request.ts';
-import { PanelForm } from '../../form/overlay-form.tsx';
+import { formPanel, type InOverlay, PanelForm } from '../../form/overlay-form.tsx';
 import { TextField } from '../../form/text-field.tsx';
 import { type Form, useForm } from '../../form/use-form.ts';
 import { Switch } from '../../ui/input/switch.tsx';
-import { SidePanel } from '../../ui/overlay/side-panel.tsx';
 import { toast } from '../../ui/overlay/toast.tsx';
 
 type RegionField = 'name' | 'description' | 'dataPlaneHost' | 'wildcardIngressDomain' | 'tcpPorts';
@@ -46,26 +45,14 @@ function parseHost(text: string): Parsed<string> {
   return host === null ? refuse('Please enter a valid domain name.') : accept(host);
 }
 
-export interface RegionPanelProps {
+export const RegionPanel = formPanel(
+  ({ region }: RegionFormProps) => ({ title: region ? `Edit ${region.name}` : 'Add region' }),
+  RegionForm,
+);
+
+interface RegionFormProps extends InOverlay {
   /** undefined: add a region. */
   readonly region: OperatorRegion | undefined;
-  readonly open: boolean;
-  /** Counts the openings: each starts with fresh fields, even while the last one still slides out. */
-  readonly opening: number;
-  readonly onClose: () => void;
-}
-
-export function RegionPanel({ region, open, opening, onClose }: RegionPanelProps) {
-  return (
-    <SidePanel open={open} onOpenChange={(next) => next || onClose()} title={region ? `Edit ${region.name}` : 'Add region'}>
-      <RegionForm key={opening} region={region} onDone={onClose} />
-    </SidePanel>
-  );
-}
-
-interface RegionFormProps {
-  readonly region: OperatorRegion | undefined;
-  readonly onDone: () => void;
 }
 
 function RegionForm({ region, onDone }: RegionFormProps) {

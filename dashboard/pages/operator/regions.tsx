@@ -2,15 +2,16 @@
 import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
 import type { OperatorRegion } from '@underpass/rules/entity/resource.ts';
 import { durations } from '@underpass/rules/limits.ts';
-import { MoreHorizontal, Plus } from 'lucide-react';
+import { MoreHorizontal } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { later } from '../../api/later.ts';
 import { Load } from '../../api/load.tsx';
 import { callApi } from '../../api/request.ts';
 import { type Question, useConfirm } from '../../form/use-confirm.tsx';
+import { AddButton } from '../../ui/add-button.tsx';
 import { Badge } from '../../ui/badge.tsx';
-import { Button, IconButton } from '../../ui/button.tsx';
+import { IconButton } from '../../ui/button.tsx';
 import { NothingHere } from '../../ui/nothing-here.tsx';
 import { Menu, MenuItem, MenuSeparator } from '../../ui/overlay/menu.tsx';
 import { SecretDialog } from '../../ui/overlay/secret-dialog.tsx';
@@ -28,12 +29,10 @@ export function Component() {
   const { regions } = useLoaderData<typeof loader>();
   const [edited, setEdited] = useState<OperatorRegion>();
   const [editing, setEditing] = useState(false);
-  const [opening, setOpening] = useState(0);
   const [key, setKey] = useState<string>();
   const confirm = useConfirm();
   const edit = (region: OperatorRegion | undefined) => {
     setEdited(region);
-    setOpening(opening + 1);
     setEditing(true);
   };
   const actions: RegionActions = {
@@ -42,16 +41,12 @@ export function Component() {
     onDelete: (region) => confirm.ask(deleteQuestion(region)),
     onAvailable: (region) => confirm.ask(availableQuestion(region)),
   };
-  const add = (
-    <Button variant="primary" icon={<Plus aria-hidden="true" />} onClick={() => edit(undefined)}>
-      Add region
-    </Button>
-  );
+  const add = <AddButton onClick={() => edit(undefined)}>Add region</AddButton>;
   return (
     <>
       <PageHeader title="Regions" subtitle="Where tunnels run. Edges connect to a region with its key." actions={add} />
       <Load promise={regions}>{(loaded) => <RegionList regions={loaded} actions={actions} add={add} />}</Load>
-      <RegionPanel region={edited} open={editing} opening={opening} onClose={() => setEditing(false)} />
+      <RegionPanel region={edited} open={editing} onOpenChange={setEditing} />
       <SecretDialog
         title="New region key"
         label="Key"

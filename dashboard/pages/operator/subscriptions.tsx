@@ -2,7 +2,7 @@
 import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
 import type { Subscription } from '@underpass/rules/entity/resource.ts';
 import { subscriptionList } from '@underpass/rules/list/list-page.ts';
-import { FileUp, Plus } from 'lucide-react';
+import { FileUp } from 'lucide-react';
 import { useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { loadPage } from '../../api/load-page.ts';
@@ -10,6 +10,7 @@ import { callApi } from '../../api/request.ts';
 import { askColumn, type RowQuestion } from '../../form/ask-column.tsx';
 import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
 import { PagedList } from '../../list/paged-list.tsx';
+import { AddButton } from '../../ui/add-button.tsx';
 import { Button } from '../../ui/button.tsx';
 import { NothingHere } from '../../ui/nothing-here.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
@@ -32,9 +33,7 @@ export function Component() {
       <Button icon={<FileUp aria-hidden="true" />} onClick={() => setDialog('import')}>
         Import CSV
       </Button>
-      <Button variant="primary" icon={<Plus aria-hidden="true" />} onClick={() => setDialog('add')}>
-        Add subscription
-      </Button>
+      <AddButton onClick={() => setDialog('add')}>Add subscription</AddButton>
     </>
   );
   return (
@@ -50,7 +49,7 @@ export function Component() {
           <NothingHere
             title="No Subscriptions"
             text="Import a list, add one by hand, or connect your shop by webhook."
-            action={<div className="flex flex-wrap justify-center gap-2">{actions}</div>}
+            action={actions}
           />
         }
         label="Subscriptions"

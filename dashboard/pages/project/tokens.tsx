@@ -2,7 +2,6 @@
 import { projectCalls } from '@underpass/rules/api/project-calls.ts';
 import type { ApiToken, NewApiToken } from '@underpass/rules/entity/resource.ts';
 import { may, roleLabels } from '@underpass/rules/people/permission.ts';
-import { Plus } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { later } from '../../api/later.ts';
@@ -14,7 +13,7 @@ import { newTokenParam } from '../../routing/paths.ts';
 import { useLinkedPanel } from '../../routing/use-linked-panel.ts';
 import { MayNot } from '../../session/may-not.tsx';
 import { useProject } from '../../session/session.ts';
-import { Button } from '../../ui/button.tsx';
+import { AddButton } from '../../ui/add-button.tsx';
 import { NothingHere } from '../../ui/nothing-here.tsx';
 import { SecretDialog } from '../../ui/overlay/secret-dialog.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
@@ -38,11 +37,7 @@ export function Component() {
   };
   const confirm = useConfirm();
   const mayCreate = may(project.role, 'api-token.create');
-  const add = mayCreate && (
-    <Button variant="primary" icon={<Plus aria-hidden="true" />} onClick={() => setOpen(true)}>
-      Create token
-    </Button>
-  );
+  const add = mayCreate && <AddButton onClick={() => setOpen(true)}>Create token</AddButton>;
   return (
     <>
       <PageHeader title="API tokens" subtitle="For scripts and pipelines that manage this project." actions={add} />

@@ -5,13 +5,12 @@ import type { SecurityGroup } from '@underpass/rules/entity/entity.ts';
 import { securityGroupList } from '@underpass/rules/list/list-page.ts';
 import { may } from '@underpass/rules/people/permission.ts';
 import { text } from '@underpass/rules/text/text.ts';
-import { Plus } from 'lucide-react';
 import { useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { loadPage } from '../../api/load-page.ts';
 import { PagedList } from '../../list/paged-list.tsx';
 import { useProject } from '../../session/session.ts';
-import { Button } from '../../ui/button.tsx';
+import { AddButton } from '../../ui/add-button.tsx';
 import { DateTime } from '../../ui/date-time.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { NoSecurityGroupsIllustration } from '../../ui/illustrations/no-security-groups.tsx';
@@ -34,9 +33,7 @@ export function Component() {
   const project = useProject();
   const [adding, setAdding] = useState(false);
   const add = may(project.role, 'security-group.create') && (
-    <Button variant="primary" icon={<Plus aria-hidden="true" />} onClick={() => setAdding(true)}>
-      {text.groups.add}
-    </Button>
+    <AddButton onClick={() => setAdding(true)}>{text.groups.add}</AddButton>
   );
   return (
     <>

@@ -6,16 +6,15 @@ import { quoteShellWord } from '@underpass/rules/connect/shell-word.ts';
 import type { Tunnel } from '@underpass/rules/entity/entity.ts';
 import type { ReachTicket } from '@underpass/rules/entity/resource.ts';
 import { may } from '@underpass/rules/people/permission.ts';
-import { Plus } from 'lucide-react';
 import { askFor } from '../../api/answers.ts';
 import { callApi } from '../../api/request.ts';
 import { useFetched } from '../../api/use-fetched.ts';
 import { useProject } from '../../session/session.ts';
-import { Button } from '../../ui/button.tsx';
+import { AddButton } from '../../ui/add-button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { CommandLine } from '../../ui/command-line.tsx';
 import { SecretDialog } from '../../ui/overlay/secret-dialog.tsx';
-import { dateColumn } from '../../ui/table/columns.tsx';
+import { dateColumn, nameColumn } from '../../ui/table/columns.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
 import { RevocableCard, useCreated } from '../access/revocable-card.tsx';
 import { NewTicketPanel } from './new-ticket-panel.tsx';
@@ -23,13 +22,7 @@ import { NewTicketPanel } from './new-ticket-panel.tsx';
 type NewTicket = AnswerOf<typeof tunnelCalls.createReachTicket>;
 
 const columns: readonly Column<ReachTicket>[] = [
-  {
-    key: 'name',
-    header: 'Name',
-    width: 'minmax(0, 1.2fr)',
-    cell: ({ name }) => <span className="font-semibold">{name}</span>,
-    sortBy: ({ name }) => name,
-  },
+  nameColumn('Name', 'minmax(0, 1.2fr)'),
   dateColumn('used', 'Last used', ({ usedAt }) => usedAt, 'first'),
   dateColumn('expires', 'Expires', ({ expiresAt }) => expiresAt, 'last'),
 ];
@@ -40,9 +33,9 @@ export function Reach({ tunnel: { name } }: { readonly tunnel: Tunnel }) {
   const { panel, created, forget } = useCreated<NewTicket>(tickets);
   const readOnly = !may(project.role, 'tunnel.update');
   const create = !readOnly && (
-    <Button size="sm" icon={<Plus aria-hidden="true" />} onClick={() => panel.onOpenChange(true)}>
+    <AddButton size="sm" onClick={() => panel.onOpenChange(true)}>
       Create ticket
-    </Button>
+    </AddButton>
   );
   return (
     <>

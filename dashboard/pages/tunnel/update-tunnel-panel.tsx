@@ -16,30 +16,33 @@ import { callApi } from '../../api/request.ts';
 import { useFetched } from '../../api/use-fetched.ts';
 import { ListField } from '../../form/list-field.tsx';
 import { LoadNewest } from '../../form/load-newest.tsx';
-import { PanelForm } from '../../form/overlay-form.tsx';
+import { formPanel, type InOverlay, PanelForm } from '../../form/overlay-form.tsx';
 import { useForm } from '../../form/use-form.ts';
 import { useProject } from '../../session/session.ts';
 import { Banner } from '../../ui/banner.tsx';
 import { SelectField } from '../../ui/input/select-field.tsx';
 import { Switch } from '../../ui/input/switch.tsx';
 import { lazyPart } from '../../ui/lazy-part.tsx';
-import { SidePanel } from '../../ui/overlay/side-panel.tsx';
 import { toast } from '../../ui/overlay/toast.tsx';
 import { ProxyProtocolField } from '../tunnels/proxy-protocol-field.tsx';
-import type { TunnelDialogProps } from './delete-tunnel-dialog.tsx';
 
 /** Code of its own: few open this panel, and the page of a tunnel has to load fast. */
 const AccessPolicyField = lazyPart('The choice of an access policy', () =>
   import('./access-policy-field.tsx').then(({ AccessPolicyField }) => AccessPolicyField),
 );
 
-export function UpdateTunnelPanel({ tunnel, open, onOpenChange }: TunnelDialogProps) {
+export const UpdateTunnelPanel = formPanel(
+  ({ tunnel }: UpdateProps) => ({ title: 'Update Tunnel', description: tunnel.name }),
+  UpdateRounds,
+);
+
+interface UpdateProps extends InOverlay {
+  readonly tunnel: Tunnel;
+}
+
+function UpdateRounds(props: UpdateProps) {
   const [round, setRound] = useState(0);
-  return (
-    <SidePanel open={open} onOpenChange={onOpenChange} title="Update Tunnel" description={tunnel.name}>
-      <UpdateForm key={round} tunnel={tunnel} onDone={() => onOpenChange(false)} onStartOver={() => setRound(round + 1)} />
-    </SidePanel>
-  );
+  return <UpdateForm key={round} {...props} onStartOver={() => setRound(round + 1)} />;
 }
 
 interface TunnelChange {
@@ -84,9 +87,7 @@ function parseUpdate(base: Tunnel, { pending, ...change }: UpdateValues): Parsed
     : { ok: false, errors: { ingressDomains: parsed.message } };
 }
 
-interface UpdateFormProps {
-  readonly tunnel: Tunnel;
-  readonly onDone: () => void;
+interface UpdateFormProps extends UpdateProps {
   readonly onStartOver: () => void;
 }
 

@@ -8,34 +8,21 @@ import { messageOf } from '../../api/error.ts';
 import { callApi } from '../../api/request.ts';
 import { useFetched } from '../../api/use-fetched.ts';
 import { useNavigateOrReload } from '../../api/use-navigate-or-reload.ts';
-import { PanelForm } from '../../form/overlay-form.tsx';
+import { formPanel, type InOverlay, PanelForm } from '../../form/overlay-form.tsx';
 import { useForm } from '../../form/use-form.ts';
 import { newTunnelParam, paths } from '../../routing/paths.ts';
 import { Banner } from '../../ui/banner.tsx';
 import { ErrorPanel } from '../../ui/error-panel.tsx';
-import { PanelBody, SidePanel } from '../../ui/overlay/side-panel.tsx';
+import { PanelBody } from '../../ui/overlay/side-panel.tsx';
 import { toast } from '../../ui/overlay/toast.tsx';
 import { LoadingArea } from '../../ui/spinner.tsx';
 import { NewTunnelFields } from './new-tunnel-fields.tsx';
 import { initialForm, type NewTunnel, type NewTunnelForm, parseNewTunnel } from './new-tunnel-form.ts';
 
-export interface NewTunnelPanelProps {
-  readonly project: Project;
-  readonly open: boolean;
-  readonly onOpenChange: (open: boolean) => void;
-}
+export const NewTunnelPanel = formPanel({ title: text.tunnels.newTitle, description: text.tunnels.newText }, PanelContent);
 
-export function NewTunnelPanel({ project, open, onOpenChange }: NewTunnelPanelProps) {
-  return (
-    <SidePanel open={open} onOpenChange={onOpenChange} title={text.tunnels.newTitle} description={text.tunnels.newText}>
-      <PanelContent project={project} onCancel={() => onOpenChange(false)} />
-    </SidePanel>
-  );
-}
-
-interface PanelContentProps {
+interface PanelContentProps extends InOverlay {
   readonly project: Project;
-  readonly onCancel: () => void;
 }
 
 function PanelContent(props: PanelContentProps) {
@@ -66,7 +53,7 @@ interface FormViewProps extends PanelContentProps {
   readonly initial: NewTunnelForm;
 }
 
-function NewTunnelFormView({ project, regions, initial, onCancel }: FormViewProps) {
+function NewTunnelFormView({ project, regions, initial, onDone }: FormViewProps) {
   const navigateOrReload = useNavigateOrReload();
   const [search] = useSearchParams();
   const form = useForm({
@@ -81,7 +68,7 @@ function NewTunnelFormView({ project, regions, initial, onCancel }: FormViewProp
   });
   const failure = form.failure && capitaliseFirst(form.failure);
   return (
-    <PanelForm form={{ ...form, failure }} submitLabel="Create" onCancel={onCancel} failureTitle="The tunnel was not created.">
+    <PanelForm form={{ ...form, failure }} submitLabel="Create" onCancel={onDone} failureTitle="The tunnel was not created.">
       <NewTunnelFields form={form.values} onChange={form.change} regions={regions} errors={form.errors} />
     </PanelForm>
   );

@@ -8,7 +8,6 @@ import { tcpHostPort } from '@underpass/rules/tunnel/tcp-address.ts';
 import { conditionOf } from '@underpass/rules/tunnel/tunnel-condition.ts';
 import { temporaryLabel } from '@underpass/rules/tunnel/tunnel-expiry.ts';
 import { tunnelTypes } from '@underpass/rules/tunnel/tunnel-type.ts';
-import { ChevronRight, Plus } from 'lucide-react';
 import { useMemo } from 'react';
 import { type LoaderFunctionArgs, useLoaderData, useRevalidator } from 'react-router';
 import { later } from '../../api/later.ts';
@@ -21,13 +20,14 @@ import { newTunnelParam } from '../../routing/paths.ts';
 import { useLinkedPanel } from '../../routing/use-linked-panel.ts';
 import { MayNot } from '../../session/may-not.tsx';
 import { useProject } from '../../session/session.ts';
+import { AddButton } from '../../ui/add-button.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
-import { Button } from '../../ui/button.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { NoTunnelsIllustration } from '../../ui/illustrations/no-tunnels.tsx';
 import { lazyOverlay } from '../../ui/lazy-part.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
+import { openColumn } from '../../ui/table/columns.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
 import { ConditionNote, isToldByNote, LiveStatusBadge } from './status-badge.tsx';
 
@@ -47,11 +47,7 @@ export function Component() {
   const project = useProject();
   const mayCreate = may(project.role, 'tunnel.create');
   const { isOpen, setOpen } = useLinkedPanel(newTunnelParam);
-  const add = mayCreate && (
-    <Button variant="primary" icon={<Plus aria-hidden="true" />} onClick={() => setOpen(true)}>
-      {text.tunnels.add}
-    </Button>
-  );
+  const add = mayCreate && <AddButton onClick={() => setOpen(true)}>{text.tunnels.add}</AddButton>;
   return (
     <>
       <PageHeader title={text.tunnels.title} subtitle={text.tunnels.subtitle} actions={add} />
@@ -115,14 +111,7 @@ const columnsOf = (words: readonly string[]): readonly Column<Tunnel>[] => [
     cell: (tunnel) => <Domains tunnel={tunnel} words={words} />,
   },
   { key: 'status', header: 'Status', width: '8.75rem', card: 'beside', cell: (tunnel) => <Status tunnel={tunnel} /> },
-  {
-    key: 'details',
-    header: 'Details',
-    width: '3.5rem',
-    align: 'end',
-    card: 'hidden',
-    cell: () => <ChevronRight aria-label="Open" className="inline size-4 text-ink-faint" />,
-  },
+  openColumn,
 ];
 
 function Name({ tunnel }: { readonly tunnel: Tunnel }) {

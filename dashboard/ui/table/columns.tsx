@@ -1,5 +1,6 @@
 // Columns that many tables have.
 import { neverLabel } from '@underpass/rules/text/date.ts';
+import { ChevronRight } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { Badge, type Tone } from '../badge.tsx';
 import { Breakable } from '../breakable.tsx';
@@ -68,6 +69,16 @@ export function dateColumn<Row>(
     sortBy: (row) => dateOf(row) ?? (never === 'last' ? '9999' : ''),
   };
 }
+
+/** The last column of a table whose rows open a page. */
+export const openColumn: Column<unknown> = {
+  key: 'details',
+  header: 'Details',
+  width: '3.5rem',
+  align: 'end',
+  card: 'hidden',
+  cell: () => <ChevronRight aria-label="Open" className="inline size-4 text-ink-faint" />,
+};
 
 /** The last column: a button for the row. Only screen readers get its header. */
 export function buttonColumn<Row>(header: string, width: string, cell: (row: Row) => ReactNode): Column<Row> {
