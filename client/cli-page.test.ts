@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { Command } from 'commander';
+import { createProgram } from './cli.ts';
 import { renewPage } from './cli-page.ts';
 import { parseConfig } from './config/config-file.ts';
 import { createProcessIo } from './process/process-io.ts';
-import { createProgram } from './run.ts';
 
 test('docs/cli.md shows the current help of every command, every exit code and every error', async () => {
   const page = readFileSync(new URL('../docs/cli.md', import.meta.url), 'utf8');

@@ -4,9 +4,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import { problems } from './carry/problem.ts';
+import { createProgram } from './cli.ts';
 import { type ErrorCode, errors, exitCodeMeanings, exitCodeOf, exitCodes } from './process/error.ts';
 import { createProcessIo } from './process/process-io.ts';
-import { createProgram } from './run.ts';
 
 const pagePath = fileURLToPath(new URL('../docs/cli.md', import.meta.url));
 

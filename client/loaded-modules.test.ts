@@ -35,7 +35,7 @@ async function loadedBy(t: TestContext, argv: readonly string[], env: Record<str
 
 /** The files beside which a client that carries a tunnel needs none. */
 const carries =
-  /^client\/(underpass|run)\.ts$|^client\/(process|terminal|config|tunnels|carry)\/|^client\/package\.json$|^runtime\/[^/]+$|^wire\/((core|path(\/core)?|session|socket)\/)?[^/]+$|^rules\/((address|connect|names|screen|text|tunnel)\/)?[^/]+$/;
+  /^client\/(underpass|cli)\.ts$|^client\/(process|terminal|config|tunnels|carry)\/|^client\/package\.json$|^runtime\/[^/]+$|^wire\/((core|path(\/core)?|session|socket)\/)?[^/]+$|^rules\/((address|connect|names|screen|text|tunnel)\/)?[^/]+$/;
 const carryCommand = /^client\/command\/(carry|command-line|quick|quick-options)\.ts$/;
 const accountCommand = /^client\/(account\/|command\/(connect|tunnels|tunnel-text)\.ts$)|^rules\/api\//;
 /** commander loads child_process and util. */

@@ -12,8 +12,8 @@ import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import { startFakeEdge } from './carry/fixture/edge.ts';
+import { createProgram } from './cli.ts';
 import { createProcessIo } from './process/process-io.ts';
-import { createProgram } from './run.ts';
 import { accountRoutes, binary } from './test-kit.ts';
 
 const main = fileURLToPath(new URL('./main.ts', import.meta.url));

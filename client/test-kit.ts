@@ -8,9 +8,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
 import type { TestContext } from 'node:test';
+import { run } from './cli.ts';
 import type { Io, Signal, TextOut } from './process/io.ts';
 import { createProcessIo } from './process/process-io.ts';
-import { run } from './run.ts';
 
 /** Set if tests run the compiled program. Tests that replace parts of `Io` skip then. */
 export const binary: string | undefined = process.env.UNDERPASS_TEST_BINARY;

@@ -1,9 +1,9 @@
 // The `underpass` process: runs the command line with the real standard streams, files and network.
 import { countBuffersWithHeap } from '@underpass/runtime/heap.ts';
+import { run } from './cli.ts';
 import { ClientError, exitCodes, fileReason } from './process/error.ts';
 import type { Io } from './process/io.ts';
 import { createProcessIo, takeEnvironment } from './process/process-io.ts';
-import { run } from './run.ts';
 import { reportError } from './terminal/output.ts';
 
 /** Longer than a closing carrier waits for its last bytes. A shell that completes a word waits for the end of the program. */

@@ -8,14 +8,14 @@ import { createWebhookWork } from './alerts/webhook/deliver.ts';
 import { type Connection, createApp } from './api/app.ts';
 import { createControlMetrics } from './api/metrics.ts';
 import { renderOpenApi } from './api/openapi.ts';
+import { type AreaDeps, createAreaDeps } from './area-deps.ts';
 import { tellUsage } from './billing/billing.ts';
 import type { ControlDeps } from './deps.ts';
 import { createRecheck } from './edges/dns/recheck.ts';
 import { createOperatorCalls } from './operator/calls.ts';
 import { createOperatorDesk, type OperatorDesk } from './operator/desk.ts';
+import { addOtherRoutes, mailboxOf } from './other-routes.ts';
 import { overviewHandlers } from './overview/overview.ts';
-import { addPages, mailboxOf } from './pages.ts';
-import { createParts, type Parts } from './parts.ts';
 import { peopleHandlers } from './people/calls.ts';
 import { type BackgroundWork, startBackground } from './platform/job/background.ts';
 import { createWithLease } from './platform/store/lease.ts';
@@ -51,16 +51,16 @@ export interface Control {
 
 const minuteMs = 60_000;
 
-function createHandlers(parts: Parts, events: EventStreams): Handlers {
-  const { version, origin, operatorIdentity: operator, releases } = parts.settings;
+function createHandlers(deps: AreaDeps, events: EventStreams): Handlers {
+  const { version, origin, operatorIdentity: operator, releases } = deps.settings;
   return {
-    ...bindHandlers(parts, {
+    ...bindHandlers(deps, {
       ...{ ...peopleHandlers, ...tunnelsHandlers, ...policyHandlers, ...programHandlers },
       ...{ ...overviewHandlers, ...alertHandlers, ...webhookHandlers, ...usageHandlers },
     }),
     ...events.calls,
-    ...createOperatorCalls(parts),
-    ...createSiteCalls({ version, origin, operator, ...mailboxOf(parts) }, createReleases(releases)),
+    ...createOperatorCalls(deps),
+    ...createSiteCalls({ version, origin, operator, ...mailboxOf(deps) }, createReleases(releases)),
   };
 }
 
@@ -70,56 +70,56 @@ async function darkenAgain({ store, feed }: ControlDeps): Promise<void> {
 }
 
 /** Everything that control repeats by the clock. A domain is due once a day; a pass looks for those that are. */
-function createBackground(parts: Parts, onLost: Control['onDomainLost']): readonly BackgroundWork[] {
-  const { store, clock, log, usageWebhook } = parts;
+function createBackground(deps: AreaDeps, onLost: Control['onDomainLost']): readonly BackgroundWork[] {
+  const { store, clock, log, usageWebhook } = deps;
   const withLease = createWithLease(store, clock);
-  const recheck = createRecheck({ ...parts, withLease, onLost });
+  const recheck = createRecheck({ ...deps, withLease, onLost });
   return [
     { name: 'sweeping', everyMs: 10 * minuteMs, atStart: true, run: () => sweepStore(store, clock(), log) },
-    { name: 'quick tunnels: expiring', everyMs: minuteMs, atStart: true, run: () => expireTunnels(parts) },
-    { name: 'blocks: names', everyMs: minuteMs, atStart: true, run: () => darkenAgain(parts) },
+    { name: 'quick tunnels: expiring', everyMs: minuteMs, atStart: true, run: () => expireTunnels(deps) },
+    { name: 'blocks: names', everyMs: minuteMs, atStart: true, run: () => darkenAgain(deps) },
     ...(usageWebhook === undefined
       ? []
       : [
           {
             name: 'usage: billing',
             everyMs: minuteMs,
-            run: () => withLease('usage-billing', () => tellUsage(parts, usageWebhook)),
+            run: () => withLease('usage-billing', () => tellUsage(deps, usageWebhook)),
           },
         ]),
-    { name: 'usage: limits of a month', everyMs: minuteMs, atStart: true, run: () => holdToTrafficLimits(parts) },
+    { name: 'usage: limits of a month', everyMs: minuteMs, atStart: true, run: () => holdToTrafficLimits(deps) },
     { name: 'dns: the re-check', everyMs: 5 * minuteMs, run: recheck.run },
-    { name: 'dns: the hosts', everyMs: 5 * minuteMs, run: createHostRecheck({ ...parts, withLease }) },
-    ...createAlertPasses({ ...parts, withLease }),
-    createWebhookWork({ ...parts, withLease }),
+    { name: 'dns: the hosts', everyMs: 5 * minuteMs, run: createHostRecheck({ ...deps, withLease }) },
+    ...createAlertPasses({ ...deps, withLease }),
+    createWebhookWork({ ...deps, withLease }),
   ];
 }
 
 export function createControl(deps: ControlDeps): Control {
-  const parts = createParts(deps);
-  const { settings, jobs, origin, version } = parts;
-  const events = createEventStreams(parts);
+  const areaDeps = createAreaDeps(deps);
+  const { settings, jobs, origin, version } = areaDeps;
+  const events = createEventStreams(areaDeps);
   const metrics = createControlMetrics(deps.store, deps.dependencies ?? []);
-  const onDomainLost = createDomainLoss(parts);
+  const onDomainLost = createDomainLoss(areaDeps);
   let isRunning = false;
   let stopBackground = (): void => {};
   return {
     fetch: createApp({
-      ...parts,
+      ...areaDeps,
       metrics,
-      handlers: createHandlers(parts, events),
-      openApi: renderOpenApi({ version, origin, sessionCookie: parts.cookies.session }),
+      handlers: createHandlers(areaDeps, events),
+      openApi: renderOpenApi({ version, origin, sessionCookie: areaDeps.cookies.session }),
       trustedProxies: settings.trustedProxies,
       withTurnstile: settings.turnstile !== undefined,
-      addPages: (app) => addPages(app, parts, () => isRunning),
+      addOtherRoutes: (app) => addOtherRoutes(app, areaDeps, () => isRunning),
     }),
-    operator: createOperatorDesk(parts),
+    operator: createOperatorDesk(areaDeps),
     onDomainLost,
     metrics: metrics.registry,
     start: (more = []) => {
       isRunning = true;
       jobs.start();
-      stopBackground = startBackground([...createBackground(parts, onDomainLost), ...more], deps.log);
+      stopBackground = startBackground([...createBackground(areaDeps, onDomainLost), ...more], deps.log);
     },
     settle: () => jobs.drain(),
     beginStop: () => {

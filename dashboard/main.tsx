@@ -1,7 +1,7 @@
 // Starts the sign-in alone where the page has its HTML (bundle/first-load.ts), and the application everywhere else.
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { loadCode } from './code/load-code.ts';
+import { loadCode } from './code-loading/load-code.ts';
 import { enterSignIn, SignInPage } from './pages/sign-in-page.tsx';
 import './styles/app.css';
 

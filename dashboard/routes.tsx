@@ -2,8 +2,8 @@
 // A page module exports Component and, if it needs them, loader and action.
 import { type LoaderFunction, type RouteObject, redirect, redirectDocument } from 'react-router';
 import { withFirstData } from './api/first-data.ts';
-import { loadCode } from './code/load-code.ts';
-import { loadLater } from './code/load-later.ts';
+import { loadCode } from './code-loading/load-code.ts';
+import { loadLater } from './code-loading/load-later.ts';
 import { paths } from './routing/paths.ts';
 import { loadSession, projectOfScreen, shellRoute } from './session/session.ts';
 import { ApplicationError } from './shell/application-error.tsx';

@@ -7,8 +7,8 @@ import { after, before, describe, test } from 'node:test';
 import { createRoot, issueLeaf } from '@underpass/control/edges/certificate/x509.ts';
 import type { Tunnel } from '@underpass/rules/entity/entity.ts';
 import { eventually } from '@underpass/rules/test-kit.ts';
+import { run } from './cli.ts';
 import type { ServerError } from './process/error.ts';
-import { run } from './run.ts';
 import { browserAt, carry, dropHome, makeHome, openServer, signIn, visit } from './test-kit.ts';
 
 async function command(home: string, line: string): Promise<void> {

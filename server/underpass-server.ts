@@ -1,7 +1,7 @@
 // The process of underpass-server.
 
+import { run } from './cli.ts';
 import { createProcessIo } from './process/process-io.ts';
-import { run } from './run.ts';
 
 // Only the server's user can read the files that the server makes, in any folder.
 process.umask(0o077);

@@ -33,7 +33,7 @@ export const layers = {
     ['connect', 'inspect', 'api'],
   ],
   dashboard: [
-    ['unsaved', 'code'],
+    ['unsaved', 'code-loading'],
     ['ui', 'routing'],
     ['api', 'list'],
     ['session', 'live'],
@@ -48,7 +48,7 @@ export const layers = {
     ['terminal', 'carry'],
     ['config'],
     ['account', 'gateway', 'inspect', 'tunnels'],
-    ['doctor', 'import', 'listening', 'mcp', 'quick', 'reach', 'service', 'ssh'],
+    ['doctor', 'import', 'local-ports', 'mcp', 'quick', 'reach', 'service', 'ssh'],
     ['command', 'library'],
     ['.'],
   ],

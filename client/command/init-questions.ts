@@ -4,7 +4,7 @@ import { basename, relative, sep } from 'node:path';
 import type { Tunnel } from '@underpass/rules/entity/entity.ts';
 import { parseTunnelName } from '@underpass/rules/tunnel/tunnel-name.ts';
 import { defaultTunnelType } from '@underpass/rules/tunnel/tunnel-type.ts';
-import type { ListeningPort } from '../listening/listening-ports.ts';
+import type { ListeningPort } from '../local-ports/listening-ports.ts';
 import { ClientError } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
 import { oneLine, printable, renderTable } from '../terminal/output.ts';

@@ -13,7 +13,7 @@ import type { ProjectAccount } from '../account/account.ts';
 import { openOrSignIn } from '../account/sign-in.ts';
 import { configFileName, parseConfig } from '../config/config-file.ts';
 import { readRunFiles } from '../inspect/run-file.ts';
-import { findListening, type ListeningPort } from '../listening/listening-ports.ts';
+import { findListening, type ListeningPort } from '../local-ports/listening-ports.ts';
 import { ClientError, fileReason } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
 import { createAsk } from '../terminal/prompt.ts';

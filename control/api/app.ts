@@ -32,7 +32,7 @@ export interface AppDeps extends DispatchDeps, HeaderSettings {
   readonly trustedProxies: readonly string[];
   readonly log: Logger;
   /** Adds the routes outside the call table: pages, downloads, the webhook. They come last and get the remaining paths. */
-  readonly addPages: (app: App) => void;
+  readonly addOtherRoutes: (app: App) => void;
 }
 
 const outageText = 'The database does not answer at the moment. Tunnels carry on; please try again soon.';
@@ -138,7 +138,7 @@ export function createApp(deps: AppDeps) {
   addCalls(app, deps);
   const answerOpenApi = createFixedJson(openApi);
   app.get('/openapi.json', (c) => answerOpenApi(c.req.raw));
-  deps.addPages(app);
+  deps.addOtherRoutes(app);
 
   return async (request: Request, connection?: Connection): Promise<Response> => {
     const address = readAddress(connection?.remoteAddress ?? '', request.headers);

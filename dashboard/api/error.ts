@@ -1,6 +1,6 @@
 // The error that a failed call throws: the status and the response text, as spec section 8 asks.
 
-import { CodeError } from '../code/load-code.ts';
+import { CodeError } from '../code-loading/load-code.ts';
 
 /** No answer: the network is down, or the call exceeded its time limit. */
 export const noAnswer = 0;

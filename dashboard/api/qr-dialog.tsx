@@ -1,6 +1,6 @@
 // An address as a QR code, for the camera of a phone. The encoder loads when the dialog opens.
 
-import { loadCode } from '../code/load-code.ts';
+import { loadCode } from '../code-loading/load-code.ts';
 import { Button } from '../ui/button.tsx';
 import { ErrorPanel } from '../ui/error-panel.tsx';
 import { Dialog } from '../ui/overlay/dialog.tsx';

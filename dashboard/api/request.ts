@@ -3,7 +3,7 @@ import { type AnswerOf, type Call, type InputOf, requestOf } from '@underpass/ru
 import { errorHeader, passkeyNeededCode, proofNeededCode } from '@underpass/rules/api/refusal-code.ts';
 import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
 import { type ListPage, readPage } from '@underpass/rules/list/list-page.ts';
-import { retryOnce } from '../code/load-code.ts';
+import { retryOnce } from '../code-loading/load-code.ts';
 import { ApiError, isAbort, noAnswer } from './error.ts';
 
 const timeoutMs = 20_000;

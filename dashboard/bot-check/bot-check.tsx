@@ -6,7 +6,7 @@ import { Check } from 'lucide-react';
 import { useEffect, useId, useRef, useState } from 'react';
 import { isAbort } from '../api/error.ts';
 import { callApi } from '../api/request.ts';
-import { loadCode } from '../code/load-code.ts';
+import { loadCode } from '../code-loading/load-code.ts';
 import type { Form } from '../form/use-form.ts';
 import { Button } from '../ui/button.tsx';
 import { FieldError } from '../ui/input/field.tsx';

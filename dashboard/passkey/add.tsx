@@ -3,7 +3,7 @@ import { limits } from '@underpass/rules/limits.ts';
 import { acceptField } from '@underpass/rules/parsed.ts';
 import { parsePasskeyName } from '@underpass/rules/people/passkey.ts';
 import { describeUserAgent } from '@underpass/rules/text/user-agent.ts';
-import { loadCode } from '../code/load-code.ts';
+import { loadCode } from '../code-loading/load-code.ts';
 import { DialogForm, formDialog, type InOverlay } from '../form/overlay-form.tsx';
 import { TextField } from '../form/text-field.tsx';
 import { useForm } from '../form/use-form.ts';

@@ -7,7 +7,7 @@ import { useState } from 'react';
 import { messageOf } from '../api/error.ts';
 import { callApi } from '../api/request.ts';
 import { useTask } from '../api/use-task.ts';
-import { loadCode } from '../code/load-code.ts';
+import { loadCode } from '../code-loading/load-code.ts';
 import { TextField } from '../form/text-field.tsx';
 import { useForm } from '../form/use-form.ts';
 import { Banner } from '../ui/banner.tsx';

@@ -2,7 +2,7 @@
 import { text } from '@underpass/rules/text/text.ts';
 import { messageOf } from '../api/error.ts';
 import { useTask } from '../api/use-task.ts';
-import { loadCode } from '../code/load-code.ts';
+import { loadCode } from '../code-loading/load-code.ts';
 import { Banner } from '../ui/banner.tsx';
 import { Button } from '../ui/button.tsx';
 import { supportsPasskeys } from './supported.ts';

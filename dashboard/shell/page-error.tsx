@@ -2,7 +2,7 @@
 import { text } from '@underpass/rules/text/text.ts';
 import { isRouteErrorResponse, useRouteError } from 'react-router';
 import { isApiError } from '../api/error.ts';
-import { CodeError } from '../code/load-code.ts';
+import { CodeError } from '../code-loading/load-code.ts';
 import { ErrorPanel } from '../ui/error-panel.tsx';
 import { useHandOverFocus } from '../ui/hand-over-focus.ts';
 import { usePageRetry } from './use-page-retry.ts';

@@ -2,7 +2,7 @@
 import { Search } from 'lucide-react';
 import { type ComponentType, useEffectEvent, useLayoutEffect, useState } from 'react';
 import { createPortal } from 'react-dom';
-import { loadCode } from '../code/load-code.ts';
+import { loadCode } from '../code-loading/load-code.ts';
 import type { ShellData } from '../session/session.ts';
 import { toast } from '../ui/overlay/toast.tsx';
 import { Ring } from '../ui/spinner.tsx';

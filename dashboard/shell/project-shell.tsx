@@ -9,8 +9,8 @@ import {
   useMatch,
   useParams,
 } from 'react-router';
-import { loadWaiting } from '../code/load-later.ts';
-import { useNewVersion } from '../code/new-version.ts';
+import { loadWaiting } from '../code-loading/load-later.ts';
+import { useNewVersion } from '../code-loading/new-version.ts';
 import { LiveTunnelsProvider } from '../live/live-tunnels.tsx';
 import { PasskeyNeeded } from '../passkey/needed.tsx';
 import { tunnelPattern } from '../routing/paths.ts';

@@ -4,7 +4,7 @@ import { useCallback, useState } from 'react';
 import { useRevalidator } from 'react-router';
 import { isApiError, isTemporary, mayRetry } from '../api/error.ts';
 import { useAutoRetry } from '../api/use-again.ts';
-import { CodeError } from '../code/load-code.ts';
+import { CodeError } from '../code-loading/load-code.ts';
 
 export interface PageRetry {
   /** Missing if trying again cannot help. */

@@ -1,9 +1,9 @@
 // A part of a page whose code loads when it shows. If the code does not arrive or the part fails, the rest of the page stays, with
 // everything typed, and the part has a retry.
 import { Component, type ComponentType, lazy, type ReactNode, Suspense, useLayoutEffect, useReducer, useState } from 'react';
-import { loadPart } from '../code/load-code.ts';
-import { loadLater } from '../code/load-later.ts';
-import { useNewVersion } from '../code/new-version.ts';
+import { loadPart } from '../code-loading/load-code.ts';
+import { loadLater } from '../code-loading/load-later.ts';
+import { useNewVersion } from '../code-loading/new-version.ts';
 import { reloadDocument } from '../unsaved/use-unsaved.ts';
 import { Banner } from './banner.tsx';
 import { Button } from './button.tsx';

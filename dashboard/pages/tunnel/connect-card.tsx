@@ -1,7 +1,7 @@
 // The card of the connect section. What is in it (connect.tsx) loads when it shows, and the rest of the page does not wait for it.
 import type { Tunnel } from '@underpass/rules/entity/entity.ts';
 import { useState } from 'react';
-import { loadLater } from '../../code/load-later.ts';
+import { loadLater } from '../../code-loading/load-later.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { lazyPart } from '../../ui/lazy-part.tsx';

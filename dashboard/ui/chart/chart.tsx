@@ -1,7 +1,7 @@
 // A line chart with a legend and a summary in words. uPlot loads when the chart comes into view; its place has the same height before.
 import clsx from 'clsx';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
-import { loadCode } from '../../code/load-code.ts';
+import { loadCode } from '../../code-loading/load-code.ts';
 import { PartFailed } from '../lazy-part.tsx';
 import { Skeleton } from '../spinner.tsx';
 import { useInView } from '../use-in-view.ts';

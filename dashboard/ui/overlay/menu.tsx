@@ -1,7 +1,7 @@
 // A short list of actions behind a button. Its frame and entries load once the page has shown, or when the first menu opens.
 import { cloneElement, type ReactNode, useId, useLayoutEffect, useState, useSyncExternalStore } from 'react';
-import { loadCode } from '../../code/load-code.ts';
-import { loadLater } from '../../code/load-later.ts';
+import { loadCode } from '../../code-loading/load-code.ts';
+import { loadLater } from '../../code-loading/load-later.ts';
 import type { MenuChoiceProps, MenuItemProps, MenuLinkProps, MenuProps } from './menu-frame.tsx';
 import { toast } from './toast.tsx';
 

@@ -8,9 +8,9 @@ import { after, before, describe, test } from 'node:test';
 import { saveChallenge } from '@underpass/control/edges/certificate/certificate-rows.ts';
 import { createKeyRing } from '@underpass/control/platform/secret/key-ring.ts';
 import { openSqliteStore } from '@underpass/control/platform/store/sqlite.ts';
+import { run } from './cli.ts';
 import { exitCodes } from './process/error.ts';
 import type { Io } from './process/io.ts';
-import { run } from './run.ts';
 import type { Environment } from './settings/settings.ts';
 import { dropHome, makeHome, openServer, signIn } from './test-kit.ts';
 

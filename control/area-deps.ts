@@ -4,7 +4,7 @@ import { limits, rateLimits } from '@underpass/rules/limits.ts';
 import { webhookLimits } from '@underpass/rules/tunnel/webhook.ts';
 import type { ControlDeps } from './deps.ts';
 import { createSilentZones } from './edges/dns/core/silent-zones.ts';
-import { createJobHandlers } from './jobs.ts';
+import { createJobHandlers } from './job-handlers.ts';
 import { createAltcha } from './people/auth/altcha.ts';
 import type { BotCheck } from './people/auth/bot-check.ts';
 import { createTurnstile } from './people/auth/turnstile.ts';
@@ -28,7 +28,7 @@ const chooseBotCheck = ({ settings, store, keyRing, clock, log }: ControlDeps): 
 const webhookNet = ({ settings: { production, webhookNetworks: networks }, dns }: ControlDeps) =>
   createGuardedNet({ production, networks, dns });
 
-export const createParts = (deps: ControlDeps, limiter = deps.limiter ?? createLimiter(deps.store)) => ({
+export const createAreaDeps = (deps: ControlDeps, limiter = deps.limiter ?? createLimiter(deps.store)) => ({
   ...deps,
   origin: deps.settings.origin,
   version: deps.settings.version,
@@ -48,4 +48,4 @@ export const createParts = (deps: ControlDeps, limiter = deps.limiter ?? createL
   dnsTurns: createTurns(dnsAtOnce, dnsWaiting, rateLimits.dnsPerUser.sentence),
 });
 
-export type Parts = ReturnType<typeof createParts>;
+export type AreaDeps = ReturnType<typeof createAreaDeps>;
