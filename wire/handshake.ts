@@ -13,7 +13,7 @@ import {
   type UpgradeRequest,
 } from './core/upgrade.ts';
 
-export type HandshakeCode = AnswerCode | 'timeout' | 'lost';
+type HandshakeCode = AnswerCode | 'timeout' | 'lost';
 
 export class HandshakeError extends Error {
   readonly code: HandshakeCode;
@@ -45,7 +45,7 @@ export function refuseUpgrade(socket: Duplex, code: RefusalCode, retryAfterSecon
   socket.end(renderRefusal(code, retryAfterSeconds), 'latin1', () => socket.destroy());
 }
 
-export interface UpgradeOptions {
+interface UpgradeOptions {
   /** The Host header: the region's host, with the port if it is not 443. */
   readonly host: string;
   readonly path: string;

@@ -5,7 +5,7 @@ import { parseUrl } from '@underpass/rules/text/parse-url.ts';
 import type { CarryEvent, TunnelUpstreams } from './api.ts';
 import type { Problem } from './problem.ts';
 
-export interface DomainCheck {
+interface DomainCheck {
   /** Takes the public addresses of the tunnel that an edge sends; undefined if it sends none. */
   update(urls: readonly string[] | undefined): void;
   problem(): Problem | null;

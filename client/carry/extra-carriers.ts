@@ -33,7 +33,7 @@ export function nextLoad(before: Load, { isFar, isFull, openStreams, receivedByt
 export const isFullLong = ({ fullLooks }: Load, { leastRttMs }: Pick<Seen, 'leastRttMs'>): boolean =>
   fullLooks >= Math.max(leastFullLooks, (2 * leastRttMs) / lookEveryMs);
 
-export interface ExtraCarriersOptions {
+interface ExtraCarriersOptions {
   /** The carriers that the pool keeps in any case, as connected now. */
   readonly kept: () => readonly Carrier[];
   readonly open: (dialIndex: number) => Promise<Carrier>;

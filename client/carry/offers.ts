@@ -19,7 +19,7 @@ export interface Offers {
   stop(): void;
 }
 
-export interface OffersOptions {
+interface OffersOptions {
   readonly offered: readonly OfferedUpstream[];
   /** Edges tell how long each request took there. */
   readonly asksTimes: boolean;

@@ -17,7 +17,7 @@ export interface Probe {
   stop(): void;
 }
 
-export interface ProbeOptions {
+interface ProbeOptions {
   readonly upstreams: readonly Upstream[];
   readonly clock: SessionClock;
   /** Resolves to null if the upstream accepts a connection. */

@@ -8,7 +8,7 @@ import { nextDelayMs } from './backoff.ts';
 import type { Carrier } from './carrier.ts';
 import { CarryError, type Problem, type ProblemCode } from './problem.ts';
 
-export interface ReconnectingOptions {
+interface ReconnectingOptions {
   readonly clock: SessionClock;
   readonly random: () => number;
   /** Rejects with a CarryError. `dialIndex` counts the dials. */

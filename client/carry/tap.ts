@@ -29,7 +29,7 @@ export interface Tap {
 }
 
 /** See OfferedUpstream. */
-export interface TappedUpstream {
+interface TappedUpstream {
   readonly upstream: Upstream;
   readonly sentHost?: string;
   readonly path?: string;

@@ -5,7 +5,7 @@ import { renderTable } from '../terminal/output.ts';
 import { confirm } from '../terminal/prompt.ts';
 import { type CommonFlags, type ConfirmedFlags, confirmedCommand, outputOf, projectCommand, type Shell } from './command-line.ts';
 
-export interface Listed<Row extends object> {
+interface Listed<Row extends object> {
   /** What they belong to, as the argument of the command: `<policy>`. */
   readonly of?: string;
   readonly about: string;

@@ -20,7 +20,7 @@ export interface Config {
   readonly tunnels: readonly (TunnelConfig | NamedTunnel)[];
 }
 
-export interface ConfigProblem {
+interface ConfigProblem {
   readonly line: number;
   readonly message: string;
 }

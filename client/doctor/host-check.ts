@@ -4,7 +4,7 @@ import { formatUpstream, parseUpstreamHost, type Upstream } from '@underpass/rul
 import { createOpenUpstream } from '../carry/open-upstream.ts';
 import { type Finding, ok, problem } from './finding.ts';
 
-export interface HostTarget {
+interface HostTarget {
   readonly upstream: Upstream;
   /** What visitors ask for. */
   readonly host: string;

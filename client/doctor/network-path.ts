@@ -13,7 +13,7 @@ import { distrustOf, kindOfDistrust } from './certificate-error.ts';
 import { judgeCongestion } from './congestion.ts';
 import { type Finding, ok, problem, skipped } from './finding.ts';
 
-export interface CheckedAddress {
+interface CheckedAddress {
   /** What the user calls it: 'server' or 'region'. */
   readonly what: string;
   readonly host: string;

@@ -13,7 +13,7 @@ import type { Io } from '../process/io.ts';
 import { version } from '../process/version.ts';
 import { type Finding, ok, problem } from './finding.ts';
 
-export interface TokenTarget {
+interface TokenTarget {
   readonly url: string;
   readonly token: string;
   /** Undefined if no flag gives it: then the edge's answer is shown. */

@@ -28,7 +28,7 @@ export interface UpstreamTarget {
 /** The name for a tunnel of which only the URL is known. */
 export const unknownHost = 'localhost';
 
-export interface UpstreamExpectation {
+interface UpstreamExpectation {
   readonly proxyProtocol: ProxyProtocol;
   /** Name of the tunnel, shown in the fix. */
   readonly tunnel: string | undefined;

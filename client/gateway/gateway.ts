@@ -16,7 +16,7 @@ import type { LogEvent } from '../terminal/log-line.ts';
 import type { Identity } from './identity.ts';
 import { bothEnds, join } from './join.ts';
 
-export interface GatewayHost {
+interface GatewayHost {
   readonly name: string;
   readonly upstream: Upstream;
 }

@@ -9,7 +9,7 @@ import { isGrant } from './reach-key.ts';
 /** What a visitor asks for who has no grant: a member, or the holder of a ticket that was made without the key. */
 export const withoutGrant = 'member';
 
-export interface ReachGatewayOptions extends Pick<GatewayOptions, 'now' | 'report' | 'limits'> {
+interface ReachGatewayOptions extends Pick<GatewayOptions, 'now' | 'report' | 'limits'> {
   /** PEM. */
   readonly reachKey: string;
   readonly upstream: Upstream;

@@ -27,7 +27,7 @@ export interface ImportedTunnel {
 }
 
 /** A password of its own, or, for what has no counterpart, the members of the project alone. */
-export type Guard = 'password' | 'members';
+type Guard = 'password' | 'members';
 
 export function guardOf(asksPassword: boolean, asksElse: boolean): { readonly guard?: Guard } {
   return asksElse ? { guard: 'members' } : asksPassword ? { guard: 'password' } : {};

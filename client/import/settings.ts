@@ -42,7 +42,7 @@ export interface Settings {
   claim(domain: string): boolean;
 }
 
-export interface OpenedSettings {
+interface OpenedSettings {
   readonly settings: Settings;
   readonly leftOut: (reasons: Reasons) => readonly LeftOut[];
 }

@@ -46,7 +46,7 @@ const decoders: Readonly<Record<string, Decode>> = {
   zstd: (bytes) => decode.zstd(bytes, { maxOutputLength: maxDecodedBytes, finishFlush: zlib.ZSTD_e_flush }),
 };
 
-export interface DecodedBody {
+interface DecodedBody {
   readonly bytes: Buffer;
   readonly decoded: readonly string[];
   /** Why `bytes` still has a coding; empty if it has none. */

@@ -103,17 +103,17 @@ export interface KeptExchange {
   dropped: boolean;
 }
 
-export type NewExchange = Pick<
+type NewExchange = Pick<
   KeptExchange,
   'tunnel' | 'route' | 'visitorAddress' | 'replayOf' | 'requestHead' | 'connectMs' | 'tunnelMs'
 >;
 
-export interface LogListener {
+interface LogListener {
   readonly changed: (exchange: KeptExchange) => void;
   readonly removed: (ids: readonly number[]) => void;
 }
 
-export interface LogClock {
+interface LogClock {
   /** A date. */
   readonly date: () => number;
   /** Monotonic. */

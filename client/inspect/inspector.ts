@@ -15,7 +15,7 @@ import type { InspectSources } from './sources.ts';
 import { summarize } from './view.ts';
 import { createSignatureCheck, parseSecrets } from './webhook.ts';
 
-export interface TappedTunnel {
+interface TappedTunnel {
   readonly name: () => string;
   readonly trust: UpstreamTrust;
   readonly rttMs: () => number | null;
@@ -30,7 +30,7 @@ export interface Inspector {
   readonly close: () => Promise<void>;
 }
 
-export interface InspectorOptions {
+interface InspectorOptions {
   readonly port?: number | undefined;
   readonly secretFile?: string | undefined;
 }

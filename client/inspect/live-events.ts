@@ -14,7 +14,7 @@ const maxPages = 8;
 /** A page that does not read is cut here, and asks again for the list. */
 const maxWaitingBytes = 4 * 1024 * 1024;
 
-export interface LiveEvents {
+interface LiveEvents {
   /** False if there are too many. */
   add(response: ServerResponse): boolean;
   close(): void;

@@ -9,7 +9,7 @@ import type { InflateBudget } from './inflate-budget.ts';
 
 type Frame = Omit<FrameView, 'atMs' | 'from'>;
 
-export interface FrameOptions {
+interface FrameOptions {
   readonly budget: InflateBudget;
   /** permessage-deflate is agreed. */
   readonly deflate: boolean;

@@ -42,7 +42,7 @@ function addressOfWords(hex: string): string {
   return bytes.map((byte, at) => (at % 2 === 1 && at < 15 ? `${byte}:` : byte)).join('');
 }
 
-export interface LsofProcess {
+interface LsofProcess {
   readonly pid: number;
   readonly command: string;
   /** Places of sockets, or paths of files. */

@@ -14,7 +14,7 @@ import type { ProcessEvents, ServerProcess } from './server-process.ts';
 import { createSession, type Session } from './session.ts';
 import { clientCapabilitiesOf, createTranslation, type Translation } from './translation.ts';
 
-export interface BridgeOptions {
+interface BridgeOptions {
   readonly start: (events: ProcessEvents) => ServerProcess;
   readonly isShared: boolean;
   readonly limits: McpLimits;

@@ -4,7 +4,7 @@
 import type { ServerResponse } from 'node:http';
 import type { McpLimits } from './limits.ts';
 
-export interface OpenAnswers {
+interface OpenAnswers {
   /** False: the visitor has too many, or too much is unread. */
   readonly take: (visitor: string, response: ServerResponse) => boolean;
 }

@@ -3,7 +3,7 @@
 import type { ServerResponse } from 'node:http';
 import type { McpLimits } from './limits.ts';
 
-export interface OutletEvent {
+interface OutletEvent {
   readonly data: string;
   /** The place from which a client may go on. Missing: it cannot. */
   readonly id?: string;

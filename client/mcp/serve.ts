@@ -15,13 +15,13 @@ import type { ServerEnd } from './running-server.ts';
 import { createServerLog } from './server-log.ts';
 import { startServerProcess } from './server-process.ts';
 
-export interface McpOptions {
+interface McpOptions {
   readonly command: readonly string[];
   readonly isShared: boolean;
   readonly report: (event: LogEvent) => void;
 }
 
-export interface McpUpstream {
+interface McpUpstream {
   readonly inside: InsideUpstream;
   /** What the server calls itself. */
   readonly name: string;

@@ -7,7 +7,7 @@ const secretName = /key|token|secret|passw|credential|auth|dsn|database_url|conn
 /** A shorter value hides nothing, and its removal would make lines unreadable. */
 const minSecretChars = 6;
 
-export interface ServerLogOptions {
+interface ServerLogOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly limits: Pick<McpLimits, 'logLineChars' | 'logLines'>;
   readonly now: () => number;

@@ -5,7 +5,7 @@ import { createLineReader, idOfCutLine } from './core/lines.ts';
 import { type Json, type Message, parseMessage } from './core/message.ts';
 import type { McpLimits } from './limits.ts';
 
-export interface ServerCommand {
+interface ServerCommand {
   readonly file: string;
   readonly args: readonly string[];
   readonly cwd: string;

@@ -7,7 +7,7 @@ import type { McpLimits } from './limits.ts';
 import type { Outlet } from './outlet.ts';
 import type { Take } from './prepared.ts';
 
-export interface SessionStreams {
+interface SessionStreams {
   /** Opens the stream of a request. `primes`: the client understands an event without data. */
   readonly open: (request: Request, outlet: Outlet, primes: boolean) => Take;
   /** Ends the stream of a request that was cancelled. */

@@ -14,7 +14,7 @@ export interface TextOut {
   onResize(listener: () => void): () => void;
 }
 
-export interface TextIn {
+interface TextIn {
   readonly isTTY: boolean;
   [Symbol.asyncIterator](): AsyncIterator<Uint8Array | string>;
   /** Readable.iterator: with `destroyOnReturn: false` others can read on after it. */

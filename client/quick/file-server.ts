@@ -10,7 +10,7 @@ import send from 'send';
 import { ClientError, fileReason } from '../process/error.ts';
 import { parseFilePath } from './file-path.ts';
 
-export interface FileServerOptions {
+interface FileServerOptions {
   readonly folder: string;
   /** Shows the names in a folder that has no index.html. */
   readonly list: boolean;

@@ -18,7 +18,7 @@ import { createSteer } from './steer.ts';
 export const quickDrainMs = 3_000;
 const deleteMs = 5_000;
 
-export interface QuickRequest {
+interface QuickRequest {
   readonly name?: string;
   readonly domain?: readonly string[];
   readonly keep?: boolean;
@@ -28,7 +28,7 @@ export interface QuickRequest {
   readonly type?: 'http' | 'tcp';
 }
 
-export interface QuickPlace {
+interface QuickPlace {
   readonly account: ProjectAccount;
   /** The same person gets the same address in it again. */
   readonly folder: string;

@@ -11,7 +11,7 @@ import { configFolder, writePrivateFile } from '../account/credentials.ts';
 import { guarded } from '../process/guarded.ts';
 import type { Io } from '../process/io.ts';
 
-export interface QuickSlot {
+interface QuickSlot {
   /** What the server gets. */
   readonly key: string;
   readonly release: () => Promise<void>;

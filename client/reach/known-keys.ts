@@ -26,7 +26,7 @@ async function readKeys(path: string): Promise<Readonly<Record<string, unknown>>
   throw new ClientError('reach-keys-invalid', path);
 }
 
-export interface KeyQuestion {
+interface KeyQuestion {
   /** The tunnel, in messages. */
   readonly about: string;
   /** What the key is remembered for: all of them must have the same one. */

@@ -18,7 +18,7 @@ export interface LocalPort {
   readonly port: number;
 }
 
-export interface ListenHooks {
+interface ListenHooks {
   readonly open: (signal: AbortSignal) => Promise<TLSSocket>;
   readonly onListening: (address: string) => void;
   readonly onFailed: (error: ClientError) => void;

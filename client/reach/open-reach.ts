@@ -17,7 +17,7 @@ import { ClientError } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
 import { version } from '../process/version.ts';
 
-export interface ReachOptions {
+interface ReachOptions {
   readonly env: Io['env'];
   readonly caPem: string | undefined;
   /** Rejects with reach-untrusted. Nothing is sent inside before it resolves. */

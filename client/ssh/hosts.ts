@@ -46,7 +46,7 @@ function splitAtEquals(text: string): readonly [string, string] {
 const isHostName = (name: string): boolean => isCanonicalHostname(name) && !name.includes('.');
 
 /** The address behind a name, or null. A visitor cannot tell a name that does not exist from one that it may not reach. */
-export type FindSshHost = (name: string, visitorAddress: string) => SshHost | null;
+type FindSshHost = (name: string, visitorAddress: string) => SshHost | null;
 
 export function compileSshHosts(hosts: readonly SshHost[]): FindSshHost {
   const table = new Map(
@@ -59,7 +59,7 @@ export function compileSshHosts(hosts: readonly SshHost[]): FindSshHost {
 }
 
 /** Where visitors reach the gateway: an ingress domain of the tunnel, and the port of the edge. */
-export interface SshAddress {
+interface SshAddress {
   readonly domain: string;
   readonly port: number;
 }

@@ -26,7 +26,7 @@ export interface TunnelView {
   readonly problem: string | null;
 }
 
-export interface LiveStatusOptions {
+interface LiveStatusOptions {
   readonly columns: number;
   readonly rows: number;
   readonly color: boolean;

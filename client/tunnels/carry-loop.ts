@@ -32,7 +32,7 @@ export interface LoopOptions {
   readonly ready?: ReadyOptions;
 }
 
-export interface ReadyOptions extends Readiness {
+interface ReadyOptions extends Readiness {
   /** `--print url`: gets the address once. A tunnel that does not start then ends the command with an error. */
   readonly print?: ((url: string) => void) | undefined;
 }

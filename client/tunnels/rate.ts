@@ -3,7 +3,7 @@
 /** Long enough to smooth bursts, short enough to be current. */
 const windowMs = 5_000;
 
-export interface Rate {
+interface Rate {
   /** The rate as of this reading. */
   readonly read: (nowMs: number, total: number) => number;
 }

@@ -13,9 +13,9 @@ export interface RunningTunnel {
   readonly close: () => void;
 }
 
-export type StartTunnel = (tunnel: LoadedTunnel) => RunningTunnel;
+type StartTunnel = (tunnel: LoadedTunnel) => RunningTunnel;
 
-export interface TunnelSetChange {
+interface TunnelSetChange {
   readonly started: readonly string[];
   readonly stopped: readonly string[];
   readonly kept: readonly string[];

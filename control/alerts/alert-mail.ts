@@ -8,7 +8,7 @@ import type { CallDeps } from '../request/deps.ts';
 import { wantsMail } from './mailing.ts';
 import { unsubscribeUrl } from './unsubscribe.ts';
 
-export interface AlertMailDeps extends Pick<CallDeps, 'keyRing' | 'clock'> {
+interface AlertMailDeps extends Pick<CallDeps, 'keyRing' | 'clock'> {
   readonly store: Pick<Store, 'db'>;
   readonly sendMail: SendMail;
   readonly settings: { readonly origin: string };

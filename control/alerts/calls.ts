@@ -13,7 +13,7 @@ import { factsOf, isKnownKind, toAlert } from './alert-rows.ts';
 import { keepMailing, wantsMail } from './mailing.ts';
 import { readWaitSeconds } from './waiting-time.ts';
 
-export interface AlertCallDeps {
+interface AlertCallDeps {
   readonly store: Store;
 }
 

@@ -12,7 +12,7 @@ import { findSlowSteps, findTunnelSteps, type ProjectSteps } from './findings.ts
 import { mailNews, readDue } from './mailing.ts';
 import { type NewDelivery, queueDelivery } from './webhook/rows.ts';
 
-export type PassDeps = OverviewDeps & Pick<CallDeps, 'store' | 'clock' | 'jobs' | 'origin'> & { readonly withLease: WithLease };
+type PassDeps = OverviewDeps & Pick<CallDeps, 'store' | 'clock' | 'jobs' | 'origin'> & { readonly withLease: WithLease };
 
 type Look = (deps: OverviewDeps, nowMs: number) => Promise<readonly ProjectSteps[]>;
 

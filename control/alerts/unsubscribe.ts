@@ -47,7 +47,7 @@ const path = '/alerts/unsubscribe/';
 export const unsubscribeUrl = (keyRing: KeyRing, origin: string, who: Subscription, nowMs: number): string =>
   `${origin}${path}${signSubscription(keyRing, who, nowMs)}`;
 
-export type UnsubscribeDeps = Pick<CallDeps, 'store' | 'keyRing' | 'limiter' | 'clock'>;
+type UnsubscribeDeps = Pick<CallDeps, 'store' | 'keyRing' | 'limiter' | 'clock'>;
 
 const foot = html`You get these mails because you are a member of a project on ${productName}.`;
 

@@ -25,7 +25,7 @@ export interface Connection {
   readonly remoteAddress: string;
 }
 
-export interface AppDeps extends DispatchDeps, HeaderSettings {
+interface AppDeps extends DispatchDeps, HeaderSettings {
   readonly handlers: Handlers;
   readonly metrics: ControlMetrics;
   readonly openApi: object;

@@ -20,7 +20,7 @@ export interface UsageWebhook {
   readonly secret: string;
 }
 
-export type BillingDeps = OperatorNeeds & Pick<CallDeps, 'clock' | 'log'>;
+type BillingDeps = OperatorNeeds & Pick<CallDeps, 'clock' | 'log'>;
 
 /** Edges and control have reported an hour by then, unless one of them was away. */
 const settledMs = 10 * 60_000;

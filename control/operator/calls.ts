@@ -33,7 +33,7 @@ import { createSubscription, deleteSubscription, importSubscriptions, listSubscr
 import { changeTunnel, listAllTunnels } from './tunnels.ts';
 import { changeUser, exportUser, listUsers, readUserReach } from './users.ts';
 
-export interface OperatorDeps extends OperatorNeeds, AbuseDeps, Pick<ServiceDeps, 'readStatus'> {
+interface OperatorDeps extends OperatorNeeds, AbuseDeps, Pick<ServiceDeps, 'readStatus'> {
   readonly feed: OperatorNeeds['feed'] & Pick<FeedPort, 'clientCount' | 'edges'>;
 }
 

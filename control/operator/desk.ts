@@ -47,7 +47,7 @@ type WithoutOperator<F> = F extends (operator: ActingOperator, ...rest: infer Re
   : never;
 export type OperatorDesk = { readonly [Name in keyof typeof functions]: WithoutOperator<(typeof functions)[Name]> };
 
-export interface OperatorDeskDeps extends OperatorNeeds {
+interface OperatorDeskDeps extends OperatorNeeds {
   readonly clock: () => number;
 }
 

@@ -60,7 +60,7 @@ export const readStrayHosts = (db: Queries, projectId: string): Promise<ProjectF
     .execute()
     .then((rows) => rows.map(({ tunnel, host, dns_missing_since }) => ({ tunnel, host, since: isoTime(dns_missing_since!) })));
 
-export interface DomainFacts {
+interface DomainFacts {
   readonly verified: number;
   readonly missed: ProjectFacts['missedDomains'];
 }

@@ -5,7 +5,7 @@ import type { KeptMail } from '../platform/mail/mail.ts';
 import { findCaller, type IdentifyDeps } from '../request/caller/identify.ts';
 import { refuse } from '../request/http/refusal.ts';
 
-export interface MailboxDeps extends IdentifyDeps {
+interface MailboxDeps extends IdentifyDeps {
   readonly mailbox: { list(): Promise<readonly KeptMail[]> };
   readonly clock: () => number;
 }

@@ -90,7 +90,7 @@ function createWriteCheck(store: Store): () => Promise<boolean> {
   };
 }
 
-export interface SiteDeps extends Pick<CallDeps, 'store' | 'cookies' | 'clock'> {
+interface SiteDeps extends Pick<CallDeps, 'store' | 'cookies' | 'clock'> {
   readonly settings: SiteSettings;
   /** True from the end of the start until the server has been asked to stop. */
   readonly isRunning: () => boolean;

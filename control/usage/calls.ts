@@ -9,7 +9,7 @@ import { type FiguresDeps, getMetrics } from './figures.ts';
 import { readHours, readMonth } from './month.ts';
 import { hasTrafficLimit } from './traffic-limit.ts';
 
-export type UsageDeps = FiguresDeps;
+type UsageDeps = FiguresDeps;
 
 const monthOf = ({ query, nowMs }: CallContext<'getUsage' | 'exportUsage'>): UsageMonth =>
   query.month === undefined ? monthAt(nowMs) : orInvalid(parseMonth(query.month));

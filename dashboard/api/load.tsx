@@ -23,7 +23,7 @@ interface Thing {
   readonly listLabel: string;
 }
 
-export interface LoadProps<T> {
+interface LoadProps<T> {
   readonly promise: Promise<T>;
   /** A view as tall as the content, so that nothing jumps. */
   readonly fallback?: ReactNode;

@@ -7,7 +7,7 @@ import { Dialog } from '../ui/overlay/dialog.tsx';
 import { LoadingArea } from '../ui/spinner.tsx';
 import { useFetched } from './use-fetched.ts';
 
-export interface QrDialogProps {
+interface QrDialogProps {
   /** undefined: closed. */
   readonly address: string | undefined;
   readonly onClose: () => void;

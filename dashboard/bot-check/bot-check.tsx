@@ -12,7 +12,7 @@ import { Button } from '../ui/button.tsx';
 import { FieldError } from '../ui/input/field.tsx';
 import { Ring, Skeleton } from '../ui/spinner.tsx';
 
-export interface BotCheckProps {
+interface BotCheckProps {
   readonly form: Pick<Form<Readonly<Record<typeof botCheckField, string>>>, 'set' | 'await' | 'errors'>;
 }
 

@@ -13,7 +13,7 @@ declare global {
 
 const scriptUrl = 'https://challenges.cloudflare.com/turnstile/v0/api.js?render=explicit';
 
-export interface TurnstileHandlers {
+interface TurnstileHandlers {
   readonly onToken: (token: string) => void;
   readonly onExpired: () => void;
   /** The widget waits for the user. */

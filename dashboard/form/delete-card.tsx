@@ -4,7 +4,7 @@ import { Button } from '../ui/button.tsx';
 import { Card } from '../ui/card.tsx';
 import type { Confirm, Question } from './use-confirm.tsx';
 
-export interface DeleteCardProps extends Pick<Question, 'warning' | 'done'>, Required<Pick<Question, 'proof' | 'leadsTo'>> {
+interface DeleteCardProps extends Pick<Question, 'warning' | 'done'>, Required<Pick<Question, 'proof' | 'leadsTo'>> {
   readonly what: 'Project' | 'Account';
   /** What is deleted with it, and what stays. */
   readonly description: string;

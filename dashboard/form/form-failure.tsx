@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { Banner } from '../ui/banner.tsx';
 import type { Form } from './use-form.ts';
 
-export interface FormFailureProps {
+interface FormFailureProps {
   readonly form: Pick<Form<object>, 'failure' | 'dismissFailure'>;
   /** What failed. */
   readonly title?: string | undefined;

@@ -1,7 +1,7 @@
 // A list of short texts in a form: its entries and the text that is typed are two values of the form.
 import { ListEditor, type ListEditorProps } from '../ui/input/list-editor.tsx';
 
-export interface ListFieldProps<Name extends string, Pending extends string>
+interface ListFieldProps<Name extends string, Pending extends string>
   extends Pick<ListEditorProps, 'label' | 'add' | 'hint' | 'placeholder' | 'emptyText' | 'disabled'> {
   readonly form: {
     readonly values: Readonly<Record<NoInfer<Name>, readonly string[]> & Record<NoInfer<Pending>, string>>;

@@ -53,7 +53,7 @@ export const formPanel = createFormOverlay(SidePanel as Frame, false);
 /** A dialog with a `DialogForm`. */
 export const formDialog = createFormOverlay(Dialog, true);
 
-export interface OverlayFormProps {
+interface OverlayFormProps {
   readonly form: Pick<Form<object>, 'ref' | 'busy' | 'failure' | 'dismissFailure' | 'onSubmit'>;
   readonly submitLabel: string;
   /** False disables the submit button. */

@@ -4,7 +4,7 @@ import { Field } from '../ui/input/field.tsx';
 import { Input, type InputProps } from '../ui/input/input.tsx';
 import type { Form } from './use-form.ts';
 
-export interface TextFieldProps<Name extends string> extends Omit<InputProps, 'form' | 'name' | 'value' | 'onChange'> {
+interface TextFieldProps<Name extends string> extends Omit<InputProps, 'form' | 'name' | 'value' | 'onChange'> {
   readonly form: Pick<Form<Readonly<Record<NoInfer<Name>, string>>>, 'values' | 'errors' | 'set'>;
   readonly name: Name;
   readonly label: string;

@@ -11,7 +11,7 @@ interface Version {
   readonly updatedAt: string;
 }
 
-export interface VersionFormOptions<Saved extends Version, Values extends object, Change> {
+interface VersionFormOptions<Saved extends Version, Values extends object, Change> {
   /** The newest version that the page has loaded. */
   readonly loaded: Saved;
   readonly valuesOf: (saved: Saved) => Values;

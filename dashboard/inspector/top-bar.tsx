@@ -9,7 +9,7 @@ import { keepTheme, readTheme, type Theme } from '../ui/theme.ts';
 import { countOf } from './core/format.ts';
 import type { Connection } from './state/use-inspector.ts';
 
-export interface TopBarProps {
+interface TopBarProps {
   readonly state: InspectState | undefined;
   readonly connection: Connection;
   readonly isPaused: boolean;

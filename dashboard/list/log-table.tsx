@@ -14,7 +14,7 @@ export interface LogPage<Entry> {
   readonly previous?: string | null;
 }
 
-export interface LogTableProps<Entry> extends Omit<TableProps<Entry>, 'rowKey'> {
+interface LogTableProps<Entry> extends Omit<TableProps<Entry>, 'rowKey'> {
   readonly page: LogPage<Entry>;
 }
 

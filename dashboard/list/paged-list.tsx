@@ -5,7 +5,7 @@ import { Load } from '../api/load.tsx';
 import { useListAddress } from './list-address.ts';
 import { PagedTable, type PagedTableProps } from './paged-table.tsx';
 
-export interface PagedListProps<Row> extends Omit<PagedTableProps<Row>, 'page'> {
+interface PagedListProps<Row> extends Omit<PagedTableProps<Row>, 'page'> {
   readonly promise: Promise<ListPage<Row>>;
   /** Stands in for the table of an empty list. */
   readonly empty: ReactNode;

@@ -24,7 +24,7 @@ const ChangesContext = createContext(0);
 /** Events within this time render together. */
 const batchMs = 250;
 
-export interface LiveTunnelsProviderProps {
+interface LiveTunnelsProviderProps {
   readonly projectId: string;
   readonly role: Role;
   /** The tunnel whose page this is. */

@@ -7,7 +7,7 @@ import { FormFailure } from '../form/form-failure.tsx';
 import type { Form } from '../form/use-form.ts';
 import { Button } from '../ui/button.tsx';
 
-export interface AuthCardProps {
+interface AuthCardProps {
   readonly title: string;
   readonly text?: ReactNode;
   /** A link to the other form, under the card. */
@@ -36,7 +36,7 @@ export function AuthCard({ title, text, foot, wide = false, children }: AuthCard
   );
 }
 
-export interface AuthFormProps {
+interface AuthFormProps {
   readonly form: Omit<Form<Readonly<Record<typeof botCheckField, string>>>, 'values' | 'change' | 'reset'>;
   readonly failureTitle: string;
   readonly submitLabel: string;
@@ -56,7 +56,7 @@ export function AuthForm({ form, failureTitle, submitLabel, children }: AuthForm
   );
 }
 
-export interface AuthOutcomeProps {
+interface AuthOutcomeProps {
   readonly title: string;
   readonly text?: ReactNode;
   readonly illustration?: ReactNode;

@@ -24,7 +24,7 @@ import { dateColumn, menuColumn, titleColumn } from '../ui/table/columns.tsx';
 import { DataTable } from '../ui/table/data-table.tsx';
 import type { Column } from '../ui/table/table-view.tsx';
 
-export interface PasskeysCardProps {
+interface PasskeysCardProps {
   readonly promise: Promise<Passkeys>;
   readonly ask: Confirm['ask'];
 }

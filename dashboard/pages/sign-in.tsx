@@ -17,7 +17,7 @@ import { MailSentIllustration } from '../ui/illustrations/mail-sent.tsx';
 import type { PageLink } from '../ui/page-link.tsx';
 import { AuthCard, AuthForm, AuthOutcome } from './auth-card.tsx';
 
-export interface SignInProps {
+interface SignInProps {
   readonly Link: PageLink;
   readonly title?: string;
   /** What the person reads first, if not how signing in works. */

@@ -16,7 +16,7 @@ import { AddPasskeyDialog } from './add.tsx';
 import { ProveByPasskey } from './prove.tsx';
 import { supportsPasskeys } from './supported.ts';
 
-export interface PasskeyNeededProps {
+interface PasskeyNeededProps {
   /** Who requires it, as the subject of a sentence. */
   readonly who: string;
 }

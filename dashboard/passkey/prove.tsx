@@ -13,7 +13,7 @@ import { useForm } from '../form/use-form.ts';
 import { Banner } from '../ui/banner.tsx';
 import { Button } from '../ui/button.tsx';
 
-export interface ProveProps {
+interface ProveProps {
   readonly onProven: () => unknown;
 }
 

@@ -7,7 +7,7 @@ import { Banner } from '../ui/banner.tsx';
 import { Button } from '../ui/button.tsx';
 import { supportsPasskeys } from './supported.ts';
 
-export interface PasskeySignInProps {
+interface PasskeySignInProps {
   readonly open: (path: string) => Promise<void>;
 }
 

@@ -7,7 +7,7 @@ const keptMs = 60 * 60 * 1000;
 /** Location state that makes the sign-in page say that the session has ended. */
 export const sessionEnded = 'session-ended';
 
-export interface KeptPath {
+interface KeptPath {
   readonly path: string;
   readonly untilMs: number;
   /** The user whose page it was. Without it the path is for any user. */

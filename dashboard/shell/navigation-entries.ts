@@ -34,7 +34,7 @@ export interface NavigationEntry {
   readonly isExact?: boolean;
 }
 
-export interface NavigationSection {
+interface NavigationSection {
   readonly title?: string;
   readonly entries: readonly NavigationEntry[];
 }

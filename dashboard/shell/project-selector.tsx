@@ -10,7 +10,7 @@ import { useShell } from '../session/session.ts';
 import { Menu, MenuChoice, MenuItem, MenuSeparator } from '../ui/overlay/menu.tsx';
 import { letPass, unsaved } from '../unsaved/use-unsaved.ts';
 
-export interface ProjectSelectorProps {
+interface ProjectSelectorProps {
   readonly projects: readonly Project[];
   readonly project: Project | undefined;
 }

@@ -8,7 +8,7 @@ import { paths } from '../routing/paths.ts';
 import { Logo } from '../ui/logo.tsx';
 import type { PageLink } from '../ui/page-link.tsx';
 
-export interface PublicFrameProps {
+interface PublicFrameProps {
   readonly Link: PageLink;
   /** Shown below the bar while the next page loads. */
   readonly progress?: ReactNode;

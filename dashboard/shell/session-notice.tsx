@@ -6,7 +6,7 @@ import { paths } from '../routing/paths.ts';
 import { refreshSession, useShell } from '../session/session.ts';
 import { Banner } from '../ui/banner.tsx';
 
-export interface CatchUp {
+interface CatchUp {
   readonly hasEnded: boolean;
   readonly catchUp: () => void;
 }

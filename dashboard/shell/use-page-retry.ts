@@ -6,7 +6,7 @@ import { isApiError, isTemporary, mayRetry } from '../api/error.ts';
 import { useAutoRetry } from '../api/use-again.ts';
 import { CodeError } from '../code-loading/load-code.ts';
 
-export interface PageRetry {
+interface PageRetry {
   /** Missing if trying again cannot help. */
   readonly retry: (() => void) | undefined;
   readonly busy: boolean;

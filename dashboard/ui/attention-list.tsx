@@ -5,9 +5,9 @@ import { Link } from 'react-router';
 import { Breakable } from './breakable.tsx';
 import { tiles } from './tiles.ts';
 
-export type AttentionTone = 'negative' | 'waiting' | 'warning';
+type AttentionTone = 'negative' | 'waiting' | 'warning';
 
-export interface AttentionEntry {
+interface AttentionEntry {
   /** Unique. */
   readonly key: string;
   readonly tone: AttentionTone;
@@ -18,7 +18,7 @@ export interface AttentionEntry {
   readonly to: string | undefined;
 }
 
-export interface AttentionListProps {
+interface AttentionListProps {
   readonly sentence: string;
   readonly entries: readonly AttentionEntry[];
   /** How many are left out. */

@@ -16,7 +16,7 @@ const tones: Record<Tone, string> = {
 /** Filled: works. Ring: not active yet. Square: stopped. Cross: fails. Borders and strokes stay visible in forced colours. */
 export type Dot = 'filled' | 'ring' | 'square' | 'cross';
 
-export interface BadgeProps {
+interface BadgeProps {
   readonly tone?: Tone;
   readonly dot?: Dot | undefined;
   readonly children: ReactNode;

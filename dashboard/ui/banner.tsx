@@ -14,7 +14,7 @@ const tones: Record<BannerTone, string> = {
 };
 const icons = { info: Info, ok: CircleCheck, warn: TriangleAlert, danger: CircleAlert } as const;
 
-export interface BannerProps {
+interface BannerProps {
   readonly tone?: BannerTone;
   readonly title?: ReactNode;
   readonly children?: ReactNode;

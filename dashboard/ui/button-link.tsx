@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { Link, type LinkProps } from 'react-router';
 import { type ButtonSize, type ButtonVariant, buttonClass } from './button.tsx';
 
-export interface ButtonLinkProps extends Omit<LinkProps, 'className'> {
+interface ButtonLinkProps extends Omit<LinkProps, 'className'> {
   readonly variant?: ButtonVariant;
   readonly size?: ButtonSize;
   readonly icon?: ReactNode;

@@ -3,7 +3,7 @@ import clsx from 'clsx';
 import { type ReactNode, useId } from 'react';
 import { actionsClass } from './button.tsx';
 
-export interface CardProps {
+interface CardProps {
   readonly title?: ReactNode;
   readonly description?: ReactNode;
   readonly actions?: ReactNode;

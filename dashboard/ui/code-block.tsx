@@ -9,7 +9,7 @@ interface CodeSection {
   readonly text: string;
 }
 
-export interface CodeBlockProps {
+interface CodeBlockProps {
   /** One section for each change of language, each highlighted by its own grammar. */
   readonly sections: readonly CodeSection[];
   /** Names the block for screen readers. */

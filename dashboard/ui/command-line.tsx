@@ -1,7 +1,7 @@
 // A command to paste into a terminal, with a copy button. Not highlighted: one line is not worth loading the highlighter.
 import { CopyButton } from './copy-button.tsx';
 
-export interface CommandLineProps {
+interface CommandLineProps {
   readonly command: string;
   /** Names the copy button: 'Copy <what>'. */
   readonly what: string;

@@ -24,7 +24,7 @@ export function writeClipboard(text: string): void {
   written.catch((error: unknown) => console.error('Copy failed', error));
 }
 
-export interface CopyButtonProps {
+interface CopyButtonProps {
   readonly text: string;
   /** Names the button: 'Copy <what>'. */
   readonly what: string;

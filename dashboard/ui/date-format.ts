@@ -3,7 +3,7 @@
 import { counted } from '@underpass/rules/text/counted.ts';
 import { dateFormat, formatDate } from '@underpass/rules/text/date.ts';
 
-export interface DateText {
+interface DateText {
   readonly text: string;
   readonly title: string;
 }

@@ -3,7 +3,7 @@ import { text } from '@underpass/rules/text/text.ts';
 import { Button } from './button.tsx';
 import { WentWrongIllustration } from './illustrations/went-wrong.tsx';
 
-export interface ErrorPanelProps {
+interface ErrorPanelProps {
   readonly message?: string | undefined;
   /** Missing if trying again cannot help. */
   readonly onRetry?: (() => void) | undefined;

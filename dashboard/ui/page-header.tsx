@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import { Link, type To } from 'react-router';
 import { actionsClass } from './button.tsx';
 
-export interface PageHeaderProps {
+interface PageHeaderProps {
   readonly title: string;
   readonly badges?: ReactNode;
   readonly subtitle?: ReactNode;

@@ -1,7 +1,7 @@
 // A link to a page of the dashboard, for screens that also work without the router.
 import type { ComponentType, ReactNode } from 'react';
 
-export interface PageLinkProps {
+interface PageLinkProps {
   readonly to: string;
   readonly className?: string;
   readonly 'aria-label'?: string;

@@ -7,7 +7,7 @@ export const stripClass =
   'data-more-before:[mask-image:var(--fades)] data-more-after:[mask-image:var(--fades)] ' +
   '[--fades:linear-gradient(to_right,transparent,black_var(--before,0px),black_calc(100%-var(--after,0px)),transparent)]';
 
-export interface Fades {
+interface Fades {
   readonly 'data-more-before': true | undefined;
   readonly 'data-more-after': true | undefined;
 }

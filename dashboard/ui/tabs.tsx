@@ -4,7 +4,7 @@ import clsx from 'clsx';
 import { type ReactNode, useRef } from 'react';
 import { stripClass, useFades } from './tab-strip.ts';
 
-export interface TabsProps<Value extends string> {
+interface TabsProps<Value extends string> {
   readonly label: string;
   readonly value: Value;
   readonly onChange: (value: Value) => void;

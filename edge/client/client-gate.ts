@@ -39,7 +39,7 @@ const retryAfterSeconds = 5;
 /** Reported to the project of the tunnel that the token names. An unknown token names none. */
 const reportedRefusals: ReadonlySet<RefusalCode> = new Set(['token-refused', 'tunnel-suspended', 'too-many-clients']);
 
-export interface ClientGateOptions {
+interface ClientGateOptions {
   readonly table: RouteTable;
   readonly edgeId: string;
   readonly region: string;

@@ -3,7 +3,7 @@
 import type { RequestHead } from '@underpass/wire/http/request-head.ts';
 import type { ResponseHead } from '@underpass/wire/http/response-head.ts';
 
-export interface VisitorIdentity {
+interface VisitorIdentity {
   readonly address: string;
   readonly proto: 'http' | 'https';
   /** Canonical authority that the visitor asked for. */
@@ -81,7 +81,7 @@ export function upgradeOf(head: RequestHead | ResponseHead, bytes: Buffer): stri
 }
 
 /** What the edge changes in a response head. */
-export interface ResponseEdit {
+interface ResponseEdit {
   readonly close: boolean;
   /** Status 101: the upgrade goes through. */
   readonly upgraded: boolean;

@@ -71,7 +71,7 @@ function writeU16(out: Uint8Array, at: number, value: number): void {
   out[at + 1] = value & 255;
 }
 
-export type ProxyPeek =
+type ProxyPeek =
   | { readonly kind: 'more' }
   | { readonly kind: 'malformed' }
   /** `ends` is null if the balancer connects for itself (LOCAL, UNKNOWN). */

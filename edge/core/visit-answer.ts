@@ -24,7 +24,7 @@ export function isNavigation({ method, wantsUpgrade, fetchMode, fetchDest, accep
 export const wantsPage = (accept: string | null): boolean => accept !== null && /(^|[,\s])text\/html($|[,;\s])/i.test(accept);
 
 /** What a request without a session gets. */
-export type AnswerKind = 'redirect' | 'unauthorized' | 'unavailable' | 'not-kept';
+type AnswerKind = 'redirect' | 'unauthorized' | 'unavailable' | 'not-kept';
 
 /** `entered`: the visitor signed in a moment ago and the browser kept no session, so another redirect would loop. */
 export function decideAnswerKind(

@@ -2,7 +2,7 @@
 
 import type { MachineToken, VisitorClaims } from '@underpass/rules/visit/grants.ts';
 
-export interface VisitorSubject {
+interface VisitorSubject {
   readonly claims: VisitorClaims | null;
   readonly token: MachineToken | null;
 }
@@ -11,7 +11,7 @@ export interface VisitorSubject {
 const assertionMs = 5 * 60_000;
 export const assertionUsedMs = 4 * 60_000;
 
-export interface AssertionFacts {
+interface AssertionFacts {
   /** Control's address. */
   readonly issuer: string;
   readonly authority: string;

@@ -13,7 +13,7 @@ import type { SeenRequest } from '../visitor/seen-request.ts';
 import { createAcceptRules, type DoorOptions } from './door-options.ts';
 import { sendAndEnd, socketOptions, UnroutedConnection } from './unrouted-connection.ts';
 
-export interface HttpDoorOptions extends DoorOptions {
+interface HttpDoorOptions extends DoorOptions {
   /** The port of https as visitors see it. */
   readonly publicHttpsPort: number;
 }

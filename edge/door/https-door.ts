@@ -31,7 +31,7 @@ interface Peeked {
   readonly ends: Endpoints;
 }
 
-export interface HttpsDoorOptions extends DoorOptions {
+interface HttpsDoorOptions extends DoorOptions {
   readonly ticketKeys: Buffer;
   /** Resolves once the client's carrier takes streams, or the client is refused. */
   readonly onClient: (socket: TLSSocket, ends: Endpoints) => Promise<void>;

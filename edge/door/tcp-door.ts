@@ -13,7 +13,7 @@ import { createAcceptRules, type DoorOptions } from './door-options.ts';
 import { handleOf, type Listen, listen, type NamedSocket, type SocketHandle, socketKey } from './listen.ts';
 import { socketOptions, UnroutedConnection } from './unrouted-connection.ts';
 
-export interface TcpDoorOptions extends DoorOptions {
+interface TcpDoorOptions extends DoorOptions {
   /** The ports that this edge may open; none if missing. */
   readonly range: PortRange | undefined;
   readonly host: string | undefined;

@@ -24,7 +24,7 @@ export interface FeedPosition {
 
 type Change = Extract<ToEdge, { type: 'snapshot' | 'delta' }>;
 
-export interface FeedLinkOptions {
+interface FeedLinkOptions {
   readonly dial: () => Promise<Duplex>;
   readonly edgeId: string;
   readonly region: string;

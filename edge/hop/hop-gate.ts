@@ -8,7 +8,7 @@ import type { RouteTable } from '../routes/route-table.ts';
 import type { Dialer } from '../upstream/dialer.ts';
 import { type ByteCounts, Link, type LinkFailure, type LinkOwner } from '../upstream/link.ts';
 
-export interface HopGateOptions {
+interface HopGateOptions {
   readonly table: RouteTable;
   /** Reaches clients of this process and, for streams of other edges, of its siblings; never other edges. */
   readonly dialer: Dialer;

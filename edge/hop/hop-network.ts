@@ -16,7 +16,7 @@ import { createHopServer, dialHop, hopKey } from './hop-tls.ts';
 import { type HopState, Neighbour } from './neighbour.ts';
 import { Neighbours } from './neighbours.ts';
 
-export interface HopNetworkOptions {
+interface HopNetworkOptions {
   readonly table: RouteTable;
   readonly edgeId: string;
   readonly software: string;

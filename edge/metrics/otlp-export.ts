@@ -21,7 +21,7 @@ export interface OtlpOptions {
   readonly requests: boolean;
 }
 
-export interface OtlpDeps {
+interface OtlpDeps {
   readonly options: OtlpOptions;
   readonly source: OtlpSource;
   /** Tunnels that had traffic. */

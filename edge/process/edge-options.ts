@@ -19,7 +19,7 @@ export interface EdgePorts {
 }
 
 /** How edges of one region reach each other. */
-export interface HopOptions {
+interface HopOptions {
   readonly listen: Listen;
   /** host:port that the other edges dial. */
   readonly address: string;
@@ -28,7 +28,7 @@ export interface HopOptions {
 }
 
 /** How workers of one edge reach each other: unix sockets in a folder that belongs to the edge's user. */
-export interface SiblingOptions {
+interface SiblingOptions {
   readonly socketPath: string;
   readonly siblingPaths: () => readonly string[];
   /** The edge, or this worker of it, served before: clients may be on their way back. */
@@ -36,7 +36,7 @@ export interface SiblingOptions {
 }
 
 /** Where the edge writes a line for each request. */
-export interface AccessLogOptions {
+interface AccessLogOptions {
   /** An absolute path, or `stdout`. */
   readonly path: string;
   readonly format: AccessFormat;

@@ -13,7 +13,7 @@ const retryMs = 1_000;
 const renderDropped = (count: number): string =>
   `${JSON.stringify({ level: 40, time: Date.now(), dropped: count, msg: `log: ${count} lines were dropped, because nobody read the log` })}\n`;
 
-export interface LogOutput {
+interface LogOutput {
   write(line: string): void;
 }
 

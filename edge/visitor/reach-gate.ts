@@ -15,7 +15,7 @@ import type { TunnelState } from '../routes/tunnel-state.ts';
 import { Passthrough } from './passthrough.ts';
 import type { VisitorContext } from './visitor-context.ts';
 
-export interface ReachGateOptions {
+interface ReachGateOptions {
   readonly context: VisitorContext;
   readonly edgeId: string;
   readonly isDraining: () => boolean;

@@ -9,7 +9,7 @@ import type { Pass } from '../routes/visit-policy.ts';
 import { SeenRequest } from './seen-request.ts';
 
 /** Who asks: a visitor's connection, or one request of it. */
-export interface RequestSource {
+interface RequestSource {
   readonly tunnel: TunnelState | null;
   readonly address: string;
   readonly host: string;

@@ -9,8 +9,7 @@ import type { TunnelState, UpstreamWay } from '../routes/tunnel-state.ts';
 /** The visitor left before its answer began. No server sends this status; nginx logs it. */
 const visitorGone = 499;
 
-export interface RequestTexts
-  extends Pick<AccessEntry, 'address' | 'host' | 'method' | 'target' | 'version' | 'referer' | 'agent'> {
+interface RequestTexts extends Pick<AccessEntry, 'address' | 'host' | 'method' | 'target' | 'version' | 'referer' | 'agent'> {
   readonly tunnel: TunnelState | null;
   readonly who: string;
   readonly rule: string;

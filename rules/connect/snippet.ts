@@ -1,6 +1,6 @@
 // What a tab of the connect section shows and copies (spec 2, Connect section).
 
-export type SnippetLanguage = 'yaml' | 'shellscript' | 'systemd';
+type SnippetLanguage = 'yaml' | 'shellscript' | 'systemd';
 
 export interface Snippet {
   /** What Copy puts on the clipboard: works as pasted. */
@@ -9,7 +9,7 @@ export interface Snippet {
   readonly sections: readonly SnippetSection[];
 }
 
-export interface SnippetSection {
+interface SnippetSection {
   readonly language: SnippetLanguage;
   readonly text: string;
 }

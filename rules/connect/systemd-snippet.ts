@@ -8,7 +8,7 @@ import { renderHereDocument } from './shell-word.ts';
 import { joinSections, type Snippet } from './snippet.ts';
 import { quoteSystemdWord } from './systemd-word.ts';
 
-export interface UnitPaths {
+interface UnitPaths {
   readonly binary: string;
   readonly tokenFile: string;
 }

@@ -1,6 +1,6 @@
 // Groups of actions to choose from in the audit log: what a person calls them, and the nouns of the actions.
 
-export interface AuditGroup {
+interface AuditGroup {
   readonly label: string;
   readonly nouns: readonly string[];
   /** The logs that have such rows. */

@@ -3,7 +3,7 @@
 
 import { deletedUser } from './account.ts';
 
-export interface AuditFacts {
+interface AuditFacts {
   /** An e-mail, or a word of `actorNames`. */
   readonly actor: string;
   readonly action: string;
@@ -43,7 +43,7 @@ type DetailName =
   | 'visitorLogQuery'
   | 'waitSeconds'
   | 'why';
-export type AuditDetail = Readonly<Partial<Record<DetailName, unknown>>>;
+type AuditDetail = Readonly<Partial<Record<DetailName, unknown>>>;
 
 type Phrase = (about: Pick<AuditFacts, 'target' | 'detail'>) => string;
 

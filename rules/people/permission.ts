@@ -92,7 +92,7 @@ export function parseRole(text: string): Parsed<Role> {
   return role === undefined ? refuse(`Role must be one of ${roles.join(', ')}.`) : accept(role);
 }
 
-export interface MembershipChange {
+interface MembershipChange {
   readonly actor: Role;
   readonly isSelf: boolean;
   readonly from: Role;

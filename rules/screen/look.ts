@@ -19,7 +19,7 @@ export const colours = {
   bar: ['#17191b', '#17191b'],
 } as const satisfies Readonly<Record<string, readonly [light: string, dark: string]>>;
 
-export type Colour = keyof typeof colours;
+type Colour = keyof typeof colours;
 
 export const fontSans = '"Overpass", "Overpass Fallback", system-ui, sans-serif';
 /** Where the dashboard's site has the font of these letters. Without it, a page shows in the next font of `fontSans`. */

@@ -3,7 +3,7 @@
 import type { Tunnel } from '../entity/entity.ts';
 import { formatSize } from '../text/size.ts';
 
-export interface Metric {
+interface Metric {
   readonly label: string;
   readonly value: string;
 }

@@ -99,11 +99,11 @@ export const subjectOf = ({ kind, tunnel = '', domain = '', tokenName = '', regi
     'token-created': '',
   })[kind];
 
-export type AlertState = 'open' | 'closed';
+type AlertState = 'open' | 'closed';
 /** How it ended: what was wrong works again, or nobody expects it to work any more. */
 export type AlertEnd = 'back' | 'gone';
 
-export interface AlertText {
+interface AlertText {
   /** A sentence without its full stop. */
   readonly title: string;
   readonly text: string;

@@ -227,7 +227,7 @@ export const bound = <Item>(items: readonly Item[], most: number): Bounded<Item>
   more: Math.max(0, items.length - most),
 });
 
-export interface AttentionText {
+interface AttentionText {
   /** A sentence without its full stop. */
   readonly title: string;
   /** What is known, or what to do; empty if the title says it all. */

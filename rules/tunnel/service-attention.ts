@@ -19,7 +19,7 @@ const parts = {
 export type ServicePart = keyof typeof parts;
 export const serviceParts = Object.keys(parts) as ServicePart[];
 
-export interface PartState {
+interface PartState {
   readonly part: ServicePart;
   readonly name: string;
   readonly ok: boolean;
@@ -88,7 +88,7 @@ const ofPart = ({ part, name, state, since, lastError }: PartState): ServiceItem
 const ofWaiting = (kind: ServiceKind, { total, since }: Waiting): readonly ServiceItem[] =>
   total === 0 ? [] : [{ kind, affected: total, ...(since === undefined ? {} : { since }) }];
 
-export interface ServiceText {
+interface ServiceText {
   readonly title: string;
   /** What is known, or what to do. */
   readonly text: string;

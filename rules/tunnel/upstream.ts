@@ -35,7 +35,7 @@ export interface IngressUpstream {
   readonly upstream: Upstream;
 }
 
-export type IngressPort = (typeof ingressPorts)[number];
+type IngressPort = (typeof ingressPorts)[number];
 
 /** The ports that an ingress tunnel passes through (spec 1). */
 const ingressPorts = [80, 443] as const;

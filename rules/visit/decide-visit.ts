@@ -25,7 +25,7 @@ export interface AskedVisit {
   readonly nowMs: number;
 }
 
-export interface DecidedVisit {
+interface DecidedVisit {
   readonly outcome: 'allow' | 'sign-in' | 'refuse';
   readonly securityGroup: { readonly name: string; readonly allowed: boolean; readonly rule: string | null };
   readonly rule: PathRule | null;

@@ -78,7 +78,7 @@ export function refusalOf(claims: VisitorClaims, grants: VisitorGrants, nowMs: n
   return isAdmitted[claims.method](claims, grants, nowMs) ? null : 'not-admitted';
 }
 
-export type RefusedVisit = 'expired' | 'signed-out' | 'not-admitted';
+type RefusedVisit = 'expired' | 'signed-out' | 'not-admitted';
 
 const isAdmitted: Readonly<Record<SignInMethod, (claims: VisitorClaims, grants: VisitorGrants, nowMs: number) => boolean>> = {
   member: ({ subject }, { memberIds }) => memberIds?.includes(subject) === true,

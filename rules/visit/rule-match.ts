@@ -5,7 +5,7 @@ import type { Reach } from './method-reach.ts';
 import { compilePaths, type PathDecision } from './path-match.ts';
 import type { PathRule } from './path-rule.ts';
 
-export interface RuleMatch {
+interface RuleMatch {
   /** False: the call of a request does not matter. */
   readonly asksForCall: boolean;
   /** `call`: null if the request names none, or not plainly. A rule about calls then denies what its path matches. */

@@ -4,7 +4,7 @@
 import type { Upstream } from '../tunnel/upstream.ts';
 import { isBelow, pathReadings } from './path-match.ts';
 
-export interface PathUpstream {
+interface PathUpstream {
   /** See HttpUpstream. */
   readonly path?: string;
   readonly upstream: Upstream;

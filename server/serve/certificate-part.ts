@@ -162,7 +162,7 @@ function openUpkeep(
 
 const passEveryMs = 60_000;
 
-export interface RunningUpkeep {
+interface RunningUpkeep {
   readonly order: () => void;
   readonly background: readonly BackgroundWork[];
   readonly close: () => Promise<void>;

@@ -10,7 +10,7 @@ const dialTimeoutMs = 10_000;
 /** TCP keep-alive also detects a connection whose other side is gone. */
 const keepAliveMs = 30_000;
 
-export interface FeedDialOptions {
+interface FeedDialOptions {
   readonly controlUrl: string;
   readonly region: string;
   readonly key: string;

@@ -12,7 +12,7 @@ export const regionHeader = 'underpass-region';
 /** Longer than any key that the product makes. */
 const maxKeyLength = 256;
 
-export interface FeedDoorDeps {
+interface FeedDoorDeps {
   /** Runs before the key look-up, so that callers without a key cost no database query. */
   readonly mayAsk: (request: IncomingMessage) => Promise<boolean>;
   readonly keyOpens: (region: string, keyHash: string) => Promise<boolean>;

@@ -7,7 +7,7 @@ import type { Settings } from '../settings/settings.ts';
 import { listen } from './listen.ts';
 
 /** The part of prom-client's Registry that this file uses. */
-export interface MetricsSource {
+interface MetricsSource {
   metrics(): Promise<string>;
   readonly contentType: string;
 }

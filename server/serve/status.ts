@@ -116,7 +116,7 @@ async function orUnknown(part: StatusRow['part'], read: () => Promise<StatusRow[
     .finally(() => clearTimeout(timer));
 }
 
-export interface StatusSources {
+interface StatusSources {
   readonly hub: FeedHub;
   readonly control: Control;
   /** Dependencies of this process alone. */

@@ -52,7 +52,7 @@ Stop with Ctrl+C.
 `;
 }
 
-export interface Summary {
+interface Summary {
   readonly role: string;
   readonly version: string;
   readonly origin: string | undefined;

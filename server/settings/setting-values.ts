@@ -131,7 +131,7 @@ export const parseRange: ParseValue<string> = (text) => {
   return fits ? good(text) : bad(`has a prefix over /${most} in "${text}"`);
 };
 
-export interface SocketAddress {
+interface SocketAddress {
   readonly address: string;
   readonly port: number;
 }

@@ -550,7 +550,7 @@ export type Settings = { readonly [K in keyof Table]: ReturnType<Table[K]['fallb
   /** Names of the settings that the environment sets. */
   readonly given: ReadonlySet<string>;
 };
-export type SettingsResult =
+type SettingsResult =
   | { readonly ok: true; readonly settings: Settings; readonly warnings: readonly string[] }
   | { readonly ok: false; readonly problems: readonly string[]; readonly warnings: readonly string[] };
 

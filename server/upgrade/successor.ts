@@ -17,7 +17,7 @@ export interface Successor {
   tell(type: 'followed' | 'quiet' | 'left'): void;
 }
 
-export interface SuccessorOptions {
+interface SuccessorOptions {
   readonly running: Pick<Running, 'bequeath' | 'hold' | 'lock'>;
   readonly env: NodeJS.ProcessEnv;
   readonly log: Logger;

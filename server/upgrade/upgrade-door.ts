@@ -14,17 +14,17 @@ export interface UpgradeRequest {
 }
 
 /** Asks how all parts stand, instead of for an upgrade. */
-export interface StatusRequest {
+interface StatusRequest {
   readonly ask: 'status';
 }
 
 /** Gives the server other master keys, the newest first. */
-export interface KeysRequest {
+interface KeysRequest {
   readonly ask: 'keys';
   readonly keys: string;
 }
 
-export interface DoorAnswers {
+interface DoorAnswers {
   /** Returns what the command prints, as `keys` does. */
   readonly upgrade: (request: UpgradeRequest) => Promise<string>;
   /** Returns rows as JSON. */

@@ -17,7 +17,7 @@ export function encodeGoaway(code: GoawayCode, detail: string): Uint8Array {
   return payload;
 }
 
-export interface Goaway {
+interface Goaway {
   readonly code: GoawayCode;
   /** Text for the log. */
   readonly detail: string;

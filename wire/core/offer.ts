@@ -59,7 +59,7 @@ function decodeKey(bytes: Uint8Array): string {
   }
 }
 
-export type OfferAnswer = 'healthy' | 'unhealthy' | 'none';
+type OfferAnswer = 'healthy' | 'unhealthy' | 'none';
 
 /** Does the peer ask for TIMES? `key`: of the one entry that matters; null if all do. */
 export function asksTimes(offers: readonly Offer[] | null, key: string | null): boolean {

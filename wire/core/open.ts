@@ -32,7 +32,7 @@ export interface OpenRequest {
   readonly clientId: string;
 }
 
-export interface OpenPayload {
+interface OpenPayload {
   readonly request: OpenRequest;
   /** Bytes that the acceptor may send before it gets credit. */
   readonly windowBytes: number;

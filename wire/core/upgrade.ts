@@ -43,7 +43,7 @@ export function parseUpgradeRequest(text: string): UpgradeRequest | null {
   return { path: head.start[1], protocol, token, headers };
 }
 
-export interface ClientFacts {
+interface ClientFacts {
   readonly clientId: string;
   readonly software: string;
 }
@@ -87,7 +87,7 @@ export function renderRefusal(code: RefusalCode, retryAfterSeconds: number | und
 /** `not-underpass`: a web page, another service or a captive portal answered. */
 export type AnswerCode = RefusalCode | 'not-underpass';
 
-export type UpgradeAnswer =
+type UpgradeAnswer =
   | { readonly accepted: true; readonly headers: ReadonlyMap<string, string> }
   | { readonly accepted: false; readonly code: AnswerCode; readonly retryAfterSeconds: number | null };
 

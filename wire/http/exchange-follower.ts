@@ -10,7 +10,7 @@ import { type Method, RequestHead } from './request-head.ts';
 import { ResponseHead } from './response-head.ts';
 
 /** Where the bytes go. A buffer is lent: it is valid during the call. */
-export interface FollowedBytes {
+interface FollowedBytes {
   toUpstream(bytes: Buffer): void;
   toVisitor(bytes: Buffer): void;
 }

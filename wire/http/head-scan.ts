@@ -4,7 +4,7 @@
 import { fieldKind, kindOf, nameHash } from './field-names.ts';
 import { colonSign, cr, fold, htab, lf, lowerText, sp, spanIs, valueByte } from './octets.ts';
 
-export interface HeadLimits {
+interface HeadLimits {
   readonly headBytes: number;
   /** The request line, target included. */
   readonly startLineBytes: number;

@@ -5,7 +5,7 @@ import type { SessionClock } from '../clock.ts';
 import type { RoundTrips } from '../core/credit.ts';
 import { readU32, WireError, writeU32 } from '../core/frame.ts';
 
-export interface KeepAliveOptions {
+interface KeepAliveOptions {
   readonly clock: SessionClock;
   readonly sendPing: (payload: Uint8Array) => void;
   /** True for the side that opens streams: it wants to know early that the peer is quiet, so each PING asks. */

@@ -38,7 +38,7 @@ import { RoundRobin } from './round-robin.ts';
 import { MuxStream, type StreamHost } from './stream.ts';
 import { StreamTable } from './stream-table.ts';
 
-export interface SessionLimits extends WindowLimits {
+interface SessionLimits extends WindowLimits {
   /** Streams that the peer may have open at once; an OPEN beyond it is answered with RESET busy. */
   readonly maxStreams: number;
   /** Streams that the peer opened and this side has not accepted; for each, minWindowBytes of data may wait. */

@@ -8,7 +8,7 @@ import { WriteQueue } from './write-queue.ts';
 /** Writes a piece this small at once if the queue is empty, because a person may be waiting for it. */
 const promptBytes = 4_096;
 
-export interface SocketWriterOptions {
+interface SocketWriterOptions {
   readonly pools?: PoolChoice;
   /** See WriteQueue. */
   readonly recycles?: boolean;

@@ -1,7 +1,7 @@
 // Who may call the inspector's port. Any page in the user's browser can send requests to loopback, and any name can lead there,
 // so each call must prove where it comes from, and each call of the API must have the token.
 
-export interface GuardedRequest {
+interface GuardedRequest {
   readonly method: string;
   /** Path without the query. */
   readonly path: string;
@@ -13,7 +13,7 @@ export interface GuardedRequest {
   readonly authorization: string | undefined;
 }
 
-export type GuardDecision = 'allowed' | 'forbidden' | 'token-wrong' | 'method-not-allowed';
+type GuardDecision = 'allowed' | 'forbidden' | 'token-wrong' | 'method-not-allowed';
 
 export function decideGuard(asked: GuardedRequest, port: number, isToken: (text: string) => boolean): GuardDecision {
   const hosts = [`127.0.0.1:${port}`, `localhost:${port}`];

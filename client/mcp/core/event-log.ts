@@ -1,14 +1,14 @@
 // The last events of a session, so that a client can go on after a broken connection (MCP 2025-11-25, Resumability and Redelivery).
 // Bounded by events and bytes; the oldest go first, whatever their stream.
 
-export interface LoggedEvent {
+interface LoggedEvent {
   readonly id: string;
   readonly data: string;
   /** The answer to a request: its stream ends with it. */
   readonly isLast: boolean;
 }
 
-export interface EventLog {
+interface EventLog {
   readonly add: (stream: number, data: string, isLast: boolean) => LoggedEvent;
   /** What followed `lastId` on its stream; null if that is not known in full. */
   readonly after: (lastId: string) => { readonly stream: number; readonly events: readonly LoggedEvent[] } | null;

@@ -1,6 +1,6 @@
 // Lines of a server's output, with a bound on each. Of a longer line only its two ends are kept: they name the request it answers.
 
-export interface LineEvents {
+interface LineEvents {
   readonly onLine: (line: string) => void;
   readonly onCut: (head: string, tail: string) => void;
 }

@@ -14,7 +14,7 @@ export type Unasked = Exclude<Message, { kind: 'answer' }>;
 
 export type Request = Extract<Message, { kind: 'request' }>;
 
-export type ParsedMessage =
+type ParsedMessage =
   | { readonly ok: true; readonly message: Message }
   | { readonly ok: false; readonly code: number; readonly text: string };
 

@@ -12,7 +12,7 @@ export interface Waiting<Party> {
   readonly take: (body: Json, isAnswer: boolean) => void;
 }
 
-export interface Router<Party> {
+interface Router<Party> {
   /** Registers a request. Undefined if the party waits for an answer under this id already. */
   readonly send: (
     request: Request,

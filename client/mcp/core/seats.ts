@@ -9,13 +9,13 @@ export interface Seat {
   readonly isBusy: () => boolean;
 }
 
-export interface SeatLimits {
+interface SeatLimits {
   readonly total: number;
   readonly perVisitor: number;
   readonly idleMs: number;
 }
 
-export interface Seats<S extends Seat> {
+interface Seats<S extends Seat> {
   readonly find: (id: string, visitor: string, nowMs: number) => S | undefined;
   /** `full`: none is free. A seat: this idle one must go first, of the visitor or of one who holds more. */
   readonly room: (visitor: string) => S | 'free' | 'full';

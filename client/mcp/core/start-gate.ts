@@ -1,6 +1,6 @@
 // When a server may start again after it failed to start: each visitor waits for their own failures, so none can keep others out.
 
-export interface StartGate {
+interface StartGate {
   /** How long to wait; 0 if it may start. */
   readonly waitMs: (key: string, nowMs: number) => number;
   readonly failed: (key: string, nowMs: number) => void;

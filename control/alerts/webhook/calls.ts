@@ -13,7 +13,7 @@ import { attempt, type DeliverDeps } from './deliver.ts';
 import { createSecret } from './message.ts';
 import { addDelivery, findWebhook, toDelivery, toWebhook, webhookContext } from './rows.ts';
 
-export interface WebhookCallDeps extends DeliverDeps {
+interface WebhookCallDeps extends DeliverDeps {
   readonly limiter: Limiter;
   readonly settings: { readonly production: boolean };
 }

@@ -12,7 +12,7 @@ import type { WebhookEvent } from './message.ts';
 /** The same for all three texts of a row: a rotation copies the secret to the old one. */
 export const webhookContext = (projectId: string): string => `alert_webhooks/${projectId}`;
 
-export interface OpenWebhook {
+interface OpenWebhook {
   readonly url: string;
   readonly format: WebhookFormat;
   /** The newest first. */

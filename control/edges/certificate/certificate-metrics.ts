@@ -10,11 +10,11 @@ import { keepFirst } from './kept.ts';
 
 export type OrderOutcome = 'issued' | 'failed';
 
-export interface CertificateMetrics {
+interface CertificateMetrics {
   observe(wanted: Pick<WantedName, 'name' | 'projectId'>, outcome: OrderOutcome): void;
 }
 
-export interface CertificateMetricsDeps extends Pick<PlatformDeps, 'store' | 'clock'> {
+interface CertificateMetricsDeps extends Pick<PlatformDeps, 'store' | 'clock'> {
   readonly registry: Registry;
   readonly givenCertificates: () => readonly FeedCertificate[];
   /**

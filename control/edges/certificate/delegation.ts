@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { Queries } from '../../platform/store/store.ts';
 
-export interface Delegation {
+interface Delegation {
   /** The name in the user's zone that leads to `target`. */
   readonly name: string;
   readonly target: string;

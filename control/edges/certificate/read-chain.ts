@@ -160,7 +160,7 @@ function warningOf(last: X509Certificate, given: readonly X509Certificate[]): st
 
 const commonNameOf = (name: string): string => `‘${(/^CN=(.+)$/m.exec(name)?.[1] ?? name.replaceAll('\n', ', ')).slice(0, 100)}’`;
 
-export interface ChainFacts {
+interface ChainFacts {
   readonly names: readonly string[];
   readonly issuer: string;
   readonly keyType: string;

@@ -26,7 +26,7 @@ const askAgainMs = 6 * hourMs;
 /** Questions of one pass; passes come every minute. */
 const askedAtOnce = 50;
 
-export interface RenewalAdviceDeps extends Pick<PlatformDeps, 'store' | 'clock' | 'log'> {
+interface RenewalAdviceDeps extends Pick<PlatformDeps, 'store' | 'clock' | 'log'> {
   readonly authority: Authority;
 }
 

@@ -4,7 +4,7 @@ import type { FeedCertificate } from '@underpass/wire/feed/feed.ts';
 import type { PlatformDeps } from '../../platform/deps.ts';
 import { readEnds, readOwnNames } from './certificate-rows.ts';
 
-export interface UncoveredNoticeDeps extends Pick<PlatformDeps, 'store' | 'clock' | 'log'> {
+interface UncoveredNoticeDeps extends Pick<PlatformDeps, 'store' | 'clock' | 'log'> {
   readonly givenCertificates: () => readonly FeedCertificate[];
 }
 

@@ -38,7 +38,7 @@ function createSerialNumber(): string {
 export const fingerprintOf = (certificatePem: string): string =>
   createHash('sha256').update(new X509Certificate(certificatePem).raw).digest('hex');
 
-export interface Lifespan {
+interface Lifespan {
   readonly notBefore: Date;
   readonly notAfter: Date;
 }
@@ -106,7 +106,7 @@ export async function readAuthorityKeyId(chainPem: string): Promise<Buffer | und
   return extension?.keyId === undefined ? undefined : Buffer.from(extension.keyId, 'hex');
 }
 
-export interface SigningRequest {
+interface SigningRequest {
   /** DER. */
   readonly request: Buffer;
   readonly privateKeyPem: string;

@@ -10,7 +10,7 @@ import type { DnsPort } from './port.ts';
 import type { DnsAnswer, RecordResolver } from './resolver.ts';
 import { createSharedAnswers } from './shared-answers.ts';
 
-export interface DnsDeps {
+interface DnsDeps {
   readonly resolver: RecordResolver;
   /** Data-plane hosts and wildcard domains of our regions: users see all their addresses. */
   readonly ownHosts: () => Promise<readonly string[]>;

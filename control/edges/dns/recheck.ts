@@ -8,13 +8,13 @@ import { type Queries, takeProjectLock } from '../../platform/store/store.ts';
 import { decideOwnership, type OwnershipDecision, recheckEveryMs } from './core/ownership.ts';
 import type { DnsPort } from './port.ts';
 
-export interface VerifiedDomain {
+interface VerifiedDomain {
   readonly id: string;
   readonly projectId: string;
   readonly apexName: string;
 }
 
-export interface RecheckDeps extends Pick<PlatformDeps, 'store' | 'clock' | 'log'> {
+interface RecheckDeps extends Pick<PlatformDeps, 'store' | 'clock' | 'log'> {
   readonly dns: Pick<DnsPort, 'checkChallenge'>;
   readonly withLease: WithLease;
   /** Takes down routes, queues mails and writes the audit row in the same transaction. Returns what to do after it. */
@@ -87,7 +87,7 @@ async function checkAll(deps: RecheckDeps, due: readonly DueRow[], now: number):
   await Promise.all(Array.from({ length: atOnce }, worker));
 }
 
-export interface Recheck {
+interface Recheck {
   /** One pass over the domains that are due; returns how many it checked. */
   readonly run: () => Promise<number>;
 }

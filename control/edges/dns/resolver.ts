@@ -12,7 +12,7 @@ export interface NameServer {
   readonly port: number;
 }
 
-export interface ResolverOptions {
+interface ResolverOptions {
   /** Empty means the system's. */
   readonly servers: readonly NameServer[];
   /** Time for one question, retries included. */

@@ -7,7 +7,7 @@ export interface SharedAnswers<T> {
   readonly ask: (name: string) => Promise<T>;
 }
 
-export interface SharedAnswersOptions {
+interface SharedAnswersOptions {
   readonly keptMs: number;
   /** Kept answers; beyond it, the oldest goes. Questions under way are bounded by their callers (platform/limit/turns.ts). */
   readonly most: number;

@@ -31,7 +31,7 @@ export const silentPings = 3;
 /** A report keeps this many clients per tunnel. With the longest texts (core/edge-words.ts) they still fit a bus message. */
 const maxClients = 1_000;
 
-export interface EdgeSessionDeps {
+interface EdgeSessionDeps {
   readonly region: string;
   readonly state: RegionState;
   readonly channel: FeedChannel;

@@ -44,7 +44,7 @@ interface TunnelCount {
   readonly last: LastSeen;
 }
 
-export interface EdgeTunnel {
+interface EdgeTunnel {
   readonly last: LastSeen;
   readonly rates: TunnelMetrics;
 }

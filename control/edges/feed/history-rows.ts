@@ -22,7 +22,7 @@ const tunnelsAtOnce = 1_000;
 const settledMs = 5 * minuteMs;
 
 /** Minutes before `untilMs` are rolled up; those of the quarter that begins there, for tunnels up to `afterId`. */
-export interface RolledUp {
+interface RolledUp {
   readonly untilMs: number;
   readonly afterId: string;
 }

@@ -29,7 +29,7 @@ import { StateReader } from './state-reader.ts';
 import { TicketUse, withoutTickets } from './ticket-use.ts';
 import { VisitorLogWriter } from './visitor-log.ts';
 
-export interface FeedTiming {
+interface FeedTiming {
   /** Everything is read again this often: a suspension reaches the edges within 60 s whatever the bus loses. */
   readonly reconcileMs: number;
   readonly pingMs: number;

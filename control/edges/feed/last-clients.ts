@@ -9,7 +9,7 @@ import type { Queries, Store } from '../../platform/store/store.ts';
 /** One transaction: short, because the embedded database does one thing at a time. */
 const rowsAtOnce = 50;
 
-export interface LiveClients {
+interface LiveClients {
   lastClient(tunnelId: string): LastClient;
   clientCount(tunnelId: string): number;
 }

@@ -9,7 +9,7 @@ import type { LiveMark } from './region-state.ts';
 import type { Regions } from './regions.ts';
 import { saveMarks } from './route-marks.ts';
 
-export interface LiveRoutesDeps extends Pick<PlatformDeps, 'store' | 'log'> {
+interface LiveRoutesDeps extends Pick<PlatformDeps, 'store' | 'log'> {
   readonly steady: () => number;
   readonly bus: HubBus;
   readonly regions: Regions;

@@ -2,7 +2,7 @@
 
 import type { StateReader } from './state-reader.ts';
 
-export interface RefreshDeps {
+interface RefreshDeps {
   readonly reader: Pick<StateReader, 'tunnels' | 'certificates' | 'challenges' | 'blocks' | 'everything'>;
   /** Everything was read. */
   readonly onWhole: () => void;

@@ -106,7 +106,7 @@ export async function orphanedProjects(db: Queries, projectIds: readonly string[
 }
 
 /** What tunnels are read with. */
-export interface TunnelSource {
+interface TunnelSource {
   readonly keyRing: KeyRing;
   /** Control's public address without a trailing slash. */
   readonly origin: string;

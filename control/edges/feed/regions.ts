@@ -4,7 +4,7 @@ import type { FeedPeer } from '@underpass/wire/feed/feed.ts';
 import { RegionFeed, type RegionFeedDeps } from './region-feed.ts';
 import type { LiveMark } from './region-state.ts';
 
-export interface RegionsDeps extends Omit<RegionFeedDeps, 'region'> {
+interface RegionsDeps extends Omit<RegionFeedDeps, 'region'> {
   /** The edges of a region that are up, whichever process they are connected to. */
   readonly peersOf: (region: string) => readonly FeedPeer[];
   /** Whether an edge key (by its hash) still opens this region. */

@@ -29,7 +29,7 @@ export function cutReport(report: EdgeReport, from: string): readonly ReportPart
   return groups.map((tunnels, part) => ({ from, part, last: part === groups.length - 1, report: { ...report, tunnels } }));
 }
 
-export interface ReportJoiner {
+interface ReportJoiner {
   /** The whole report, once its last part is here. A report with a lost part is dropped: the next comes in seconds. */
   readonly take: (message: unknown) => EdgeReport | undefined;
 }

@@ -3,7 +3,7 @@
 import type { FeedCertificate } from '@underpass/wire/feed/feed.ts';
 import type { SentCertificate } from './core/liveness.ts';
 
-export interface SentCertificates {
+interface SentCertificates {
   readonly put: (certificate: FeedCertificate, seq: number) => void;
   readonly drop: (id: string) => void;
   readonly named: (name: string) => Iterable<SentCertificate>;

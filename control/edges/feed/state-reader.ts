@@ -25,7 +25,7 @@ import {
 import type { Marks, RegionState } from './region-state.ts';
 import type { Regions } from './regions.ts';
 
-export interface StateReaderDeps extends Pick<PlatformDeps, 'store' | 'keyRing' | 'clock'> {
+interface StateReaderDeps extends Pick<PlatformDeps, 'store' | 'keyRing' | 'clock'> {
   /** Control's public address without a trailing slash. */
   readonly origin: string;
   readonly givenCertificates: () => readonly FeedCertificate[];

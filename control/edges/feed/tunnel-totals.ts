@@ -6,7 +6,7 @@ import { sql } from 'kysely';
 import type { Queries } from '../../platform/store/store.ts';
 import type { TunnelMinute } from './minute-tally.ts';
 
-export interface TunnelTotals {
+interface TunnelTotals {
   readonly rxBytes: number;
   readonly txBytes: number;
   readonly connections: number;

@@ -3,7 +3,7 @@
 import { readSetting, writeSetting } from '../../platform/store/setting.ts';
 import type { Queries } from '../../platform/store/store.ts';
 
-export interface ConsoleHost {
+interface ConsoleHost {
   readonly host: string;
   /** The region whose edges answer challenges for the host and get its certificate. */
   readonly region: string;

@@ -12,7 +12,7 @@ import { isPasskeyRequired } from '../passkey/passkeys.ts';
 import { eraseUser } from './erasure.ts';
 import { answerPersonalFile } from './export.ts';
 
-export type AccountDeps = Pick<CallDeps, 'store' | 'feed' | 'jobs' | 'bus' | 'cookies' | 'limiter' | 'origin'>;
+type AccountDeps = Pick<CallDeps, 'store' | 'feed' | 'jobs' | 'bus' | 'cookies' | 'limiter' | 'origin'>;
 
 async function exportAccount(deps: AccountDeps, context: CallContext<'exportAccount'>): Promise<Response> {
   const { caller, nowMs } = context;

@@ -20,7 +20,7 @@ interface Project extends Belonging {
   readonly id: string;
 }
 
-export interface Erasure {
+interface Erasure {
   readonly user: Schema['users'];
   /** True for the operator's command, false for the user's own call. */
   readonly byOperator: boolean;

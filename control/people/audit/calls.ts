@@ -96,7 +96,7 @@ async function exportAudit(db: Queries, projectId: string): Promise<Response> {
   });
 }
 
-export interface AuditDeps {
+interface AuditDeps {
   readonly store: Pick<Store, 'db'>;
 }
 

@@ -9,7 +9,7 @@ import { isUniqueViolation } from '../../platform/store/store.ts';
 import type { CallDeps } from '../../request/deps.ts';
 import type { BotCheck } from './bot-check.ts';
 
-export interface AltchaDeps extends Pick<CallDeps, 'store' | 'clock'> {
+interface AltchaDeps extends Pick<CallDeps, 'store' | 'clock'> {
   /** The first signs challenges; each may have signed one. */
   readonly secrets: () => readonly [newest: string, ...older: string[]];
   /** Rounds of PBKDF2 per try. 5,000 with 100 to 1,000 tries cost a browser about half a second. */

@@ -27,7 +27,7 @@ import { browserCookie, browserToken } from './browser.ts';
 import { checkLink, isUsableLink, redeemLoginLink, redeemProofLink } from './login-link.ts';
 import { type SignInDeps, signIn } from './sign-in.ts';
 
-export interface AuthDeps extends SignInDeps, Pick<CallDeps, 'feed' | 'limiter'> {
+interface AuthDeps extends SignInDeps, Pick<CallDeps, 'feed' | 'limiter'> {
   readonly botCheck: BotCheck;
 }
 

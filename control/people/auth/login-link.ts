@@ -63,7 +63,7 @@ export const isUsableLink = async (db: Queries, token: string, nowMs: number): P
 /** `/confirm` and the token. */
 export const proofUrl = (origin: string, token: string): string => `${origin}/confirm/${token}`;
 
-export interface ProofLink {
+interface ProofLink {
   readonly token: string;
   readonly sessionId: string;
   readonly browser: string | undefined;

@@ -7,7 +7,7 @@ import type { BotCheck } from './bot-check.ts';
 // The expected answer has some 300 bytes.
 const answerMaxBytes = 64 * 1024;
 
-export interface TurnstileDeps extends Pick<CallDeps, 'origin' | 'log'> {
+interface TurnstileDeps extends Pick<CallDeps, 'origin' | 'log'> {
   readonly siteKey: string;
   readonly secret: string;
   readonly url: string;

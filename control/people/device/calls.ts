@@ -23,7 +23,7 @@ import { takeQuota } from '../../request/caller/quota.ts';
 import type { CallDeps } from '../../request/deps.ts';
 import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
 
-export type DeviceDeps = Pick<CallDeps, 'store' | 'limiter' | 'origin' | 'jobs'>;
+type DeviceDeps = Pick<CallDeps, 'store' | 'limiter' | 'origin' | 'jobs'>;
 
 const lifeMs = durations.deviceCodeMinutes * 60_000;
 

@@ -28,7 +28,7 @@ import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
 import { insertMember, toProject } from '../project/projects.ts';
 import { byActiveMember, findApprover, findByToken, invitationLifeMs } from './invitations.ts';
 
-export interface InvitationDeps extends Pick<CallDeps, 'store' | 'feed' | 'limiter' | 'jobs' | 'origin'> {
+interface InvitationDeps extends Pick<CallDeps, 'store' | 'feed' | 'limiter' | 'jobs' | 'origin'> {
   readonly invitationsApprove: boolean;
 }
 

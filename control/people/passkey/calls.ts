@@ -51,7 +51,7 @@ import {
   useRecoveryCode,
 } from './passkeys.ts';
 
-export interface PasskeyDeps extends SignInDeps, Pick<CallDeps, 'feed' | 'limiter'> {
+interface PasskeyDeps extends SignInDeps, Pick<CallDeps, 'feed' | 'limiter'> {
   readonly keyRing: Pick<KeyRing, 'derive'>;
 }
 

@@ -96,13 +96,13 @@ function hasCertificates(attestationObject: string): boolean {
   return !(format === 'none' || (format === 'packed' && attestation.get('attStmt').get('x5c') === undefined));
 }
 
-export interface NewCredential {
+interface NewCredential {
   readonly id: string;
   readonly publicKey: string;
   readonly signCount: number;
 }
 
-export type Creation = Pick<RegistrationResponseJSON, 'id' | 'rawId' | 'type'> & {
+type Creation = Pick<RegistrationResponseJSON, 'id' | 'rawId' | 'type'> & {
   readonly response: { readonly clientDataJSON: string; readonly attestationObject: string };
 };
 export type PasskeyAnswer = Pick<AuthenticationResponseJSON, 'id' | 'rawId' | 'type'> & {

@@ -7,7 +7,7 @@ import { hashToken } from '../../platform/secret/token.ts';
 import type { Queries } from '../../platform/store/store.ts';
 
 /** What an answer is good for, and only for that. */
-export type Purpose = 'add' | 'prove' | 'sign-in';
+type Purpose = 'add' | 'prove' | 'sign-in';
 
 export interface Asked {
   readonly purpose: Purpose;

@@ -24,7 +24,7 @@ import { refuseSuspendedIn } from '../../tunnels/tunnel/tunnels.ts';
 import { deleteProject } from './deletion.ts';
 import { countOwnedProjects, countOwners, insertProject, listProjects, toProject } from './projects.ts';
 
-export type ProjectDeps = Pick<CallDeps, 'store' | 'feed' | 'bus' | 'limiter' | 'jobs' | 'origin'>;
+type ProjectDeps = Pick<CallDeps, 'store' | 'feed' | 'bus' | 'limiter' | 'jobs' | 'origin'>;
 
 // The operator approves accounts, so only a script would need more.
 const ownedProjectsPerUser = 20;

@@ -12,7 +12,7 @@ import { type BotCheck, passBotCheck } from '../auth/bot-check.ts';
 import { browserCookie, browserToken } from '../auth/browser.ts';
 import { findByToken } from '../invitation/invitations.ts';
 
-export interface RegistrationDeps extends Pick<CallDeps, 'store' | 'limiter' | 'jobs' | 'cookies'> {
+interface RegistrationDeps extends Pick<CallDeps, 'store' | 'limiter' | 'jobs' | 'cookies'> {
   readonly botCheck: BotCheck;
 }
 

@@ -60,7 +60,7 @@ async function decide(
   return refuse('conflict', `This registration is already ${orMissing(known, 'Registration').state}`);
 }
 
-export interface NewUser {
+interface NewUser {
   readonly email: string;
   readonly firstName: string;
   readonly lastName: string;
@@ -102,7 +102,7 @@ async function insertAccount(
   return id;
 }
 
-export interface Decider {
+interface Decider {
   readonly store: Store;
   /** An e-mail, or `operator` for a command. */
   readonly by: string;

@@ -38,7 +38,7 @@ async function ask({ url, token }: SubscriptionLookup, email: string): Promise<b
   return (JSON.parse(text) as { active?: unknown }).active === true;
 }
 
-export interface SubscriptionDeps extends Pick<CallDeps, 'clock' | 'log'> {
+interface SubscriptionDeps extends Pick<CallDeps, 'clock' | 'log'> {
   readonly db: Queries;
   readonly lookup: SubscriptionLookup | undefined;
 }

@@ -59,7 +59,7 @@ async function isFirst(trx: Queries, signature: string, signedAt: number): Promi
   return (await taken.returning('answer_hash').executeTakeFirst()) !== undefined;
 }
 
-export interface WebhookDeps extends Pick<CallDeps, 'store' | 'limiter' | 'clock'> {
+interface WebhookDeps extends Pick<CallDeps, 'store' | 'limiter' | 'clock'> {
   /** Undefined if no provider is set up: then the webhook answers 404. */
   readonly secret: string | undefined;
 }

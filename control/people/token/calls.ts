@@ -21,7 +21,7 @@ import type { CallDeps } from '../../request/deps.ts';
 import { parseDays } from '../../request/http/days.ts';
 import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
 
-export type TokenDeps = Pick<CallDeps, 'store' | 'bus' | 'limiter' | 'jobs' | 'origin'>;
+type TokenDeps = Pick<CallDeps, 'store' | 'bus' | 'limiter' | 'jobs' | 'origin'>;
 
 const tokenRows = (db: Queries, projectId: string) =>
   db

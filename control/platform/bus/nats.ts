@@ -18,7 +18,7 @@ const mostPingsOut = 2;
 /** Time for the last messages to leave. */
 const drainTimeoutMs = 2_000;
 
-export interface NatsBusDeps {
+interface NatsBusDeps {
   /** `nats://` or `tls://`, several separated by commas. */
   readonly url: string;
   readonly onError: (error: unknown) => void;

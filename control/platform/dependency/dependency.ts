@@ -3,7 +3,7 @@
 
 import type { Logger } from 'pino';
 
-export type DependencyName = 'database' | 'bus' | 'mail';
+type DependencyName = 'database' | 'bus' | 'mail';
 
 export interface DependencyState {
   readonly name: DependencyName;

@@ -122,7 +122,7 @@ export interface JobQueue {
   stop(): Promise<void>;
 }
 
-export interface JobQueueDeps {
+interface JobQueueDeps {
   readonly store: Store;
   readonly clock: () => number;
   readonly log: Logger;

@@ -5,7 +5,7 @@ import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promise
 import { join } from 'node:path';
 import type { KeptMail, SendMail } from './mail.ts';
 
-export interface Mailbox {
+interface Mailbox {
   readonly send: SendMail;
   /** Newest first. */
   list(): Promise<KeptMail[]>;

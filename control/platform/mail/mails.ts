@@ -158,7 +158,7 @@ export const newSignInMail = (browser: string, occasion: Occasion, by: 'link' | 
       : 'press "Sign out everywhere else" on your account page, and remove passkeys that you do not recognise.',
   );
 
-export interface NewTokenFacts extends Occasion {
+interface NewTokenFacts extends Occasion {
   readonly name: string;
   readonly role: string;
   readonly projectName: string;
@@ -218,7 +218,7 @@ export const passkeyMail = (news: PasskeyNews, origin: string): MailText =>
     'remove passkeys that you do not recognise on your account page, and sign out everywhere else.',
   );
 
-export interface AccessCodeFacts {
+interface AccessCodeFacts {
   readonly code: string;
   readonly host: string;
   readonly projectName: string;
@@ -234,7 +234,7 @@ export const accessCodeMail = ({ code, host, projectName }: AccessCodeFacts): Ma
     `The code works once, only in the browser that asked for it, and expires after ${durations.accessCodeMinutes} minutes. If you did not ask for it, ignore this email, and do not share the code.`,
   );
 
-export interface CertificateTroubleFacts {
+interface CertificateTroubleFacts {
   readonly name: string;
   readonly failures: number;
   readonly why: string;
@@ -328,7 +328,7 @@ export function alertMail({ project, news, afterMs }: AlertMailFacts): MailText 
   };
 }
 
-export interface AlertMailLinks {
+interface AlertMailLinks {
   readonly alerts: string;
   readonly unsubscribe: string;
 }

@@ -21,7 +21,7 @@ interface SmtpError extends Error {
 const translate = (error: SmtpError): Error =>
   error.command === 'RCPT TO' && noSuchAddress.test(error.response ?? '') ? new NoSuchAddress(error.message) : error;
 
-export interface SmtpMail {
+interface SmtpMail {
   readonly send: SendMail;
   close(): void;
 }

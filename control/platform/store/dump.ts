@@ -258,7 +258,7 @@ async function restoreLines(db: Queries, lines: AsyncIterable<string>): Promise<
 const openLines = (path: string): AsyncIterable<string> =>
   createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY });
 
-export interface BackupFacts {
+interface BackupFacts {
   readonly rows: number;
   readonly files: readonly string[];
   /** False for a backup of an earlier version: a changed byte would not show. */

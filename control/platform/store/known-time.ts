@@ -17,7 +17,7 @@ const longestStepMs = hourMs;
 
 const settingName = 'known-time';
 
-export interface KnownTime {
+interface KnownTime {
   /** The clock at the last look. */
   readonly at: number;
   /** How much longer nothing may be deleted, so that the operator can correct the clock; 0 if the time is trusted. */

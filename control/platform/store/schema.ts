@@ -12,7 +12,7 @@ export type Flag = 0 | 1;
 export type RegistrationState = 'waiting' | 'approved' | 'rejected';
 
 /** What passed through a tunnel in a minute, or in a quarter of an hour. It refers to no tunnel: rows of deleted ones expire. */
-export interface HistoryTable {
+interface HistoryTable {
   /** Start of the minute or quarter, ms. */
   start_at: number;
   tunnel_id: string;

@@ -4,7 +4,7 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-export type FileCheck = 'whole' | 'unfinished' | { readonly damage: string };
+type FileCheck = 'whole' | 'unfinished' | { readonly damage: string };
 
 const program = fileURLToPath(new URL('./quick-check.ts', import.meta.url));
 

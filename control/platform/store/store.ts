@@ -8,7 +8,7 @@ import type { Schema } from './schema.ts';
 /** What a query function takes: the store's `db`, or the transaction it runs in. */
 export type Queries = Kysely<Schema>;
 
-export interface PoolState {
+interface PoolState {
   readonly used: number;
   readonly idle: number;
   /** Queries that wait for a connection. */

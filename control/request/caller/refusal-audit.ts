@@ -13,12 +13,12 @@ import { writeAudit } from './audit.ts';
 import type { Caller } from './caller.ts';
 import { findMembership } from './membership.ts';
 
-export interface RefusalDeps {
+interface RefusalDeps {
   readonly store: Pick<Store, 'db'>;
   readonly limiter: Limiter;
 }
 
-export interface RefusedCall {
+interface RefusedCall {
   readonly name: string;
   readonly call: Call;
   readonly caller: Caller;

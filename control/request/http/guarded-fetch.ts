@@ -12,7 +12,7 @@ import { isLoopbackHost } from '@underpass/rules/tunnel/upstream.ts';
 import { isInside } from '../../edges/dns/inside.ts';
 import type { DnsPort } from '../../edges/dns/port.ts';
 
-export interface GuardedNet {
+interface GuardedNet {
   /** The addresses of a name; none, or 'unknown', if there is no answer. */
   readonly addressesOf: (host: string) => Promise<readonly string[] | 'unknown'>;
   /** Private addresses that the operator allows. */
@@ -79,7 +79,7 @@ function answerOf(status: number, headers: Record<string, string | string[] | un
   return new Response(isEmpty ? null : new Uint8Array(body), { status, headers: copied });
 }
 
-export interface NetSettings {
+interface NetSettings {
   readonly production: boolean;
   /** Private networks that the operator allows. */
   readonly networks: readonly string[];
@@ -93,7 +93,7 @@ export const createGuardedNet = ({ production, networks, dns }: NetSettings): Gu
   isAllowed: compileAllowList(networks),
 });
 
-export interface GuardedOptions {
+interface GuardedOptions {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: unknown;

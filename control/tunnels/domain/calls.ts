@@ -28,7 +28,7 @@ import { adoptDomain, findDomain, insertDomain, readDomainPage, toDomain, tunnel
 import { decideLookUp } from './look-up-right.ts';
 import { claimDomain } from './ownership.ts';
 
-export interface DomainDeps extends AwaitServingDeps {
+interface DomainDeps extends AwaitServingDeps {
   readonly store: Store;
   readonly feed: Pick<FeedPort, 'tunnelsChanged' | 'isServing' | 'edges' | 'onMoved'>;
   readonly limiter: Limiter;

@@ -58,7 +58,7 @@ export async function claimDomain(
   }
 }
 
-export type LossDeps = Pick<CallDeps, 'clock' | 'feed' | 'jobs'>;
+type LossDeps = Pick<CallDeps, 'clock' | 'feed' | 'jobs'>;
 
 async function managerEmails(db: Queries, projectId: string): Promise<string[]> {
   const query = db.selectFrom('members as m').innerJoin('users as u', 'u.id', 'm.user_id').select('u.email');

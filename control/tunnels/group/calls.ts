@@ -19,7 +19,7 @@ import { answerPage } from '../../request/http/page.ts';
 import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
 import { assignedTunnels, findGroup, insertGroup, readGroupPage, toGroup } from './groups.ts';
 
-export type GroupDeps = Pick<CallDeps, 'store' | 'feed'>;
+type GroupDeps = Pick<CallDeps, 'store' | 'feed'>;
 
 const readGroup = async (db: Queries, membership: Membership, name: string): Promise<SecurityGroup> =>
   toGroup(orMissing(await findGroup(db, membership.id, name), 'Security group'));

@@ -52,7 +52,7 @@ const groupRows = (db: Queries, projectId: string) =>
     )
     .where('g.project_id', '=', projectId);
 
-export type GroupRow = { id: string; name: string; allow_list: string; updated_at: number; assignments: number | null };
+type GroupRow = { id: string; name: string; allow_list: string; updated_at: number; assignments: number | null };
 
 export const toGroup = (row: GroupRow): SecurityGroup => ({
   name: row.name,

@@ -47,7 +47,7 @@ import {
   writeUnlessTaken,
 } from './write-tunnel.ts';
 
-export interface TunnelDeps extends TunnelReadDeps, QuickDeps {
+interface TunnelDeps extends TunnelReadDeps, QuickDeps {
   readonly store: Store;
   readonly feed: FeedPort;
   readonly limiter: Limiter;

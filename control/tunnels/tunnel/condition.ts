@@ -7,7 +7,7 @@ import { isoTime } from '../../platform/store/iso-time.ts';
 import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries } from '../../platform/store/store.ts';
 
-export type Remembered = ReadonlyMap<string, Schema['last_clients']>;
+type Remembered = ReadonlyMap<string, Schema['last_clients']>;
 
 /** What the store remembers of these tunnels, or of all tunnels of a project. */
 export async function readRemembered(db: Queries, of: readonly string[] | { readonly projectId: string }): Promise<Remembered> {
@@ -48,7 +48,7 @@ export interface Standing {
   readonly failing: number;
 }
 
-export interface StandingFacts {
+interface StandingFacts {
   readonly id: string;
   readonly status: string;
   readonly suspendedAt: number | null;

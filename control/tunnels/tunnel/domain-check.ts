@@ -19,7 +19,7 @@ import { createHostLookUps, type Found, type HostLookUps, type LookUpDeps } from
 import { noteMended } from './host-recheck.ts';
 import { findTunnelRow, readHosts } from './tunnels.ts';
 
-export interface DomainCheckDeps extends LookUpDeps {
+interface DomainCheckDeps extends LookUpDeps {
   readonly store: Pick<Store, 'db'>;
   readonly certificates: CertificatePort;
 }

@@ -76,7 +76,7 @@ function createLiveView(
   };
 }
 
-export interface EventDeps extends TunnelReadDeps, IdentifyDeps {
+interface EventDeps extends TunnelReadDeps, IdentifyDeps {
   readonly store: Store;
   readonly feed: FeedPort;
   readonly bus: Bus;

@@ -9,7 +9,7 @@ import type { WithLease } from '../../platform/store/lease.ts';
 import type { Queries } from '../../platform/store/store.ts';
 import type { CallDeps } from '../../request/deps.ts';
 
-export interface HostRecheckDeps extends Pick<CallDeps, 'store' | 'clock' | 'log'> {
+interface HostRecheckDeps extends Pick<CallDeps, 'store' | 'clock' | 'log'> {
   readonly dns: { readonly hosts: Pick<DnsPort['hosts'], 'ask'> };
   readonly withLease: WithLease;
 }

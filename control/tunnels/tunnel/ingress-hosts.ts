@@ -16,7 +16,7 @@ import { refuse } from '../../request/http/refusal.ts';
 import { blockedAmong, refuseBlocked } from '../domain/blocked-names.ts';
 import { type DomainMaker, foreignApexes, foreignDomainText, insertDomain, listDomains } from '../domain/domains.ts';
 
-export interface HostPlan {
+interface HostPlan {
   readonly membership: Membership;
   readonly tunnelId: string;
   readonly hosts: readonly string[];

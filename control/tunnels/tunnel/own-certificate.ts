@@ -18,7 +18,7 @@ import type { CallDeps } from '../../request/deps.ts';
 import { orInvalid, orMissing, refuse } from '../../request/http/refusal.ts';
 import { findTunnelRow, readHosts } from './tunnels.ts';
 
-export interface OwnCertificateDeps extends Pick<CallDeps, 'store' | 'keyRing' | 'feed'> {
+interface OwnCertificateDeps extends Pick<CallDeps, 'store' | 'keyRing' | 'feed'> {
   readonly certificates: Pick<CertificatePort, 'delegationZone'>;
 }
 

@@ -11,7 +11,7 @@ export const firstReportMs = 60_000;
  * `known`: all edges are there and have reported. `partial`: one is silent, so its clients may be connected or not. `settling`: one has
  * just come. `down`: none is there. `absent`: no edge has been heard yet, or all have been silent for long.
  */
-export type RegionPresence = 'known' | 'partial' | 'settling' | 'down' | 'absent';
+type RegionPresence = 'known' | 'partial' | 'settling' | 'down' | 'absent';
 
 export function presenceOf(
   edges: readonly EdgeHealth[],

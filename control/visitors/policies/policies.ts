@@ -33,7 +33,7 @@ const policyRows = (db: Queries, projectId: string) =>
 
 export type PolicyRow = Schema['access_policies'] & { readonly tokens: number | null; readonly links: number | null };
 
-export interface AttachedTunnel {
+interface AttachedTunnel {
   readonly id: string;
   readonly name: string;
 }

@@ -37,7 +37,7 @@ const codeMs = 60_000;
 const spentMs = 10 * 60_000;
 const formBytesMost = 2_048;
 
-export interface AuthorizationRequests {
+interface AuthorizationRequests {
   readonly waiting: WaitingRequests;
   readonly authorize: (request: Request, address: string) => Promise<Response>;
   readonly show: (request: Request, address: string) => Promise<Response>;

@@ -6,7 +6,7 @@ import { describeRedirect } from './core/redirect-uri.ts';
 import type { AuthorizationRequest } from './flows.ts';
 import { oauthPath } from './metadata.ts';
 
-export interface Consent extends Pick<AuthorizationRequest, 'program' | 'host' | 'resource' | 'redirectUri'> {
+interface Consent extends Pick<AuthorizationRequest, 'program' | 'host' | 'resource' | 'redirectUri'> {
   readonly claims: VisitorClaims;
   readonly projectName: string;
   readonly secret: string;

@@ -33,7 +33,7 @@ export interface Code extends Asked {
 }
 
 /** A code that was used: if it comes again, the tokens that it gave end (RFC 6749 4.1.2). */
-export interface SpentCode {
+interface SpentCode {
   readonly stage: 'spent';
   readonly chainId: string;
 }
@@ -46,7 +46,7 @@ export interface Chain extends Asked {
   readonly current: string;
 }
 
-export type FlowContent = AuthorizationRequest | Code | SpentCode | Chain;
+type FlowContent = AuthorizationRequest | Code | SpentCode | Chain;
 const kindOf = { question: 'grant', code: 'grant', spent: 'grant', chain: 'refresh' } as const;
 
 export interface AuthorizationFlow<C extends FlowContent = FlowContent> {

@@ -24,7 +24,7 @@ import { endOwnProgram } from './program-end.ts';
 
 const accessMs = hourMs;
 
-export type TokenErrorCode = 'invalid_request' | 'invalid_client' | 'invalid_grant' | 'invalid_target' | 'unsupported_grant_type';
+type TokenErrorCode = 'invalid_request' | 'invalid_client' | 'invalid_grant' | 'invalid_target' | 'unsupported_grant_type';
 
 /** RFC 6749 5.2. */
 export class TokenError extends Error {
@@ -41,7 +41,7 @@ function refuse(code: TokenErrorCode, description: string): never {
 }
 
 /** RFC 6749 5.1. */
-export interface GivenTokens {
+interface GivenTokens {
   readonly access_token: string;
   readonly token_type: 'Bearer';
   readonly expires_in: number;

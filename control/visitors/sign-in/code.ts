@@ -20,7 +20,7 @@ import type { Visit, VisitDeps } from './visit-deps.ts';
 const codeTries = 5;
 
 /** What a flow of kind `code` holds. The job adds the hash of the code, if the policy lists the address. */
-export interface CodeFlow {
+interface CodeFlow {
   readonly email: string;
   readonly browserHash: string;
   readonly codeHash?: string;

@@ -29,7 +29,7 @@ export function keepFlowBrowser({ cookies }: CookieDeps, headers: Headers) {
 
 type FlowKind = Schema['access_flows']['kind'];
 
-export interface NewFlow {
+interface NewFlow {
   readonly kind: FlowKind;
   readonly policyId: string;
   readonly secret: string;

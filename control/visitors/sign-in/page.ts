@@ -15,7 +15,7 @@ export interface Markup {
   readonly markup: string;
 }
 
-export type Piece = Markup | string | number | null | readonly Piece[];
+type Piece = Markup | string | number | null | readonly Piece[];
 
 function render(piece: Piece): string {
   if (piece === null) return '';

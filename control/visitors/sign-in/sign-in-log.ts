@@ -7,7 +7,7 @@ import { createId } from '../../platform/store/id.ts';
 import type { Store } from '../../platform/store/store.ts';
 import type { Visit } from './visit-deps.ts';
 
-export interface SignInOutcome {
+interface SignInOutcome {
   /** An e-mail address or a name; empty if the visitor is unknown. */
   readonly who: string;
   readonly method: AccessSignIn['method'];

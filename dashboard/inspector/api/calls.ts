@@ -7,7 +7,7 @@ const timeoutMs = 15_000;
 
 const token = takeToken();
 
-export class CallError extends Error {
+class CallError extends Error {
   /** Undefined if there was no answer. */
   readonly code: InspectRefusalCode | undefined;
   constructor(text: string, code: InspectRefusalCode | undefined) {

@@ -10,7 +10,7 @@ const silenceMs = 40_000;
 const firstRetryMs = 1_000;
 const lastRetryMs = 10_000;
 
-export interface Follower {
+interface Follower {
   readonly onList: (list: ExchangeList) => void;
   readonly onEvent: (event: InspectEvent) => void;
   /** The connection ended; another attempt follows. */

@@ -2,7 +2,7 @@
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
 
-export interface ParsedJson {
+interface ParsedJson {
   readonly value: Json;
 }
 

@@ -2,7 +2,7 @@
 import type { Timing } from '@underpass/rules/inspect/exchange.ts';
 import { formatDuration } from './format.ts';
 
-export type TimingSide = 'edge' | 'tunnel' | 'upstream';
+type TimingSide = 'edge' | 'tunnel' | 'upstream';
 
 export interface TimingPart {
   readonly side: TimingSide;

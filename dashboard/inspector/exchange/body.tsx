@@ -18,7 +18,7 @@ import { Pairs } from './headers.tsx';
 import { JsonTree } from './json-tree.tsx';
 import { TextBlock } from './text-block.tsx';
 
-export interface BodyProps {
+interface BodyProps {
   readonly exchange: Pick<Exchange, 'id' | 'state'>;
   readonly side: Side;
   readonly body: BodyView;

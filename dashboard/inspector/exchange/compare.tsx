@@ -15,7 +15,7 @@ import { clockOf, durationOf, statusOf } from '../list/rows.ts';
 import { StatusBadge } from '../list/status-badge.tsx';
 import { goTo } from '../state/route.ts';
 
-export interface CompareProps {
+interface CompareProps {
   readonly exchange: ExchangeSummary;
   /** Null: the person chooses first. */
   readonly withId: number | null;

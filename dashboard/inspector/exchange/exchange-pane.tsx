@@ -18,7 +18,7 @@ import { TimingCard } from './timing-card.tsx';
 
 const Compare = lazyPart('The comparison', () => import('./compare.tsx').then(({ Compare }) => Compare), <LoadingArea />);
 
-export interface ExchangePaneProps {
+interface ExchangePaneProps {
   readonly route: Route;
   /** Undefined if the list no longer has it. */
   readonly summary: ExchangeSummary | undefined;

@@ -4,7 +4,7 @@ import { Eye, EyeOff } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { Button } from '../../ui/button.tsx';
 
-export interface HeadersProps {
+interface HeadersProps {
   readonly headers: readonly ShownHeader[];
   readonly isRevealed: boolean;
   readonly onReveal: (reveal: boolean) => void;
@@ -50,7 +50,7 @@ function Hidden({ name, onReveal }: { readonly name: string; readonly onReveal: 
   );
 }
 
-export interface PairsProps {
+interface PairsProps {
   readonly label: string;
   readonly pairs: readonly (readonly [name: string, value: ReactNode])[];
 }

@@ -14,7 +14,7 @@ type Part = 'body' | 'headers' | 'query';
 /** The person's choice holds for the requests that they open next. */
 const chosen: { [side in Side]?: Part } = {};
 
-export interface MessageCardProps {
+interface MessageCardProps {
   readonly side: Side;
   readonly exchange: Exchange;
   readonly isRevealed: boolean;

@@ -17,7 +17,7 @@ import { replay } from '../api/calls.ts';
 import { type DraftHeader, draftOf, type ReplayDraft, requestOf } from '../core/replay-draft.ts';
 import { goTo } from '../state/route.ts';
 
-export interface ReplayPanelProps {
+interface ReplayPanelProps {
   readonly exchange: Exchange;
   readonly onClose: () => void;
 }

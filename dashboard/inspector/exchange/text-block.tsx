@@ -6,7 +6,7 @@ import { Button } from '../../ui/button.tsx';
 
 const firstCharacters = 50_000;
 
-export interface TextBlockProps {
+interface TextBlockProps {
   readonly text: string;
   /** Names it for screen readers. */
   readonly label: string;

@@ -5,7 +5,7 @@ import { Banner } from '../../ui/banner.tsx';
 import { ConfirmDialog } from '../../ui/overlay/confirm-dialog.tsx';
 import { countOf } from '../core/format.ts';
 
-export interface ClearDialogProps {
+interface ClearDialogProps {
   readonly count: number;
   readonly onClose: () => void;
   readonly work: () => Promise<void>;

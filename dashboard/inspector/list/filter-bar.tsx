@@ -17,7 +17,7 @@ const statuses: readonly { readonly value: StatusFilter; readonly label: string 
   { value: '5', label: '5xx' },
 ];
 
-export interface FilterBarProps {
+interface FilterBarProps {
   readonly filter: Filter;
   readonly onFilter: (filter: Filter) => void;
   readonly exchanges: readonly ExchangeSummary[];

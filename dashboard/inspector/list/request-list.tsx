@@ -24,7 +24,7 @@ const widePx = 880;
 const wideRowPx = 40;
 const narrowRowPx = 60;
 
-export interface RequestListProps {
+interface RequestListProps {
   readonly exchanges: readonly ExchangeSummary[];
   readonly selectedId: number | undefined;
   readonly showHost: boolean;

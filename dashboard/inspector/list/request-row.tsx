@@ -13,7 +13,7 @@ export const columns = ['Status', 'Method', 'Path', 'Duration', 'Size', 'Visitor
 export const wideGrid =
   'grid grid-cols-[5.5rem_4.5rem_minmax(0,1fr)_5rem_9rem_minmax(0,12rem)_minmax(0,12rem)_6rem] items-center gap-x-5 px-4';
 
-export interface RequestRowProps {
+interface RequestRowProps {
   readonly exchange: ExchangeSummary;
   /** The place in the list, from 0. */
   readonly index: number;

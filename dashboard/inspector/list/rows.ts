@@ -6,7 +6,7 @@ import { formatDuration } from '../core/format.ts';
 
 const statusTones: readonly Tone[] = ['neutral', 'info', 'ok', 'info', 'warn', 'danger'];
 
-export interface StatusText {
+interface StatusText {
   readonly text: string;
   readonly tone: Tone;
 }

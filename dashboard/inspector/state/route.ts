@@ -11,7 +11,7 @@ export interface Route {
 
 const pattern = /^#\/(\d{1,15})(?:\/compare(?:\/(\d{1,15}))?)?$/;
 
-export function parseRoute(hash: string): Route | undefined {
+function parseRoute(hash: string): Route | undefined {
   const match = pattern.exec(hash);
   if (match === null) return undefined;
   const id = Number(match[1]);

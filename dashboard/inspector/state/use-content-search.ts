@@ -7,7 +7,7 @@ import { type Found, nothingFound, wordsOf } from '../core/filter.ts';
 /** The pause between two searches: a person types several letters, and requests arrive in a row. */
 const pauseMs = 300;
 
-export interface ContentSearch {
+interface ContentSearch {
   readonly found: Found;
   readonly isSearching: boolean;
   /** What it left out; empty if nothing. */

@@ -3,7 +3,7 @@ import type { Exchange, ExchangeSummary } from '@underpass/rules/inspect/exchang
 import { useEffect, useState } from 'react';
 import { getExchange } from '../api/calls.ts';
 
-export interface LoadedExchange {
+interface LoadedExchange {
   /** The exchange of the requested id; a failed refresh keeps it. */
   readonly exchange: Exchange | undefined;
   readonly error: unknown;

@@ -13,7 +13,7 @@ import { SessionFields } from './session-fields.tsx';
 import { SignInFields } from './sign-in-fields.tsx';
 import type { PolicyEdit } from './use-policy-form.ts';
 
-export interface PolicyEditorProps {
+interface PolicyEditorProps {
   readonly policy: AccessPolicy;
   readonly edit: PolicyEdit;
   readonly readOnly: boolean;

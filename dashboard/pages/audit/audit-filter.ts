@@ -6,7 +6,7 @@ export const spans = { today: 0, week: 6, month: 29 } as const;
 
 export type When = keyof typeof spans | 'dates';
 
-export interface AuditFilter {
+interface AuditFilter {
   readonly q?: string | undefined;
   readonly action?: string | undefined;
   readonly actor?: string | undefined;

@@ -10,7 +10,7 @@ import { AuditEntryView } from './audit-entry.tsx';
 import { filterNames } from './audit-filter.ts';
 import { AuditFilterFields, type AuditFilterFieldsProps } from './audit-filter-fields.tsx';
 
-export interface AuditLogProps extends AuditFilterFieldsProps {
+interface AuditLogProps extends AuditFilterFieldsProps {
   readonly page: Promise<AuditPage>;
   /** The text for a log without entries. */
   readonly about: string;

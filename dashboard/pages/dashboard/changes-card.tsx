@@ -7,7 +7,7 @@ import { Card } from '../../ui/card.tsx';
 import { TimeAgo } from '../../ui/date-time.tsx';
 import { Sentence } from '../audit/sentence.tsx';
 
-export interface ChangesCardProps {
+interface ChangesCardProps {
   readonly changes: readonly RecentChange[];
   readonly className: string | undefined;
 }

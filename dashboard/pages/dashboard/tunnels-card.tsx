@@ -13,7 +13,7 @@ import { TimeAgo } from '../../ui/date-time.tsx';
 import { tiles } from '../../ui/tiles.ts';
 import { ConditionNote, LiveStatusBadge } from '../tunnels/status-badge.tsx';
 
-export interface TunnelsCardProps {
+interface TunnelsCardProps {
   readonly overview: Pick<Overview, 'tunnels' | 'shown'>;
   readonly className: string;
 }

@@ -23,7 +23,7 @@ import { Switch } from '../../ui/input/switch.tsx';
 import { type CertificateInput, CertificatePanel, fallbackTexts } from './certificate-panel.tsx';
 import { DnsRecordView } from './dns-record-view.tsx';
 
-export interface CertificateCardProps {
+interface CertificateCardProps {
   readonly tunnel: Tunnel;
   readonly domain: IngressDomain;
   /** Asks again how the domain stands. */

@@ -7,7 +7,7 @@ import { useFetched } from '../../api/use-fetched.ts';
 import { useProject } from '../../session/session.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
 
-export interface DnsRecordViewProps {
+interface DnsRecordViewProps {
   readonly record: DnsRecord;
   /** The apex. */
   readonly zone: string;

@@ -1,7 +1,7 @@
 // The platforms that the command line client is built for, and the commands that install it on each. Pure.
 import type { ReleaseFile } from '@underpass/rules/entity/resource.ts';
 
-export type SystemName = 'linux' | 'macos' | 'windows';
+type SystemName = 'linux' | 'macos' | 'windows';
 
 /** spec 2, Download page: the installer tool first, then the CLI with it. */
 export interface InstallSteps {

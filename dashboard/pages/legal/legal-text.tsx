@@ -2,7 +2,7 @@
 import type { ReactNode } from 'react';
 import type { LegalBlock, LegalDocument, LegalSection } from './legal-document.ts';
 
-export interface LegalTextProps {
+interface LegalTextProps {
   readonly document: LegalDocument;
   readonly headingLevel: 2 | 3;
   /** Keeps anchors unique when one page shows two texts. */

@@ -9,7 +9,7 @@ import { Card } from '../../ui/card.tsx';
 import { TimeAgo, TimeSpan } from '../../ui/date-time.tsx';
 import { EdgeState } from './edge-state.tsx';
 
-export interface RegionsCardProps {
+interface RegionsCardProps {
   readonly overview: Pick<ServiceOverview, 'regions' | 'totalRegions'>;
   readonly className: string;
 }

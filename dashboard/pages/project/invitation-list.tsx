@@ -11,7 +11,7 @@ import { badgeColumn, dateColumn, titleColumn } from '../../ui/table/columns.tsx
 import { DataTable } from '../../ui/table/data-table.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
 
-export interface InvitationListProps {
+interface InvitationListProps {
   readonly project: Project;
   readonly invitations: readonly Invitation[];
   readonly ask: Confirm['ask'];

@@ -20,7 +20,7 @@ import { buttonColumn, dateColumn } from '../../ui/table/columns.tsx';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
 
-export interface MemberListProps {
+interface MemberListProps {
   readonly project: Project;
   readonly members: readonly Member[];
   readonly ask: Confirm['ask'];

@@ -4,7 +4,7 @@ import { useSaved } from '../../api/use-saved.ts';
 import { Card } from '../../ui/card.tsx';
 import { Switch } from '../../ui/input/switch.tsx';
 
-export interface PasskeyRuleCardProps {
+interface PasskeyRuleCardProps {
   readonly label: string;
   readonly hint: string;
   readonly required: boolean;

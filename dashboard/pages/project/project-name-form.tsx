@@ -6,7 +6,7 @@ import { TextField } from '../../form/text-field.tsx';
 import { useForm } from '../../form/use-form.ts';
 import { Button } from '../../ui/button.tsx';
 
-export interface ProjectNameFormProps {
+interface ProjectNameFormProps {
   readonly initialName: string;
   readonly submitLabel: string;
   readonly send: (name: string) => Promise<unknown>;

@@ -2,7 +2,7 @@
 import type { Role } from '@underpass/rules/entity/entity.ts';
 import { mayGrant, roleDescriptions, roleLabels, roles } from '@underpass/rules/people/permission.ts';
 
-export interface RoleOption {
+interface RoleOption {
   readonly value: Role;
   readonly label: string;
   readonly description: string;

@@ -19,7 +19,7 @@ interface AllowListValues {
   readonly pending: string;
 }
 
-export interface AllowListEditorProps {
+interface AllowListEditorProps {
   readonly form: Pick<Form<AllowListValues>, 'values' | 'errors' | 'set'>;
   readonly label: string;
   readonly disabled?: boolean;

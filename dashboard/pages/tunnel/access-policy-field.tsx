@@ -6,7 +6,7 @@ import { useFetched } from '../../api/use-fetched.ts';
 import { paths } from '../../routing/paths.ts';
 import { SelectField } from '../../ui/input/select-field.tsx';
 
-export interface AccessPolicyFieldProps {
+interface AccessPolicyFieldProps {
   readonly project: string;
   /** Empty: none. Undefined: the tunnel is of a type that takes none. */
   readonly value: string | undefined;

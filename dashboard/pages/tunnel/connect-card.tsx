@@ -12,7 +12,7 @@ loadLater(loadConnect);
 /** The placeholder is about as tall as the command for one domain: what follows on the page hardly moves. */
 const Connect = lazyPart('How to connect', loadConnect, <div className="h-154 md:h-105 lg:h-100" />);
 
-export interface ConnectCardProps {
+interface ConnectCardProps {
   readonly tunnel: Tunnel;
   /** A tunnel in use needs it less than what the page shows otherwise. */
   readonly startsFolded: boolean;

@@ -9,7 +9,7 @@ import { Field } from '../../ui/input/field.tsx';
 import { Input } from '../../ui/input/input.tsx';
 import { SelectField } from '../../ui/input/select-field.tsx';
 
-export interface ConnectFieldsProps {
+interface ConnectFieldsProps {
   readonly tab: SnippetTab;
   readonly inputs: ConnectInputs;
   readonly errors: ConnectErrors;

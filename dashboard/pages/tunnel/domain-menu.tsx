@@ -6,7 +6,7 @@ import { writeClipboard } from '../../ui/copy-button.tsx';
 import { Menu, MenuItem, MenuLink } from '../../ui/overlay/menu.tsx';
 import { toast } from '../../ui/overlay/toast.tsx';
 
-export interface DomainMenuProps {
+interface DomainMenuProps {
   readonly domain: IngressDomain;
   readonly onQrCode: (address: string) => void;
 }

@@ -34,7 +34,7 @@ const tones: Record<DomainBadge, Tone> = {
 /** More are folded. */
 const shownRows = 8;
 
-export interface IngressDomainsProps {
+interface IngressDomainsProps {
   readonly tunnel: Tunnel;
   readonly checks: DomainChecks;
 }

@@ -6,7 +6,7 @@ import { CircleCheck, CircleDashed } from 'lucide-react';
 import { Card } from '../../ui/card.tsx';
 import type { DomainChecks } from './domain-checks.ts';
 
-export interface SetupChecklistProps {
+interface SetupChecklistProps {
   readonly tunnel: Tunnel;
   readonly checks: Pick<DomainChecks, 'stateOf'>;
 }

@@ -40,7 +40,7 @@ export function connectionsChart(history: TunnelHistory): ChartData {
 
 const noRates: TunnelMetrics = { rx: 0, tx: 0, tcpConnectionRate: 0 };
 
-export interface TrafficSummary {
+interface TrafficSummary {
   readonly bytes: string;
   readonly connections: string;
 }

@@ -24,7 +24,7 @@ const DeleteTunnelDialog = lazyOverlay('The question', () =>
   import('./delete-tunnel-dialog.tsx').then(({ DeleteTunnelDialog }) => DeleteTunnelDialog),
 );
 
-export interface TunnelHeaderProps {
+interface TunnelHeaderProps {
   readonly tunnel: Tunnel;
   readonly busy: boolean;
   readonly onRefresh: () => void;

@@ -21,7 +21,7 @@ import {
 } from './new-tunnel-form.ts';
 import { ProxyProtocolField } from './proxy-protocol-field.tsx';
 
-export interface NewTunnelFieldsProps {
+interface NewTunnelFieldsProps {
   readonly form: NewTunnelForm;
   /** Takes an edit of the whole form: one action may change two fields. */
   readonly onChange: (change: (form: NewTunnelForm) => NewTunnelForm) => void;

@@ -6,7 +6,7 @@ import { SelectField } from '../../ui/input/select-field.tsx';
 /** Stands for the empty text: a select needs a value for each option. */
 const disabled = 'disabled';
 
-export interface ProxyProtocolFieldProps {
+interface ProxyProtocolFieldProps {
   readonly value: ProxyProtocol;
   readonly onChange: (value: ProxyProtocol) => void;
 }

@@ -29,7 +29,7 @@ export function isToldByNote(tunnel: Standing): boolean {
   return condition === 'failing' || condition === 'suspended';
 }
 
-export interface StatusBadgeProps {
+interface StatusBadgeProps {
   readonly tunnel: Standing;
   /** When the status was last known, if that is not now. */
   readonly asOfMs?: number | undefined;

@@ -7,7 +7,7 @@ import { Skeleton } from '../spinner.tsx';
 import { useInView } from '../use-in-view.ts';
 import type { ChartData, SeriesTone } from './draw-chart.ts';
 
-export interface ChartProps {
+interface ChartProps {
   readonly chart: ChartData;
   /** Shown under the chart; screen readers get it instead of the drawing. */
   readonly summary: string;

@@ -1,7 +1,7 @@
 // A row of figures with their labels.
 import clsx from 'clsx';
 
-export interface FiguresProps {
+interface FiguresProps {
   /** True beside content that matters more. */
   readonly isSmall?: boolean;
   readonly figures: readonly { readonly label: string; readonly value: string }[];

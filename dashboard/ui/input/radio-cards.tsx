@@ -1,7 +1,7 @@
 // A choice between a few options with a description each.
 import { useId } from 'react';
 
-export interface RadioCardsProps<Value extends string> {
+interface RadioCardsProps<Value extends string> {
   readonly label: string;
   readonly value: Value;
   readonly options: readonly { readonly value: Value; readonly label: string; readonly description: string }[];

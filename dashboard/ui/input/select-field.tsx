@@ -2,7 +2,7 @@
 import { Field, type FieldProps } from './field.tsx';
 import { Select, type SelectProps } from './select.tsx';
 
-export interface SelectFieldProps<Value extends string>
+interface SelectFieldProps<Value extends string>
   extends Omit<FieldProps, 'children'>,
     Pick<SelectProps<Value>, 'value' | 'options' | 'onChange' | 'disabled'> {}
 

@@ -2,7 +2,7 @@
 import { Switch as Base } from '@base-ui/react/switch';
 import { type ReactNode, useId } from 'react';
 
-export interface SwitchProps {
+interface SwitchProps {
   readonly label: ReactNode;
   readonly hint?: ReactNode;
   readonly checked: boolean;

@@ -3,7 +3,7 @@ import { type ReactNode, useRef } from 'react';
 import { Button } from '../button.tsx';
 import { Dialog } from './dialog.tsx';
 
-export interface ConfirmDialogProps {
+interface ConfirmDialogProps {
   readonly open: boolean;
   readonly onOpenChange: (open: boolean) => void;
   readonly title: string;

@@ -11,7 +11,7 @@ export interface MenuProps {
   readonly children: ReactNode;
 }
 
-export interface MenuFrameProps extends MenuProps {
+interface MenuFrameProps extends MenuProps {
   /** The id of the trigger. */
   readonly id: string;
   readonly opensAtOnce: boolean;

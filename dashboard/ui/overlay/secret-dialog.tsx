@@ -6,7 +6,7 @@ import { CopyTextButton } from '../copy-button.tsx';
 import { useLast } from '../use-last.ts';
 import { Dialog } from './dialog.tsx';
 
-export interface SecretDialogProps {
+interface SecretDialogProps {
   readonly title: string;
   /** The accessible name of the secret. */
   readonly label: string;

@@ -9,7 +9,7 @@ import { LeaveQuestion } from './leave-question.tsx';
 import { OverlayContainer } from './overlay-container.tsx';
 import { useOverlayLayer } from './use-overlay-layer.ts';
 
-export interface SidePanelProps {
+interface SidePanelProps {
   readonly open: boolean;
   readonly onOpenChange: (open: boolean) => void;
   readonly title: string;

@@ -3,7 +3,7 @@ import type { Dialog } from '@base-ui/react/dialog';
 import type { Layer } from '../../unsaved/unsaved-work.ts';
 import { unsaved, useLayer } from '../../unsaved/use-unsaved.ts';
 
-export interface OverlayLayer {
+interface OverlayLayer {
   readonly layer: Layer;
   readonly onOpenChange: (open: boolean, details: Dialog.Root.ChangeEventDetails) => void;
 }

@@ -8,7 +8,7 @@ import { Input } from '../input/input.tsx';
 /** Shorter lists need no search. */
 export const searchFromRows = 8;
 
-export interface ListToolbarProps {
+interface ListToolbarProps {
   /** `12 tunnels` */
   readonly counted: string;
   readonly bare?: boolean | undefined;
@@ -51,7 +51,7 @@ export function SearchField({ label, value, onChange }: SearchFieldProps) {
   );
 }
 
-export interface StatusFilterProps {
+interface StatusFilterProps {
   readonly counts: Readonly<Record<string, number>>;
   /** undefined: all. */
   readonly value: string | undefined;

@@ -5,7 +5,7 @@ export interface Sort {
   readonly direction: 'ascending' | 'descending';
 }
 
-export interface RowSelection<Row> {
+interface RowSelection<Row> {
   readonly query: string;
   readonly searchText: ((row: Row) => string) | undefined;
   readonly sort: Sort | undefined;

@@ -40,7 +40,7 @@ export interface TableProps<Row> {
   readonly wide?: boolean;
 }
 
-export interface TableViewProps<Row> extends TableProps<Row> {
+interface TableViewProps<Row> extends TableProps<Row> {
   readonly rows: readonly Row[];
   readonly sort: Sort | undefined;
   readonly canSort: (column: Column<Row>) => boolean;

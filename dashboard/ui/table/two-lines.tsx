@@ -1,7 +1,7 @@
 // A cell of two lines: the second, smaller one tells more about the first.
 import type { ReactNode } from 'react';
 
-export interface TwoLinesProps {
+interface TwoLinesProps {
   readonly children: ReactNode;
   readonly second: ReactNode;
   /** True if the first line names the row. */

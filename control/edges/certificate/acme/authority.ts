@@ -13,7 +13,7 @@ import { dnsProof, type ExternalAccount, readAccountKey } from './jws.ts';
 import { AcmeError } from './problem.ts';
 import { certificateIdOf } from './renewal-info.ts';
 
-export interface AcmeAuthorityDeps {
+interface AcmeAuthorityDeps {
   readonly directory: string;
   readonly ca?: string;
   readonly email?: string;

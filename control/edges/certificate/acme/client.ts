@@ -20,7 +20,7 @@ export interface Proof {
   readonly keyAuthorization: string;
 }
 
-export interface OrderRequest {
+interface OrderRequest {
   readonly name: string;
   /** Kinds in order of preference. */
   readonly kinds: readonly ChallengeKind[];

@@ -12,7 +12,7 @@ const timeoutMs = 20_000;
 /** The longest back-off: a longer Retry-After is cut to it. */
 const longestWaitMs = dayMs;
 
-export interface ExchangeOptions {
+interface ExchangeOptions {
   readonly method: 'GET' | 'HEAD' | 'POST';
   readonly url: string;
   readonly body?: string;

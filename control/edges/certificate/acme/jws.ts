@@ -30,7 +30,7 @@ export function readAccountKey(pem: string): AccountKey {
 
 const base64url = (text: string): string => Buffer.from(text).toString('base64url');
 
-export interface JwsHeader {
+interface JwsHeader {
   readonly nonce: string;
   readonly url: string;
   /** The account's URL, once there is one. */

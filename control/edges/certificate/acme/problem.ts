@@ -1,6 +1,6 @@
 // What went wrong with a certificate authority, as one coded error.
 
-export type AcmeCode =
+type AcmeCode =
   /** No answer in time, or none that can be read. */
   | 'unreachable'
   /** The authority asks to wait. */

@@ -49,7 +49,7 @@ export interface Attempt {
   readonly retryAt: number;
 }
 
-export type OrderDecision =
+type OrderDecision =
   | { readonly kind: 'go' }
   | { readonly kind: 'wait'; readonly why: 'back-off' | 'project-budget' | 'owner-budget' | 'budget' };
 

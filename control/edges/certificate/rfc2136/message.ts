@@ -92,7 +92,7 @@ function digest(key: TsigKey, ...parts: readonly Buffer[]): Buffer {
   return hmac.digest();
 }
 
-export interface SignedMessage {
+interface SignedMessage {
   readonly bytes: Buffer;
   readonly mac: Buffer;
 }

@@ -4,7 +4,7 @@ import { randomInt } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { encodeUpdate, readUpdateAnswer, signMessage, type TsigKey, type TxtChange } from './message.ts';
 
-export interface DnsUpdaterOptions {
+interface DnsUpdaterOptions {
   readonly server: { readonly address: string; readonly port: number };
   readonly zone: string;
   readonly key: TsigKey;

@@ -8,7 +8,7 @@ export const recheckEveryMs = 24 * hourMs;
 export const lostAfterMs = 72 * hourMs;
 const lostAfterMisses = 3;
 
-export interface Misses {
+interface Misses {
   readonly misses: number;
   readonly firstMissedAt: number | null;
 }

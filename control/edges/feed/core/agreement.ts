@@ -6,7 +6,7 @@ interface Mark {
   readonly hosts: string;
 }
 
-export interface AgreementDeps {
+interface AgreementDeps {
   /** The name of this process among them. */
   readonly self: string;
   /** Nothing waits for a process that takes longer: its edges are late, or its announcement was lost. */

@@ -3,7 +3,7 @@
 import { ClientErrorCode } from '@underpass/rules/entity/resource.ts';
 import type { FeedTunnelReport } from '@underpass/wire/feed/feed.ts';
 
-export interface Sighting {
+interface Sighting {
   readonly atMs: number;
   readonly address: string;
 }

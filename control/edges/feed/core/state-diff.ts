@@ -16,7 +16,7 @@ interface Entry {
 }
 
 /** One part of the state, by id. */
-export type Index = Map<string, Entry>;
+type Index = Map<string, Entry>;
 export type IndexedState = Readonly<Record<FeedPart, Index>>;
 
 const idOf = (value: object): string => String('edgeId' in value ? value.edgeId : (value as { id?: unknown }).id);

@@ -26,7 +26,7 @@ export type AuthorizationError =
   | 'access_denied'
   | 'temporarily_unavailable';
 
-export type ParsedAuthorization =
+type ParsedAuthorization =
   | { readonly ok: true; readonly value: Authorization }
   /** No registered address to redirect to: the person gets a page. */
   | { readonly ok: false; readonly page: string }

@@ -8,7 +8,7 @@ const redirectUrisMost = 10;
 const nameCharsMost = 60;
 
 /** RFC 7591 3.2.2. */
-export interface WrongMetadata {
+interface WrongMetadata {
   readonly ok: false;
   readonly error: 'invalid_redirect_uri' | 'invalid_client_metadata';
   readonly description: string;
