@@ -6,6 +6,7 @@ import { opendir, realpath, stat } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join, relative, sep } from 'node:path';
+import { escapeHtml } from '@underpass/rules/text/escape-html.ts';
 import send from 'send';
 import { ClientError, fileReason } from '../process/error.ts';
 import { parseFilePath } from './file-path.ts';
@@ -127,9 +128,6 @@ async function sendList(response: ServerResponse, place: string, names: readonly
   response.setHeader('cache-control', 'no-cache');
   answerWith(response, 200, 'text/html; charset=utf-8', renderList(names, [...up, ...entries.toSorted()]));
 }
-
-const escapes: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
-const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (sign) => escapes[sign]!);
 
 export function renderList(names: readonly string[], entries: readonly string[]): string {
   const title = escapeHtml(`/${names.join('/')}`);

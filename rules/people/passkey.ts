@@ -1,8 +1,9 @@
 // Passkeys: their names and number, when a session counts as proven by one, the sign counter, and recovery codes.
 
 import { limits } from '../limits.ts';
-import { accept, type Parsed, refuse } from '../parsed.ts';
+import type { Parsed } from '../parsed.ts';
 import { parseSingleLine } from '../text/single-line.ts';
+import { createTypedCode } from '../text/typed-code.ts';
 
 /**
  * What a session has proven with a passkey or a recovery code: nothing, some time ago, or within the last minutes
@@ -44,21 +45,9 @@ export function isNextSignCount(stored: number, given: number): boolean {
   return given > stored || (given === 0 && stored === 0);
 }
 
-/** Consonants without look-alikes. 20^20 is 2^86: too many to try, even for a thief of the hashes. */
-const alphabet = 'BCDFGHJKLMNPQRSTVWXZ';
-const codeChars = 20;
-const groupChars = 5;
-
-/** `pick(n)` gives a random integer from 0 up to, not including, n. */
-export function generateRecoveryCode(pick: (bound: number) => number): string {
-  return grouped(Array.from({ length: codeChars }, () => alphabet[pick(alphabet.length)]!).join(''));
-}
-
-/** Parses what people type: any case, with or without the hyphens. */
-export function parseRecoveryCode(text: string): Parsed<string> {
-  const letters = text.length > 64 ? '' : text.replace(/[\s-]/g, '').replace(/[a-z]/g, (letter) => letter.toUpperCase());
-  const isCode = letters.length === codeChars && [...letters].every((letter) => alphabet.includes(letter));
-  return isCode ? accept(grouped(letters)) : refuse('Enter a code such as BCDFG-HJKLM-NPQRS-TVWXZ.');
-}
-
-const grouped = (letters: string): string => letters.match(new RegExp(`.{${groupChars}}`, 'g'))!.join('-');
+/** 20^20 is 2^86: too many to try, even for a thief of the hashes. */
+export const { generate: generateRecoveryCode, parse: parseRecoveryCode } = createTypedCode(
+  4,
+  5,
+  'Enter a code such as BCDFG-HJKLM-NPQRS-TVWXZ.',
+);

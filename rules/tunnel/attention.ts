@@ -3,6 +3,7 @@
 
 import { dayMs, hourMs, type QuotaName, quotaNouns } from '../limits.ts';
 import { counted } from '../text/counted.ts';
+import { capitaliseFirst } from '../text/text.ts';
 import { type ClientErrorName, clientErrors, isRefusal } from './client-error.ts';
 import { certificateLimits } from './own-certificate.ts';
 import { type PortProblem, portProblems } from './port-range.ts';
@@ -286,7 +287,7 @@ export function describeAttention({
     case 'client-refused':
       return {
         title: `${tunnel}: a client is refused`,
-        text: error ? `${capitalised(clientErrors[error.code])}, client at ${error.address}.` : '',
+        text: error ? `${capitaliseFirst(clientErrors[error.code])}, client at ${error.address}.` : '',
       };
     case 'domain-losing':
       return { title: `${domain} will be unverified`, text: 'Its TXT record is no longer found.' };
@@ -326,8 +327,6 @@ export function describeAttention({
       return { title: `Little room for more ${quotaNouns[quota]}`, text: `${affected} of ${total} are used.` };
   }
 }
-
-const capitalised = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 
 export type ConditionCounts = Readonly<Record<TunnelCondition, number>>;
 

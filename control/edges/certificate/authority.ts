@@ -1,7 +1,8 @@
 // What makes certificates: the local authority of a laptop (local-ca.ts) or an ACME directory (acme/).
 
+import { isWildcardName } from '@underpass/rules/names/hostname.ts';
 import type { RenewalWindow } from './core/renewal.ts';
-import { isWildcard, type WantedName } from './core/wanted.ts';
+import type { WantedName } from './core/wanted.ts';
 
 export interface IssuedCertificate {
   /** Leaf first; a private root last, so that clients can pin it. */
@@ -52,5 +53,5 @@ export interface Authority {
 /** Whether the authority can make a certificate for a wanted name: wildcards of users need a way for their proofs. */
 export function mayIssue(authority: Authority, { name, projectId }: Pick<WantedName, 'name' | 'projectId'>): boolean {
   if (projectId === '') return authority.canIssue(name);
-  return !isWildcard(name) || authority.local || authority.delegationZone !== undefined;
+  return !isWildcardName(name) || authority.local || authority.delegationZone !== undefined;
 }

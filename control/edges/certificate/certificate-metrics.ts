@@ -1,11 +1,12 @@
 // Prometheus metrics of certificates: when they end, how many names have none, and how orders went.
 
+import { isWildcardName } from '@underpass/rules/names/hostname.ts';
 import type { FeedCertificate } from '@underpass/wire/feed/feed.ts';
 import { Counter, type Registry } from 'prom-client';
 import type { PlatformDeps } from '../../platform/deps.ts';
 import { addGauge } from '../../platform/store/gauge.ts';
 import { readEnds, readOwnNames, readTunnelNames } from './certificate-rows.ts';
-import { isWildcard, type WantedName } from './core/wanted.ts';
+import type { WantedName } from './core/wanted.ts';
 import { keepFirst } from './kept.ts';
 
 export type OrderOutcome = 'issued' | 'failed';
@@ -27,7 +28,7 @@ interface CertificateMetricsDeps extends Pick<PlatformDeps, 'store' | 'clock'> {
 /** `host`: a name that clients of a region dial, or the dashboard's. `wildcard`: for generated names. `tunnel`: a user's name. */
 function kindOf({ name, projectId }: Pick<WantedName, 'name' | 'projectId'>): string {
   if (projectId !== '') return 'tunnel';
-  return isWildcard(name) ? 'wildcard' : 'host';
+  return isWildcardName(name) ? 'wildcard' : 'host';
 }
 
 interface Line {

@@ -1,12 +1,13 @@
 // One order of a certificate: counted before it begins, kept when it succeeds, explained when it fails.
 
 import { X509Certificate } from 'node:crypto';
+import { isWildcardName } from '@underpass/rules/names/hostname.ts';
 import type { PlatformDeps } from '../../platform/deps.ts';
 import type { Authority, IssuedCertificate, IssueFailure } from './authority.ts';
 import type { OrderOutcome } from './certificate-metrics.ts';
 import { failAttempt, type MadeCertificate, readChain, readHeld, saveCertificate, startAttempt } from './certificate-rows.ts';
 import { needsAlarm } from './core/cover.ts';
-import { isWildcard, type WantedName } from './core/wanted.ts';
+import type { WantedName } from './core/wanted.ts';
 import { findDelegation } from './delegation.ts';
 import { hostsOf } from './given-files.ts';
 
@@ -38,7 +39,7 @@ function describe(name: string, issuer: string, issued: IssuedCertificate): Made
 
 /** Undefined for names that need no record of a user. */
 async function findProofName({ store, authority }: OrderDeps, { name, projectId }: WantedName): Promise<string | undefined> {
-  if (projectId === '' || !isWildcard(name) || authority.delegationZone === undefined) return undefined;
+  if (projectId === '' || !isWildcardName(name) || authority.delegationZone === undefined) return undefined;
   const delegation = await findDelegation(store.db, name, authority.delegationZone);
   if (delegation === undefined) throw new Error('the domain is no longer verified');
   return delegation.target;

@@ -1,6 +1,7 @@
 // Keeps every served name with a valid certificate: finds what is missing or due, and asks the authority within its budgets,
 // one control process per name at a time. Only verified hosts of http tunnels that point at us, and our own names.
 
+import { isWildcardName } from '@underpass/rules/names/hostname.ts';
 import type { FeedCertificate } from '@underpass/wire/feed/feed.ts';
 import type { WithLease } from '../../platform/store/lease.ts';
 import { type AddressCheck, createAddressCheck } from './address-check.ts';
@@ -23,7 +24,7 @@ import {
   type Ledger,
   type OrderBudget,
 } from './core/budget.ts';
-import { type Holdings, isWildcard, namesToCover, type WantedName } from './core/wanted.ts';
+import { type Holdings, namesToCover, type WantedName } from './core/wanted.ts';
 import { type OrderDeps, placeOrder } from './order.ts';
 import { createOrders, createPasses, type Orders, type Scope } from './passes.ts';
 import { createRenewalAdvice, type RenewalAdvice } from './renewal-advice.ts';
@@ -88,7 +89,8 @@ async function namesInNeed(parts: Parts, scope: Scope, attempts: readonly Attemp
 }
 
 async function isHere({ authority, addresses, log }: Parts, wanted: WantedName): Promise<boolean> {
-  if ((isWildcard(wanted.name) && wanted.projectId === '') || authority.local || (await addresses.isHere(wanted))) return true;
+  if ((isWildcardName(wanted.name) && wanted.projectId === '') || authority.local || (await addresses.isHere(wanted)))
+    return true;
   // A user sees it on the page of the tunnel.
   if (wanted.projectId === '')
     log.warn({ name: wanted.name }, 'certificates: not ordered; the name does not point at its region yet');

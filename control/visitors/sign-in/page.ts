@@ -2,13 +2,10 @@
 // tunnel, and cannot be framed.
 
 import { logoSvg } from '@underpass/rules/screen/look.ts';
+import { escapeHtml } from '@underpass/rules/text/escape-html.ts';
 import { productName } from '@underpass/rules/text/text.ts';
 import { linkScriptPath } from './link-script.ts';
 import { stylePath } from './style.ts';
-
-const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
-
-const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (letter) => entities[letter]!);
 
 /** HTML. `html` makes it, and escapes every other value. */
 export interface Markup {

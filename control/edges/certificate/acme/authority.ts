@@ -2,9 +2,9 @@
 // DNS shows those of dns-01, for wildcards.
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isWildcardName } from '@underpass/rules/names/hostname.ts';
 import type { FeedChallenge } from '@underpass/wire/feed/feed.ts';
 import type { Authority, IssueRequest } from '../authority.ts';
-import { isWildcard } from '../core/wanted.ts';
 import { keepFirst } from '../kept.ts';
 import type { DnsUpdater } from '../rfc2136/updater.ts';
 import { createAlpnCertificate } from '../x509.ts';
@@ -32,7 +32,7 @@ interface AcmeAuthorityDeps {
 
 /** Both kinds prove the same. After a failure of one (port 80 closed, TLS ended elsewhere) the other comes first. */
 function kindsFor(name: string, failures: number): readonly ChallengeKind[] {
-  if (isWildcard(name)) return ['dns-01'];
+  if (isWildcardName(name)) return ['dns-01'];
   return failures % 2 === 0 ? ['http-01', 'tls-alpn-01'] : ['tls-alpn-01', 'http-01'];
 }
 
@@ -86,7 +86,7 @@ export function createAcmeAuthority(deps: AcmeAuthorityDeps): Authority {
     id: directory,
     local: false,
     ...(deps.delegation === undefined ? {} : { delegationZone: deps.delegation.zone }),
-    canIssue: (name) => !isWildcard(name) || withinZone(name.slice(2)),
+    canIssue: (name) => !isWildcardName(name) || withinZone(name.slice(2)),
     issue: async (request) => {
       const { name, failures, signal } = request;
       const acme = await client.get();

@@ -1,6 +1,6 @@
 // Which names need a certificate from the authority now. Pure.
 
-import { servingNames } from '@underpass/rules/names/hostname.ts';
+import { isWildcardName, servingNames } from '@underpass/rules/names/hostname.ts';
 import { compileGiven, type GivenNames } from '../../feed/core/given-names.ts';
 import { type Attempt, failuresInARow } from './budget.ts';
 import { isCovering } from './cover.ts';
@@ -23,10 +23,8 @@ export interface Holdings {
   readonly given: readonly GivenNames[];
 }
 
-export const isWildcard = (name: string): boolean => name.startsWith('*.');
-
 /** The names of certificates that serve this one: a wildcard is served only by its own. */
-export const namesServing = (name: string): readonly string[] => (isWildcard(name) ? [name] : servingNames(name));
+export const namesServing = (name: string): readonly string[] => (isWildcardName(name) ? [name] : servingNames(name));
 
 /**
  * The names that the authority has to cover: our own, and the hosts of tunnels that none of our wildcards covers, unless a given
@@ -38,7 +36,7 @@ export function namesToCover(
   { held, attempts, given }: Holdings,
   nowMs: number,
 ): readonly WantedName[] {
-  const names = own.map(({ name }) => name).filter(isWildcard);
+  const names = own.map(({ name }) => name).filter(isWildcardName);
   const covering = names.filter((name) => isCovering(held.get(name), failuresInARow(attempts, name).count, nowMs));
   const uncovered = hosts.filter(({ name }) => !covering.includes(servingNames(name)[1]));
   const isGiven = compileGiven(given, nowMs);
