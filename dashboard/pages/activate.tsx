@@ -18,7 +18,7 @@ import { useShell } from '../session/session.ts';
 import { Banner } from '../ui/banner.tsx';
 import { Button } from '../ui/button.tsx';
 import { Card } from '../ui/card.tsx';
-import { DateTime } from '../ui/date-time.tsx';
+import { DateTime } from '../ui/date/date-time.tsx';
 import { ErrorPanel } from '../ui/error-panel.tsx';
 import { RadioCards } from '../ui/input/radio-cards.tsx';
 import { SelectField } from '../ui/input/select-field.tsx';

@@ -81,7 +81,7 @@ const impersonal: Readonly<Record<string, string>> = {
   'api/request.ts': 'the dialog of the open page',
   'bot-check/turnstile.ts': 'code of the provider',
   'live/live-link.ts': 'ends with the page of the project',
-  'ui/highlight.ts': 'code',
+  'ui/code/highlight.ts': 'code',
   'ui/overlay/menu.tsx': 'whether the code of menus has loaded',
   'ui/overlay/toast.tsx': 'toasts until their code has loaded',
 };

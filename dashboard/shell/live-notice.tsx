@@ -1,7 +1,7 @@
 // A notice while live updates do not arrive. The offline and the session notice cover their own reasons.
 import { useStoppedAt } from '../live/live-link.ts';
 import { Banner } from '../ui/banner.tsx';
-import { formatTimeOfDay } from '../ui/date-format.ts';
+import { formatTimeOfDay } from '../ui/date/date-format.ts';
 
 export function LiveNotice() {
   const stoppedAt = useStoppedAt();

@@ -10,7 +10,7 @@ import { saveFile } from '../../api/save-file.ts';
 import { useTask } from '../../api/use-task.ts';
 import { IconButton } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
-import { Segmented } from '../../ui/segmented.tsx';
+import { Segmented } from '../../ui/input/segmented.tsx';
 import { getBody } from '../api/calls.ts';
 import { parseJson } from '../core/json.ts';
 import { HexBody, ImageBody } from './bytes-body.tsx';

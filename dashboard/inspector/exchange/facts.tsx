@@ -1,7 +1,7 @@
 // When the request came, from where, and where the client sent it.
 import type { Exchange, ExchangeSummary } from '@underpass/rules/inspect/exchange.ts';
 import { formatSize } from '@underpass/rules/text/size.ts';
-import { formatDateTime } from '../../ui/date-format.ts';
+import { formatDateTime } from '../../ui/date/date-format.ts';
 import { clockOf, durationOf } from '../list/rows.ts';
 import { goTo } from '../state/route.ts';
 

@@ -5,7 +5,7 @@ import type { Exchange, MessageView } from '@underpass/rules/inspect/exchange.ts
 import { formatSize } from '@underpass/rules/text/size.ts';
 import { useState } from 'react';
 import { Card } from '../../ui/card.tsx';
-import { Segmented } from '../../ui/segmented.tsx';
+import { Segmented } from '../../ui/input/segmented.tsx';
 import { Body } from './body.tsx';
 import { Headers, Pairs } from './headers.tsx';
 

@@ -1,6 +1,6 @@
 // Where the first request has to go, and a command that sends one.
 import type { InspectState } from '@underpass/rules/inspect/exchange.ts';
-import { CommandLine } from '../../ui/command-line.tsx';
+import { CommandLine } from '../../ui/code/command-line.tsx';
 import { NoTunnelsIllustration } from '../../ui/illustrations/no-tunnels.tsx';
 
 export function NoRequests({ state }: { readonly state: InspectState }) {

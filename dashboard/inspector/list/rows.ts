@@ -1,7 +1,7 @@
 // How a row of the list reads.
 import type { ExchangeSummary } from '@underpass/rules/inspect/exchange.ts';
 import type { Tone } from '../../ui/badge.tsx';
-import { formatTimeOfDay } from '../../ui/date-format.ts';
+import { formatTimeOfDay } from '../../ui/date/date-format.ts';
 import { formatDuration } from '../core/format.ts';
 
 const statusTones: readonly Tone[] = ['neutral', 'info', 'ok', 'info', 'warn', 'danger'];

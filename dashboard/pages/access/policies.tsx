@@ -14,7 +14,7 @@ import { useProject } from '../../session/session.ts';
 import { AddButton } from '../../ui/add-button.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { ButtonLink } from '../../ui/button-link.tsx';
-import { DateTime, dateWidth } from '../../ui/date-time.tsx';
+import { DateTime, dateWidth } from '../../ui/date/date-time.tsx';
 import { NothingHere } from '../../ui/nothing-here.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';

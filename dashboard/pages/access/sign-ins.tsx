@@ -19,7 +19,7 @@ import { useProject } from '../../session/session.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
-import { DateTime, dateWidth } from '../../ui/date-time.tsx';
+import { DateTime, dateWidth } from '../../ui/date/date-time.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
 import { SelectField } from '../../ui/input/select-field.tsx';

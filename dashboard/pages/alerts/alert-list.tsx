@@ -5,7 +5,7 @@ import { placeOf } from '../../routing/attention-place.ts';
 import { useProject } from '../../session/session.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
-import { DateTime } from '../../ui/date-time.tsx';
+import { DateTime } from '../../ui/date/date-time.tsx';
 import { NothingHere } from '../../ui/nothing-here.tsx';
 import { dateColumn } from '../../ui/table/columns.tsx';
 import { DataTable } from '../../ui/table/data-table.tsx';

@@ -14,7 +14,7 @@ import { useProject } from '../../session/session.ts';
 import { Banner } from '../../ui/banner.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
-import { DateTime } from '../../ui/date-time.tsx';
+import { DateTime } from '../../ui/date/date-time.tsx';
 import { SecretDialog } from '../../ui/overlay/secret-dialog.tsx';
 import { toast } from '../../ui/overlay/toast.tsx';
 import { Deliveries } from './deliveries.tsx';

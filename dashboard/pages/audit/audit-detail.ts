@@ -1,6 +1,6 @@
 // The detail of an audit entry as lines: what a field was before and is now, and what was added or removed. Pure.
 import { isoTime } from '@underpass/rules/text/date.ts';
-import { formatDateTime } from '../../ui/date-format.ts';
+import { formatDateTime } from '../../ui/date/date-format.ts';
 
 export interface DetailLine {
   readonly name: string;

@@ -5,7 +5,7 @@ import { ChevronRight } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { Breakable } from '../../ui/breakable.tsx';
 import { CopyTextButton } from '../../ui/copy-button.tsx';
-import { DateTime } from '../../ui/date-time.tsx';
+import { DateTime } from '../../ui/date/date-time.tsx';
 import { type DetailLine, detailLines } from './audit-detail.ts';
 import { Sentence } from './sentence.tsx';
 

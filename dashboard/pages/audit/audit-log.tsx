@@ -3,7 +3,7 @@ import type { AuditEntry, AuditPage } from '@underpass/rules/entity/resource.ts'
 import { useSearchParams } from 'react-router';
 import { Load } from '../../api/load.tsx';
 import { LogTable } from '../../list/log-table.tsx';
-import { DateTime, dateWidth } from '../../ui/date-time.tsx';
+import { DateTime, dateWidth } from '../../ui/date/date-time.tsx';
 import { NothingHere } from '../../ui/nothing-here.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
 import { AuditEntryView } from './audit-entry.tsx';

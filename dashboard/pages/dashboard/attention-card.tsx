@@ -4,7 +4,7 @@ import { type AttentionItem, attentionKinds, describeAttention, describeConditio
 import { placeOf } from '../../routing/attention-place.ts';
 import { useProject } from '../../session/session.ts';
 import { AttentionList, CalmLine } from '../../ui/attention-list.tsx';
-import { TimeAgo, TimeLeft } from '../../ui/date-time.tsx';
+import { TimeAgo, TimeLeft } from '../../ui/date/date-time.tsx';
 
 export function AttentionCard({ overview }: { readonly overview: Pick<Overview, 'attention' | 'moreAttention' | 'conditions'> }) {
   const { attention, moreAttention, conditions } = overview;

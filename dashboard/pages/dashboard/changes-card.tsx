@@ -4,7 +4,7 @@ import { Link } from 'react-router';
 import { paths } from '../../routing/paths.ts';
 import { useProject } from '../../session/session.ts';
 import { Card } from '../../ui/card.tsx';
-import { TimeAgo } from '../../ui/date-time.tsx';
+import { TimeAgo } from '../../ui/date/date-time.tsx';
 import { Sentence } from '../audit/sentence.tsx';
 
 interface ChangesCardProps {

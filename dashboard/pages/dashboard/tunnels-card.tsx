@@ -9,7 +9,7 @@ import { paths } from '../../routing/paths.ts';
 import { useProject } from '../../session/session.ts';
 import { Card } from '../../ui/card.tsx';
 import { Sparkline } from '../../ui/chart/sparkline.tsx';
-import { TimeAgo } from '../../ui/date-time.tsx';
+import { TimeAgo } from '../../ui/date/date-time.tsx';
 import { tiles } from '../../ui/tiles.ts';
 import { ConditionNote, LiveStatusBadge } from '../tunnels/status-badge.tsx';
 

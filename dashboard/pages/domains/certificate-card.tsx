@@ -18,7 +18,7 @@ import { useProject } from '../../session/session.ts';
 import { Banner } from '../../ui/banner.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
-import { DateTime } from '../../ui/date-time.tsx';
+import { DateTime } from '../../ui/date/date-time.tsx';
 import { Switch } from '../../ui/input/switch.tsx';
 import { type CertificateInput, CertificatePanel, fallbackTexts } from './certificate-panel.tsx';
 import { DnsRecordView } from './dns-record-view.tsx';

@@ -9,7 +9,7 @@ import { callApi } from '../../api/request.ts';
 import { paths } from '../../routing/paths.ts';
 import { ButtonLink } from '../../ui/button-link.tsx';
 import { Card } from '../../ui/card.tsx';
-import { CommandLine } from '../../ui/command-line.tsx';
+import { CommandLine } from '../../ui/code/command-line.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { cloneSteps, fileOf, guessSystem, type InstallSteps, type System, systems } from './platform.ts';

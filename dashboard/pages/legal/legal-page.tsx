@@ -1,5 +1,5 @@
 // A legal text as a page, with a table of contents on wide screens.
-import { formatDay } from '../../ui/date-format.ts';
+import { formatDay } from '../../ui/date/date-format.ts';
 import type { LegalDocument } from './legal-document.ts';
 import { LegalText } from './legal-text.tsx';
 

@@ -12,10 +12,10 @@ import { paths } from '../../routing/paths.ts';
 import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
 import { ButtonLink } from '../../ui/button-link.tsx';
+import { Segmented } from '../../ui/input/segmented.tsx';
 import { NothingHere } from '../../ui/nothing-here.tsx';
 import { toast } from '../../ui/overlay/toast.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
-import { Segmented } from '../../ui/segmented.tsx';
 import { buttonColumn, dateColumn } from '../../ui/table/columns.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
 

@@ -19,7 +19,7 @@ import { AttentionList, CalmLine } from '../../ui/attention-list.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { Card } from '../../ui/card.tsx';
-import { DateTime, TimeAgo } from '../../ui/date-time.tsx';
+import { DateTime, TimeAgo } from '../../ui/date/date-time.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { LoadingArea } from '../../ui/spinner.tsx';
 import { RegionsCard } from './regions-card.tsx';

@@ -6,7 +6,7 @@ import { paths } from '../../routing/paths.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { Card } from '../../ui/card.tsx';
-import { TimeAgo, TimeSpan } from '../../ui/date-time.tsx';
+import { TimeAgo, TimeSpan } from '../../ui/date/date-time.tsx';
 import { EdgeState } from './edge-state.tsx';
 
 interface RegionsCardProps {

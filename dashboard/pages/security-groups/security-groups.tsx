@@ -11,7 +11,7 @@ import { loadPage } from '../../api/load-page.ts';
 import { PagedList } from '../../list/paged-list.tsx';
 import { useProject } from '../../session/session.ts';
 import { AddButton } from '../../ui/add-button.tsx';
-import { DateTime } from '../../ui/date-time.tsx';
+import { DateTime } from '../../ui/date/date-time.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { NoSecurityGroupsIllustration } from '../../ui/illustrations/no-security-groups.tsx';
 import { lazyOverlay } from '../../ui/lazy-part.tsx';

@@ -4,7 +4,7 @@ import type { HistoryRange, TunnelHistory } from '@underpass/rules/entity/resour
 import type { FirstBytePart } from '@underpass/rules/tunnel/figures.ts';
 import { useMemo, useState } from 'react';
 import { Chart } from '../../ui/chart/chart.tsx';
-import { Segmented } from '../../ui/segmented.tsx';
+import { Segmented } from '../../ui/input/segmented.tsx';
 import {
   answersChart,
   answerTitles,

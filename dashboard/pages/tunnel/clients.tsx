@@ -8,7 +8,7 @@ import { useReload } from '../../api/use-again.ts';
 import { useFetched } from '../../api/use-fetched.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Card } from '../../ui/card.tsx';
-import { DateTime } from '../../ui/date-time.tsx';
+import { DateTime } from '../../ui/date/date-time.tsx';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';
 import { LastClientNote } from './last-client.tsx';

@@ -13,7 +13,7 @@ import { Eye, EyeOff } from 'lucide-react';
 import { useState } from 'react';
 import { keep, readKept } from '../../session/kept.ts';
 import { Button } from '../../ui/button.tsx';
-import { CodeBlock } from '../../ui/code-block.tsx';
+import { CodeBlock } from '../../ui/code/code-block.tsx';
 import { CopyTextButton } from '../../ui/copy-button.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { ConnectFields } from './connect-fields.tsx';

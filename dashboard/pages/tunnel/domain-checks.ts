@@ -11,7 +11,7 @@ import { isApiError, mayRetry, messageOf } from '../../api/error.ts';
 import { callApi } from '../../api/request.ts';
 import { everMoreRarely, useAgain, useReload } from '../../api/use-again.ts';
 import { useFetched } from '../../api/use-fetched.ts';
-import { formatDay } from '../../ui/date-format.ts';
+import { formatDay } from '../../ui/date/date-format.ts';
 
 export interface DomainChecks {
   /** undefined until the first answer. */

@@ -10,7 +10,7 @@ import { useTask } from '../../api/use-task.ts';
 import { useProject } from '../../session/session.ts';
 import { Banner } from '../../ui/banner.tsx';
 import { Button } from '../../ui/button.tsx';
-import { formatDateTime } from '../../ui/date-format.ts';
+import { formatDateTime } from '../../ui/date/date-format.ts';
 import { toast } from '../../ui/overlay/toast.tsx';
 
 export function Expiry({ tunnel }: { readonly tunnel: Tunnel }) {

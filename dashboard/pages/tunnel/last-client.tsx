@@ -5,7 +5,7 @@ import { clientErrors } from '@underpass/rules/tunnel/client-error.ts';
 import { askFor } from '../../api/answers.ts';
 import { every, useAgain, useReload } from '../../api/use-again.ts';
 import { useFetched } from '../../api/use-fetched.ts';
-import { TimeAgo } from '../../ui/date-time.tsx';
+import { TimeAgo } from '../../ui/date/date-time.tsx';
 
 /** The interval; a refresh also renews how long ago it was. */
 const refreshes = every(15_000);

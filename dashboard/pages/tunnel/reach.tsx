@@ -12,7 +12,7 @@ import { useFetched } from '../../api/use-fetched.ts';
 import { useProject } from '../../session/session.ts';
 import { AddButton } from '../../ui/add-button.tsx';
 import { Card } from '../../ui/card.tsx';
-import { CommandLine } from '../../ui/command-line.tsx';
+import { CommandLine } from '../../ui/code/command-line.tsx';
 import { SecretDialog } from '../../ui/overlay/secret-dialog.tsx';
 import { dateColumn, nameColumn } from '../../ui/table/columns.tsx';
 import type { Column } from '../../ui/table/table-view.tsx';

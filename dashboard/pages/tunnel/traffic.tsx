@@ -12,7 +12,7 @@ import { Banner } from '../../ui/banner.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Chart, ChartSkeleton } from '../../ui/chart/chart.tsx';
-import { Segmented } from '../../ui/segmented.tsx';
+import { Segmented } from '../../ui/input/segmented.tsx';
 import { answerTitles } from './answer-series.ts';
 import { AnswerCharts } from './answers.tsx';
 import { bytesChart, chartTitles, connectionsChart, summarise } from './traffic-series.ts';

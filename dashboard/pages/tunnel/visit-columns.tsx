@@ -5,7 +5,7 @@ import { formatSize } from '@underpass/rules/text/size.ts';
 import { Fragment } from 'react';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
-import { formatDateTime, formatDayOfYear, formatTimeOfDay } from '../../ui/date-format.ts';
+import { formatDateTime, formatDayOfYear, formatTimeOfDay } from '../../ui/date/date-format.ts';
 import type { Column } from '../../ui/table/table-view.tsx';
 
 export const visitColumns: readonly Column<VisitorLogEntry>[] = [

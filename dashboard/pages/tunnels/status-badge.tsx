@@ -5,8 +5,8 @@ import { decideDisplayStatus, type StatusTone } from '@underpass/rules/tunnel/tu
 import { useStoppedAt } from '../../live/live-link.ts';
 import type { FollowedTunnel } from '../../live/live-tunnel.ts';
 import { Badge, type Dot, type Tone } from '../../ui/badge.tsx';
-import { formatTimeOfDay } from '../../ui/date-format.ts';
-import { TimeAgo, TimeSpan } from '../../ui/date-time.tsx';
+import { formatTimeOfDay } from '../../ui/date/date-format.ts';
+import { TimeAgo, TimeSpan } from '../../ui/date/date-time.tsx';
 
 const tones: Record<StatusTone, Tone> = { positive: 'ok', negative: 'danger', waiting: 'info', neutral: 'neutral' };
 

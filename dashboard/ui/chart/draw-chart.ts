@@ -1,7 +1,7 @@
 // Draws a chart with uPlot in the theme's colours. Redraws it when its width or the theme changes.
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import { formatDateTime, formatDayOfYear, formatTimeOfDay } from '../date-format.ts';
+import { formatDateTime, formatDayOfYear, formatTimeOfDay } from '../date/date-format.ts';
 
 export type SeriesTone = 'accent' | 'info' | 'ok' | 'warn' | 'danger';
 

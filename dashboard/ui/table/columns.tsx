@@ -4,7 +4,7 @@ import { ChevronRight } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { Badge, type Tone } from '../badge.tsx';
 import { Breakable } from '../breakable.tsx';
-import { DateTime, dateWidth } from '../date-time.tsx';
+import { DateTime, dateWidth } from '../date/date-time.tsx';
 import type { Column } from './table-view.tsx';
 
 /** The names of the rows. */

@@ -1,5 +1,5 @@
 // A command to paste into a terminal, with a copy button. Not highlighted: one line is not worth loading the highlighter.
-import { CopyButton } from './copy-button.tsx';
+import { CopyButton } from '../copy-button.tsx';
 
 interface CommandLineProps {
   readonly command: string;

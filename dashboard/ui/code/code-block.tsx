@@ -1,8 +1,8 @@
 // Code on a dark background in both themes; long lines wrap on a phone. It renders plain, and coloured once it is in view and the highlighter has loaded.
 // Tokens are React spans with colours set through the CSSOM, which the strict CSP allows.
 import { startTransition, useEffect, useRef, useState } from 'react';
+import { useInView } from '../use-in-view.ts';
 import { type HighlightedLine, highlight, type Language } from './highlight.ts';
-import { useInView } from './use-in-view.ts';
 
 interface CodeSection {
   readonly language: Language;

@@ -55,11 +55,11 @@ test('a time of day and a day have the clock and the order of the whole date', (
 });
 
 test('no other file of the dashboard formats dates', () => {
-  const root = new URL('../', import.meta.url);
+  const root = new URL('../../', import.meta.url);
   const files = globSync('**/*.{ts,tsx}', { cwd: root, exclude: ['node_modules', 'dist', 'dist/**', 'node_modules/**'] });
   const others = files.filter(
     (file) =>
-      !file.startsWith('ui/date-format.') &&
+      !file.startsWith('ui/date/date-format.') &&
       /DateTimeFormat\(\s*'|toLocale(Date|Time)String/.test(readFileSync(new URL(file, root), 'utf8')),
   );
   assert.ok(files.length > 100);
