@@ -24,7 +24,7 @@ import { findDownRegions, firstReportMs, isExpected, presenceOf } from '../tunne
 import { readLimited } from '../usage/traffic-limit.ts';
 import { readOpen } from './alert-rows.ts';
 import { type AlertStep, type AlertView, type KnownAlert, nextAlerts } from './core/next-alerts.ts';
-import { readWaitMs } from './waiting-time.ts';
+import { readWaitSeconds } from './waiting-time.ts';
 
 export interface ProjectSteps {
   readonly projectId: string;
@@ -65,7 +65,7 @@ export async function findTunnelSteps(deps: OverviewDeps, nowMs: number): Promis
   const open = await readOpen(deps.store.db, quick);
   const projects = new Set([...(await readSuspects(deps, nowMs)), ...open.keys()]);
   return stepsOf(projects, async (projectId) => {
-    const waitMs = await readWaitMs(deps.store.db, projectId);
+    const waitMs = (await readWaitSeconds(deps.store.db, projectId)) * 1000;
     const tunnels = await readStandings(deps, projectId);
     const facts = factsOfTunnels(deps, tunnels, nowMs);
     return nextAlerts(facts, open.get(projectId) ?? [], viewOf(deps, tunnels, nowMs, waitMs));

@@ -7,6 +7,3 @@ export async function readWaitSeconds(db: Queries, projectId: string): Promise<n
   const project = db.selectFrom('projects').select('alert_wait_seconds').where('id', '=', projectId);
   return (await project.executeTakeFirst())?.alert_wait_seconds ?? alertLimits.waitSeconds;
 }
-
-export const readWaitMs = async (db: Queries, projectId: string): Promise<number> =>
-  (await readWaitSeconds(db, projectId)) * 1000;

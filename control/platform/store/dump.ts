@@ -72,9 +72,9 @@ const tables = {
 } satisfies Record<TableName, readonly string[]>;
 
 const formatVersion = 1;
-// Rows held in memory at once.
+/** Rows held in memory at once. */
 const pageRows = 500;
-// Rows of one insert: 13 columns at most times 100 stays far under both databases' parameter limits.
+/** Rows of one insert. A row has some 20 columns at most; an insert may have 32,766 parameters in SQLite, 65,535 in Postgres. */
 const batchRows = 100;
 
 type Row = Record<string, unknown>;
@@ -160,14 +160,6 @@ export async function dumpStore(store: Store, path: string, readFiles = noFiles)
   }
 }
 
-async function insertRows(db: Queries, table: TableName, rows: readonly object[]): Promise<void> {
-  if (rows.length > 0)
-    await db
-      .insertInto(table)
-      .values(rows as never)
-      .execute();
-}
-
 /** The store has rows already: a restore would mix two installations. */
 export class StoreNotEmpty extends Error {
   constructor(found: readonly TableName[]) {
@@ -212,16 +204,13 @@ interface ParsedLine {
 }
 
 async function* parseLines(lines: AsyncIterable<string>): AsyncGenerator<ParsedLine> {
-  let headerSeen = false;
+  let isFirst = true;
   for await (const line of lines) {
-    if (headerSeen) yield { line, parsed: parseRow(line) };
-    else {
-      parseHeader(line);
-      yield { line, parsed: null };
-    }
-    headerSeen = true;
+    if (isFirst) parseHeader(line);
+    yield { line, parsed: isFirst ? null : parseRow(line) };
+    isFirst = false;
   }
-  if (!headerSeen) throw new Error('restore: the file is empty');
+  if (isFirst) throw new Error('restore: the file is empty');
 }
 
 /** Inserts batches of one table's rows, in the order in which they come. */
@@ -229,7 +218,8 @@ function createInserter(db: Queries) {
   let table: TableName | undefined;
   let rows: object[] = [];
   const flush = async (): Promise<void> => {
-    if (table) await insertRows(db, table, rows);
+    const values = rows as never;
+    if (table && rows.length > 0) await db.insertInto(table).values(values).execute();
     rows = [];
   };
   const add = async (name: TableName, row: object): Promise<void> => {
