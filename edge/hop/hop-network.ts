@@ -67,7 +67,7 @@ export class HopNetwork {
     this.#key = secret === undefined ? null : hopKey(secret);
     const brieflyMs = (isAlone: boolean): number => (isAlone ? 0 : clientWaitMs);
     this.forVisitors = new Neighbours(
-      () => [...this.#siblings(), ...this.#peers()],
+      () => this.#all(),
       (isAlone, tunnel) => Math.max(brieflyMs(isAlone), this.#returnWaitMs(tunnel)),
     );
     this.#forPeers = new Neighbours(() => this.#siblings(), brieflyMs);
@@ -102,7 +102,7 @@ export class HopNetwork {
   /** Dials every neighbour, so that this process knows their clients before it has visitors. Waits for a dead one only briefly. */
   async meet(): Promise<void> {
     const over = new AbortController();
-    const met = [...this.#siblings(), ...this.#peers()].map((neighbour) => neighbour.open());
+    const met = this.#all().map((neighbour) => neighbour.open());
     await Promise.race([Promise.all(met), wait(meetMs, undefined, { signal: over.signal })]);
     over.abort();
   }
@@ -138,9 +138,13 @@ export class HopNetwork {
    */
   keepMeeting(): void {
     const meet = (): void => {
-      for (const neighbour of [...this.#siblings(), ...this.#peers()]) void neighbour.open();
+      for (const neighbour of this.#all()) void neighbour.open();
     };
     this.#meeting = setInterval(meet, meetEveryMs).unref();
+  }
+
+  #all(): Neighbour[] {
+    return [...this.#siblings(), ...this.#peers()];
   }
 
   #siblings(): Neighbour[] {
@@ -169,7 +173,7 @@ export class HopNetwork {
 
   /** Closes the sessions with neighbours that are gone. The path of an ended worker is never used again. */
   forgetGone(): void {
-    const current = new Set([...this.#siblings(), ...this.#peers()].map(({ name }) => name));
+    const current = new Set(this.#all().map(({ name }) => name));
     for (const [name, neighbour] of this.#neighbours) {
       if (current.has(name)) continue;
       this.#neighbours.delete(name);
