@@ -15,12 +15,6 @@ export function useUnsaved(loss: Loss | undefined): void {
   useLayoutEffect(() => () => unsaved.report(layer, form, undefined), [layer, form]);
 }
 
-/** The same for a form whose state is outside its layer. */
-export function Unsaved({ loss }: { readonly loss: Loss | undefined }): null {
-  useUnsaved(loss);
-  return null;
-}
-
 /** Asks before something discards the work of the layer around it. */
 export function useLeave(): (proceed: () => void) => void {
   const layer = use(LayerContext);

@@ -1,106 +1,81 @@
 // Changes a request and sends it again, to its upstream or to another address.
 import { CSPProvider } from '@base-ui/react/csp-provider';
 import type { Exchange } from '@underpass/rules/inspect/exchange.ts';
+import { accept, acceptFields, type Parsed, type ParsedForm, refuse } from '@underpass/rules/parsed.ts';
 import { formatSize } from '@underpass/rules/text/size.ts';
 import { Plus, X } from 'lucide-react';
-import { type FormEvent, useId, useState } from 'react';
-import { useTask } from '../../api/use-task.ts';
-import { hasChanged } from '../../form/has-changed.ts';
-import { Cancel } from '../../form/overlay-form.tsx';
+import { useId, useState } from 'react';
+import { formPanel, type InOverlay, PanelForm } from '../../form/overlay-form.tsx';
+import { TextField } from '../../form/text-field.tsx';
+import { useForm } from '../../form/use-form.ts';
 import { Banner } from '../../ui/banner.tsx';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { Field } from '../../ui/input/field.tsx';
 import { Input, Textarea } from '../../ui/input/input.tsx';
-import { PanelActions, PanelBody, ProgressBar, SidePanel } from '../../ui/overlay/side-panel.tsx';
-import { Unsaved, useAskBeforeUnload } from '../../unsaved/use-unsaved.ts';
+import { useAskBeforeUnload } from '../../unsaved/use-unsaved.ts';
 import { replay } from '../api/calls.ts';
 import { type DraftHeader, draftOf, type ReplayDraft, requestOf } from '../core/replay-draft.ts';
 import { goTo } from '../state/route.ts';
 
-interface ReplayPanelProps {
+interface ReplayFormProps {
   readonly exchange: Exchange;
-  readonly onClose: () => void;
 }
 
-export function ReplayPanel({ exchange: given, onClose }: ReplayPanelProps) {
-  // The panel edits the request as it was when it opened, although the row may change behind it.
-  const [exchange] = useState(given);
-  const [draft, setDraft] = useState(() => draftOf(exchange));
-  useAskBeforeUnload();
-  const change = (part: Partial<ReplayDraft>) => setDraft({ ...draft, ...part });
-  const task = useTask(async () => {
-    const { id } = await replay(exchange.id, requestOf(draft, exchange));
-    onClose();
-    goTo({ id });
-  });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    void task.run();
-  };
+export function ReplayPanel({ exchange, onClose }: ReplayFormProps & { readonly onClose: () => void }) {
   return (
     <CSPProvider disableStyleElements>
-      <SidePanel
-        open
-        onOpenChange={(open) => open || onClose()}
-        title="Edit and replay"
-        description={`Sends a new request. Parts that you do not change stay as in #${exchange.id}.`}
-      >
-        <Unsaved loss={task.busy ? 'sending' : hasChanged(draft, draftOf(exchange)) ? 'typed' : undefined} />
-        <form onSubmit={submit} className="relative flex min-h-0 flex-1 flex-col">
-          {task.busy && <ProgressBar />}
-          <PanelBody>
-            {task.error !== undefined && (
-              <Banner tone="danger" onDismiss={task.dismiss}>
-                {(task.error as Error).message}
-              </Banner>
-            )}
-            <div className="grid gap-x-3 gap-y-6 sm:grid-cols-[8rem_minmax(0,1fr)]">
-              <Field label="Method">
-                {(control) => (
-                  <Input
-                    {...control}
-                    mono
-                    required
-                    value={draft.method}
-                    onChange={(event) => change({ method: event.target.value })}
-                  />
-                )}
-              </Field>
-              <Field label="Path">
-                {(control) => (
-                  <Input
-                    {...control}
-                    mono
-                    required
-                    value={draft.target}
-                    onChange={(event) => change({ target: event.target.value })}
-                  />
-                )}
-              </Field>
-            </div>
-            <Field label="Send to" optional hint="Another address, for example a second version of the service.">
-              {(control) => (
-                <Input
-                  {...control}
-                  mono
-                  placeholder={exchange.upstream}
-                  value={draft.to}
-                  onChange={(event) => change({ to: event.target.value })}
-                />
-              )}
-            </Field>
-            <HeaderFields headers={draft.headers} onChange={(headers) => change({ headers })} />
-            <BodyField exchange={exchange} body={draft.body} onChange={(body) => change({ body })} />
-          </PanelBody>
-          <PanelActions>
-            <Cancel onCancel={onClose} />
-            <Button variant="primary" type="submit" busy={task.busy}>
-              Replay
-            </Button>
-          </PanelActions>
-        </form>
-      </SidePanel>
+      <ReplayFormPanel exchange={exchange} open onOpenChange={(open) => open || onClose()} />
     </CSPProvider>
+  );
+}
+
+const ReplayFormPanel = formPanel(
+  ({ exchange }: ReplayFormProps & InOverlay) => ({
+    title: 'Edit and replay',
+    description: `Sends a new request. Parts that you do not change stay as in #${exchange.id}.`,
+  }),
+  ReplayForm,
+);
+
+const parseFilled = (text: string): Parsed<string> => (text.trim() === '' ? refuse('Required.') : accept(text));
+
+function parseDraft(draft: ReplayDraft): ParsedForm<ReplayDraft, 'method' | 'target'> {
+  const parsed = acceptFields({ method: parseFilled(draft.method), target: parseFilled(draft.target) });
+  return parsed.ok ? accept(draft) : parsed;
+}
+
+function ReplayForm({ exchange: given, onDone }: ReplayFormProps & InOverlay) {
+  // The panel edits the request as it was when it opened, although the row may change behind it.
+  const [exchange] = useState(given);
+  useAskBeforeUnload();
+  const form = useForm<ReplayDraft, ReplayDraft>({
+    initial: draftOf(exchange),
+    parse: parseDraft,
+    send: async (draft) => {
+      const { id } = await replay(exchange.id, requestOf(draft, exchange));
+      onDone();
+      goTo({ id });
+    },
+  });
+  const { values, set } = form;
+  return (
+    <PanelForm form={form} submitLabel="Replay" onCancel={onDone}>
+      <div className="grid gap-x-3 gap-y-6 sm:grid-cols-[8rem_minmax(0,1fr)]">
+        <TextField form={form} name="method" label="Method" mono />
+        <TextField form={form} name="target" label="Path" mono />
+      </div>
+      <TextField
+        form={form}
+        name="to"
+        label="Send to"
+        optional
+        hint="Another address, for example a second version of the service."
+        mono
+        placeholder={exchange.upstream}
+      />
+      <HeaderFields headers={values.headers} onChange={(headers) => set('headers', headers)} />
+      <BodyField exchange={exchange} body={values.body} onChange={(body) => set('body', body)} />
+    </PanelForm>
   );
 }
 
