@@ -75,8 +75,7 @@ export function PanelForm(props: OverlayFormProps) {
         {children}
       </PanelBody>
       <PanelActions>
-        <Cancel onCancel={props.onCancel} />
-        <Submit {...props} />
+        <Buttons {...props} />
       </PanelActions>
     </form>
   );
@@ -92,8 +91,7 @@ export function DialogForm(props: OverlayFormProps) {
           {children}
         </div>
         <DialogActions>
-          <Cancel onCancel={props.onCancel} />
-          <Submit {...props} />
+          <Buttons {...props} />
         </DialogActions>
       </form>
       <LeaveQuestion layer={use(LayerContext)} />
@@ -101,16 +99,14 @@ export function DialogForm(props: OverlayFormProps) {
   );
 }
 
-/** Closes the panel or dialog around it. */
-export function Cancel({ onCancel }: Pick<OverlayFormProps, 'onCancel'>) {
+function Buttons({ form, submitLabel, ready = true, onCancel }: OverlayFormProps) {
   const leave = useLeave();
-  return <Button onClick={() => leave(onCancel)}>Cancel</Button>;
-}
-
-function Submit({ form, submitLabel, ready = true }: OverlayFormProps) {
   return (
-    <Button type="submit" variant="primary" busy={form.busy} disabled={!ready}>
-      {submitLabel}
-    </Button>
+    <>
+      <Button onClick={() => leave(onCancel)}>Cancel</Button>
+      <Button type="submit" variant="primary" busy={form.busy} disabled={!ready}>
+        {submitLabel}
+      </Button>
+    </>
   );
 }
