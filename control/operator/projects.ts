@@ -21,11 +21,7 @@ import { countTunnels } from './tunnels.ts';
 async function ownersOf(db: Queries, ids: readonly string[]): Promise<Map<string, string[]>> {
   const query = db.selectFrom('members as m').innerJoin('users as u', 'u.id', 'm.user_id').select(['m.project_id', 'u.email']);
   const rows = await query.where('m.role', '=', 'owner').where('m.project_id', 'in', ids).orderBy('m.created_at').execute();
-  return gather(
-    rows,
-    (row) => row.project_id,
-    (row) => row.email,
-  );
+  return gather(rows, 'project_id', (row) => row.email);
 }
 
 /** Bytes to and from visitors of each project in the last hour: control keeps no older minutes. */

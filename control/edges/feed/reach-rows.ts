@@ -59,7 +59,7 @@ async function readPasses(db: Queries, projectIds: readonly string[], nowMs: num
   const all = [...tokens, ...live.map((session) => ({ ...session, cli: 0 }))];
   return gather(
     all.filter((row) => members.has(`${row.project_id} ${row.user_id}`)).sort((a, b) => (a.reach_id! < b.reach_id! ? -1 : 1)),
-    (row) => row.project_id,
+    'project_id',
     ({ reach_id, cli, expires_at }) => ({ id: reach_id!, expiresAtMs: cli === 1 ? null : expires_at }),
   );
 }
@@ -69,7 +69,7 @@ async function readTickets(db: Queries, ids: readonly string[], nowMs: number) {
   const live = query.where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', nowMs)]));
   return gather(
     await live.where('tunnel_id', 'in', ids).orderBy('id').execute(),
-    (row) => row.tunnel_id,
+    'tunnel_id',
     ({ id, secret_hash, expires_at }): FeedReach['tickets'][number] => ({ id, hash: secret_hash, expiresAtMs: expires_at }),
   );
 }

@@ -70,11 +70,7 @@ async function readTokens(db: Queries, nowMs: number, ids: readonly string[]): P
     .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', nowMs)]))
     .orderBy('id');
   const rows = await query.where('tunnel_id', 'in', ids).execute();
-  return gather(
-    rows,
-    (row) => row.tunnel_id,
-    (row) => ({ hash: row.token_hash, expiresAtMs: row.expires_at }),
-  );
+  return gather(rows, 'tunnel_id', (row) => ({ hash: row.token_hash, expiresAtMs: row.expires_at }));
 }
 
 async function readHosts(db: Queries, ids: readonly string[]): Promise<Map<string, string[]>> {
@@ -84,11 +80,7 @@ async function readHosts(db: Queries, ids: readonly string[]): Promise<Map<strin
     .where('live_host', 'is not', null)
     .orderBy('position');
   const rows = await query.where('tunnel_id', 'in', ids).execute();
-  return gather(
-    rows,
-    (row) => row.tunnel_id,
-    (row) => row.live_host ?? '',
-  );
+  return gather(rows, 'tunnel_id', (row) => row.live_host ?? '');
 }
 
 /** The projects among these whose owners are all suspended: their tunnels are suspended too. */
@@ -271,7 +263,7 @@ export async function readChallenges(db: Queries, keyRing: KeyRing, nowMs: numbe
   const rows = await db.selectFrom('challenges').selectAll().where('expires_at', '>', nowMs).execute();
   const open = (row: (typeof rows)[number]): FeedChallenge =>
     JSON.parse(keyRing.open(row.payload_sealed, challengeContext(row.id))) as FeedChallenge;
-  return gather(rows, (row) => row.region, open);
+  return gather(rows, 'region', open);
 }
 
 export async function readRegions(db: Queries): Promise<RegionNames[]> {

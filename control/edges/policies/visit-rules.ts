@@ -27,32 +27,25 @@ async function readTokens(db: Queries, ids: readonly string[], nowMs: number): P
   const query = db.selectFrom('access_tokens').select(['policy_id', 'id', 'name', 'token_hash', 'expires_at']);
   const live = query.where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', nowMs)]));
   const rows = await live.where('policy_id', 'in', ids).orderBy('id').execute();
-  return gather(
-    rows,
-    (row) => row.policy_id,
-    ({ id, name, token_hash, expires_at }) => ({ id, name, hash: token_hash, expiresAtMs: expires_at }),
-  );
+  return gather(rows, 'policy_id', ({ id, name, token_hash, expires_at }) => ({
+    id,
+    name,
+    hash: token_hash,
+    expiresAtMs: expires_at,
+  }));
 }
 
 async function readLinks(db: Queries, ids: readonly string[], nowMs: number) {
   const query = db.selectFrom('access_links').select(['policy_id', 'id', 'expires_at']);
   const live = query.where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', nowMs)]));
   const rows = await live.where('policy_id', 'in', ids).orderBy('id').execute();
-  return gather(
-    rows,
-    (row) => row.policy_id,
-    ({ id, expires_at }) => ({ id, expiresAtMs: expires_at }),
-  );
+  return gather(rows, 'policy_id', ({ id, expires_at }) => ({ id, expiresAtMs: expires_at }));
 }
 
 async function readSignOuts(db: Queries, ids: readonly string[], nowMs: number) {
   const query = db.selectFrom('access_sign_outs').select(['policy_id', 'subject', 'at']);
   const recent = query.where('at', '>', nowMs - longestSessionMs).where('policy_id', 'in', ids);
-  return gather(
-    await recent.orderBy('subject').execute(),
-    (row) => row.policy_id,
-    ({ subject, at }) => ({ subject, atMs: at }),
-  );
+  return gather(await recent.orderBy('subject').execute(), 'policy_id', ({ subject, at }) => ({ subject, atMs: at }));
 }
 
 /** Members by project. A suspended member may not sign in, so their sessions are over too. */
@@ -66,7 +59,7 @@ async function readMembers(db: Queries, projectIds: readonly string[]): Promise<
     .where('u.suspended_at', 'is', null)
     .orderBy('m.user_id')
     .execute();
-  return new Map([...Map.groupBy(rows, (row) => row.project_id)].map(([id, members]) => [id, members.map((m) => m.user_id)]));
+  return gather(rows, 'project_id', (row) => row.user_id);
 }
 
 interface Readable {

@@ -1,4 +1,7 @@
-// Groups the rows of a query, and keeps a part of each.
+// Groups the rows of a query by a column, and keeps a part of each.
 
-export const gather = <Row, T>(rows: readonly Row[], keyOf: (row: Row) => string, pick: (row: Row) => T): Map<string, T[]> =>
-  new Map([...Map.groupBy(rows, keyOf)].map(([key, group]) => [key, group.map(pick)]));
+export const gather = <Key extends string, Row extends Readonly<Record<Key, string>>, T>(
+  rows: readonly Row[],
+  key: Key,
+  pick: (row: Row) => T,
+): Map<string, T[]> => new Map([...Map.groupBy(rows, (row) => row[key])].map(([value, group]) => [value, group.map(pick)]));
