@@ -28,24 +28,22 @@ const chooseBotCheck = ({ settings, store, keyRing, clock, log }: ControlDeps): 
 const webhookNet = ({ settings: { production, webhookNetworks: networks }, dns }: ControlDeps) =>
   createGuardedNet({ production, networks, dns });
 
-export const createAreaDeps = (deps: ControlDeps, limiter = deps.limiter ?? createLimiter(deps.store)) => ({
-  ...deps,
-  origin: deps.settings.origin,
-  version: deps.settings.version,
-  operatorEmail: deps.settings.operatorEmail,
-  quickTunnels: deps.settings.quickTunnels,
-  chosenNames: deps.settings.chosenNames,
-  invitationsApprove: deps.settings.invitationsApprove,
-  usageWebhook: deps.settings.usageWebhook,
-  operatorName: deps.settings.operatorIdentity.name,
-  botCheck: deps.botCheck ?? chooseBotCheck(deps),
-  cookies: cookieNames(deps.settings.origin),
-  webhookFetch: createGuardedFetch(webhookNet(deps), webhookLimits.answerBytes),
-  jobs: createJobQueue({ ...deps, handlers: createJobHandlers({ ...deps, limiter }) }),
-  limiter,
-  silentZones: createSilentZones(silentZonesMost),
-  /** DNS look-ups, limited for each user. */
-  dnsTurns: createTurns(dnsAtOnce, dnsWaiting, rateLimits.dnsPerUser.sentence),
-});
+export function createAreaDeps(deps: ControlDeps) {
+  const { settings, limiter = createLimiter(deps.store) } = deps;
+  const { origin, version, operatorEmail, quickTunnels, chosenNames, invitationsApprove, usageWebhook } = settings;
+  return {
+    ...deps,
+    ...{ origin, version, operatorEmail, quickTunnels, chosenNames, invitationsApprove, usageWebhook },
+    operatorName: settings.operatorIdentity.name,
+    botCheck: deps.botCheck ?? chooseBotCheck(deps),
+    cookies: cookieNames(origin),
+    webhookFetch: createGuardedFetch(webhookNet(deps), webhookLimits.answerBytes),
+    jobs: createJobQueue({ ...deps, handlers: createJobHandlers({ ...deps, limiter }) }),
+    limiter,
+    silentZones: createSilentZones(silentZonesMost),
+    /** DNS look-ups, limited for each user. */
+    dnsTurns: createTurns(dnsAtOnce, dnsWaiting, rateLimits.dnsPerUser.sentence),
+  };
+}
 
 export type AreaDeps = ReturnType<typeof createAreaDeps>;

@@ -23,7 +23,7 @@ async function createRelayed(): Promise<Relayed> {
   const { near, far } = await pair.open();
   const [socket, upstream] = await createTcpPair();
   far.accept();
-  relaySocket(far, socket, 'upstream-reset');
+  relaySocket(far, socket);
   return {
     near,
     upstream,
@@ -113,12 +113,12 @@ describe('a stream joined to a socket', () => {
     const [tcp, upstream] = await createTcpPair();
     const socket = connectTls({ socket: tcp });
     socket.allowHalfOpen = true;
-    relaySocket(far, socket, 'upstream-tls');
+    relaySocket(far, socket);
     let ended = false;
     near.onEnd = () => (ended = true);
     const got = whenReset(near);
     upstream.end();
-    assert.equal(await got, 'upstream-tls');
+    assert.equal(await got, 'upstream-reset');
     assert.equal(ended, false);
     upstream.destroy();
   });
@@ -132,7 +132,7 @@ describe('a stream joined to a socket', () => {
       const { far } = await pair.open();
       const [socket, upstream] = await createTcpPair();
       let first: string | null | undefined;
-      relaySocket(far, socket, 'upstream-reset', (bytes) => {
+      relaySocket(far, socket, (bytes) => {
         first = bytes?.toString() ?? null;
         return true;
       });

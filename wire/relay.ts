@@ -2,7 +2,6 @@
 
 import type { Duplex } from 'node:stream';
 import type { Stream } from './api.ts';
-import type { ResetCode } from './core/code.ts';
 import { poolsFor } from './socket/buffer-pool.ts';
 import { resetSocket } from './socket/reset-socket.ts';
 import { readShared } from './socket/shared-read.ts';
@@ -19,9 +18,9 @@ export type RelayedStream = Pick<Stream, 'onData' | 'onEnd' | 'onReset' | 'onDra
 
 /**
  * The socket needs allowHalfOpen. Sets all callbacks of the stream but onClose and onOpened. When the socket fails, the
- * stream is reset with brokenCode.
+ * stream is reset with `upstream-reset`.
  */
-export function relaySocket(stream: RelayedStream, socket: Duplex, brokenCode: ResetCode, takeFirst?: TakeFirst): void {
+export function relaySocket(stream: RelayedStream, socket: Duplex, takeFirst?: TakeFirst): void {
   const writer = new SocketWriter(socket, (bytes) => stream.consume(bytes), { pools: poolsFor.upstream });
   stream.onData = (chunk) => writer.write(chunk);
   stream.onEnd = () => writer.end();
@@ -42,9 +41,9 @@ export function relaySocket(stream: RelayedStream, socket: Duplex, brokenCode: R
     if (!isTaken(chunk) && !stream.write(chunk)) socket.pause();
   });
   socket.on('end', () => isTaken(null) || stream.end());
-  socket.on('error', () => isTaken(null) || stream.reset(brokenCode));
+  socket.on('error', () => isTaken(null) || stream.reset('upstream-reset'));
   // After two proper ends the stream lives on: bytes that wait for credit in it must still arrive.
   socket.on('close', () => {
-    if ((!socket.readableEnded || !socket.writableFinished) && !isTaken(null)) stream.reset(brokenCode);
+    if ((!socket.readableEnded || !socket.writableFinished) && !isTaken(null)) stream.reset('upstream-reset');
   });
 }

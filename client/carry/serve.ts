@@ -83,7 +83,7 @@ function serveInside(stream: Stream, found: OfferedUpstream, options: ServeOptio
   const inside = open(stream.request);
   stream.accept();
   options.onServed(found.upstream);
-  relaySocket(options.edit?.(stream, found) ?? stream, inside, 'upstream-reset');
+  relaySocket(options.edit?.(stream, found) ?? stream, inside);
   reportBadAnswer(stream, found.upstream, options);
 }
 
@@ -119,7 +119,7 @@ function serveDialled(stream: Stream, found: OfferedUpstream, options: ServeOpti
   );
   socket.once('close', () => clearTimeout(timer));
   const relayed = routed ? stream : (options.edit?.(stream, found) ?? stream);
-  relaySocket(relayed, socket, 'upstream-reset', routed ? undefined : takeTlsAnswer(stream, upstream, options, tlsCheck));
+  relaySocket(relayed, socket, routed ? undefined : takeTlsAnswer(stream, upstream, options, tlsCheck));
   reportBadAnswer(stream, upstream, options);
 }
 

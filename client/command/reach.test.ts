@@ -52,7 +52,6 @@ async function world(t: TestContext, more: readonly string[] = [], onReach?: Fak
     relaySocket(
       stream,
       socket.on('error', () => {}),
-      'cancelled',
     );
   });
   const dial: World['dial'] = (host) => {

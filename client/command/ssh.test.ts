@@ -44,7 +44,7 @@ async function world(t: TestContext): Promise<World> {
   const door = createServer({ allowHalfOpen: true }, (socket) => {
     socket.on('error', () => {});
     const stream = visit(carrier!, { kind: 'ingress-443', host: 'ssh.localhost', preface: Buffer.from('PROXY UNKNOWN\r\n') });
-    relaySocket(stream, socket, 'cancelled');
+    relaySocket(stream, socket);
   });
   const sockets = new Set<Socket>();
   door.on('connection', (socket) => sockets.add(socket)).listen(0, '127.0.0.1');

@@ -61,7 +61,6 @@ export async function viewExchange(exchange: KeptExchange, checkSignature: Check
     ...summary,
     upstream: formatUpstream(route.upstream),
     sentHost: route.sentHost ?? null,
-    hidesSecrets: [...request.headers, ...(response?.headers ?? [])].some(([, value]) => value === null),
     request,
     response,
     timing: timingOf(exchange),

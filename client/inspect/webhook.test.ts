@@ -77,7 +77,8 @@ for (const [scheme, example] of Object.entries(documented)) {
       it('is late outside five minutes, before and after, and the times are shown', () => {
         for (const offset of [301, -301]) {
           const found = check(example, secrets, example.at + offset);
-          assert.deepEqual([found?.outcome, found?.ageSeconds, found?.toleranceSeconds], ['late', offset, 300]);
+          assert.equal(found?.outcome, 'late');
+          assert.match(found.explanation, /301 seconds .*; 300 are allowed/);
         }
         assert.equal(check(example, secrets, example.at + 300)?.outcome, 'valid');
       });

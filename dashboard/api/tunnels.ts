@@ -10,9 +10,10 @@ import { callApi, callPage } from './request.ts';
 /** performance.now() at the request for a tunnel. The tunnel may lack changes made after that. */
 export const askedAt = new WeakMap<object, number>();
 
-export async function listTunnels(project: string, signal?: AbortSignal, background = false): Promise<readonly Tunnel[]> {
+/** For polling, which nobody waits for. */
+export async function listTunnels(project: string, signal: AbortSignal): Promise<readonly Tunnel[]> {
   const at = performance.now();
-  const tunnels = await callApi(tunnelCalls.listTunnels, { project }, { signal, background });
+  const tunnels = await callApi(tunnelCalls.listTunnels, { project }, { signal, background: true });
   for (const tunnel of tunnels) askedAt.set(tunnel, at);
   return tunnels;
 }
@@ -34,7 +35,7 @@ export async function listTunnelPage(project: string, asked: Asked, signal: Abor
   return page;
 }
 
-export async function getTunnel(project: string, name: string, signal?: AbortSignal): Promise<Tunnel> {
+export async function getTunnel(project: string, name: string, signal: AbortSignal): Promise<Tunnel> {
   const at = performance.now();
   const tunnel = await callApi(tunnelCalls.getTunnel, { project, name, metrics: '1' }, { signal });
   // spec 7: ingressDomains defaults to an empty list. spec 4: a Pending tunnel without a count has none connected.

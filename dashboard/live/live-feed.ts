@@ -147,7 +147,7 @@ type Poll = 'worked' | 'shut-out' | 'failed';
 
 async function pollOnce({ followed, onTunnel, signal }: Feed, onNames: (names: string) => void): Promise<Poll> {
   try {
-    const tunnels = await listTunnels(followed.project, signal, true);
+    const tunnels = await listTunnels(followed.project, signal);
     for (const tunnel of tunnels) onTunnel(tunnel);
     onNames(tunnels.map(({ name }) => name).join(' '));
     return 'worked';

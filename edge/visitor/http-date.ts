@@ -3,8 +3,8 @@
 let madeFor = Number.NaN;
 let text = '';
 
-export function httpDate(nowMs: number = Date.now()): string {
-  const second = Math.floor(nowMs / 1_000);
+export function httpDate(): string {
+  const second = Math.floor(Date.now() / 1_000);
   if (second !== madeFor) {
     madeFor = second;
     text = new Date(second * 1_000).toUTCString();

@@ -55,8 +55,6 @@ export interface Exchange extends ExchangeSummary {
   readonly upstream: string;
   /** The Host that the upstream got in place of the one in the headers; null if it got that one. */
   readonly sentHost: string | null;
-  /** True if a header of it is hidden in this answer. */
-  readonly hidesSecrets: boolean;
   readonly request: MessageView;
   /** Null while there is no answer. */
   readonly response: (MessageView & { readonly status: number; readonly reason: string }) | null;
@@ -156,10 +154,6 @@ export interface SignatureCheck {
   readonly outcome: SignatureOutcome;
   /** One sentence. */
   readonly explanation: string;
-  /** The sender's time, and how far it was from the arrival; null if the scheme has none. */
-  readonly signedAtMs: number | null;
-  readonly ageSeconds: number | null;
-  readonly toleranceSeconds: number | null;
 }
 
 export interface InspectState {

@@ -51,7 +51,7 @@ export class LastClients {
   }
 
   /** `ending`: also notes of connected clients that they are there now. */
-  async flush(ending = false): Promise<void> {
+  async flush(ending: boolean): Promise<void> {
     const asked = [...(ending ? new Set([...this.#moved, ...this.#written.keys()]) : this.#moved)];
     this.#moved.clear();
     const changed = asked.filter((id) => this.#isNew(id, ending));

@@ -42,7 +42,7 @@ export class MinuteTally {
   }
 
   /** Takes out one batch of the minutes that are over; at the end also of the running one. Empty when none is left. */
-  take(nowMs: number, ending = false): readonly TunnelMinute[] {
+  take(nowMs: number, ending: boolean): readonly TunnelMinute[] {
     const running = startOf(minuteMs, nowMs);
     const done = this.#rows.values().filter((row) => ending || row.minuteMs < running);
     const batch = [...done.take(takenAtOnce)];

@@ -100,7 +100,7 @@ export const renderPage = (page: Page): Response =>
 export function renderNote(
   title: string,
   text: Piece,
-  options: Omit<Page, 'title' | 'body'> & { readonly action?: { readonly label: string; readonly url: string } } = {},
+  options: Omit<Page, 'title' | 'body'> & { readonly action?: { readonly label: string; readonly url: string } },
 ): Response {
   const { action, ...page } = options;
   const button = action && html`<div class="way"><a class="button" href="${action.url}">${action.label}</a></div>`;
