@@ -71,7 +71,5 @@ export async function readServiceOverview(operator: ActingOperator, deps: Servic
     ...{ edges: edges.length, connectedEdges: edges.filter(({ connected }) => connected).length },
     // One row of each kind of part, and two of each region's certificates.
     parts: status.filter(({ part }) => !ofRegion.has(part)).slice(0, 2 * serviceOverviewLimits.regions),
-    waitingRegistrations: registrations.total,
-    openAbuseReports: abuseReports.total,
   };
 }

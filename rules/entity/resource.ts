@@ -749,8 +749,6 @@ export const ServiceOverview = entity({
   connectedEdges: count(),
   /** All parts but regions, edges and their copies. */
   parts: array(StatusRow),
-  waitingRegistrations: count(),
-  openAbuseReports: count(),
 });
 export type ServiceOverview = Described<typeof ServiceOverview>;
 
