@@ -10,8 +10,7 @@ import type { RequestHead } from '@underpass/wire/http/request-head.ts';
 import { resetSocket } from '@underpass/wire/socket/reset-socket.ts';
 import { createPathEditor } from './path-edit.ts';
 import { needsRoutes, type ServedUpstream } from './upstream-map.ts';
-
-const connectTimeoutMs = 10_000;
+import { connectTimeoutMs } from './upstream-socket.ts';
 
 /** The connection to one upstream, kept for the visitor's next requests. */
 interface Way {

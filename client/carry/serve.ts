@@ -12,7 +12,7 @@ import type { Problem, ProblemCode } from './problem.ts';
 import { type OpenTap, tapStream } from './tap.ts';
 import { createTlsCheck, judgeFirst, type TlsCheck } from './tls-check.ts';
 import type { FindUpstream, OfferedUpstream } from './upstream-map.ts';
-import { notHttp2Code, openSocket, type UpstreamTrust } from './upstream-socket.ts';
+import { connectTimeoutMs, notHttp2Code, openSocket, type UpstreamTrust } from './upstream-socket.ts';
 
 export interface ServeOptions {
   readonly find: FindUpstream;
@@ -22,7 +22,6 @@ export interface ServeOptions {
   /** Opens upstreams that get HTTP/2, and all others; missing if there is none of them. */
   readonly open?: OpenUpstream;
   readonly clock: Pick<SessionClock, 'now'>;
-  readonly connectTimeoutMs?: number;
   readonly onDialled?: OnDialled | undefined;
   readonly openInside?: OpenInside | undefined;
   /** The upstream accepted a connection. */
@@ -34,8 +33,6 @@ export interface ServeOptions {
   readonly openTap?: OpenTap | undefined;
 }
 
-/** Shorter than the timeouts of gateways between a visitor and the edge. */
-const connectTimeoutMs = 10_000;
 const noPreface = new Uint8Array(0);
 
 export function compileServe(options: ServeOptions): (stream: Stream) => void {
@@ -101,7 +98,7 @@ function serveDialled(stream: Stream, found: OfferedUpstream, options: ServeOpti
     stream.reset(code === 'upstream-not-http2' ? 'protocol' : code);
     socket.destroy();
   };
-  const timer = setTimeout(() => fail('upstream-timeout', ''), options.connectTimeoutMs ?? connectTimeoutMs);
+  const timer = setTimeout(() => fail('upstream-timeout', ''), connectTimeoutMs);
   const routed = found.routes !== undefined;
   // One that goes by paths tells which upstream accepts; null: it refuses the request itself.
   socket.on(upstream.scheme === 'https' && !routed ? 'secureConnect' : 'connect', (served: Upstream | null = upstream) => {

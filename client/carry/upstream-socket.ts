@@ -12,6 +12,9 @@ export interface UpstreamTrust {
   readonly insecure: boolean;
 }
 
+/** Shorter than the timeouts of gateways between a visitor and the edge. */
+export const connectTimeoutMs = 10_000;
+
 /** The code of an error: the upstream accepts connections and does not speak HTTP/2. */
 export const notHttp2Code = 'ERR_UPSTREAM_NOT_HTTP2';
 

@@ -6,7 +6,7 @@ import { createServer, request as httpRequest, type IncomingMessage } from 'node
 import { type AddressInfo, connect } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { isBrowserPort } from '@underpass/rules/address/browser-port.ts';
-import type { Comparison, InspectEvent } from '@underpass/rules/inspect/exchange.ts';
+import type { Comparison, Exchange, InspectEvent } from '@underpass/rules/inspect/exchange.ts';
 import { bytesOf, type KeptExchange, type Route } from './exchange-log.ts';
 import { createTestLog, requestOf, testRoute } from './fixture/exchanges.ts';
 import { createReplays } from './replay.ts';

@@ -10,7 +10,7 @@ import { callApi, callPage } from './request.ts';
 /** performance.now() at the request for a tunnel. The tunnel may lack changes made after that. */
 export const askedAt = new WeakMap<object, number>();
 
-/** For polling, which nobody waits for. */
+/** Polls: nobody waits for the answer. */
 export async function listTunnels(project: string, signal: AbortSignal): Promise<readonly Tunnel[]> {
   const at = performance.now();
   const tunnels = await callApi(tunnelCalls.listTunnels, { project }, { signal, background: true });
