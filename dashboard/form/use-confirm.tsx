@@ -1,12 +1,10 @@
 // Asks before a destructive action, runs it, and confirms it with a toast. If the action fails, the question stays open.
 import { confirms } from '@underpass/rules/people/account.ts';
-import { text } from '@underpass/rules/text/text.ts';
 import { type ReactNode, useState } from 'react';
 import { useRevalidator } from 'react-router';
-import { messageOf } from '../api/error.ts';
+import { Failure } from '../api/failure.tsx';
 import { useNavigateOrReload } from '../api/use-navigate-or-reload.ts';
 import { useTask } from '../api/use-task.ts';
-import { Banner } from '../ui/banner.tsx';
 import { focusHeading } from '../ui/hand-over-focus.ts';
 import { Field } from '../ui/input/field.tsx';
 import { Input } from '../ui/input/input.tsx';
@@ -68,7 +66,7 @@ export function useConfirm(): Confirm {
       onConfirm={task.run}
     >
       {question.detail}
-      {task.error !== undefined && <Banner tone="danger">{messageOf(task.error) ?? text.error.fallback}</Banner>}
+      <Failure task={task} />
       {question.proof && (
         <Field label={question.proof.label}>
           {(control) => (

@@ -5,10 +5,9 @@ import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
 import type { OpenOffer } from '@underpass/rules/entity/resource.ts';
 import { invitationRefusals } from '@underpass/rules/people/invitation.ts';
 import { roleLabels } from '@underpass/rules/people/permission.ts';
-import { text } from '@underpass/rules/text/text.ts';
 import type { ReactNode } from 'react';
 import { Link, type LoaderFunctionArgs, redirect, useLoaderData, useNavigate, useParams } from 'react-router';
-import { messageOf } from '../api/error.ts';
+import { Failure } from '../api/failure.tsx';
 import { callApi } from '../api/request.ts';
 import { useNavigateOrReload } from '../api/use-navigate-or-reload.ts';
 import { useTask } from '../api/use-task.ts';
@@ -106,7 +105,7 @@ function Join({ token, offer, email }: JoinProps) {
       }
     >
       <div className="grid gap-5">
-        {task.error !== undefined && <Banner tone="danger">{messageOf(task.error) ?? text.error.fallback}</Banner>}
+        <Failure task={task} />
         <Button variant="primary" className="w-full" busy={task.busy} onClick={() => task.run()}>
           Join project
         </Button>
@@ -164,7 +163,7 @@ function OtherAccount() {
   });
   return (
     <div className="grid gap-3">
-      {task.error !== undefined && <Banner tone="danger">{messageOf(task.error) ?? text.error.fallback}</Banner>}
+      <Failure task={task} />
       <div>
         <Button busy={task.busy} onClick={() => task.run()}>
           Sign out and use another account

@@ -2,15 +2,13 @@
 import { passkeyCalls } from '@underpass/rules/api/passkey-calls.ts';
 import { acceptField } from '@underpass/rules/parsed.ts';
 import { parseRecoveryCode } from '@underpass/rules/people/passkey.ts';
-import { text } from '@underpass/rules/text/text.ts';
 import { useState } from 'react';
-import { messageOf } from '../api/error.ts';
+import { Failure } from '../api/failure.tsx';
 import { callApi } from '../api/request.ts';
 import { useTask } from '../api/use-task.ts';
 import { loadCode } from '../code-loading/load-code.ts';
 import { TextField } from '../form/text-field.tsx';
 import { useForm } from '../form/use-form.ts';
-import { Banner } from '../ui/banner.tsx';
 import { Button } from '../ui/button.tsx';
 
 interface ProveProps {
@@ -35,7 +33,7 @@ export function ProveByPasskey({ onProven }: ProveProps) {
           Use a recovery code
         </Button>
       </div>
-      {task.error !== undefined && <Banner tone="danger">{messageOf(task.error) ?? text.error.fallback}</Banner>}
+      <Failure task={task} />
     </div>
   );
 }

@@ -1,9 +1,7 @@
 // "Sign in with a passkey", below the form that mails a link. The ceremony's code loads when the button is pressed.
-import { text } from '@underpass/rules/text/text.ts';
-import { messageOf } from '../api/error.ts';
+import { Failure } from '../api/failure.tsx';
 import { useTask } from '../api/use-task.ts';
 import { loadCode } from '../code-loading/load-code.ts';
-import { Banner } from '../ui/banner.tsx';
 import { Button } from '../ui/button.tsx';
 import { supportsPasskeys } from './supported.ts';
 
@@ -27,7 +25,7 @@ export function PasskeySignIn({ open }: PasskeySignInProps) {
       <Button className="w-full" busy={task.busy} onClick={task.run}>
         Sign in with a passkey
       </Button>
-      {task.error !== undefined && <Banner tone="danger">{messageOf(task.error) ?? text.error.fallback}</Banner>}
+      <Failure task={task} />
     </div>
   );
 }

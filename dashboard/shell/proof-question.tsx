@@ -2,9 +2,8 @@
 import { publicCalls } from '@underpass/rules/api/public-calls.ts';
 import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
 import type { User } from '@underpass/rules/entity/entity.ts';
-import { text } from '@underpass/rules/text/text.ts';
 import { useEffect, useRef, useState } from 'react';
-import { messageOf } from '../api/error.ts';
+import { Failure } from '../api/failure.tsx';
 import { onProven } from '../api/proof.ts';
 import { callApi, type ProofKind } from '../api/request.ts';
 import { useTask } from '../api/use-task.ts';
@@ -116,7 +115,7 @@ function AnyProof({ user: { email, operator }, open, end }: AnyProofProps) {
         {step === 'early' && (
           <Banner tone="warn">The link sent to {address(email)} has not been opened in this browser yet.</Banner>
         )}
-        {request.error !== undefined && <Banner tone="danger">{messageOf(request.error) ?? text.error.fallback}</Banner>}
+        <Failure task={request} />
       </div>
     </Dialog>
   );
