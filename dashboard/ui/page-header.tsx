@@ -10,11 +10,13 @@ interface PageHeaderProps {
   readonly subtitle?: ReactNode;
   readonly actions?: ReactNode;
   readonly back?: To;
+  /** The page is a table, which uses more of a large window. */
+  readonly wide?: boolean;
 }
 
-export function PageHeader({ title, badges, subtitle, actions, back }: PageHeaderProps) {
+export function PageHeader({ title, badges, subtitle, actions, back, wide = false }: PageHeaderProps) {
   return (
-    <div className="mb-6 grid gap-2">
+    <div data-wide={wide || undefined} className="mb-6 grid gap-2">
       <title>{`${title} · Underpass`}</title>
       {back !== undefined && (
         <Link

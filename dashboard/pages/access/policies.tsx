@@ -37,6 +37,7 @@ export function Component() {
   return (
     <>
       <PageHeader
+        wide
         title="Access"
         subtitle="Who may visit your http tunnels."
         actions={

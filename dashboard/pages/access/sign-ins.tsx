@@ -48,6 +48,7 @@ export function Component() {
   return (
     <>
       <PageHeader
+        wide
         title="Sign-in log"
         subtitle={`Sign-ins under access policies of ‘${project.name}’ in the last ${retentionDays.accessSignIn} days.`}
         back={paths.accessPolicies(project.id)}

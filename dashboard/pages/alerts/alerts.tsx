@@ -21,7 +21,7 @@ export function Component() {
   const { page } = useLoaderData<typeof loader>();
   return (
     <>
-      <PageHeader title="Alerts" subtitle="What went wrong, or will soon, and who is told." />
+      <PageHeader wide title="Alerts" subtitle="What went wrong, or will soon, and who is told." />
       <Load promise={page}>{(loaded) => <Alerts page={loaded} />}</Load>
     </>
   );

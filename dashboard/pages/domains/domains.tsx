@@ -38,6 +38,7 @@ export function Component() {
   return (
     <>
       <PageHeader
+        wide
         title="Domains"
         subtitle="Domains that this project owns. Its tunnels can use them and their subdomains."
         actions={add}

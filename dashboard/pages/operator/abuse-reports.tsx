@@ -37,6 +37,7 @@ export function Component() {
   return (
     <>
       <PageHeader
+        wide
         title="Abuse reports"
         subtitle="Open reported sites with care. They may be harmful."
         actions={<Segmented label="State" value={state} options={states} onChange={(next) => setSearch({ state: next })} />}

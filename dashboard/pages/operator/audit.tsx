@@ -17,6 +17,7 @@ export function Component() {
   return (
     <>
       <PageHeader
+        wide
         title="Audit log"
         subtitle="Sign-ins, and changes to people, subscriptions and regions. Each project has its own log."
       />

@@ -52,6 +52,7 @@ export function Component() {
   return (
     <>
       <PageHeader
+        wide
         title="Blocks"
         subtitle="Edges refuse these addresses within seconds, as visitors and as clients. No tunnel can serve these names."
         actions={actions}

@@ -25,7 +25,7 @@ export function Component() {
   useAgain(useRevalidator().revalidate, refreshes);
   return (
     <>
-      <PageHeader title="Edges" subtitle="The servers that carry traffic, and whether they have the latest routes." />
+      <PageHeader wide title="Edges" subtitle="The servers that carry traffic, and whether they have the latest routes." />
       <Load promise={edges}>{(loaded) => <EdgeList edges={loaded} />}</Load>
     </>
   );

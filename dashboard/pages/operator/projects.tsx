@@ -33,7 +33,7 @@ export function Component() {
   const confirm = useConfirm();
   return (
     <>
-      <PageHeader title="Projects" subtitle="Suspending a project stops its tunnels within a minute." />
+      <PageHeader wide title="Projects" subtitle="Suspending a project stops its tunnels within a minute." />
       <PagedList
         promise={projects}
         empty={<NothingHere title="No Projects" text="Projects appear here." />}

@@ -44,7 +44,7 @@ export function Component() {
   const add = <AddButton onClick={() => edit(undefined)}>Add region</AddButton>;
   return (
     <>
-      <PageHeader title="Regions" subtitle="Where tunnels run. Edges connect to a region with its key." actions={add} />
+      <PageHeader wide title="Regions" subtitle="Where tunnels run. Edges connect to a region with its key." actions={add} />
       <Load promise={regions}>{(loaded) => <RegionList regions={loaded} actions={actions} add={add} />}</Load>
       <RegionPanel region={edited} open={editing} onOpenChange={setEditing} />
       <SecretDialog

@@ -40,6 +40,7 @@ export function Component() {
   return (
     <>
       <PageHeader
+        wide
         title="Registrations"
         subtitle="Approval creates the account and its first project. We email the person either way."
         actions={<Segmented label="State" value={state} options={states} onChange={(next) => setSearch({ state: next })} />}

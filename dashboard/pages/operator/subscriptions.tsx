@@ -39,6 +39,7 @@ export function Component() {
   return (
     <>
       <PageHeader
+        wide
         title="Subscriptions"
         subtitle="The email address of a registration must match one of these."
         actions={actions}

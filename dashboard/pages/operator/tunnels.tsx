@@ -45,7 +45,7 @@ export function Component() {
   const confirm = useConfirm();
   return (
     <>
-      <PageHeader title="All tunnels" subtitle="Suspending a tunnel stops it within a minute. It stays in its project." />
+      <PageHeader wide title="All tunnels" subtitle="Suspending a tunnel stops it within a minute. It stays in its project." />
       <PagedList
         promise={tunnels}
         empty={<NothingHere title="No Tunnels" text="The tunnels of all projects appear here." />}

@@ -35,7 +35,7 @@ export function Component() {
   const confirm = useConfirm();
   return (
     <>
-      <PageHeader title="Users" subtitle="Suspending a user signs them out and keeps them out." />
+      <PageHeader wide title="Users" subtitle="Suspending a user signs them out and keeps them out." />
       <PagedList
         promise={users}
         empty={<NothingHere title="No Users" text="Users appear here." />}

@@ -29,7 +29,7 @@ export function Component() {
   );
   return (
     <>
-      <PageHeader title="Audit log" subtitle={`Every change in ‘${project.name}’.`} actions={exportLink} />
+      <PageHeader wide title="Audit log" subtitle={`Every change in ‘${project.name}’.`} actions={exportLink} />
       <AuditLog
         log="project"
         who={who}

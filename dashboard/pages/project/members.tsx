@@ -47,6 +47,7 @@ export function Component() {
   return (
     <>
       <PageHeader
+        wide
         title="Members"
         subtitle={`The people in ‘${project.name}’ and their roles.`}
         actions={mayInvite && <InviteButton onClick={() => invite.setOpen(true)} />}

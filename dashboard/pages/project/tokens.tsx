@@ -40,7 +40,7 @@ export function Component() {
   const add = mayCreate && <AddButton onClick={() => setOpen(true)}>Create token</AddButton>;
   return (
     <>
-      <PageHeader title="API tokens" subtitle="For scripts and pipelines that manage this project." actions={add} />
+      <PageHeader wide title="API tokens" subtitle="For scripts and pipelines that manage this project." actions={add} />
       {!mayCreate && isOpen && <MayNot action="api-token.create" />}
       <Load promise={tokens}>{(loaded) => <TokenList projectId={project.id} tokens={loaded} add={add} ask={confirm.ask} />}</Load>
       {mayCreate && <NewApiTokenPanel project={project} open={isOpen} onOpenChange={setOpen} onCreated={showCreated} />}

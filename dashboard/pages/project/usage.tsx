@@ -47,7 +47,7 @@ export function Component() {
   );
   return (
     <>
-      <PageHeader title="Usage" subtitle={`What ‘${project.name}’ used, by day (UTC).`} actions={download} />
+      <PageHeader wide title="Usage" subtitle={`What ‘${project.name}’ used, by day (UTC).`} actions={download} />
       <div className="grid gap-6">
         <MonthChoice month={month} />
         <Load promise={usage}>{(loaded) => <Month usage={loaded} />}</Load>

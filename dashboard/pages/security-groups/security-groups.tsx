@@ -37,7 +37,7 @@ export function Component() {
   );
   return (
     <>
-      <PageHeader title="Security Groups" subtitle="Lists of addresses that can reach your tunnels." actions={add} />
+      <PageHeader wide title="Security Groups" subtitle="Lists of addresses that can reach your tunnels." actions={add} />
       <PagedList
         promise={page}
         empty={

@@ -39,8 +39,8 @@ export function Component() {
   return (
     <Load
       promise={tunnel}
-      failedHeader={<PageHeader title="Visitors" back={back} />}
-      fallbackHeader={<PageHeader title="Visitors" back={back} />}
+      failedHeader={<PageHeader wide title="Visitors" back={back} />}
+      fallbackHeader={<PageHeader wide title="Visitors" back={back} />}
       thing={{ name, list: paths.tunnels(project.id), listLabel: 'Tunnels' }}
     >
       {(loaded) => <VisitorsView tunnel={loaded} />}
@@ -71,6 +71,7 @@ function VisitorsView({ tunnel }: { readonly tunnel: Tunnel }) {
   return (
     <>
       <PageHeader
+        wide
         title="Visitors"
         subtitle={describeLog(tunnel)}
         back={paths.tunnel(project.id, tunnel.name)}

@@ -50,7 +50,7 @@ export function Component() {
   const add = mayCreate && <AddButton onClick={() => setOpen(true)}>{text.tunnels.add}</AddButton>;
   return (
     <>
-      <PageHeader title={text.tunnels.title} subtitle={text.tunnels.subtitle} actions={add} />
+      <PageHeader wide title={text.tunnels.title} subtitle={text.tunnels.subtitle} actions={add} />
       {!mayCreate && isOpen && <MayNot action="tunnel.create" />}
       <Load promise={page} isKept>
         {(loaded) => <TunnelList page={loaded} add={add} />}
