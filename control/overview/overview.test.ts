@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import type { Tunnel } from '@underpass/rules/entity/entity.ts';
 import type { Overview } from '@underpass/rules/entity/resource.ts';
 import { overviewLimits } from '@underpass/rules/limits.ts';
 import { minuteMs, startOf } from '../edges/feed/core/history-points.ts';
@@ -125,6 +126,22 @@ const suite: StoreSuite = (name, skip, open) =>
       const { changes, shown } = await overviewOf(vic);
       assert.equal(changes, undefined);
       assert.ok(shown.length > 0);
+    });
+
+    it('of a project whose owners are all suspended says so of its tunnels, which nobody lost', async () => {
+      const val = await test.signUp('val@example.com');
+      await test.addMember(ann.projectId, val.userId, 'viewer');
+      const suspend = (suspended_at: number | null) =>
+        store.db.updateTable('users').set({ suspended_at }).where('id', '=', ann.userId).execute();
+      const since = test.time.now - 60_000;
+      await suspend(since);
+      const { conditions, tunnels, shown } = await overviewOf(val);
+      assert.equal(conditions.suspended, tunnels);
+      assert.equal(shown[0]?.conditionSince, new Date(since).toISOString());
+      const one = await val.call<Tunnel>('GET', `/api/tunnels/fallen?project=${ann.projectId}`);
+      assert.equal(one.condition, 'suspended');
+      await suspend(null);
+      assert.equal((await overviewOf(val)).conditions.suspended, 0);
     });
 
     it('adds up the traffic of some tunnels in steps of two minutes, in one query', async () => {

@@ -83,18 +83,18 @@ async function readHosts(db: Queries, ids: readonly string[]): Promise<Map<strin
   return gather(rows, 'tunnel_id', (row) => row.live_host ?? '');
 }
 
-/** The projects among these whose owners are all suspended: their tunnels are suspended too. */
-export async function orphanedProjects(db: Queries, projectIds: readonly string[]): Promise<ReadonlySet<string>> {
+/** The projects among these whose owners are all suspended, and since when: their tunnels are suspended too. */
+export async function orphanedProjects(db: Queries, projectIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
   const rows = await db
     .selectFrom('members as m')
     .innerJoin('users as u', 'u.id', 'm.user_id')
     .where('m.project_id', 'in', projectIds)
     .where('m.role', '=', 'owner')
-    .select('m.project_id')
+    .select((eb) => ['m.project_id', eb.fn.max('u.suspended_at').as('since')])
     .groupBy('m.project_id')
     .having((eb) => eb(eb.fn.count('u.suspended_at'), '=', eb.fn.countAll()))
     .execute();
-  return new Set(rows.map((row) => row.project_id));
+  return new Map(rows.map((row) => [row.project_id, Number(row.since)]));
 }
 
 /** What tunnels are read with. */

@@ -7,6 +7,7 @@ import { type ListPage, type ListQuery, type ListRow, selectPage, tunnelList } f
 import { temporaryLabel } from '@underpass/rules/tunnel/tunnel-expiry.ts';
 import { type DisplayStatus, decideDisplayStatus, decideTunnelStatus } from '@underpass/rules/tunnel/tunnel-status.ts';
 import { type RawBuilder, sql } from 'kysely';
+import { orphanedProjects } from '../../edges/feed/region-content.ts';
 import { containing } from '../../platform/store/like.ts';
 import type { Queries } from '../../platform/store/store.ts';
 import { readRemembered, readStanding, type Standing } from './condition.ts';
@@ -131,14 +132,16 @@ export async function readStandings(
   const all = rowsOf(db, projectId)
     .select(['t.name', 't.type', 't.region', suspendedAt.as('suspended_at')])
     .orderBy('t.id');
-  const [rows, waiting, remembered] = await Promise.all([
+  const [rows, waiting, remembered, orphaned] = await Promise.all([
     (ids === undefined ? all : all.where('t.id', 'in', ids)).execute(),
     readWaiting(db, projectId),
     readRemembered(db, ids ?? { projectId }),
+    orphanedProjects(db, [projectId]),
   ]);
+  const orphanedAt = orphaned.get(projectId) ?? null;
   return rows.map(({ id, name, type, region, suspended_at }) => {
     const status = decideTunnelStatus({ allDomainsVerified: !waiting.has(id), isAcknowledged: feed.isServing(id) });
-    const about = { id, status, suspendedAt: suspended_at, row: remembered.get(id) };
+    const about = { id, status, suspendedAt: suspended_at ?? orphanedAt, row: remembered.get(id) };
     return { id, name, type, region, status, standing: readStanding(feed, about) };
   });
 }

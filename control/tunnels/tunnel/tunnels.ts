@@ -5,6 +5,7 @@ import { redactTunnel } from '@underpass/rules/people/permission.ts';
 import { decideTunnelStatus, withPendingDefaults } from '@underpass/rules/tunnel/tunnel-status.ts';
 import type { CertificatePort } from '../../edges/certificate/port.ts';
 import type { FeedPort } from '../../edges/feed/port.ts';
+import { orphanedProjects } from '../../edges/feed/region-content.ts';
 import type { KeyRing } from '../../platform/secret/key-ring.ts';
 import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries, Store } from '../../platform/store/store.ts';
@@ -111,16 +112,22 @@ export async function readHosts(db: Queries, tunnelIds: readonly string[]): Prom
   return Map.groupBy(rows, (row) => row.tunnel_id);
 }
 
-async function assemble(deps: TunnelReadDeps, rows: readonly TunnelRow[], role: Role, withMetrics: boolean): Promise<Tunnel[]> {
+async function assemble(
+  deps: TunnelReadDeps,
+  rows: readonly TunnelRow[],
+  { id, role }: Reader,
+  withMetrics: boolean,
+): Promise<Tunnel[]> {
   if (rows.length === 0) return [];
   const ids = rows.map((row) => row.id);
+  const orphanedAt = (await orphanedProjects(deps.store.db, [id])).get(id) ?? null;
   const hosts = await readHosts(deps.store.db, ids);
   const tokens = await readTunnelTokens(deps.store.db, deps.keyRing, ids);
   const remembered = await readRemembered(deps.store.db, ids);
   return rows.map((row) => {
     const own = hosts.get(row.id) ?? [];
     const status = statusOf(deps, row.id, own);
-    const about = { id: row.id, status, suspendedAt: row.suspended_at, row: remembered.get(row.id) };
+    const about = { id: row.id, status, suspendedAt: row.suspended_at ?? orphanedAt, row: remembered.get(row.id) };
     const facts = { hosts: own, status, token: tokens.get(row.id), standing: readStanding(deps.feed, about) };
     return redactTunnel(toTunnel(deps, row, facts, withMetrics), role);
   });
@@ -137,7 +144,7 @@ export async function readTunnels(deps: TunnelReadDeps, project: Reader, ids: re
   const rows = await tunnelRows(deps.store.db).where('t.id', 'in', ids).execute();
   const place = new Map(ids.map((id, at) => [id, at]));
   rows.sort((a, b) => place.get(a.id)! - place.get(b.id)!);
-  return assemble(deps, rows, project.role, false);
+  return assemble(deps, rows, project, false);
 }
 
 export async function readTunnel(
@@ -147,7 +154,7 @@ export async function readTunnel(
   withMetrics: boolean,
 ): Promise<Tunnel | undefined> {
   const rows = await tunnelRows(deps.store.db).where('t.project_id', '=', project.id).where('t.name', '=', name).execute();
-  return (await assemble(deps, rows, project.role, withMetrics))[0];
+  return (await assemble(deps, rows, project, withMetrics))[0];
 }
 
 export const findTunnelRow = (db: Queries, projectId: string, name: string) =>

@@ -1,6 +1,7 @@
 // One tunnel: its state, its setup, how to connect (spec 2, Tunnel detail).
 import type { Tunnel } from '@underpass/rules/entity/entity.ts';
 import { isPrivateTunnel } from '@underpass/rules/tunnel/tcp-address.ts';
+import { conditionOf } from '@underpass/rules/tunnel/tunnel-condition.ts';
 import { isWaitingForVerification, showsConnect, waitingText } from '@underpass/rules/tunnel/tunnel-status.ts';
 import { tunnelTypes } from '@underpass/rules/tunnel/tunnel-type.ts';
 import { useEffect, useState } from 'react';
@@ -73,7 +74,9 @@ function TunnelView({ loaded }: { readonly loaded: Tunnel }) {
       <Clients project={project.id} tunnel={tunnel} />
     </>
   );
-  const checklist = <SetupChecklist tunnel={tunnel} checks={checks} />;
+  const isSuspended = conditionOf(tunnel) === 'suspended';
+  // No step helps a suspended tunnel.
+  const checklist = !isSuspended && <SetupChecklist tunnel={tunnel} checks={checks} />;
   const refresh = () => {
     revalidate();
     checks.reload();
@@ -83,6 +86,11 @@ function TunnelView({ loaded }: { readonly loaded: Tunnel }) {
       <TunnelHeader tunnel={tunnel} busy={state === 'loading' || checks.busy} onRefresh={refresh} />
       <div className="grid gap-5">
         <TunnelMetrics tunnel={tunnel} checks={checks} />
+        {isSuspended && (
+          <Banner tone="danger" title="This tunnel is suspended.">
+            Visitors get an error page, and no client can connect. Please write to the operator of this service.
+          </Banner>
+        )}
         {tunnel.expiresAt !== undefined && <Expiry tunnel={tunnel} />}
         {isWaitingForVerification(tunnel.status) && <Banner tone="info">{waitingText}</Banner>}
         {hold === 'waits' ? (
