@@ -36,6 +36,14 @@ test('the summary has the peak of each figure separately', () => {
   });
 });
 
+test('one connection in five minutes, which the history does not have yet, is not called none or 0.00', () => {
+  const now = { rx: 22, tx: 400, tcpConnectionRate: 1 / 300 };
+  assert.deepEqual(summarise({ stepSeconds: 60, points: [] }, 'hour', now), {
+    bytes: 'Peak of the last hour: RX 22 B/s, TX 400 B/s.',
+    connections: 'Peak of the last hour: under 0.01 connections per second.',
+  });
+});
+
 test('a history without traffic has a text that says so', () => {
   for (const points of [[], [point('2026-11-20T12:00:00Z', 0, 0, 0)]])
     assert.deepEqual(summarise({ stepSeconds: 60, points }, 'week'), {

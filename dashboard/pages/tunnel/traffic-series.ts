@@ -56,6 +56,6 @@ export function summarise(history: TunnelHistory, range: HistoryRange, now: Tunn
     connections:
       rate === 0
         ? `No connections in the last ${range}.`
-        : `Peak of the last ${range}: ${formatRate(rate)} connections per second.`,
+        : `Peak of the last ${range}: ${rate < 0.005 ? 'under 0.01' : formatRate(rate)} connections per second.`,
   };
 }
