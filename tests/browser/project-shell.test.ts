@@ -323,6 +323,10 @@ async function dashboardTests(t: TestContext, stage: DashboardStage): Promise<vo
     await expect(row).toContainText('Not used yet');
     const stopped = await connectClient(t, tunnel, 'http://127.0.0.1:9');
     await expect(attention.getByRole('link', { name: 'preview: the upstream does not answer' })).toBeVisible();
+    await expect(page.getByRole('region', { name: /^(Needs attention|First steps)$/ })).toHaveText([
+      /^Needs attention/,
+      /^First steps/,
+    ]);
     stopped.signal('SIGTERM');
     await stopped.ended;
     await expect(row).toContainText('Stopped');
@@ -420,7 +424,7 @@ async function paletteTests(t: TestContext, stage: DashboardStage): Promise<void
   });
 
   await t.test(
-    'with the keyboard alone, the palette invites, makes a token, copies and opens an address, and logs out',
+    'with the keyboard alone, the palette invites, adds a domain, makes a token, copies and opens an address, and logs out',
     async (t) => {
       const page = await stage.open(t, 'dashboard');
       await expect(page.getByRole('heading', { name: 'Tips' })).toBeVisible();
@@ -436,6 +440,11 @@ async function paletteTests(t: TestContext, stage: DashboardStage): Promise<void
       await expect(page.getByRole('dialog', { name: 'Invite to project' })).toBeVisible();
       await page.keyboard.press('Escape');
       await expect(page).toHaveURL(projectUrl(stage.account, 'members'));
+      await expect(page.getByRole('dialog')).toBeHidden();
+      await run('add dom', /^Add Domain/);
+      await expect(page.getByRole('dialog', { name: 'Add Domain' })).toBeVisible();
+      await page.keyboard.press('Escape');
+      await expect(page).toHaveURL(projectUrl(stage.account, 'domains'));
       await expect(page.getByRole('dialog')).toBeHidden();
       await run('new api', /^New API token/);
       await expect(page.getByRole('dialog', { name: 'Create API token' })).toBeVisible();
