@@ -4,6 +4,7 @@ import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
 import { basicFonts } from './bundle/basic-fonts.ts';
 import { chunkGroups } from './bundle/chunks.ts';
+import { compiledAhead } from './bundle/compiled-ahead.ts';
 import { compressedFiles } from './bundle/compressed-files.ts';
 import { earlyScript } from './bundle/early-script.ts';
 import { firstLoad } from './bundle/first-load.ts';
@@ -11,7 +12,7 @@ import { firstLoad } from './bundle/first-load.ts';
 const controlInDevelopment = 'http://localhost:8400';
 
 export default defineConfig({
-  plugins: [basicFonts(), react(), tailwindcss(), earlyScript(), firstLoad(), compressedFiles()],
+  plugins: [basicFonts(), react(), tailwindcss(), earlyScript(), firstLoad(), compiledAhead(), compressedFiles()],
   build: {
     outDir: 'dist',
     emptyOutDir: true,

@@ -83,6 +83,11 @@ function shellChunk() {
   };
 }
 
+/** Files whose code runs as soon as it is there, or should be ready when somebody opens what is in it (compiled-ahead.ts). */
+export const readyFiles: ReadonlySet<string> = new Set([
+  ...[react, start, application, shell, ...Object.keys(screenEntries), 'connect', overlay, 'command-palette'],
+]);
+
 /** The first group that names a module gets it. The bundler decides about all other modules. */
 export const chunkGroups = [
   { name: react, test: reactModules, priority: 4 },

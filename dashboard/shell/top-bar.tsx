@@ -57,7 +57,7 @@ export function TopBar({ user, projects, project }: ShellData) {
         hidden={!open}
         className="max-h-[calc(100dvh-3.5rem)] overflow-y-auto border-t px-3 py-4 lg:hidden"
       >
-        <Navigation user={user} project={project} onNavigate={() => setOpen(false)} />
+        {open && <Navigation user={user} project={project} onNavigate={() => setOpen(false)} />}
       </div>
     </header>
   );
