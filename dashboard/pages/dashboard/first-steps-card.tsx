@@ -25,6 +25,8 @@ export function FirstSteps({ project, tunnels: loaded, past }: FirstStepsProps) 
     setOver(true);
   };
   if (isOver) return null;
+  // Visitors of a suspended tunnel get an error page, and its clients are refused.
+  const usable = tunnels.find(({ condition }) => condition !== 'suspended');
   return (
     <Card
       title="First steps"
@@ -45,7 +47,7 @@ export function FirstSteps({ project, tunnels: loaded, past }: FirstStepsProps) 
             key={step}
             number={index + 1}
             isTaken={taken.includes(step)}
-            {...stepView(step, project, tunnels[0])}
+            {...stepView(step, project, usable)}
             isReady={isReady(step, taken)}
           />
         ))}
