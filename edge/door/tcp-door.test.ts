@@ -11,6 +11,7 @@ import { carrierPath, carrierProtocol, clientIdHeader, softwareHeader } from '@u
 import type { FeedTunnel } from '@underpass/wire/feed/feed.ts';
 import { encodeNaive } from '@underpass/wire/fixture/naive-codec.ts';
 import { requestUpgrade } from '@underpass/wire/handshake.ts';
+import { freePorts } from '../../tests/helpers/port.ts';
 import { encodeProxyHeader } from '../core/proxy-protocol.ts';
 import { createRig, type Rig, readAll, readUntil, regionHost, tunnelOf, whenClosed } from '../fixture/rig.ts';
 import { InheritedSockets } from './inherited-sockets.ts';
@@ -25,15 +26,8 @@ async function listening(): Promise<Server> {
   return server;
 }
 
-/** Ports that nobody listens on, in order: a range that holds them all. */
-async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(Array.from({ length: count }, listening));
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  for (const server of servers) server.close();
-  return ports.sort((a, b) => a - b);
-}
-
-const [port = 0, second = 0, outside = 0] = await freePorts(3);
+/** Ports that nobody listens on, in order: a range that holds the first two. */
+const [port = 0, second = 0, outside = 0] = (await freePorts(3)).sort((a, b) => a - b);
 const tcpPorts = { first: port, last: second };
 
 const tcpTunnel = (changes: Partial<FeedTunnel> = {}): FeedTunnel => tunnelOf('d', { type: 'tcp', hosts: [], port, ...changes });

@@ -16,6 +16,7 @@ import { encodeFrame } from '@underpass/wire/fixture/frames.ts';
 import { requestUpgrade } from '@underpass/wire/handshake.ts';
 import { createSession } from '@underpass/wire/session/session.ts';
 import { pino } from 'pino';
+import { freePorts } from '../../tests/helpers/port.ts';
 import { createTicketKeys } from '../door/ticket-keys.ts';
 import { helloFor } from '../fixture/hello.ts';
 import { createRig, FakeControl, readUntil, regionHost, tunnelOf } from '../fixture/rig.ts';
@@ -25,6 +26,9 @@ import { EdgeProcess } from '../process/edge-process.ts';
 const ok = 'HTTP/1.1 200 OK\r\nDate: Sun, 22 Nov 2026 08:49:37 GMT\r\nContent-Length: 2\r\n\r\nok';
 const answerOk = (socket: import('node:net').Socket) => void socket.on('data', () => socket.write(ok));
 const hop = (secret = 's') => ({ listen: { host: '127.0.0.1', port: 0 }, address: '127.0.0.1:1', secret });
+
+/** What falls silent is left within three seconds, or a few more on a busy machine, but it is given up only after 15 seconds. */
+const leftMs = 10_000;
 
 async function ask(rig: Awaited<ReturnType<typeof createRig>>, host = 't.tunnels.test', method = 'GET'): Promise<string> {
   const visitor = await rig.visit(host);
@@ -41,14 +45,6 @@ async function pass(rig: Awaited<ReturnType<typeof createRig>>): Promise<string>
   const text = await readUntil(visitor, (all) => /\r\n\r\n..$/.test(all));
   visitor.destroy();
   return text.slice(-2);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as import('node:net').AddressInfo;
-  server.close();
-  return port;
 }
 
 /** Asks until the wanted answer comes, for offers arrive after a moment, and returns how often it asked. */
@@ -117,7 +113,7 @@ function get(port: number, path: string): Promise<{ status: number; body: string
 
 describe('another edge of the region', () => {
   it('has the client of a tcp tunnel, whose service speaks first', async () => {
-    const [port = 0] = await Promise.all([freePort()]);
+    const [port = 0] = await freePorts(1);
     const tunnel = tunnelOf('t', { type: 'tcp', hosts: [], port });
     const tcpPorts = { first: port, last: port };
     await using far = await createRig([tunnel], { edgeId: 'edge-2', hop: hop() });
@@ -368,7 +364,7 @@ describe('a client that is known to work', () => {
       hung.push(asked.catch(() => 'cut'));
       answer = await Promise.race([asked, new Promise<string>((resolve) => setTimeout(resolve, 100, 'late'))]);
     }
-    assert.ok(performance.now() - stopped < 3_000, `${hung.length} visitors were sent to the silent edge`);
+    assert.ok(performance.now() - stopped < leftMs, `${hung.length} visitors were sent to the silent edge`);
     path.close();
     await Promise.all(hung);
   });
@@ -388,7 +384,7 @@ describe('a client that is known to work', () => {
     const asked = [ask(here), ask(here)];
     assert.deepEqual(await Promise.all(asked), ['UNDERPASS_CUT_OFF', 'UNDERPASS_CUT_OFF']);
     assert.equal(await ask(here), 'UNDERPASS_CUT_OFF', 'also one that comes later');
-    assert.ok(performance.now() - stopped < 5_000, 'a visitor waited until the session was given up');
+    assert.ok(performance.now() - stopped < leftMs, 'a visitor waited until the session was given up');
     const { hops, cutOff } = here.edge.stats();
     assert.deepEqual([hops, cutOff], [{ working: 0, silent: 1, unreachable: 0 }, 1]);
     const port = here.edge.ports.metrics as number;
@@ -464,7 +460,7 @@ describe('a client that is known to work', () => {
       assert.deepEqual(answers, ['tt', 'tt', 'tt', 'tt']);
       for (let i = 0; i < 4; i++)
         assert.deepEqual(await Promise.all([ask(here, 't.tunnels.test', 'POST'), pass(here)]), ['tt', 'tt']);
-      assert.ok(performance.now() - stopped < 5_000, 'a visitor waited until the carrier was given up');
+      assert.ok(performance.now() - stopped < leftMs, 'a visitor waited until the carrier was given up');
     });
 
   it('at another edge is left for one at a third edge as soon as its own edge finds it silent', async (t) => {
@@ -485,7 +481,7 @@ describe('a client that is known to work', () => {
     silent.socket.pause();
     const stopped = performance.now();
     assert.equal(await ask(here), 'tt');
-    assert.ok(performance.now() - stopped < 5_000, 'the visitor waited until the carrier was given up');
+    assert.ok(performance.now() - stopped < leftMs, 'the visitor waited until the carrier was given up');
   });
 
   it('here is preferred to one elsewhere', async () => {
@@ -508,6 +504,8 @@ describe('a client that is known to work', () => {
     for (let asked = 0; inRow < 24; asked++) {
       assert.ok(asked < 500, 'the healthy client is not found');
       inRow = (await ask(rig)) === 'hh' ? inRow + 1 : 0;
+      // The offers reach the other worker after a moment.
+      if (inRow === 0) await new Promise((resolve) => setTimeout(resolve, 10));
     }
   });
 });

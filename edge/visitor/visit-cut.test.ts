@@ -126,21 +126,23 @@ describe('a change of the policy leaves alone', () => {
 });
 
 describe('the clock ends', () => {
-  const ends: Readonly<Record<string, () => readonly [string, FeedTunnel]>> = {
-    'a session': () => [cookie({ expiresAtMs: Date.now() + 700 }), guarded()],
-    'a token': () => [
+  const ends: Readonly<Record<string, (expiresAtMs: number) => readonly [string, FeedTunnel]>> = {
+    'a session': (expiresAtMs) => [cookie({ expiresAtMs }), guarded()],
+    'a token': (expiresAtMs) => [
       `Authorization: Bearer ${machineToken}\r\n`,
-      guarded({ tokens: visitOf().tokens.map((token) => ({ ...token, expiresAtMs: Date.now() + 700 })) }),
+      guarded({ tokens: visitOf().tokens.map((token) => ({ ...token, expiresAtMs })) }),
     ],
-    'a link': () => [
+    'a link': (expiresAtMs) => [
       cookie({ method: 'link', source: 'link-1' }),
-      guarded({ grants: { ...grants, links: [{ id: 'link-1', expiresAtMs: Date.now() + 700 }] } }),
+      guarded({ grants: { ...grants, links: [{ id: 'link-1', expiresAtMs }] } }),
     ],
   };
   for (const [name, make] of Object.entries(ends)) {
     it(`the WebSocket of ${name}, and lets nothing through by it afterwards`, async () => {
-      const [fields, tunnel] = make();
-      await using rig = await rigWith(tunnel);
+      await using rig = await rigWith(guarded());
+      // Enough to begin on a busy machine.
+      const [fields, tunnel] = make(Date.now() + 1_500);
+      await rig.control.change({ tunnels: [tunnel] });
       const visitor = await begin(rig, fields + websocket);
       await whenClosed(visitor);
       const next = await rig.visit(host);
