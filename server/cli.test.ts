@@ -122,7 +122,7 @@ describe('start', () => {
     assert.equal(code, exitCodes.forced);
   });
 
-  test('stops at once on a second signal during a start that waits for its database', { timeout: 10_000 }, async () => {
+  test('stops at once on a second signal during a start that waits for its database', { timeout: 60_000 }, async () => {
     const sockets = new Set<Socket>();
     const mute = createServer((socket) => sockets.add(socket.on('error', () => {})));
     await once(mute.listen(0, '127.0.0.1'), 'listening');

@@ -97,7 +97,8 @@ describe('names of the account', () => {
       assert.deepEqual([stdout, code], ['', 0]);
     }
     assert.equal(asked, 1, 'the second Tab does not wait again');
-    assert.ok(performance.now() - beganMs < 1_500);
+    // A second, and what a busy machine adds.
+    assert.ok(performance.now() - beganMs < 5_000);
     assert.equal(api.calls.length, 0);
   });
 

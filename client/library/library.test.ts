@@ -142,22 +142,16 @@ test('lost and back tell when the last carrier goes and the next one comes', asy
 
 test('close() lets an open request finish, and takes no other', async (t) => {
   const { edge, deleted, options } = await world(t);
-  let finish = () => {};
-  const tunnel = await listen((_: unknown, response: { end(text: string): void }) => {
-    finish = () => response.end('done');
-  }, options);
+  const called = Promise.withResolvers<{ end(text: string): void }>();
+  const tunnel = await listen((_: unknown, response: { end(text: string): void }) => called.resolve(response), options);
   const closedEvent = once(tunnel, 'closed') as Promise<api.TunnelEvent[]>;
   const stream = visit(edge.carriers[0]!);
   const answer = outcome(stream);
-  const arrived = new Promise<void>((resolve) => {
-    stream.onOpened = resolve;
-  });
   stream.write(Buffer.from(get));
-  await arrived;
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  const response = await called.promise;
   const closing = tunnel.close();
   assert.equal(tunnel.close(), closing);
-  finish();
+  response.end('done');
   assert.match(await answer, /done/);
   stream.end();
   await closing;
@@ -180,7 +174,7 @@ test('close() does not wait for a visitor who keeps an idle connection', async (
   await answered;
   const startedMs = performance.now();
   await tunnel.close();
-  assert.ok(performance.now() - startedMs < 2_000, 'it waited until the end of the drain');
+  assert.ok(performance.now() - startedMs < 10_000, 'it waited until the end of the drain');
 });
 
 test('two tunnels in one process have two addresses, and end apart', async (t) => {

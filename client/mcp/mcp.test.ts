@@ -476,7 +476,8 @@ test('bounds the messages of a visitor that wait for a server', async (t) => {
     return answer.text();
   });
   const texts = (await Promise.all(statuses)).map((text) => (text.includes('Too many messages') ? 'full' : 'not open'));
-  assert.deepEqual(texts, ['not open', 'not open', 'full', 'not open']);
+  // Each message has a connection of its own, and any of the three may come last.
+  assert.deepEqual([texts.slice(0, 3).sort(), texts[3]], [['full', 'not open', 'not open'], 'not open']);
 });
 
 test('headers that differ from the body are refused in every revision', async (t) => {

@@ -433,7 +433,7 @@ describe('subscriptions', () => {
       isDone = true;
     });
     assert.ok(turns > 100, `the event loop turned ${turns} times`);
-    assert.ok(longestMs < 150, `one turn took ${longestMs} ms of CPU: some 20 ms; all lines at once take more than 400`);
+    assert.ok(longestMs < 300, `one turn took ${longestMs} ms of CPU: some 20 ms; all lines at once take more than 400`);
     await test.store.db.deleteFrom('subscriptions').where('email', 'like', 'person%').execute();
   });
 

@@ -58,7 +58,7 @@ describe('Postgres that is silent', { skip: skipWithout('postgres') }, () => {
     const askedAt = performance.now();
     await assert.rejects(namesIn(store), StoreOutage);
     await assert.rejects(put(store, 'lost'), StoreOutage);
-    assert.ok(performance.now() - askedAt < 1_000);
+    assert.ok(performance.now() - askedAt < 5_000, 'a question waited until its timeout');
     postgres.signal('SIGCONT');
     await back.promise;
     assert.deepEqual(await namesIn(store), ['kept']);
