@@ -427,7 +427,7 @@ function start(t: TestContext, program: string, argv: readonly string[], cwd: st
       heard.emit('more');
     });
   }
-  const ended = once(child, 'exit').then(([code]) => code as number | null);
+  const ended = once(child, 'close').then(([code]) => code as number | null);
   const seen = async (pattern: RegExp): Promise<RegExpExecArray> => {
     for (;;) {
       const match = pattern.exec(text);

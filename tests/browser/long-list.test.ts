@@ -157,7 +157,7 @@ async function listTests(t: TestContext, stage: DashboardStage): Promise<void> {
     await page.goBack();
     await expect(rows.first()).toContainText('tunnel-4949');
     await expect(search).toHaveValue('tunnel');
-    assert.equal(await page.evaluate<number>('scrollY'), scrolled);
+    await expect.poll(() => page.evaluate<number>('scrollY')).toBe(scrolled);
     await page.getByRole('link', { name: 'Next page' }).click();
     await expect(rows.first()).toContainText('tunnel-4899');
     await page.getByRole('link', { name: 'Previous page' }).click();

@@ -4,10 +4,10 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, type TLSSocket } from 'node:tls';
 import type { Page } from '@playwright/test';
 import { issue } from '@underpass/control/edges/certificate/test-kit-chain.ts';
+import { eventually } from '@underpass/rules/test-kit.ts';
 import { expect } from '../helpers/browser.ts';
 import { connectClient, makeTunnel, makeVerifiedDomain, openStage } from '../helpers/dashboard.ts';
 
@@ -30,13 +30,11 @@ async function get(socket: TLSSocket): Promise<string> {
   return text;
 }
 
-async function served(t: TestContext, port: number, name: string): Promise<void> {
-  for (let tries = 0; tries < 100; tries++) {
-    if (nameOf(await visit(t, port)) === name) return;
-    await sleep(50);
-  }
-  assert.fail(`${name} is not served`);
-}
+const served = (t: TestContext, port: number, name: string): Promise<string> =>
+  eventually(
+    async () => nameOf(await visit(t, port)),
+    (subject) => subject === name,
+  );
 
 test('a certificate of the project is served at once, replaced under an open connection, and removed', async (t) => {
   const stage = await openStage(t);

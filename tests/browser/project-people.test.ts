@@ -277,8 +277,9 @@ test('a project and its people', async (t) => {
     await expect(entry.getByText('api-token.create')).toBeVisible();
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await entry.getByRole('button', { name: 'Copy as JSON' }).click();
-    const copied = JSON.parse(await page.evaluate<string>('navigator.clipboard.readText()')) as { action: string };
-    assert.equal(copied.action, 'api-token.create');
+    const copied = () => page.evaluate<string>('navigator.clipboard.readText()');
+    await expect.poll(copied).toMatch(/^\{/);
+    assert.equal((JSON.parse(await copied()) as { action: string }).action, 'api-token.create');
     const downloading = page.waitForEvent('download');
     await page.getByRole('link', { name: 'Export CSV' }).click();
     assert.match((await downloading).suggestedFilename(), /\.csv$/);

@@ -454,7 +454,7 @@ async function paletteTests(t: TestContext, stage: DashboardStage): Promise<void
       await expect(page.getByText('Address copied.').first()).toBeVisible();
       const { body } = await stage.account.call<Tunnel>('GET', `/api/tunnels/counted?project=${stage.account.project}`);
       const [domain] = body.ingressDomains;
-      assert.equal(await page.evaluate('navigator.clipboard.readText()'), domain!.url);
+      await expect.poll(() => page.evaluate('navigator.clipboard.readText()')).toBe(domain!.url);
       const { host } = new URL(domain!.url);
       const opened = page.context().waitForEvent('request', (request) => new URL(request.url()).host === host);
       await run('open counted', /^Open address of counted/);

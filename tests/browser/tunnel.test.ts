@@ -181,7 +181,7 @@ async function domainTests(t: TestContext, stage: DashboardStage): Promise<void>
     await expect.poll(() => page.evaluate<number>('copiedTimes.length')).toBe(3);
     const shownMs = await page.evaluate<number>('copiedTimes[2] - copiedTimes[0]');
     // A page without CPU time removes it late.
-    assert.ok(shownMs >= 1450 && shownMs < 6000, `the confirmation was there for ${shownMs} ms`);
+    assert.ok(shownMs >= 1450 && shownMs < 15_000, `the confirmation was there for ${shownMs} ms`);
   });
 
   await t.test('of many domains the failing ones come first, the rest folds, and a search finds any', async (t) => {

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import type { Tunnel } from '@underpass/rules/entity/entity.ts';
+import { eventually } from '@underpass/rules/test-kit.ts';
 import { createTestAuthority } from '@underpass/wire/fixture/certificate.ts';
 import { expect, launchChromium } from '../helpers/browser.ts';
 import { buildGrpcPeers, startGrpcServer } from '../helpers/grpc-peers.ts';
@@ -117,9 +118,10 @@ test('gRPC passes through an http tunnel', { skip: skipWithout('go', 'grpcurl', 
     assert.equal(typeof made.body.token, 'string', JSON.stringify(made.body));
     await call('PATCH', `/api/tunnels/first?project=${project}`, { accessPolicy: 'team' });
     const until = async (pattern: RegExp, ...flags: readonly string[]): Promise<void> => {
-      let text = '';
-      for (let n = 0; n < 60 && !pattern.test(text); n++) text = await grpcurl(...flags, '-d', '{}', health);
-      assert.match(text, pattern);
+      await eventually(
+        () => grpcurl(...flags, '-d', '{}', health),
+        (text) => pattern.test(text),
+      );
     };
     await until(/code = Unauthenticated desc = .*UNDERPASS_SIGN_IN_REQUIRED: /);
     await until(/"status": "SERVING"/, '-H', `authorization: Bearer ${made.body.token}`);

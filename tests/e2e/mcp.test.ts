@@ -13,6 +13,7 @@ import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ElicitRequestSchema, ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
+import { eventually } from '@underpass/rules/test-kit.ts';
 import type { AccessPolicy } from '@underpass/rules/visit/access-policy.ts';
 import { authorize, createFetch, createProgram, type Program, password } from '../helpers/mcp-program.ts';
 import { startProduct } from '../helpers/product.ts';
@@ -67,7 +68,7 @@ test('the client of the MCP SDK signs in and uses a stdio server through a tunne
   const made = await account.call('POST', `/api/access-policies?project=${account.project}`, { name: 'team', password });
   assert.equal(made.status, 200, JSON.stringify(made.body));
   const mcp = await start('--access', 'team');
-  assert.match(mcp.log(), /MCP server notes 1\.2\.3, one for each session\./);
+  await eventually(() => /MCP server notes 1\.2\.3, one for each session\./.test(mcp.log()));
   const program = createProgram();
   await authorize({ wireFetch, address: mcp.address }, program);
 

@@ -145,7 +145,7 @@ test('a real MCP client connects through sign-in and consent, and a sign-out end
   const signOut = await account.call('POST', `/api/access-policies/team/sign-out?project=${account.project}`, {});
   assert.ok(signOut.status < 300, JSON.stringify(signOut.body));
   const since = performance.now();
-  while ((await askWith(stage, notes, token)) !== 401) assert.ok(performance.now() - since < 5_000, 'the token still works');
+  while ((await askWith(stage, notes, token)) !== 401) assert.ok(performance.now() - since < 15_000, 'the token still works');
   show(`— signed out: refused after ${Math.round(performance.now() - since)} ms —`);
   await assert.rejects(callWho(stage, program), UnauthorizedError, 'the refresh token has ended too');
 });

@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { eventually } from '@underpass/rules/test-kit.ts';
 import { startProcess } from '../helpers/process.ts';
 import { startProduct, tunnelCreated } from '../helpers/product.ts';
 import { say } from '../helpers/visitor.ts';
@@ -50,7 +51,15 @@ test('path rules hold for upstreams by path, below a base and on a Unix socket',
   const door = { port: product.ports.https, host, caPem: product.caPem };
   const get = (target: string): Promise<string> =>
     say(door, `GET ${target} HTTP/1.1\r\nHost: ${host}:${door.port}\r\nConnection: close\r\n\r\n`);
-  for (let n = 0; n < 100 && !/ 200 /.test(await get('/x')); n++);
+  // The policy is at the edge, and then the client.
+  await eventually(
+    () => get('/admin'),
+    (answer) => /^HTTP\/1\.1 403 /.test(answer),
+  );
+  await eventually(
+    () => get('/x'),
+    (answer) => /^HTTP\/1\.1 200 /.test(answer),
+  );
   for (const [target, expected] of [
     ['/x?y', 'app /base/x'],
     ['/api/x', 'api /api/x'],

@@ -9,7 +9,7 @@ export interface Door {
   readonly caPem: string;
 }
 
-const answerTimeoutMs = 30_000;
+const answerTimeoutMs = 60_000;
 
 export function openVisitor({ port, host, caPem }: Door): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {

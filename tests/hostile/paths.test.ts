@@ -406,8 +406,7 @@ test('no target that a server in Go resolves to the folder passes', { skip: skip
   execFileSync(requireTool('go'), ['build', '-o', program, 'main.go'], { cwd: folder });
   const [mux = 0, folding = 0, files = 0] = await freePorts(3);
   const server = startProgram(t, program, [mux, folding, files].map(String).concat(site(t)));
-  await server.listening(folding);
-  await server.listening(files);
+  for (const port of [mux, folding, files]) await server.listening(port);
   await assertGuarded(mux, 10);
   await assertGuarded(folding, 300);
   await assertGuarded(files, 30);
