@@ -71,7 +71,7 @@ for (const workers of [1, 2])
     const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
     await visit(rig, '/cart?item=1', `User-Agent: curl/8\r\ntraceparent: 00-${trace}-00f067aa0ba902b7-01\r\n`);
     await visit(rig, '/nothing');
-    await rig.edge.drain(2_000);
+    await rig.edge.drain(10_000);
     const records = collector.posted
       .filter(({ url }) => url === '/v1/logs')
       .flatMap(({ body }) => body.resourceLogs.flatMap((each: Json) => each.scopeLogs[0].logRecords));
@@ -121,7 +121,7 @@ it('sends no record of a request unless the operator asks for it', async (t) => 
   const collector = await startCollector(t);
   const rig = await startEdge(t, optionsOf(collector.url, false));
   await visit(rig, '/');
-  await rig.edge.drain(2_000);
+  await rig.edge.drain(10_000);
   assert.deepEqual(new Set(collector.posted.map(({ url }) => url)), new Set(['/v1/metrics']));
 });
 

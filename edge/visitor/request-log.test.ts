@@ -142,7 +142,7 @@ describe('the access log', () => {
       visitor.end(get(`/${at}`, `User-Agent: ${agent}\r\nConnection: close\r\n`, 'denied.tunnels.test'));
       await readAll(visitor);
     }
-    await rig.edge.drain(1_000);
+    await rig.edge.drain(10_000);
     for (const line of await lines(40)) assert.match(line, /^127\.0\.0\.1 - - \[\] "GET \/\d+ HTTP\/1\.1" 403 \d+ "-" "x{600}"$/);
   });
 });

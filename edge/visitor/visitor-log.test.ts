@@ -93,7 +93,7 @@ describe('the visitor log of an edge', () => {
         createServer((_request, response) => response.end()),
       );
       await visit(rig, get('/last'));
-      await rig.edge.drain(2_000);
+      await rig.edge.drain(10_000);
       const all = rig.control.received.flatMap((message) => (message.type === 'visitor-log' ? message.tunnels : []));
       assert.deepEqual(
         all.flatMap(({ entries }) => entries.map(({ path }) => path)),
@@ -108,7 +108,7 @@ describe('the visitor log of an edge', () => {
     ] as const;
     const rig = await start(t, { ...on, visit: visitOf({ rules }) });
     for (const path of ['/private/a', '/open/a', '/elsewhere']) await visit(rig, get(path));
-    await rig.edge.drain(2_000);
+    await rig.edge.drain(10_000);
     const entries = rig.control.received
       .flatMap((message) => (message.type === 'visitor-log' ? message.tunnels : []))
       .flatMap((each) => each.entries)

@@ -121,9 +121,11 @@ describe('a worker', { skip }, () => {
     const node = process.execPath;
     t.after(() => Object.defineProperty(process, 'execPath', { value: node, writable: true }));
     const begun = Promise.withResolvers<void>();
+    let drained: Promise<void> | undefined;
     const get = (): string => {
       // The process starts while this getter answers, and listens after the drain has begun.
-      begun.resolve(rig.edge.drain(100));
+      drained ??= rig.edge.drain(100);
+      begun.resolve();
       return node;
     };
     Object.defineProperty(process, 'execPath', { configurable: true, get });
@@ -132,6 +134,7 @@ describe('a worker', { skip }, () => {
     await begun.promise;
     await eventually(async () => (await workerPids()).length === 2);
     await eventually(async () => (await workerPids()).length === 1);
+    await drained;
     assert.deepEqual(await workerPids(), [other]);
     for (const port of [rig.edge.ports.https, rig.edge.ports.http])
       await assert.rejects(once(connect(port, '127.0.0.1'), 'connect'), { code: 'ECONNREFUSED' });
