@@ -8,11 +8,14 @@ import { connect as connectTcp } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { connect, type TLSSocket } from 'node:tls';
+import { readConsoleHost } from '@underpass/control/edges/region/console-host.ts';
 import type { Tunnel } from '@underpass/rules/entity/entity.ts';
 import type { Session } from '@underpass/rules/entity/resource.ts';
 import { eventually } from '@underpass/rules/test-kit.ts';
 import { freePorts } from '../tests/helpers/port.ts';
+import { createLog } from './process/log.ts';
 import { type Environment, readSettings } from './settings/settings.ts';
+import { openState } from './state/state.ts';
 import { carry, dropHome, makeHome, openServer, type TestServer, visit } from './test-kit.ts';
 
 const host = 'console.localhost';
@@ -271,4 +274,20 @@ describe('whether the edge serves the dashboard', () => {
       assert.match(result.ok ? '' : result.problems.join('\n'), problem);
     });
   }
+});
+
+test('once control runs apart from its edges, it orders no certificate for the dashboard any more', async (t) => {
+  const home = await makeHome();
+  t.after(() => dropHome(home));
+  const [port = 0] = await freePorts(1);
+  const env = { UNDERPASS_ORIGIN: `https://${host}:${port}`, UNDERPASS_EDGE_HTTPS_PORT: String(port) };
+  const hosts: (string | undefined)[] = [];
+  for (const role of ['all', 'control']) {
+    const { running, settings } = await openServer(home, { ...env, UNDERPASS_ROLE: role });
+    await running.close();
+    const state = await openState(settings, createLog('silent'));
+    hosts.push((await readConsoleHost(state.store.db))?.host);
+    await state.close();
+  }
+  assert.deepEqual(hosts, [host, undefined]);
 });

@@ -212,7 +212,8 @@ async function ensureRegion(settings: Settings, { control }: ControlCore, httpsP
  */
 async function prepare(settings: Settings, state: State, core: ControlCore): Promise<First | undefined> {
   const { operator } = core.control;
-  if (settings.role === 'all') {
+  // With several control processes, another one may be the server whose edge serves the dashboard.
+  if (settings.role === 'all' || settings.replicas === 1) {
     const host = new URL(settings.origin).hostname;
     await keepConsoleHost(state.store.db, settings.edgeConsole ? { host, region: settings.region } : null);
   }
