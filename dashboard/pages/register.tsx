@@ -44,8 +44,8 @@ export function Component() {
     readonly operator: OperatorIdentity;
     readonly invited: Invited | undefined;
   };
-  const [done, setDone] = useState(false);
-  if (!done) return <RegisterForm operator={operator} invited={invited} onDone={() => setDone(true)} />;
+  const [email, setEmail] = useState<string>();
+  if (email === undefined) return <RegisterForm operator={operator} invited={invited} onDone={setEmail} />;
   return (
     <AuthOutcome
       illustration={<RegisteredIllustration />}
@@ -53,17 +53,20 @@ export function Component() {
       text={
         <>
           {text.register.done}
-          {invited && <span className="mt-3 block">{nextStep(invited.offer)}</span>}
+          {invited && <span className="mt-3 block wrap-anywhere">{nextStep(invited.offer, email)}</span>}
         </>
       }
     />
   );
 }
 
-const nextStep = ({ approves, email, invitedBy }: OpenOffer): string =>
-  approves
-    ? `The invitation from ${invitedBy} approves ${email} at once: open the login link in that email in this browser, then join.`
-    : 'An operator must approve your account first; you will get a mail. It has a link to join the project.';
+function nextStep({ approves, email, invitedBy, projectName }: OpenOffer, registered: string): string {
+  if (registered !== email)
+    return `The invitation is for ${email}. To join with ${registered}, ask ${invitedBy} to invite that address.`;
+  if (approves)
+    return `The invitation from ${invitedBy} approves you at once: open the login link in that email in this browser, then join.`;
+  return `That email also has the link to join ‘${projectName}’.`;
+}
 
 function Lead({ invited }: { readonly invited: Invited | undefined }) {
   if (!invited)
@@ -95,7 +98,7 @@ const empty: RegistrationTexts = {
 interface RegisterFormProps {
   readonly operator: OperatorIdentity;
   readonly invited: Invited | undefined;
-  readonly onDone: () => void;
+  readonly onDone: (email: string) => void;
 }
 
 function RegisterForm({ operator, invited, onDone }: RegisterFormProps) {
@@ -112,7 +115,7 @@ function RegisterForm({ operator, invited, onDone }: RegisterFormProps) {
         console.error('Registration failed', isApiError(error) ? error.status : undefined, messageOf(error));
         throw error;
       }
-      onDone();
+      onDone(registration.email);
     },
   });
   return (

@@ -141,6 +141,7 @@ test('a project and its people', async (t) => {
     await theirs.getByRole('checkbox', { name: 'I am human' }).click();
     await theirs.getByRole('button', { name: 'Register' }).click();
     await expect(theirs.getByRole('heading', { name: 'Registration successful.' })).toBeVisible();
+    await expect(theirs.getByText('That email also has the link to join ‘')).toBeVisible();
     const page = await open(t);
     await registrationStored(owner, email);
     await page.goto('/operator/registrations');

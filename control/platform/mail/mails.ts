@@ -70,7 +70,7 @@ export const registerFirstMail = ({ projectName, invitedBy }: InvitedFacts, orig
   compose(
     `You have no ${productName} account yet`,
     'Hello,',
-    `You asked to sign in, but this email address has no account yet. ${invitedBy} invited you to ${projectOf(projectName)}: open the link in that email and choose "Create an account".`,
+    `You asked to sign in, but this email address has no account yet. ${invitedBy} invited you to ${projectOf(projectName)}: open the link in the email of the invitation and choose "Create an account".`,
     `If you no longer have it, ask ${invitedBy} to invite you again, or register without it: ${origin}/register`,
     'If you did not ask to sign in, there is nothing to do.',
   );
