@@ -105,6 +105,19 @@ test('looks', async (t) => {
     },
   );
 
+  await t.test('on a phone with text of twice the size a new tunnel of any type stays in its panel', async (t) => {
+    const page = await stage.open(t, 'tunnels?new', { viewport: phone });
+    const panel = page.getByRole('dialog', { name: 'New Tunnel' });
+    await expect(panel.getByLabel('Name')).toBeFocused();
+    await page.evaluate("document.documentElement.style.fontSize = '200%'");
+    for (const type of await panel.getByRole('group', { name: 'Type' }).getByRole('radio').all()) {
+      await type.check();
+      const outside = `[...document.querySelectorAll('[role="dialog"] *')]
+        .filter((part) => part.getBoundingClientRect().right > innerWidth + 1).map((part) => part.outerHTML.slice(0, 80))`;
+      await expect.poll(() => page.evaluate<string[]>(outside)).toEqual([]);
+    }
+  });
+
   await t.test('on a phone an address breaks after the @ or before a dot, and a date stays on one line', async (t) => {
     const page = await stage.open(t, 'dashboard', { viewport: phone });
     const expiresAt = '2026-11-29T10:41:00Z';

@@ -4,6 +4,7 @@ import { generatorDomain, tunnelTypesOf } from '@underpass/rules/entity/region.t
 import { addIngressDomain } from '@underpass/rules/names/ingress-domain.ts';
 import { text } from '@underpass/rules/text/text.ts';
 import { type TunnelType, tunnelTypes } from '@underpass/rules/tunnel/tunnel-type.ts';
+import { Breakable } from '../../ui/breakable.tsx';
 import { Field } from '../../ui/input/field.tsx';
 import { Input } from '../../ui/input/input.tsx';
 import { ListEditor } from '../../ui/input/list-editor.tsx';
@@ -115,7 +116,11 @@ function DomainFields({ form, onChange, region, error }: DomainFieldsProps) {
           label="Generate domain"
           hint={
             <>
-              A name under <span className="font-mono">{wildcard}</span>, ready immediately.
+              A name under{' '}
+              <span className="font-mono">
+                <Breakable text={wildcard} />
+              </span>
+              , ready immediately.
             </>
           }
           checked={form.generate}

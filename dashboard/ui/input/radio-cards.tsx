@@ -11,9 +11,9 @@ interface RadioCardsProps<Value extends string> {
 export function RadioCards<Value extends string>({ label, value, options, onChange }: RadioCardsProps<Value>) {
   const name = useId();
   return (
-    <fieldset className="grid gap-1.5">
+    <fieldset className="grid min-w-0 grid-cols-1 gap-1.5">
       <legend className="mb-1.5 text-sm font-semibold">{label}</legend>
-      <div className="grid gap-2 sm:grid-cols-2">
+      <div className="grid grid-cols-1 gap-2 sm:grid-cols-2">
         {options.map((option) => (
           <label
             key={option.value}
@@ -28,7 +28,7 @@ export function RadioCards<Value extends string>({ label, value, options, onChan
               aria-describedby={`${name}-${option.value}`}
               className="mt-1 size-4 shrink-0 accent-accent-ink outline-none"
             />
-            <span>
+            <span className="min-w-0 wrap-anywhere">
               <span className="block font-semibold">{option.label}</span>
               <span id={`${name}-${option.value}`} className="block text-sm text-ink-soft">
                 {option.description}

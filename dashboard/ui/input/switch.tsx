@@ -28,7 +28,7 @@ export function Switch({ label, hint, checked, onChange, disabled = false }: Swi
       >
         <Base.Thumb className="size-4 rounded-full bg-ink-soft transition-transform data-checked:translate-x-4 data-checked:bg-on-accent" />
       </Base.Root>
-      <span className="grid">
+      <span className="grid min-w-0 wrap-anywhere">
         <span id={`${id}-label`} className="text-base font-semibold">
           {label}
         </span>

@@ -12,14 +12,17 @@ export function PanelBody({ children }: { readonly children: ReactNode }) {
   useEffect(() => body.current?.querySelector<HTMLElement>('input, textarea, [role="combobox"]')?.focus(), []);
   return (
     // Rows as tall as their content: in a scrolling panel, a row with a minimum height would shrink to it and overlap the next.
-    <div ref={body} className="grid min-h-0 flex-1 auto-rows-max content-start gap-6 overflow-y-auto px-5 py-5 sm:px-6">
+    <div
+      ref={body}
+      className="grid min-h-0 flex-1 auto-rows-max grid-cols-1 content-start gap-6 overflow-y-auto px-5 py-5 sm:px-6"
+    >
       {children}
     </div>
   );
 }
 
 export function PanelActions({ children }: { readonly children: ReactNode }) {
-  return <div className="flex justify-end gap-2 border-t bg-sunken/60 px-5 py-3 sm:px-6">{children}</div>;
+  return <div className="flex flex-wrap justify-end gap-2 border-t bg-sunken/60 px-5 py-3 sm:px-6">{children}</div>;
 }
 
 /** A bar at the upper edge of a panel's form while it is being sent. */
