@@ -144,6 +144,14 @@ const suite: StoreSuite = (name, skip, open) =>
       assert.equal((await overviewOf(val)).conditions.suspended, 0);
     });
 
+    it('of a suspended project says so once', async () => {
+      const suspend = (suspended: boolean) => test.control.operator.changeProject(ann.projectId, { suspended });
+      await suspend(true);
+      assert.deepEqual((await overviewOf(ann)).attention, [{ kind: 'project-suspended' }]);
+      await suspend(false);
+      assert.ok((await overviewOf(ann)).attention.length > 1);
+    });
+
     it('adds up the traffic of some tunnels in steps of two minutes, in one query', async () => {
       const now = startOf(minuteMs, test.time.now);
       const row = (tunnelId: string, minutesAgo: number, bytes: number) => ({

@@ -111,7 +111,7 @@ async function getOverview(deps: OverviewDeps, { membership, caller, nowMs }: Ca
   const downRegions = findDownRegions(tunnels, deps.feed.edges(), nowMs);
   const dark = { hosts, strayHosts, missedDomains: domains.missed, failedOrders, ownCertificates };
   const attention = decideAttention(
-    { tunnels: tunnels.map(toTunnelFacts(deps.feed)), ...dark, tokens, downRegions, quotas },
+    { isSuspended: membership.suspended, tunnels: tunnels.map(toTunnelFacts(deps.feed)), ...dark, tokens, downRegions, quotas },
     nowMs,
   );
   const { shown, more } = bound(attention, overviewLimits.attention);

@@ -26,6 +26,7 @@ export function placeOf({ kind, tunnel = '', domain = '', quota }: Item, { id: p
     case 'token-created':
     case 'token-ending':
       return paths.tokens(project);
+    case 'project-suspended':
     case 'region-down':
       return paths.tunnels(project);
     case 'quota-full':

@@ -58,6 +58,14 @@ test('a tunnel needs attention if visitors get an error, or a client is kept out
   eachCase(t, rows, ([over, kind]) => assert.deepEqual(kindsOf({ tunnels: [tunnel(over)] }), kind === undefined ? [] : [kind]));
 });
 
+test('one item stands for all of a suspended project', () => {
+  const facts = {
+    tunnels: [tunnel({ condition: 'suspended' }), tunnel({ failing: 1 })],
+    tokens: [{ name: 'ci', until: inDays(1) }],
+  };
+  assert.deepEqual(kindsOf({ ...facts, isSuspended: true }), ['project-suspended']);
+});
+
 test('an unverified domain is one item, however many tunnels wait for it; a blocked host is its own', () => {
   const host = (name: string, over = {}) => ({
     tunnel: name,
@@ -148,7 +156,7 @@ test('each kind has a title for each error, and no gap in it', () => {
         quota: 'members',
         ...error,
       });
-      assert.match(`${title}. ${text}`, /^[^.]*(shop|a\.com|ci|eu|members)/, kind);
+      assert.match(`${title}. ${text}`, /^[^.]*(shop|a\.com|ci|eu|members|This project)/, kind);
       assert.doesNotMatch(`${title} ${text}`, / {2}|undefined/, kind);
     }
 });

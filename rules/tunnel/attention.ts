@@ -12,6 +12,7 @@ import type { StatusTone } from './tunnel-status.ts';
 
 /** Kinds from the most to the least urgent. `negative`: visitors get an error now. `waiting`: it is being set up. `warning`: soon. */
 export const attentionKinds = {
+  'project-suspended': { tone: 'negative' },
   'region-down': { tone: 'negative' },
   'tunnel-down': { tone: 'negative' },
   'upstream-failing': { tone: 'negative' },
@@ -74,6 +75,8 @@ export interface TunnelFacts {
 }
 
 export interface ProjectFacts {
+  /** Suspended as a whole: nothing in it can be changed. */
+  readonly isSuspended?: boolean;
   readonly tunnels: readonly TunnelFacts[];
   /** Ingress domains that serve nobody, of verified and unverified domains. */
   readonly hosts: readonly {
@@ -130,6 +133,7 @@ function endsSoon(iso: string, nowMs: number): boolean {
 }
 
 export function decideAttention(facts: ProjectFacts, nowMs: number): readonly AttentionItem[] {
+  if (facts.isSuspended) return [{ kind: 'project-suspended' }];
   const isDown = new Set(facts.downRegions.map(({ region }) => region));
   const items = [
     ...facts.downRegions.map(
@@ -249,6 +253,11 @@ export function describeAttention({
   total = 1,
 }: AttentionItem): AttentionText {
   switch (kind) {
+    case 'project-suspended':
+      return {
+        title: 'This project is suspended',
+        text: 'Its tunnels refuse visitors and clients, and nothing in it can be changed. Please write to the operator of this service.',
+      };
     case 'region-down':
       return {
         title: `Region ${region} does not answer`,

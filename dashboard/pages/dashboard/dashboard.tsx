@@ -77,10 +77,14 @@ function OverviewView({ overview }: { readonly overview: Overview }) {
   const hasChanges = changes !== undefined && changes.length > 0;
   const isNew = steps !== undefined && !steps.hasConnected;
   const needsAttention = overview.attention.length > 0;
+  // It takes no first step.
+  const isSuspended = overview.attention.some(({ kind }) => kind === 'project-suspended');
   return (
     <div className="grid gap-6">
       {needsAttention && <AttentionCard overview={overview} />}
-      {steps && may(project.role, 'tunnel.create') && <FirstSteps project={project.id} tunnels={shown} past={steps} />}
+      {steps && may(project.role, 'tunnel.create') && !isSuspended && (
+        <FirstSteps project={project.id} tunnels={shown} past={steps} />
+      )}
       {!needsAttention && overview.tunnels > 0 && <AttentionCard overview={overview} />}
       {(overview.tunnels > 0 || hasChanges) && (
         <div className="grid items-start gap-6 xl:grid-cols-3">
