@@ -3,10 +3,10 @@
 
 import { nextDeliveryPauseMs, webhookLimits } from '@underpass/rules/tunnel/webhook.ts';
 import { sql } from 'kysely';
+import { forEachAtOnce } from '../../platform/job/at-once.ts';
 import type { BackgroundWork } from '../../platform/job/background.ts';
 import { webhookDisabledMail } from '../../platform/mail/mails.ts';
 import type { WithLease } from '../../platform/store/lease.ts';
-import { piecesOf } from '../../platform/store/pieces.ts';
 import type { Schema } from '../../platform/store/schema.ts';
 import type { Queries } from '../../platform/store/store.ts';
 import { writeAudit } from '../../request/caller/audit.ts';
@@ -150,7 +150,7 @@ async function readHeads(db: Queries, nowMs: number): Promise<readonly Schema['a
       ),
     );
   const own = db.selectFrom(due.as('heads')).selectAll().where('place', '<=', headsPerProject);
-  return own.orderBy('due_at').orderBy('id').limit(headsRead).execute();
+  return own.orderBy('place').orderBy('due_at').orderBy('id').limit(headsRead).execute();
 }
 
 /** Looks again after each round: a delivery makes room for the next of its lane. */
@@ -161,7 +161,7 @@ async function deliverAll(deps: DeliverDeps): Promise<void> {
     heads.length > 0;
     heads = await readHeads(deps.store.db, deps.clock())
   ) {
-    for (const some of piecesOf(heads, atOnce)) await Promise.all(some.map((each) => attempt(deps, each)));
+    await forEachAtOnce(heads, atOnce, (each) => attempt(deps, each));
     if (performance.now() > untilMs) return;
   }
 }

@@ -2,6 +2,7 @@
 // the transaction that takes a lost domain away.
 
 import type { PlatformDeps } from '../../platform/deps.ts';
+import { forEachAtOnce } from '../../platform/job/at-once.ts';
 import { isTimeInDoubt } from '../../platform/store/known-time.ts';
 import type { WithLease } from '../../platform/store/lease.ts';
 import { type Queries, takeProjectLock } from '../../platform/store/store.ts';
@@ -75,17 +76,12 @@ async function checkOne(deps: RecheckDeps, domain: DueRow, now: number): Promise
     .execute();
 }
 
-async function checkAll(deps: RecheckDeps, due: readonly DueRow[], now: number): Promise<void> {
-  const queue = [...due];
-  const worker = async (): Promise<void> => {
-    for (let domain = queue.shift(); domain !== undefined; domain = queue.shift()) {
-      await checkOne(deps, domain, now).catch((error: unknown) =>
-        deps.log.error({ err: error }, 'dns: a domain could not be re-checked'),
-      );
-    }
-  };
-  await Promise.all(Array.from({ length: atOnce }, worker));
-}
+const checkAll = (deps: RecheckDeps, due: readonly DueRow[], now: number): Promise<void> =>
+  forEachAtOnce(due, atOnce, (domain) =>
+    checkOne(deps, domain, now).catch((error: unknown) =>
+      deps.log.error({ err: error }, 'dns: a domain could not be re-checked'),
+    ),
+  );
 
 interface Recheck {
   /** One pass over the domains that are due; returns how many it checked. */

@@ -5,6 +5,7 @@ import { dayMs, hourMs } from '@underpass/rules/limits.ts';
 import { decideDnsCheck, lookedUpName } from '@underpass/rules/names/dns-record.ts';
 import type { DnsPort } from '../../edges/dns/port.ts';
 import { listRegionRows } from '../../edges/region/regions.ts';
+import { forEachAtOnce } from '../../platform/job/at-once.ts';
 import type { WithLease } from '../../platform/store/lease.ts';
 import type { Queries } from '../../platform/store/store.ts';
 import type { CallDeps } from '../../request/deps.ts';
@@ -84,14 +85,11 @@ export function createHostRecheck(deps: HostRecheckDeps): () => Promise<number> 
       checked = queue.length;
       if (checked === 0) return;
       const ours = await regionAddresses(deps);
-      const worker = async (): Promise<void> => {
-        for (let due = queue.shift(); due !== undefined; due = queue.shift()) {
-          await checkOne(deps, due, ours.get(due.region) ?? [], now).catch((error: unknown) =>
-            deps.log.error({ err: error }, 'dns: a host could not be checked'),
-          );
-        }
-      };
-      await Promise.all(Array.from({ length: atOnce }, worker));
+      await forEachAtOnce(queue, atOnce, (due) =>
+        checkOne(deps, due, ours.get(due.region) ?? [], now).catch((error: unknown) =>
+          deps.log.error({ err: error }, 'dns: a host could not be checked'),
+        ),
+      );
     });
     return checked;
   };
