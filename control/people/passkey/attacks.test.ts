@@ -41,7 +41,7 @@ let ann: SignedUp;
 const opened: TestControl[] = [];
 
 beforeEach(async () => {
-  test = await createTestControl();
+  test = await createTestControl({ mailbox: { list: async () => [] } });
   ann = await test.signUp('ann@example.com');
 });
 afterEach(() => test.close());
@@ -702,6 +702,7 @@ describe('operators who need a passkey', () => {
     assert.equal((await operator.send('DELETE', `/api/passkeys/${id}`)).status, 409, 'the last one');
     await expectStatus(second.send('GET', '/api/operator/users'), 403);
     await expectStatus(second.send('PATCH', rule, { required: false }), 403);
+    await expectStatus(second.send('GET', '/dev/mailbox'), 403, 'it holds the links of everybody');
     assert.equal((await second.call<{ passkey?: string }>('GET', '/api/user')).passkey, 'needed');
     await expectStatus(second.send('GET', `/api/tunnels?project=${second.projectId}`), 200, 'their own project is open');
     await addPasskey(second);
