@@ -23,7 +23,8 @@ KEY
 
 main() {
   case $origin in
-    http://* | https://*) ;;
+    https://*) redirects==https ;;
+    http://*) redirects==http,https ;;
     *) fail "this script must come from an Underpass server" ;;
   esac
   platform=$(find_platform)
@@ -122,7 +123,7 @@ newest_version() {
 # fetch URL FILE, - for standard output
 fetch() {
   if command -v curl >/dev/null 2>&1; then
-    curl -fsSL --connect-timeout 20 -o "$2" "$1"
+    curl -fsSL --proto-redir "$redirects" --connect-timeout 20 -o "$2" "$1"
   elif command -v wget >/dev/null 2>&1; then
     wget -q -T 20 -O "$2" "$1"
   else

@@ -14,12 +14,14 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { createTestAuthority } from '../../wire/fixture/certificate.ts';
 import { publicHalf, signSums } from '../release/sign.ts';
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -55,17 +57,26 @@ async function startServer(t: TestContext, { version = '1.2.3', sums, releases, 
     ...(signature === null ? {} : { [`/releases/${version}/SHA256SUMS.sig`]: signature ?? signSums(offered, releaseKey) }),
     [`/releases/${version}/${name}`]: program,
   };
-  const server = createServer((request, response) => {
+  const port = await listen(t, (request, response) => {
     asked.push(request.url ?? '');
     const answer = answers[request.url ?? ''];
     response.writeHead(answer === undefined ? 404 : 200).end(answer);
   });
+  return { origin: `http://127.0.0.1:${port}`, asked };
+}
+
+async function listen(
+  t: TestContext,
+  answer: RequestListener,
+  tls?: { readonly key: string; readonly cert: string },
+): Promise<number> {
+  const server = tls ? createTlsServer(tls, answer) : createServer(answer);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.after(() => {
     server.closeAllConnections();
     server.close();
   });
-  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+  return (server.address() as AddressInfo).port;
 }
 
 interface RunOptions {
@@ -140,6 +151,24 @@ for (const shell of ['dash', 'bash']) {
     }
   }
 }
+
+test('curl follows no redirect from https to http', async (t) => {
+  const plain = await startServer(t);
+  const authority = await createTestAuthority();
+  const { keyPem, chainPem } = await authority.issue(['localhost']);
+  const port = await listen(t, ({ url = '' }, response) => response.writeHead(302, { location: `${plain.origin}${url}` }).end(), {
+    key: keyPem,
+    cert: chainPem,
+  });
+  const folder = home(t);
+  const trusted = join(folder, 'ca.pem');
+  writeFileSync(trusted, authority.certificatePem);
+  const tools = ['curl', 'sha256sum'];
+  const { code, stderr } = await install(t, folder, `https://localhost:${port}`, { tools, env: { CURL_CA_BUNDLE: trusted } });
+  assert.equal(code, 1);
+  assert.match(stderr, /protocol|not supported/i);
+  assert.deepEqual(plain.asked, []);
+});
 
 test('a second run fetches nothing, and a changed program is replaced', async (t) => {
   const { origin, asked } = await startServer(t);
