@@ -86,7 +86,7 @@ export class HttpDoor {
   }
 
   /** An ingress tunnel: what is passed on untouched counts as a connection, and only an answer of ours as a request. */
-  #pass({ socket, ends }: UnroutedConnection, bytes: Buffer, head: RequestHead, { tunnel, host, seen }: Passed): true {
+  #pass({ socket, ends, path }: UnroutedConnection, bytes: Buffer, head: RequestHead, { tunnel, host, seen }: Passed): true {
     const { context } = this.#options;
     const refusal = tunnel.refusal(ends.sourceAddress);
     const headOnly = head.method === 'HEAD';
@@ -100,6 +100,7 @@ export class HttpDoor {
       answer(refusal);
       return true;
     }
+    path?.decide();
     // Wait until UnroutedConnection has let go of the socket: no byte may be read twice.
     queueMicrotask(() => {
       const visit = { tunnel, host, kind: 'ingress-80', ends } as const;

@@ -23,12 +23,14 @@ import { ClientHandshakes } from './client-handshakes.ts';
 import { createAcceptRules, type DoorOptions } from './door-options.ts';
 import { sendAndEnd, socketOptions, UnroutedConnection } from './unrouted-connection.ts';
 import { VisitorHandshakes } from './visitor-handshakes.ts';
+import type { UndecidedPath } from './visitor-path.ts';
 
 /** Where a connection belongs, remembered from the peek until TLS is established. */
 interface Peeked {
   readonly host: string;
   readonly tunnel: TunnelState | null;
   readonly ends: Endpoints;
+  readonly path: UndecidedPath | null;
 }
 
 interface HttpsDoorOptions extends DoorOptions {
@@ -146,7 +148,12 @@ export class HttpsDoor {
     if (destination.kind === 'challenge') return this.#handOver(this.#challenges, connection, connection.take());
     const version = peek.tls13 ? 'tls13' : 'tls12';
     if (destination.kind === 'dashboard') return this.#handToDashboard(connection, this.#dashboard[version]);
-    this.#peeked.set(connection.socket, { host: destination.host, tunnel: destination.tunnel, ends: connection.ends });
+    this.#peeked.set(connection.socket, {
+      host: destination.host,
+      tunnel: destination.tunnel,
+      ends: connection.ends,
+      path: connection.path,
+    });
     if (destination.tunnel !== null) destination.tunnel.countConnection();
     return this.#options.isRegionHost(destination.host)
       ? this.#handOver(this.#tls[version], connection, connection.read, this.#clients)
@@ -184,8 +191,9 @@ export class HttpsDoor {
 
   #pass(connection: UnroutedConnection, tunnel: TunnelState, host: string): true {
     const { context } = this.#options;
-    const { socket, ends } = connection;
+    const { socket, ends, path } = connection;
     const first = connection.take();
+    path?.decide();
     tunnel.countConnection();
     const refusal = tunnel.refusal(ends.sourceAddress);
     if (refusal !== null) {
@@ -248,7 +256,12 @@ export class HttpsDoor {
   }
 
   #handToDashboard(connection: UnroutedConnection, server: TlsServer): true {
-    this.#peeked.set(connection.socket, { host: this.#options.dashboard?.host ?? '', tunnel: null, ends: connection.ends });
+    this.#peeked.set(connection.socket, {
+      host: this.#options.dashboard?.host ?? '',
+      tunnel: null,
+      ends: connection.ends,
+      path: null,
+    });
     return this.#handOver(server, connection, connection.take());
   }
 
@@ -303,8 +316,10 @@ export class HttpsDoor {
     }
     // Clients of Underpass do not use HTTP/2 on the region's host.
     this.#clients.done(parent as Socket);
-    if (socket.alpnProtocol === 'h2') this.#options.onHttp2(socket, peeked);
-    else this.#options.onHttp1(socket, peeked);
+    if (socket.alpnProtocol === 'h2') {
+      peeked.path?.decide();
+      this.#options.onHttp2(socket, peeked);
+    } else this.#options.onHttp1(socket, peeked);
   }
 
   close(): void {

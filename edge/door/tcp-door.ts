@@ -176,6 +176,7 @@ export class TcpDoor {
       this.#refuse(connection, tunnel, portHost(port), refusal);
       return true;
     }
+    connection.path?.decide();
     const first = connection.take();
     // Wait until UnroutedConnection has let go of the socket: no byte may be read twice.
     queueMicrotask(() => {

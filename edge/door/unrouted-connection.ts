@@ -3,7 +3,6 @@
 
 import type { Socket } from 'node:net';
 import { HeldBytes } from '@underpass/wire/http/held-bytes.ts';
-import { adaptControl } from '@underpass/wire/path/tcp-path.ts';
 import { resetSocket } from '@underpass/wire/socket/reset-socket.ts';
 import { readShared } from '@underpass/wire/socket/shared-read.ts';
 import { visitorAddress } from '../core/address.ts';
@@ -11,6 +10,7 @@ import { type Endpoints, peekProxyHeader } from '../core/proxy-protocol.ts';
 import type { ConnectionLimiter } from '../limits/connection-limiter.ts';
 import type { Deadline, Deadlines } from '../limits/deadlines.ts';
 import { peekFirst, takePeeked } from './kernel-peek.ts';
+import { type PathRules, UndecidedPath } from './visitor-path.ts';
 
 /**
  * Options of accepted sockets. TCP keep-alive probes the peer after a minute of silence and gives up ten seconds later;
@@ -21,8 +21,7 @@ export const socketOptions = { allowHalfOpen: true, noDelay: true, keepAlive: tr
 /** Looks at the bytes so far, which are valid until it returns. True once it has taken the connection over or ended it. */
 type Decide = (connection: UnroutedConnection, bytes: Buffer) => boolean;
 
-export interface AcceptRules {
-  readonly deadlines: Deadlines;
+export interface AcceptRules extends PathRules {
   readonly limiter: ConnectionLimiter;
   readonly headMs: number;
   isBalancer(address: string): boolean;
@@ -34,8 +33,6 @@ export interface AcceptRules {
   readonly awaitsBytes?: boolean;
   /** Makes the function that decides about one connection, and that remembers what it has scanned. */
   decider(): Decide;
-  /** The connection has the congestion control of its path; null if it cannot be read. */
-  onAdapted(control: string | null): void;
   /** The connection ended before a decision. */
   onLost(): void;
 }
@@ -44,6 +41,8 @@ const nothing = Buffer.alloc(0);
 
 export class UnroutedConnection implements Deadline {
   readonly socket: Socket;
+  /** Null if its congestion control is decided. */
+  readonly path: UndecidedPath | null;
   ends: Endpoints;
   deadlineMs: number;
   readonly #rules: AcceptRules;
@@ -65,14 +64,15 @@ export class UnroutedConnection implements Deadline {
     if (!rules.limiter.admit(socket, who)) return;
     const ends = endsOf(socket);
     const behindBalancer = rules.isBalancer(ends.sourceAddress);
-    rules.onAdapted(adaptControl(socket));
+    const path = UndecidedPath.watch(socket, rules);
     if (behindBalancer) rules.limiter.awaitSource(socket);
     if (behindBalancer || rules.limiter.admitAddress(socket, ends.sourceAddress))
-      new UnroutedConnection(socket, ends, behindBalancer, rules);
+      new UnroutedConnection(socket, ends, behindBalancer, path, rules);
   }
 
-  private constructor(socket: Socket, ends: Endpoints, behindBalancer: boolean, rules: AcceptRules) {
+  private constructor(socket: Socket, ends: Endpoints, behindBalancer: boolean, path: UndecidedPath | null, rules: AcceptRules) {
     this.socket = socket;
+    this.path = path;
     this.#rules = rules;
     this.#decide = rules.decider();
     this.ends = ends;

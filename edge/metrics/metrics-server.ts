@@ -124,7 +124,7 @@ const labelled: readonly (readonly [Kind, name: string, label: string, help: str
     'counter',
     'underpass_edge_accepted_total',
     'congestion',
-    'Connections on the public ports by the congestion control that their path got them',
+    'Connections on the public ports by the congestion control that they began with, and by one that they got later',
     ({ acceptedBy }) => acceptedBy,
   ],
   [

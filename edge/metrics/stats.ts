@@ -35,7 +35,7 @@ export interface EdgeStats extends Reach {
   /** Responses by hundreds of their status. */
   readonly responses: readonly number[];
   readonly errors: Readonly<Partial<Record<VisitorError, number>>>;
-  /** Connections on the public ports by the congestion control that they began with. */
+  /** Connections on the public ports by the congestion control that they began with, and by one that they got later. */
   readonly acceptedBy: Counts;
 }
 

@@ -14,10 +14,11 @@ import { hashOfNumbered } from '../helpers/numbered-bytes.ts';
 import { freePorts } from '../helpers/port.ts';
 import { type ProcessOf, type StartedServer, startClientProcess, startServerProcess } from '../helpers/process.ts';
 import { figureOf } from '../helpers/region.ts';
+import { skipWithout } from '../helpers/tool.ts';
 import { type Door, getRequest, openVisitor, visit, visitUntil } from '../helpers/visitor.ts';
 import { doorOf } from './stage.ts';
 
-const skip = skipWithoutFarMachine();
+const skip = skipWithoutFarMachine() || skipWithout('curl');
 const regionHost = 'edge.underpass.test';
 /** docs/protocol.md 6, Pings: 15 s of silence, checked every 5 s; if one direction works, a last PING may arrive 5 s later. */
 const foundDeadMs = 25_000;
@@ -98,7 +99,16 @@ test('on a long path a client opens carriers while downloads fill those that it 
   if (offeredControls()?.far === 'bbr')
     await eventually(
       async () => seen(far.farAddress),
-      (ends) => ends.length > 2 && ends.every((end) => end.includes(' bbr ')),
+      (ends) => ends.length === 3 && ends.filter((end) => end.includes(' bbr ')).length === 2,
+    );
+  const address = ['--resolve', `${door.host}:${door.port}:${far.nearAddress}`, `https://${door.host}:${door.port}/2000000`];
+  const reader = spawn(...far.command('curl', ['-sk', '--limit-rate', '500k', ...address]));
+  t.after(() => reader.kill());
+  reader.stdout.resume();
+  if (offeredControls()?.far === 'bbr')
+    await eventually(
+      async () => seen(far.farAddress),
+      (ends) => ends.length === 4 && ends.filter((end) => end.includes(' bbr ')).length === 3,
     );
   if (offeredControls()?.far === 'bbr')
     await eventually(

@@ -4,7 +4,7 @@
 import { isIP, type Server, Socket, type TcpNetConnectOpts } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { findSocketCalls, type SocketCalls } from '@underpass/runtime/libc.ts';
-import { type Controls, type LossBased, nextControl } from './core/congestion.ts';
+import { type Controls, isUntried, type LossBased, nextControl } from './core/congestion.ts';
 import { parseTcpInfo, type TcpInfo, tcpInfoBytes } from './core/tcp-info.ts';
 
 /** Linux: socket(2) and tcp(7). */
@@ -82,13 +82,26 @@ function tryControls(): Controls | null {
 }
 
 /** Chooses the control by the path of a connected socket. Returns the one in use; null if it cannot be read. */
-export function adaptControl(socket: Duplex): string | null {
+export const adaptControl = (socket: Duplex): string | null => adapt(socket, false).control;
+
+interface Adapted {
+  /** The one in use; null if it cannot be read. */
+  readonly control: string | null;
+  /** Its path is long, and what it carries will tell whether BBR helps. */
+  readonly isUndecided: boolean;
+}
+
+/** The same for a connection that may carry little: a long path alone is no reason for BBR. */
+export const adaptToUse = (socket: Duplex): Adapted => adapt(socket, true);
+
+function adapt(socket: Duplex, awaitsUse: boolean): Adapted {
   const fd = descriptorOf(socket);
   const current = readControl(fd);
   const controls = offeredControls();
   const info = controls && readTcpInfo(socket);
   const next = current !== null && info !== null && controls !== null ? nextControl(current, info, controls) : null;
-  return next !== null && setControl(fd, next) ? next : current;
+  const isUndecided = awaitsUse && next === 'bbr' && info !== null && isUntried(info);
+  return { control: next !== null && !isUndecided && setControl(fd, next) ? next : current, isUndecided };
 }
 
 /**

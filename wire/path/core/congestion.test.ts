@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type Controls, isCollapsed, nextControl } from './congestion.ts';
+import { type Controls, isCollapsed, isUntried, nextControl } from './congestion.ts';
 
 const all: Controls = { system: 'cubic', far: 'bbr', near: 'cubic' };
 const path = (minRttMs: number, sentSegments = 10, resentSegments = 0) => ({ minRttMs, sentSegments, resentSegments });
@@ -28,6 +28,11 @@ describe('the congestion control of a connection', () => {
     assert.equal(nextControl('reno', path(100), none), null);
     assert.equal(nextControl('bbr', path(0.02), none), null);
   });
+});
+
+it('a path is untried until a packet is lost or more than a page has passed', () => {
+  const cases = [path(50, 0), path(50, 79), path(50, 80), path(50, 2, 1)];
+  assert.deepEqual(cases.map(isUntried), [true, true, false, false]);
 });
 
 describe('the window of a connection has collapsed', () => {

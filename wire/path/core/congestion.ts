@@ -31,6 +31,13 @@ export function nextControl(current: string, path: Path, { far, near }: Controls
   return current === 'bbr' && isNear(path) ? near : null;
 }
 
+/** Some 100 kB: less is sent before a pace could help. */
+const transferSegments = 80;
+
+/** BBR paces the first round trips of a connection, in which a page of a few small files has passed without it. */
+export const isUntried = ({ sentSegments, resentSegments }: Path): boolean =>
+  sentSegments < transferSegments && resentSegments === 0;
+
 export const isLossBased = (control: string): control is LossBased => control === 'cubic' || control === 'reno';
 
 export const isLongPath = (minRttMs: number): boolean => minRttMs >= farMs && minRttMs <= unmeasuredMs;
