@@ -71,7 +71,8 @@ const suite: StoreSuite = (name, skip, open) =>
       ['q=local%20blog', ['blog']],
       ['q=this&status=Pending', ['blog']],
       ['q=temporary', ['wiki']],
-      ['q=temp%20conn', ['wiki']],
+      // No word of a generated name contains all of it, as temple does a part.
+      ['q=temporary%20conn', ['wiki']],
       // The wildcards of LIKE are letters.
       ['q=%25', []],
       ['q=shop_9', []],
