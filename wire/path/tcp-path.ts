@@ -87,7 +87,7 @@ export const adaptControl = (socket: Duplex): string | null => adapt(socket, fal
 interface Adapted {
   /** The one in use; null if it cannot be read. */
   readonly control: string | null;
-  /** Its path is long, and what it carries will tell whether BBR helps. */
+  /** True while what the connection carries has yet to tell whether BBR helps on its long path. */
   readonly isUndecided: boolean;
 }
 
