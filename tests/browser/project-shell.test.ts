@@ -339,6 +339,7 @@ async function dashboardTests(t: TestContext, stage: DashboardStage): Promise<vo
     await expect(rows.getByRole('listitem').first()).toContainText('preview');
     await attention.getByRole('link', { name: 'preview is down' }).click();
     await expect(page).toHaveURL(projectUrl(stage.account, 'tunnels/preview'));
+    await page.close();
     await stage.account.call('DELETE', `/api/tunnels/preview?project=${stage.account.project}`);
   });
 

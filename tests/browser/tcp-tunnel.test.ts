@@ -102,6 +102,7 @@ test('a tcp tunnel', async (t) => {
     await page.getByRole('button', { name: 'Revoke laptop' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
     await expect(page.getByText('No tickets.')).toBeVisible();
+    await page.close();
     await account.call('DELETE', `/api/tunnels/secret?project=${account.project}`);
   });
 

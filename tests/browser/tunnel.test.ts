@@ -83,6 +83,7 @@ async function headerTests(t: TestContext, stage: DashboardStage): Promise<void>
     await page.getByRole('button', { name: 'Keep' }).click();
     await expect(page.getByText(`Tunnel ${body.name} is kept.`)).toBeVisible();
     await expect(page.getByText('Temporary')).toBeHidden();
+    await page.close();
     await account.call('DELETE', `/api/tunnels/${body.name}${query}`);
   });
 

@@ -51,7 +51,7 @@ async function runSpec(port: number): Promise<Case[]> {
   const folder = await mkdtemp(join(tmpdir(), 'underpass-h2spec-'));
   const report = join(folder, 'report.xml');
   // It waits this many seconds for what must come, and for what must not.
-  const args = ['--host', host, '--port', String(port), '--tls', '--insecure', '--timeout', '1', '--junit-report', report];
+  const args = ['--host', host, '--port', String(port), '--tls', '--insecure', '--timeout', '2', '--junit-report', report];
   // It ends with 1 where a case failed, so only the report counts.
   await new Promise<void>((resolve) => void execFile(requireTool('h2spec'), args, { timeout: 240_000 }, () => resolve()));
   const text = await readFile(report, 'utf8').finally(() => rm(folder, { recursive: true }));
