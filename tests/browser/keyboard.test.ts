@@ -61,6 +61,9 @@ test('by keyboard', async (t) => {
   await t.test('a user can ask for a login link', (t) => signIn(t, stage));
   await t.test('every stop of a screen is visible, and Tab returns to the first', (t) => comesRound(t, stage));
   await t.test('a user can make a tunnel in a panel that keeps the focus until Escape returns it', (t) => create(t, stage));
+  await t.test('every panel focuses its first field on each opening, and returns the focus to its button', (t) =>
+    panels(t, stage),
+  );
   await t.test('removing an entry moves the focus to its neighbour', (t) => removeFromList(t, stage));
   await t.test('the palette opens on any screen, opens the chosen page on Enter, and returns the focus', (t) =>
     palette(t, stage),
@@ -129,6 +132,33 @@ async function create(t: TestContext, stage: DashboardStage): Promise<void> {
   // The heading of the placeholder had the focus; the button comes with the tunnel's data.
   await expect(button(page, 'Refresh')).toBeVisible();
   await expect(page.getByRole('heading', { level: 1, name: 'typed' })).toBeFocused();
+}
+
+async function panels(t: TestContext, stage: DashboardStage): Promise<void> {
+  for (const [path, opener, title, field] of [
+    ['tunnels', 'Add Tunnel', 'New Tunnel', 'Name'],
+    ['security-groups', 'Add Security Group', 'New Security Group', 'Name'],
+    ['members', 'Invite', 'Invite to project', 'Email'],
+  ] as const) {
+    const page = await stage.open(t, path);
+    const panel = page.getByRole('dialog', { name: title });
+    await expect(button(page, opener)).toBeVisible();
+    await tabTo(page, button(page, opener));
+    for (const way of ['Enter', 'Space', 'Enter']) {
+      await page.keyboard.press(way);
+      await expect(panel.getByLabel(field)).toBeFocused();
+      await page.keyboard.press('Escape');
+      await expect(panel).toBeHidden();
+      await expect(button(page, opener)).toBeFocused();
+    }
+  }
+  const members = await stage.open(t, 'members');
+  await button(members, 'Invite').click();
+  await expect(members.getByLabel('Email')).toBeFocused();
+  await members.keyboard.type('grace@example.com');
+  await members.keyboard.press('Enter');
+  await expect(members.getByRole('table', { name: 'Pending invitations' })).toContainText('grace@example.com');
+  await expect(button(members, 'Invite')).toBeFocused();
 }
 
 async function removeFromList(t: TestContext, stage: DashboardStage): Promise<void> {

@@ -9,7 +9,13 @@ export const SidePanel = lazyOverlay('The panel', () =>
 /** The scrolling middle of a panel. Its first control gets the focus on opening. */
 export function PanelBody({ children }: { readonly children: ReactNode }) {
   const body = useRef<HTMLDivElement>(null);
-  useEffect(() => body.current?.querySelector<HTMLElement>('input, textarea, [role="combobox"]')?.focus(), []);
+  // One frame later: the frame around it first notes which control had the focus, and returns it there on closing.
+  useEffect(() => {
+    const focusing = requestAnimationFrame(() =>
+      body.current?.querySelector<HTMLElement>('input, textarea, [role="combobox"]')?.focus(),
+    );
+    return () => cancelAnimationFrame(focusing);
+  }, []);
   return (
     // Rows as tall as their content: in a scrolling panel, a row with a minimum height would shrink to it and overlap the next.
     <div
