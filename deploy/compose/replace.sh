@@ -13,8 +13,9 @@ balance() {
   [[ -z ${answer//[[:space:]]/} ]] || { echo "balancer: $answer" >&2; exit 1; }
 }
 
+# An image that ends at its start would be started, and waited for, without end.
 replace() {
-  docker compose -f rolling.yaml up -d --no-deps --wait "$1"
+  timeout 300 docker compose -f rolling.yaml up -d --no-deps --wait "$1"
 }
 
 for name; do

@@ -5,7 +5,7 @@ import { execFile } from 'node:child_process';
 import { randomBytes, randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, get as getPlain } from 'node:http';
 import { get } from 'node:https';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -196,6 +196,10 @@ test('replace.sh puts new containers of rolling.yaml in place, and no visit and 
   const caPem = readFileSync(join(folder, 'control/ca.pem'), 'utf8');
   const door = { port: ports.https, host: ingressDomains[0]?.name ?? '', caPem };
   await visitUntil(door, 200);
+
+  const redirect = getPlain({ host: '127.0.0.1', port: ports.http, path: '/a', headers: { host: console } });
+  const [{ statusCode, headers }] = await once(redirect, 'response');
+  assert.deepEqual([statusCode, headers.location], [308, `https://${console}/a`]);
 
   const before = [...containers.values()].map((container) => container.process?.pid);
   const arrivals = startArrivals(t, door, 15);
