@@ -64,6 +64,7 @@ test('by keyboard', async (t) => {
   await t.test('every panel focuses its first field on each opening, and returns the focus to its button', (t) =>
     panels(t, stage),
   );
+  await t.test('a panel that a link opened gives the focus to the heading', (t) => linkedPanel(t, stage));
   await t.test('removing an entry moves the focus to its neighbour', (t) => removeFromList(t, stage));
   await t.test('the palette opens on any screen, opens the chosen page on Enter, and returns the focus', (t) =>
     palette(t, stage),
@@ -159,6 +160,15 @@ async function panels(t: TestContext, stage: DashboardStage): Promise<void> {
   await members.keyboard.press('Enter');
   await expect(members.getByRole('table', { name: 'Pending invitations' })).toContainText('grace@example.com');
   await expect(button(members, 'Invite')).toBeFocused();
+}
+
+async function linkedPanel(t: TestContext, stage: DashboardStage): Promise<void> {
+  const page = await stage.open(t, 'members?invite=1');
+  const panel = page.getByRole('dialog', { name: 'Invite to project' });
+  await expect(panel.getByLabel('Email')).toBeFocused();
+  await page.keyboard.press('Escape');
+  await expect(panel).toBeHidden();
+  await expect(page.getByRole('heading', { level: 1, name: 'Members' })).toBeFocused();
 }
 
 async function removeFromList(t: TestContext, stage: DashboardStage): Promise<void> {

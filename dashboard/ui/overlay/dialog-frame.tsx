@@ -38,9 +38,9 @@ export function DialogFrame({
   children,
   className,
 }: DialogProps) {
-  const { layer, onOpenChange: change } = useOverlayLayer(open, onOpenChange, flush);
+  const { layer, ...changes } = useOverlayLayer(open, onOpenChange, flush);
   return (
-    <Base.Root open={open} onOpenChange={change} disablePointerDismissal={once}>
+    <Base.Root open={open} {...changes} disablePointerDismissal={once}>
       <Base.Portal>
         {/* Also in front of another dialog or a panel. */}
         <Base.Backdrop forceRender className={backdropClass} />

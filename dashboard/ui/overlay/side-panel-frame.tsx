@@ -18,9 +18,9 @@ interface SidePanelProps {
 }
 
 export function SidePanelFrame({ open, onOpenChange, title, description, children }: SidePanelProps) {
-  const { layer, onOpenChange: change } = useOverlayLayer(open, onOpenChange, true);
+  const { layer, ...changes } = useOverlayLayer(open, onOpenChange, true);
   return (
-    <Base.Root open={open} onOpenChange={change}>
+    <Base.Root open={open} {...changes}>
       <Base.Portal>
         <Base.Backdrop className={backdropClass} />
         <Base.Viewport className="fixed inset-0 z-40 flex justify-end overflow-clip">

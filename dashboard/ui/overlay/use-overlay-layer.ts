@@ -2,10 +2,12 @@
 import type { Dialog } from '@base-ui/react/dialog';
 import type { Layer } from '../../unsaved/unsaved-work.ts';
 import { unsaved, useLayer } from '../../unsaved/use-unsaved.ts';
+import { focusHeading } from '../hand-over-focus.ts';
 
 interface OverlayLayer {
   readonly layer: Layer;
   readonly onOpenChange: (open: boolean, details: Dialog.Root.ChangeEventDetails) => void;
+  readonly onOpenChangeComplete: (open: boolean) => void;
 }
 
 /** `asks`: the overlay renders a LeaveQuestion. */
@@ -21,6 +23,10 @@ export function useOverlayLayer(open: boolean, onOpenChange: (open: boolean) => 
       if (!isForIt || keeps) details.cancel();
       // A click beside a panel may be a slip: it neither discards nor asks.
       if (isForIt && !(keeps && details.reason === 'outside-press')) unsaved.leave(layer, close);
+    },
+    // The focus returns to the opener a little later. A link that opens a panel is none, and a button may have disappeared.
+    onOpenChangeComplete: (isOpen) => {
+      if (!isOpen) requestAnimationFrame(focusHeading);
     },
   };
 }
