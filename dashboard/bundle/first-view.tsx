@@ -3,8 +3,11 @@ import { renderToString } from 'react-dom/server';
 import { SignInPage } from '../pages/sign-in-page.tsx';
 import { FirstFrame, FirstLoad } from '../shell/first-frame.tsx';
 
-/** The page around it has a title of its own. */
-export const renderSignIn = (): string => renderToString(<SignInPage />).replace(/<title>.*?<\/title>/, '');
+/** The page around it has a title of its own. What a password manager filled in here would be gone once the script has come. */
+export const renderSignIn = (): string =>
+  renderToString(<SignInPage />)
+    .replace(/<title>.*?<\/title>/, '')
+    .replaceAll('<input ', '<input readonly ');
 
 export const renderFirstLoad = (): string => renderToString(<FirstLoad />);
 export const renderFirstFrame = (): string => renderToString(<FirstFrame />);
