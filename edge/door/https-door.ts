@@ -148,12 +148,7 @@ export class HttpsDoor {
     if (destination.kind === 'challenge') return this.#handOver(this.#challenges, connection, connection.take());
     const version = peek.tls13 ? 'tls13' : 'tls12';
     if (destination.kind === 'dashboard') return this.#handToDashboard(connection, this.#dashboard[version]);
-    this.#peeked.set(connection.socket, {
-      host: destination.host,
-      tunnel: destination.tunnel,
-      ends: connection.ends,
-      path: connection.path,
-    });
+    this.#remember(connection, destination.host, destination.tunnel);
     if (destination.tunnel !== null) destination.tunnel.countConnection();
     return this.#options.isRegionHost(destination.host)
       ? this.#handOver(this.#tls[version], connection, connection.read, this.#clients)
@@ -255,13 +250,12 @@ export class HttpsDoor {
     return server;
   }
 
+  #remember({ socket, ends, path }: UnroutedConnection, host: string, tunnel: TunnelState | null): void {
+    this.#peeked.set(socket, { host, tunnel, ends, path });
+  }
+
   #handToDashboard(connection: UnroutedConnection, server: TlsServer): true {
-    this.#peeked.set(connection.socket, {
-      host: this.#options.dashboard?.host ?? '',
-      tunnel: null,
-      ends: connection.ends,
-      path: null,
-    });
+    this.#remember(connection, this.#options.dashboard?.host ?? '', null);
     return this.#handOver(server, connection, connection.take());
   }
 

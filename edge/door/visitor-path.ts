@@ -1,4 +1,5 @@
-// The congestion control of a connection on a public port: at once where the path is short; on a long one once what it carries tells.
+// Chooses the congestion control of a connection on a public port: at once if its path is short. On a long path, the choice waits
+// until the connection shows whether BBR helps.
 
 import type { Socket } from 'node:net';
 import { adaptControl, adaptToUse } from '@underpass/wire/path/tcp-path.ts';
@@ -15,12 +16,13 @@ export interface PathRules {
 }
 
 /**
- * The path of a visitor that may need few bytes, as over HTTP/1.1, where a browser opens several connections. The owner of a
- * connection that carries everything calls `decide`.
+ * A long path whose connection may carry little, as over HTTP/1.1, where a browser opens several. `decide` ends the waiting: call it
+ * for a connection that may carry a whole visit.
  */
 export class UndecidedPath implements Deadline {
   deadlineMs: number;
   #pauseMs = firstPauseMs;
+  #isDecided = false;
   readonly #socket: Socket;
   readonly #rules: PathRules;
 
@@ -42,7 +44,7 @@ export class UndecidedPath implements Deadline {
   readonly #forget = (): void => this.#rules.deadlines.forget(this);
 
   decide(): void {
-    this.#finish(adaptControl(this.#socket));
+    if (!this.#isDecided) this.#finish(adaptControl(this.#socket));
   }
 
   onDeadline(): void {
@@ -56,6 +58,7 @@ export class UndecidedPath implements Deadline {
   }
 
   #finish(control: string | null): void {
+    this.#isDecided = true;
     this.#forget();
     this.#socket.off('close', this.#forget);
     if (control !== null) this.#rules.onAdapted(control);

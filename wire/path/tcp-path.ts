@@ -87,7 +87,7 @@ export const adaptControl = (socket: Duplex): string | null => adapt(socket, fal
 interface Adapted {
   /** The one in use; null if it cannot be read. */
   readonly control: string | null;
-  /** True while what the connection carries has yet to tell whether BBR helps on its long path. */
+  /** True on a long path that has carried too little to show whether BBR helps. */
   readonly isUndecided: boolean;
 }
 
@@ -99,8 +99,9 @@ function adapt(socket: Duplex, awaitsUse: boolean): Adapted {
   const current = readControl(fd);
   const controls = offeredControls();
   const info = controls && readTcpInfo(socket);
-  const next = current !== null && info !== null && controls !== null ? nextControl(current, info, controls) : null;
-  const isUndecided = awaitsUse && next === 'bbr' && info !== null && isUntried(info);
+  if (current === null || controls === null || info === null) return { control: current, isUndecided: false };
+  const next = nextControl(current, info, controls);
+  const isUndecided = awaitsUse && next === 'bbr' && isUntried(info);
   return { control: next !== null && !isUndecided && setControl(fd, next) ? next : current, isUndecided };
 }
 
