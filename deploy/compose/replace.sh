@@ -13,7 +13,7 @@ balance() {
   [[ -z ${answer//[[:space:]]/} ]] || { echo "balancer: $answer" >&2; exit 1; }
 }
 
-# An image that ends at its start would be started, and waited for, without end.
+# Docker starts an image that fails at its start again and again, and --wait would wait for ever.
 replace() {
   timeout 300 docker compose -f rolling.yaml up -d --no-deps --wait "$1"
 }

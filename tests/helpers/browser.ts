@@ -68,7 +68,7 @@ export async function visit(
   page.on('pageerror', (error) => note(error.message));
   page.on('console', (message) => message.type() === 'error' && note(`${message.text()} ${message.location().url}`));
   t.after(async () => {
-    // A handler of a route may still fetch what it answers with, for a request that the page makes at the last moment.
+    // A route's handler may still be busy with a request that the page made at the end.
     for (const each of opened.pages()) await each.unrouteAll({ behavior: 'ignoreErrors' });
     await opened.close();
     // Assert in the last hook: a hook that throws skips the hooks after it, and what they should stop keeps the process alive.

@@ -24,7 +24,7 @@ export function useOverlayLayer(open: boolean, onOpenChange: (open: boolean) => 
       // A click beside a panel may be a slip: it neither discards nor asks.
       if (isForIt && !(keeps && details.reason === 'outside-press')) unsaved.leave(layer, close);
     },
-    // The focus returns to the opener a little later. A link that opens a panel is none, and a button may have disappeared.
+    // By the next frame the control that opened it has the focus again. If a link did, or the control is gone, nothing has it.
     onOpenChangeComplete: (isOpen) => {
       if (!isOpen) requestAnimationFrame(focusHeading);
     },

@@ -31,10 +31,10 @@ export function nextControl(current: string, path: Path, { far, near }: Controls
   return current === 'bbr' && isNear(path) ? near : null;
 }
 
-/** Some 100 kB: less is sent before a pace could help. */
+/** Some 100 kB. */
 const transferSegments = 80;
 
-/** BBR paces the first round trips of a connection, in which a page of a few small files has passed without it. */
+/** True while a connection has lost nothing and sent little: BBR would only slow its first round trips. */
 export const isUntried = ({ sentSegments, resentSegments }: Path): boolean =>
   sentSegments < transferSegments && resentSegments === 0;
 
